@@ -1,0 +1,274 @@
+//! Agents: create, list.
+
+use crate::client::Client;
+use crate::json::{Record, Value, Written, json_argument};
+use crate::request::{ApiRequest, Endpoint, check_identifier, check_not_empty};
+use crate::transport::Transport;
+use crate::types::{
+    AgentConfig, AgentSummary, AgentText, CreatedAgent, InvalidInput, RequestError,
+};
+
+const CREATE_AGENT: Endpoint = Endpoint::post("agents.create-agent", "/agents/");
+const LIST_AGENTS: Endpoint = Endpoint::get(
+    "agents.list-agents",
+    "/api/v1/agents?organizationId={organization_id}",
+);
+
+impl<T: Transport> Client<T> {
+    /// `agents.create-agent`
+    pub async fn create_agent(&self, config: &AgentConfig) -> Result<CreatedAgent, RequestError> {
+        let body = encode_agent(config)?;
+        let request = ApiRequest::create(&CREATE_AGENT, &body, &self.settings)?;
+        let reply = self.send(&request).await?;
+        Ok(decode_created_agent(&reply.text()))
+    }
+
+    /// `agents.list-agents`
+    pub async fn list_agents(
+        &self,
+        organization_id: &str,
+    ) -> Result<Vec<AgentSummary>, RequestError> {
+        check_identifier("organization-id", organization_id)?;
+        let request = ApiRequest::read(&LIST_AGENTS, organization_id);
+        self.send(&request).await?.decode(decode_agents)
+    }
+}
+
+fn encode_agent(config: &AgentConfig) -> Result<Record<'_>, InvalidInput> {
+    check_not_empty("agent-name", &config.agent_name)?;
+    let tools = match &config.tools {
+        Some(tools) => Written::Json(json_argument("tools", tools)?),
+        None => Written::Null,
+    };
+    Record::new(vec![
+        ("prompt", encode_text("prompt", &config.prompt)?),
+        ("agent_name", Written::Text(&config.agent_name)),
+        (
+            "agent_phone_number",
+            Written::text(&config.agent_phone_number),
+        ),
+        ("voice_id", Written::text(&config.voice_id)),
+        ("version", Written::integer(config.version)),
+        (
+            "welcome_text",
+            encode_text("welcome-text", &config.welcome_text)?,
+        ),
+        ("tools", tools),
+        ("enabled", Written::boolean(config.enabled)),
+        ("save_stats", Written::boolean(config.save_stats)),
+        ("server_type", Written::text(&config.server_type)),
+        ("call_type", Written::text(&config.call_type)),
+        ("created_at", Written::text(&config.created_at)),
+        ("updated_at", Written::text(&config.updated_at)),
+    ])
+    .with_extra("extra", config.extra.as_deref())
+}
+
+fn encode_text<'a>(field: &str, text: &'a Option<AgentText>) -> Result<Written<'a>, InvalidInput> {
+    let Some(text) = text else {
+        return Ok(Written::Absent);
+    };
+    let record = Record::new(vec![("default", Written::Text(&text.default_text))])
+        .with_extra(&format!("{field}.extra"), text.extra.as_deref())?;
+    Ok(Written::Object(record))
+}
+
+/// The form of the answer is not specified: whatever came is kept.
+fn decode_created_agent(body: &str) -> CreatedAgent {
+    match Value::parse(body) {
+        Ok(value) => CreatedAgent {
+            agent_id: value
+                .to_object()
+                .ok()
+                .and_then(|object| object.integer("agent_id")),
+            raw_json: Some(value.text().to_owned()),
+            raw_text: None,
+        },
+        Err(_) => CreatedAgent {
+            agent_id: None,
+            raw_json: None,
+            raw_text: Some(body.to_owned()).filter(|body| !body.is_empty()),
+        },
+    }
+}
+
+fn decode_agents(answer: Value<'_>) -> Result<Vec<AgentSummary>, String> {
+    let agents = answer
+        .to_array()
+        .map_err(|found| format!("{found}, not an array of agents"))?;
+    Ok(agents.into_iter().map(decode_agent).collect())
+}
+
+/// An element that is no object says nothing that this package knows, but is kept.
+fn decode_agent(agent: Value<'_>) -> AgentSummary {
+    let object = agent.to_object().ok();
+    AgentSummary {
+        agent_id: object
+            .as_ref()
+            .and_then(|object| object.integer("agent_id")),
+        agent_name: object.as_ref().and_then(|object| object.text("agent_name")),
+        raw_json: agent.text().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bare() -> AgentConfig {
+        AgentConfig {
+            prompt: None,
+            agent_name: "renewals".into(),
+            agent_phone_number: None,
+            voice_id: None,
+            version: None,
+            welcome_text: None,
+            tools: None,
+            enabled: None,
+            save_stats: None,
+            server_type: None,
+            call_type: None,
+            created_at: None,
+            updated_at: None,
+            extra: None,
+        }
+    }
+
+    fn text(default_text: &str, extra: Option<&str>) -> Option<AgentText> {
+        Some(AgentText {
+            default_text: default_text.into(),
+            extra: extra.map(str::to_owned),
+        })
+    }
+
+    fn encoded(config: &AgentConfig) -> String {
+        encode_agent(config)
+            .and_then(|record| record.to_json())
+            .unwrap()
+    }
+
+    #[test]
+    fn tools_are_sent_as_null_and_other_nones_left_out() {
+        assert_eq!(
+            encoded(&bare()),
+            r#"{"agent_name":"renewals","tools":null}"#
+        );
+    }
+
+    #[test]
+    fn all_fields_are_encoded_as_specified() {
+        let config = AgentConfig {
+            prompt: text("Be kind.", Some(r#"{"hi":"\u0928"}"#)),
+            agent_phone_number: Some("911".into()),
+            voice_id: Some("v".into()),
+            version: Some(3),
+            welcome_text: text("Hello", None),
+            tools: Some(r#"[{"name":"t","n":1.0}]"#.into()),
+            enabled: Some(true),
+            save_stats: Some(false),
+            server_type: Some("s".into()),
+            call_type: Some("c".into()),
+            created_at: Some("x".into()),
+            updated_at: Some("y".into()),
+            extra: Some(r#"{"region":"in"}"#.into()),
+            ..bare()
+        };
+        assert_eq!(
+            encoded(&config),
+            r#"{"prompt":{"default":"Be kind.","hi":"\u0928"},"agent_name":"renewals","agent_phone_number":"911","voice_id":"v","version":3,"welcome_text":{"default":"Hello"},"tools":[{"name":"t","n":1.0}],"enabled":true,"save_stats":false,"server_type":"s","call_type":"c","created_at":"x","updated_at":"y","region":"in"}"#
+        );
+    }
+
+    #[test]
+    fn bad_arguments_of_an_agent_are_named() {
+        let with = |change: fn(&mut AgentConfig)| {
+            let mut config = bare();
+            change(&mut config);
+            config
+        };
+        for (config, field) in [
+            (with(|c| c.agent_name.clear()), "agent-name"),
+            (with(|c| c.tools = Some("{".into())), "tools"),
+            (with(|c| c.prompt = text("p", Some("[]"))), "prompt.extra"),
+            (
+                with(|c| c.prompt = text("p", Some(r#"{"default":"q"}"#))),
+                "prompt.extra.default",
+            ),
+            (
+                with(|c| c.welcome_text = text("p", Some("7"))),
+                "welcome-text.extra",
+            ),
+            (
+                with(|c| c.extra = Some(r#"{"voice_id":"v"}"#.into())),
+                "extra.voice_id",
+            ),
+        ] {
+            assert_eq!(encode_agent(&config).err().unwrap().field, field);
+        }
+    }
+
+    #[test]
+    fn whatever_answers_a_creation_is_kept() {
+        for (body, agent_id, raw_json, raw_text) in [
+            (
+                r#"{"agent_id":7,"x":1.0}"#,
+                Some(7),
+                Some(r#"{"agent_id":7,"x":1.0}"#),
+                None,
+            ),
+            (
+                r#"{"agent_id":"7"}"#,
+                None,
+                Some(r#"{"agent_id":"7"}"#),
+                None,
+            ),
+            (
+                r#"{"data":{"agent_id":7}}"#,
+                None,
+                Some(r#"{"data":{"agent_id":7}}"#),
+                None,
+            ),
+            ("[7]", None, Some("[7]"), None),
+            ("null", None, Some("null"), None),
+            ("", None, None, None),
+            ("created", None, None, Some("created")),
+        ] {
+            let expected = CreatedAgent {
+                agent_id,
+                raw_json: raw_json.map(str::to_owned),
+                raw_text: raw_text.map(str::to_owned),
+            };
+            assert_eq!(decode_created_agent(body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn an_odd_agent_in_a_list_costs_only_itself() {
+        let json = r#"[{"agent_id":7,"agent_name":"a","x":0.10},{"agent_id":"8"},9]"#;
+        let agents = Value::parse(json).and_then(decode_agents).unwrap();
+        let seen: Vec<_> = agents
+            .iter()
+            .map(|agent| {
+                (
+                    agent.agent_id,
+                    agent.agent_name.as_deref(),
+                    agent.raw_json.as_str(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (
+                    Some(7),
+                    Some("a"),
+                    r#"{"agent_id":7,"agent_name":"a","x":0.10}"#
+                ),
+                (None, None, r#"{"agent_id":"8"}"#),
+                (None, None, "9"),
+            ]
+        );
+        let error = Value::parse("{}").and_then(decode_agents).unwrap_err();
+        assert_eq!(error, "an object, not an array of agents");
+    }
+}

@@ -1,0 +1,230 @@
+//! The base URL of the service: scheme, host, port, and a path that all endpoints
+//! are below of.
+
+use crate::transport::Scheme;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// A base URL that has been checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseUrl {
+    scheme: Scheme,
+    authority: String,
+    host: Host,
+    path: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Host {
+    Name(String),
+    V4(Ipv4Addr),
+    V6(Ipv6Addr),
+}
+
+impl BaseUrl {
+    /// Checks a base URL: `http` or `https`, a host name or address, perhaps a
+    /// port and a path. The error says what was found, and never quotes what may
+    /// be a secret.
+    pub fn parse(url: &str) -> Result<Self, String> {
+        if url.is_empty() {
+            return Err("an empty value".into());
+        }
+        if let Some(odd) = url.chars().find(|c| !c.is_ascii_graphic()) {
+            return Err(format!("the character {odd:?}"));
+        }
+        let (scheme, rest) = url.split_once("://").ok_or("no scheme")?;
+        let scheme = match scheme.to_ascii_lowercase().as_str() {
+            "http" => Scheme::Http,
+            "https" => Scheme::Https,
+            _ => return Err(format!("the scheme {scheme:?}")),
+        };
+        if rest.contains('?') {
+            return Err("a query (`?`)".into());
+        }
+        if rest.contains('#') {
+            return Err("a fragment (`#`)".into());
+        }
+        let (authority, path) = match rest.find('/') {
+            Some(slash) => rest.split_at(slash),
+            None => (rest, ""),
+        };
+        if authority.contains('@') {
+            return Err("user information (`@`)".into());
+        }
+        let (host, port) = split_port(authority)?;
+        if let Some(port) = port {
+            check_port(port)?;
+        }
+        Ok(Self {
+            scheme,
+            authority: authority.to_ascii_lowercase(),
+            host: Host::parse(host)?,
+            path: check_path(path)?.trim_end_matches('/').to_owned(),
+        })
+    }
+
+    /// http or https.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// Host and port, in lower case, as in the header `host`.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// What goes before the path of every endpoint: empty, or begins with `/`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether the host is this machine: `localhost`, 127.0.0.0/8 or `[::1]`.
+    pub fn is_loopback(&self) -> bool {
+        match &self.host {
+            Host::Name(name) => name == "localhost",
+            Host::V4(address) => address.is_loopback(),
+            Host::V6(address) => address.is_loopback(),
+        }
+    }
+}
+
+/// Host and port of an authority; the brackets of an IPv6 address stay.
+fn split_port(authority: &str) -> Result<(&str, Option<&str>), String> {
+    let host_end = match authority.strip_prefix('[') {
+        Some(_) => authority.find(']').ok_or("a `[` without `]`")? + 1,
+        None => authority.find(':').unwrap_or(authority.len()),
+    };
+    let (host, rest) = authority.split_at(host_end);
+    match rest.strip_prefix(':') {
+        Some(port) => Ok((host, Some(port))),
+        None if rest.is_empty() => Ok((host, None)),
+        None => Err(format!("{rest:?} after the host")),
+    }
+}
+
+fn check_port(port: &str) -> Result<(), String> {
+    let digits = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+    match port.parse::<u16>() {
+        Ok(1..) if digits => Ok(()),
+        _ => Err(format!("the port {port:?}")),
+    }
+}
+
+fn check_path(path: &str) -> Result<&str, String> {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@%".contains(&b);
+    if let Some(odd) = path.bytes().find(|b| !allowed(*b)) {
+        return Err(format!("the character {:?} in the path", char::from(odd)));
+    }
+    if path.split('/').any(|segment| matches!(segment, "." | "..")) {
+        return Err("a `.` or `..` in the path".into());
+    }
+    Ok(path)
+}
+
+impl Host {
+    fn parse(host: &str) -> Result<Self, String> {
+        if let Some(address) = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')) {
+            return match address.parse() {
+                Ok(address) => Ok(Host::V6(address)),
+                Err(_) => Err(format!("the host {host:?}, which is no IPv6 address")),
+            };
+        }
+        if host.is_empty() {
+            return Err("no host".into());
+        }
+        if let Ok(address) = host.parse() {
+            return Ok(Host::V4(address));
+        }
+        let label = |label: &str| {
+            !label.is_empty()
+                && label
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        };
+        let name = host.strip_suffix('.').unwrap_or(host);
+        if host.len() > 253 || !name.split('.').all(label) {
+            return Err(format!("the host {host:?}"));
+        }
+        Ok(Host::Name(host.to_ascii_lowercase()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_urls_are_taken_apart() {
+        for (url, authority, path) in [
+            ("https://api.example", "api.example", ""),
+            ("https://api.example/", "api.example", ""),
+            ("HTTPS://API.Example:8443/", "api.example:8443", ""),
+            ("https://api.example/voice/eu/", "api.example", "/voice/eu"),
+            ("http://127.0.0.1:8080", "127.0.0.1:8080", ""),
+            ("http://[::1]:8080/x", "[::1]:8080", "/x"),
+        ] {
+            let base = BaseUrl::parse(url).unwrap();
+            assert_eq!((base.authority(), base.path()), (authority, path), "{url}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_loopback() {
+        for (url, loopback) in [
+            ("http://localhost:1", true),
+            ("http://LOCALHOST", true),
+            ("http://127.0.0.1", true),
+            ("http://127.9.8.7:80", true),
+            ("http://[::1]", true),
+            ("http://[0:0:0:0:0:0:0:1]:80", true),
+            ("http://localhost.evil.example", false),
+            ("http://127.0.0.1.evil.example", false),
+            ("http://localhost.", false),
+            ("http://127.1", false),
+            ("http://0.0.0.0", false),
+            ("http://[::2]", false),
+            ("http://[::ffff:127.0.0.1]", false),
+            ("http://10.0.0.1", false),
+        ] {
+            assert_eq!(
+                BaseUrl::parse(url).unwrap().is_loopback(),
+                loopback,
+                "{url}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_base_url_that_is_not_one_says_what_was_found() {
+        for (url, found) in [
+            ("", "empty"),
+            ("api.example", "no scheme"),
+            ("ftp://api.example", "scheme \"ftp\""),
+            ("://api.example", "scheme \"\""),
+            ("https://", "no host"),
+            ("https:///path", "no host"),
+            ("https://:8080", "no host"),
+            ("https://api.example?x=1", "query"),
+            ("https://api.example/#top", "fragment"),
+            ("https://me:secret@api.example", "user information"),
+            ("https://api.example:0", "port \"0\""),
+            ("https://api.example:65536", "port \"65536\""),
+            ("https://api.example:", "port \"\""),
+            ("https://api.example:+80", "port \"+80\""),
+            ("https://api.example:80x", "port \"80x\""),
+            ("https://::1/", "port \":1\""),
+            ("https://[::1", "without `]`"),
+            ("https://[::1]x", "after the host"),
+            ("https://[fe80::1%25eth0]", "IPv6"),
+            ("https://a..b", "host"),
+            ("https://a b", "' '"),
+            ("https://\u{e4}.example", "'\u{e4}'"),
+            ("https://api.example\n", "'\\n'"),
+            ("https://api.example/a/../b", "`..`"),
+            ("https://api.example/{x}", "'{'"),
+        ] {
+            let message = BaseUrl::parse(url).unwrap_err();
+            assert!(message.contains(found), "{url:?}: {message}");
+            assert!(!message.contains("secret"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Many dockets in one call.
+
+use crate::client::Client;
+use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
+use crate::failure::History;
+use crate::gate::Gate;
+use crate::transport::Transport;
+use crate::types::{CreatedDocketV2, DocketRequestV2, InvalidInput, RequestError};
+use crate::wait::check_timeout;
+use futures_util::future::join_all;
+use std::cell::{Cell, RefCell};
+
+const MAX_REQUESTS: usize = 1_000;
+
+type DocketResult = Result<CreatedDocketV2, RequestError>;
+
+impl<T: Transport> Client<T> {
+    /// `bulk.create-dockets-v2`
+    pub async fn create_dockets_v2(
+        &self,
+        requests: &[DocketRequestV2],
+        timeout_ms: u32,
+    ) -> Result<Vec<DocketResult>, RequestError> {
+        if requests.len() > MAX_REQUESTS {
+            return Err(RequestError::PermanentInvalidInput(InvalidInput {
+                field: "requests".to_owned(),
+                found: format!("{} requests", requests.len()),
+                allowed: format!("0 to {MAX_REQUESTS}"),
+            }));
+        }
+        check_timeout("timeout-ms", timeout_ms)?;
+        let batch = Batch {
+            requests,
+            next: Cell::new(0),
+            results: RefCell::new(vec![None; requests.len()]),
+            gate: Gate::default(),
+            deadline_ms: self.transport.now_ms().saturating_add(timeout_ms.into()),
+        };
+        // Each lane has one request open at a time and takes the next when it is
+        // done, so that a slow one holds up nobody else.
+        let lanes = self.settings.max_in_flight.min(requests.len());
+        join_all((0..lanes).map(|_| self.work_through(&batch))).await;
+        let results = batch.results.into_inner().into_iter();
+        Ok(results
+            .map(|result| result.unwrap_or_else(|| Err(self.not_begun())))
+            .collect())
+    }
+
+    async fn work_through(&self, batch: &Batch<'_>) {
+        while let Some((index, request)) = batch.take() {
+            let result = self.create_in_batch(batch, request).await;
+            batch.results.borrow_mut()[index] = Some(result);
+        }
+    }
+
+    async fn create_in_batch(&self, batch: &Batch<'_>, request: &DocketRequestV2) -> DocketResult {
+        let request = create_docket_v2_request(request, &self.settings)?;
+        // A closed gate is not this request's own time: its deadline begins when
+        // it may begin.
+        if !batch.gate.pass(&self.transport, 0, batch.deadline_ms).await {
+            return Err(self.not_begun());
+        }
+        let deadline_ms = self.deadline_from_now_ms().min(batch.deadline_ms);
+        let reply = self
+            .send_through(&batch.gate, &request, deadline_ms)
+            .await?;
+        reply.decode(decode_created_docket_v2)
+    }
+
+    /// The error of a request for which there was no time.
+    fn not_begun(&self) -> RequestError {
+        History::begin(&self.settings, self.transport.now_ms()).give_up()
+    }
+}
+
+/// A batch that several lanes work through.
+struct Batch<'a> {
+    requests: &'a [DocketRequestV2],
+    next: Cell<usize>,
+    results: RefCell<Vec<Option<DocketResult>>>,
+    gate: Gate,
+    deadline_ms: u64,
+}
+
+impl Batch<'_> {
+    fn take(&self) -> Option<(usize, &DocketRequestV2)> {
+        let index = self.next.get();
+        let request = self.requests.get(index)?;
+        self.next.set(index + 1);
+        Some((index, request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::{Step, World};
+    use std::collections::BTreeMap;
+
+    fn requests(count: usize) -> Vec<DocketRequestV2> {
+        let request = |index| DocketRequestV2 {
+            agent_id: 7,
+            to_phone_number: format!("91{index:010}"),
+            call_context: "{}".into(),
+            external_id: Some(format!("{index}")),
+            extra: None,
+        };
+        (0..count).map(request).collect()
+    }
+
+    fn created() -> Step {
+        Step::ok(r#"{"docket_id":"d","status":"OPEN","created":true}"#)
+    }
+
+    fn batch(
+        world: &World,
+        count: usize,
+        timeout_ms: u32,
+        variables: &[(&str, &str)],
+    ) -> Vec<DocketResult> {
+        let client = world.client(variables);
+        world
+            .run(client.create_dockets_v2(&requests(count), timeout_ms))
+            .unwrap()
+    }
+
+    #[test]
+    fn at_most_max_in_flight_requests_are_open_and_each_is_sent_once() {
+        for (count, in_flight, expected_ms) in [
+            (1, 16, 50),
+            (16, 16, 50),
+            (17, 16, 100),
+            (1_000, 16, 3_150),
+            (1_000, 1_000, 50),
+        ] {
+            let world = World::with_script([created().after(50)]);
+            let in_flight_text = in_flight.to_string();
+            let results = batch(
+                &world,
+                count,
+                60_000,
+                &[("MAX_IN_FLIGHT", in_flight_text.as_str())],
+            );
+            assert_eq!(
+                results.iter().filter(|result| result.is_ok()).count(),
+                count
+            );
+            assert_eq!(world.most_open(), in_flight.min(count));
+            assert_eq!(world.now_ms(), expected_ms);
+            let mut bodies = BTreeMap::<_, u32>::new();
+            for sent in world.sent() {
+                *bodies.entry(sent.request.body).or_default() += 1;
+            }
+            assert_eq!(bodies.len(), count);
+            assert!(bodies.values().all(|times| *times == 1));
+        }
+    }
+
+    #[test]
+    fn results_are_in_the_order_of_the_requests_and_failures_hide_nothing() {
+        let step = |index: u64| match index % 3 {
+            0 => Step::ok(&format!(r#"{{"docket_id":"d-{index}"}}"#)).after(100 - index),
+            1 => Step::status(422).after(index),
+            _ => Step::Silence,
+        };
+        let world = World::with_script((0..30).map(step));
+        let results = batch(&world, 30, 60_000, &[("MAX_IN_FLIGHT", "30")]);
+        for (index, result) in results.iter().enumerate() {
+            match (index % 3, result) {
+                (0, Ok(created)) => assert_eq!(created.docket_id, format!("d-{index}")),
+                (1, Err(RequestError::PermanentRejected(_)))
+                | (2, Err(RequestError::PermanentOutcomeUnknown(_))) => {}
+                (_, other) => panic!("{index}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_rate_limit_slows_the_whole_batch() {
+        let limited = Step::status(429).with_header("retry-after", "20");
+        let steps = [created().after(10), limited.after(5), created().after(10)];
+        let world = World::with_script(steps);
+        let results = batch(&world, 6, 120_000, &[("MAX_IN_FLIGHT", "2")]);
+        assert!(results.iter().all(Result::is_ok));
+        // The first two go out at once; after the 429 at 5 ms nobody begins
+        // anything for 20 s.
+        assert_eq!(world.sent_at_ms()[..4], [0, 0, 20_005, 20_005]);
+        assert_eq!(world.sent().len(), 7);
+    }
+
+    #[test]
+    fn a_rate_limit_longer_than_a_deadline_does_not_fail_those_not_begun() {
+        let limited = Step::status(429).with_header("retry-after", "100");
+        let world = World::with_script([limited, created()]);
+        let variables = [("MAX_IN_FLIGHT", "1"), ("DEADLINE_MS", "30000")];
+        let results = batch(&world, 3, 600_000, &variables);
+        assert!(matches!(results[0], Err(RequestError::RateLimited(_))));
+        assert!(results[1].is_ok() && results[2].is_ok());
+        assert_eq!(world.sent_at_ms(), [0, 100_000, 100_000]);
+    }
+
+    #[test]
+    fn requests_that_were_not_begun_in_time_are_timed_out_with_no_attempts() {
+        let world = World::with_script([created().after(400)]);
+        let results = batch(&world, 5, 1_000, &[("MAX_IN_FLIGHT", "1")]);
+        assert!(results[0].is_ok() && results[1].is_ok());
+        // The third was under way when time ran out: nobody knows.
+        assert!(matches!(
+            results[2],
+            Err(RequestError::PermanentOutcomeUnknown(_))
+        ));
+        for result in &results[3..] {
+            let Err(RequestError::TimedOut(failure)) = result else {
+                panic!("{result:?}")
+            };
+            assert!(failure.attempts.is_empty());
+        }
+        assert_eq!((world.sent().len(), world.now_ms()), (3, 1_000));
+    }
+
+    #[test]
+    fn bad_requests_cost_only_themselves_and_nothing_is_sent_for_them() {
+        let world = World::with_script([created()]);
+        let client = world.client(&[]);
+        let mut requests = requests(3);
+        requests[1].to_phone_number = "12".into();
+        let results = world
+            .run(client.create_dockets_v2(&requests, 1_000))
+            .unwrap();
+        assert!(results[0].is_ok() && results[2].is_ok());
+        assert!(matches!(
+            results[1],
+            Err(RequestError::PermanentInvalidInput(_))
+        ));
+        assert_eq!(world.sent().len(), 2);
+    }
+
+    #[test]
+    fn batches_of_0_to_1000_are_taken() {
+        let world = World::with_script([created()]);
+        assert!(batch(&world, 0, 1_000, &[]).is_empty());
+        assert!(world.sent().is_empty());
+        let client = world.client(&[]);
+        for (count, timeout_ms, field) in [(1_001, 1_000, "requests"), (1, 0, "timeout-ms")] {
+            let error = world
+                .run(client.create_dockets_v2(&requests(count), timeout_ms))
+                .unwrap_err();
+            let RequestError::PermanentInvalidInput(input) = error else {
+                panic!("{error:?}")
+            };
+            assert_eq!(input.field, field);
+        }
+        assert!(world.sent().is_empty());
+    }
+}

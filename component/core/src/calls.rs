@@ -1,0 +1,352 @@
+//! Calls that are made directly, and their details.
+
+use crate::client::Client;
+use crate::json::{Object, Record, Value, Written, object_argument, texts_argument};
+use crate::request::{ApiRequest, Endpoint, check_identifier, check_no_control, check_not_empty};
+use crate::transport::Transport;
+use crate::types::{
+    CallDetails, CallDetailsWait, CallInsights, CallRequest, CallStatus, InvalidInput, NextAction,
+    RequestError, StartedCall, UserInterest, WaitOptions,
+};
+
+const MAKE_CALL: Endpoint = Endpoint::post("calls.make-call", "/make_call");
+const GET_CALL_DETAILS: Endpoint =
+    Endpoint::get("calls.get-call-details", "/call_details/{task_id}");
+const WAIT_FOR_CALL_DETAILS: Endpoint =
+    Endpoint::get("calls.wait-for-call-details", "/call_details/{task_id}");
+
+impl<T: Transport> Client<T> {
+    /// `calls.make-call`
+    pub async fn make_call(&self, request: &CallRequest) -> Result<StartedCall, RequestError> {
+        let body = encode_call(request)?;
+        let request = ApiRequest::create(&MAKE_CALL, &body, &self.settings)?;
+        self.send(&request).await?.decode(decode_started_call)
+    }
+
+    /// `calls.get-call-details`
+    pub async fn get_call_details(&self, task_id: &str) -> Result<Vec<CallDetails>, RequestError> {
+        check_identifier("task-id", task_id)?;
+        let request = ApiRequest::read(&GET_CALL_DETAILS, task_id);
+        self.send(&request).await?.decode(decode_call_details)
+    }
+
+    /// `calls.wait-for-call-details`
+    pub async fn wait_for_call_details(
+        &self,
+        task_id: &str,
+        options: WaitOptions,
+    ) -> Result<CallDetailsWait, RequestError> {
+        check_identifier("task-id", task_id)?;
+        let request = ApiRequest::read(&WAIT_FOR_CALL_DETAILS, task_id);
+        let waited = self
+            .wait(&request, options, decode_call_details, |details| {
+                are_ready(details)
+            })
+            .await?;
+        Ok(CallDetailsWait {
+            completed: waited.completed,
+            details: waited.seen.unwrap_or_default(),
+            polls: waited.polls,
+            failed_polls: waited.failed_polls,
+            waited_ms: waited.waited_ms,
+        })
+    }
+}
+
+fn encode_call(request: &CallRequest) -> Result<Record<'_>, InvalidInput> {
+    match &request.from_agent_name {
+        Some(name) => check_not_empty("from-agent-name", name)?,
+        None => check_extra_selects_agent(request)?,
+    }
+    check_not_empty("to-phone-number", &request.to_phone_number)?;
+    check_no_control("to-phone-number", &request.to_phone_number)?;
+    let extra_config = match &request.call_context {
+        Some(context) => {
+            let context = texts_argument("call-context", context)?;
+            Written::Object(Record::new(vec![(
+                "call_context",
+                Written::Json(context.value()),
+            )]))
+        }
+        None => Written::Absent,
+    };
+    Record::new(vec![
+        ("from_agent_name", Written::text(&request.from_agent_name)),
+        ("to_phone_number", Written::Text(&request.to_phone_number)),
+        ("extra_config", extra_config),
+    ])
+    .with_extra("extra", request.extra.as_deref())
+}
+
+fn check_extra_selects_agent(request: &CallRequest) -> Result<(), InvalidInput> {
+    let extra = request
+        .extra
+        .as_deref()
+        .map(|extra| object_argument("extra", extra));
+    match extra.transpose()? {
+        Some(extra) if !extra.is_empty() => Ok(()),
+        _ => Err(InvalidInput {
+            field: "from-agent-name".to_owned(),
+            found: "none, and nothing in `extra`".to_owned(),
+            allowed: "an agent's name, or an `extra` that selects the agent".to_owned(),
+        }),
+    }
+}
+
+fn decode_started_call(answer: Value<'_>) -> Result<StartedCall, String> {
+    let object = answer.to_object()?;
+    Ok(StartedCall {
+        task_id: object.identifier("task_id")?,
+        raw_json: object.json(),
+    })
+}
+
+/// An array of records; a lone object counts as an array of one.
+fn decode_call_details(answer: Value<'_>) -> Result<Vec<CallDetails>, String> {
+    if let Ok(object) = answer.to_object() {
+        return Ok(vec![decode_record(&object)]);
+    }
+    let records = answer
+        .to_array()
+        .map_err(|found| format!("{found}, not an array of records"))?;
+    let record = |(index, value): (usize, Value<'_>)| match value.to_object() {
+        Ok(object) => Ok(decode_record(&object)),
+        Err(found) => Err(format!("element {index} is {found}, not a record")),
+    };
+    records.into_iter().enumerate().map(record).collect()
+}
+
+fn decode_record(record: &Object<'_>) -> CallDetails {
+    CallDetails {
+        agent_name: record.text("agent_name"),
+        call_context: record.object_json("call_context"),
+        call_insights: record
+            .object("call_insights")
+            .map(|insights| decode_insights(&insights)),
+        call_recording_url: record.text("call_recording_url"),
+        from_number: record.text("from_number"),
+        to_number: record.text("to_number"),
+        call_status: record.text("call_status").map(decode_status),
+        call_duration_s: record.number("call_duration"),
+        raw_json: record.json(),
+    }
+}
+
+fn decode_insights(insights: &Object<'_>) -> CallInsights {
+    CallInsights {
+        metadata: insights.object_json("metadata"),
+        user_interest: insights
+            .object("user_interest")
+            .map(|interest| UserInterest {
+                status: interest.text("status"),
+                confidence_score: interest.number("confidence_score"),
+                reasoning: interest.text("reasoning"),
+                raw_json: interest.json(),
+            }),
+        next_action: insights.object("next_action").map(|action| NextAction {
+            value: action.text("value"),
+            reason: action.text("reason"),
+            raw_json: action.json(),
+        }),
+        raw_json: insights.json(),
+    }
+}
+
+fn decode_status(status: String) -> CallStatus {
+    match status.as_str() {
+        "ANSWERED" => CallStatus::Answered,
+        "NO_ANSWER" => CallStatus::NoAnswer,
+        "BUSY" => CallStatus::Busy,
+        _ => CallStatus::Other(status),
+    }
+}
+
+fn are_ready(details: &[CallDetails]) -> bool {
+    !details.is_empty() && details.iter().all(is_ready)
+}
+
+/// Insights come once the call is completed; a call that was not answered has
+/// none. What other statuses mean is not specified, so they are waited out.
+fn is_ready(details: &CallDetails) -> bool {
+    let not_answered = matches!(
+        details.call_status,
+        Some(CallStatus::NoAnswer | CallStatus::Busy)
+    );
+    let has_insights = |insights: &CallInsights| {
+        Value::parse(&insights.raw_json)
+            .and_then(Value::to_object)
+            .is_ok_and(|insights| !insights.is_empty())
+    };
+    not_answered || details.call_insights.as_ref().is_some_and(has_insights)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> CallRequest {
+        CallRequest {
+            from_agent_name: Some("renewals".into()),
+            to_phone_number: "+91 98765".into(),
+            call_context: Some(r#"{"name":"Asha","cut":"\ud83d","name":"x"}"#.into()),
+            extra: None,
+        }
+    }
+
+    fn encoded(request: &CallRequest) -> String {
+        encode_call(request)
+            .and_then(|record| record.to_json())
+            .unwrap()
+    }
+
+    #[test]
+    fn a_call_is_encoded_as_specified() {
+        assert_eq!(
+            encoded(&request()),
+            r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"call_context":{"name":"Asha","cut":"\ud83d","name":"x"}}}"#
+        );
+        let bare = CallRequest {
+            call_context: None,
+            ..request()
+        };
+        assert_eq!(
+            encoded(&bare),
+            r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765"}"#
+        );
+        let by_number = CallRequest {
+            from_agent_name: None,
+            extra: Some(r#"{"from_number":"911"}"#.into()),
+            ..bare
+        };
+        assert_eq!(
+            encoded(&by_number),
+            r#"{"to_phone_number":"+91 98765","from_number":"911"}"#
+        );
+    }
+
+    #[test]
+    fn bad_arguments_of_a_call_are_named() {
+        let name = |name: &str| CallRequest {
+            from_agent_name: Some(name.into()),
+            ..request()
+        };
+        let number = |number: &str| CallRequest {
+            to_phone_number: number.into(),
+            ..request()
+        };
+        let context = |json: &str| CallRequest {
+            call_context: Some(json.into()),
+            ..request()
+        };
+        let extra = |json: &str| CallRequest {
+            extra: Some(json.into()),
+            ..request()
+        };
+        let nobody = |extra: Option<&str>| CallRequest {
+            from_agent_name: None,
+            extra: extra.map(str::to_owned),
+            ..request()
+        };
+        for (request, field, found) in [
+            (name(""), "from-agent-name", "an empty text"),
+            (
+                nobody(None),
+                "from-agent-name",
+                "none, and nothing in `extra`",
+            ),
+            (
+                nobody(Some("{}")),
+                "from-agent-name",
+                "none, and nothing in `extra`",
+            ),
+            (nobody(Some("7")), "extra", "a number"),
+            (number(""), "to-phone-number", "an empty text"),
+            (number("91\n98"), "to-phone-number", "'\\n' as character 3"),
+            (context("[]"), "call-context", "an array"),
+            (context("null"), "call-context", "null"),
+            (context(r#""x""#), "call-context", "a text"),
+            (context("{"), "call-context", "no JSON: "),
+            (context(r#"{"a":NaN}"#), "call-context", "no JSON: "),
+            (
+                context(r#"{"ok":"x","age":42}"#),
+                "call-context.age",
+                "a number",
+            ),
+            (context(r#"{"deep":{}}"#), "call-context.deep", "an object"),
+            (
+                extra(r#"{"extra_config":{}}"#),
+                "extra.extra_config",
+                "a member",
+            ),
+            (extra("true"), "extra", "a boolean"),
+        ] {
+            let problem = encode_call(&request).err().unwrap();
+            assert_eq!(problem.field, field, "{request:?}");
+            assert!(problem.found.starts_with(found), "{problem:?}");
+            assert!(!problem.allowed.is_empty());
+        }
+    }
+
+    fn details(json: &str) -> Result<Vec<CallDetails>, String> {
+        Value::parse(json).and_then(decode_call_details)
+    }
+
+    #[test]
+    fn details_are_an_array_or_a_lone_record() {
+        assert_eq!(details("[]").unwrap(), []);
+        assert_eq!(details("[{},{}]").unwrap().len(), 2);
+        assert_eq!(
+            details(r#"{"agent_name":"a"}"#).unwrap()[0]
+                .agent_name
+                .as_deref(),
+            Some("a")
+        );
+        assert_eq!(
+            details("null").unwrap_err(),
+            "null, not an array of records"
+        );
+        assert_eq!(
+            details("[{},7]").unwrap_err(),
+            "element 1 is a number, not a record"
+        );
+    }
+
+    #[test]
+    fn nulls_and_odd_values_in_details_cost_only_themselves() {
+        let json = r#"{"agent_name":null,"call_context":"x","call_insights":{"metadata":[1],"user_interest":{"status":1,"confidence_score":"high","reasoning":"r"},"next_action":null},"call_status":"RINGING","call_duration":"long","to_number":"91","new_field":{"kept":0.10}}"#;
+        let record = details(json).unwrap().remove(0);
+        assert_eq!(
+            (
+                record.agent_name,
+                record.call_context,
+                record.call_duration_s
+            ),
+            (None, None, None)
+        );
+        assert_eq!(
+            record.call_status,
+            Some(CallStatus::Other("RINGING".into()))
+        );
+        assert_eq!(record.to_number.as_deref(), Some("91"));
+        assert_eq!(record.raw_json, json);
+        let insights = record.call_insights.unwrap();
+        assert_eq!((insights.metadata, insights.next_action), (None, None));
+        let interest = insights.user_interest.unwrap();
+        assert_eq!((interest.status, interest.confidence_score), (None, None));
+        assert_eq!(interest.reasoning.as_deref(), Some("r"));
+        assert_eq!(
+            interest.raw_json,
+            r#"{"status":1,"confidence_score":"high","reasoning":"r"}"#
+        );
+    }
+
+    #[test]
+    fn a_task_id_is_returned_whatever_is_beside_it() {
+        let json = r#"{"status":7,"\ud800":null,"task_id":"t-1","cut":"\ud83d"}"#;
+        let started = Value::parse(json).and_then(decode_started_call).unwrap();
+        assert_eq!(
+            (started.task_id.as_str(), started.raw_json.as_str()),
+            ("t-1", json)
+        );
+    }
+}

@@ -1,0 +1,601 @@
+//! The walk that every operation takes: send, judge, wait, repeat.
+
+use crate::attempt::{Answer, Outcome, attempt};
+use crate::failure::{History, http_response};
+use crate::gate::Gate;
+use crate::json::{Record, Value, Written};
+use crate::request::{ApiRequest, Endpoint};
+use crate::retry::{Verdict, judge, pause_ms};
+use crate::settings::Settings;
+use crate::transport::{Timeouts, Transport};
+use crate::types::{Attempt, HttpFailure, RequestError};
+
+/// The client of the service: settings, and a way into the world. Its functions
+/// are those of the WIT package.
+pub struct Client<T> {
+    pub(crate) settings: Settings,
+    pub(crate) transport: T,
+}
+
+impl<T: Transport> Client<T> {
+    /// A client with these settings.
+    pub fn new(settings: Settings, transport: T) -> Self {
+        Self {
+            settings,
+            transport,
+        }
+    }
+
+    /// Sends a request that stands on its own, within the deadline of one
+    /// operation.
+    pub(crate) async fn send(&self, request: &ApiRequest) -> Result<Reply<'_>, RequestError> {
+        let deadline_ms = self.deadline_from_now_ms();
+        self.send_through(&Gate::default(), request, deadline_ms)
+            .await
+    }
+
+    /// When an operation that begins now must end.
+    pub(crate) fn deadline_from_now_ms(&self) -> u64 {
+        self.transport
+            .now_ms()
+            .saturating_add(self.settings.deadline_ms)
+    }
+
+    /// Sends a request that shares its gate with others.
+    pub(crate) async fn send_through(
+        &self,
+        gate: &Gate,
+        request: &ApiRequest,
+        deadline_ms: u64,
+    ) -> Result<Reply<'_>, RequestError> {
+        let Self {
+            settings,
+            transport,
+        } = self;
+        let addressed = request.address(settings);
+        let mut history = History::begin(settings, transport.now_ms());
+        let mut not_before_ms = 0;
+        loop {
+            if !gate.pass(transport, not_before_ms, deadline_ms).await {
+                return Err(history.give_up());
+            }
+            let started_ms = transport.now_ms();
+            let timeouts = self.timeouts(deadline_ms - started_ms);
+            let outcome =
+                attempt(transport, &addressed, timeouts, settings.max_response_bytes).await;
+            let ended_ms = transport.now_ms();
+            let verdict = judge(addressed.method, settings.create_retry, &outcome);
+            history.record(started_ms, ended_ms, &outcome, verdict);
+
+            let pause_ms = verdict.may_repeat().then(|| {
+                pause_ms(
+                    settings,
+                    history.count(),
+                    retry_after_ms(&outcome),
+                    transport.random(),
+                )
+            });
+            self.log(request.endpoint, &history, pause_ms);
+            match (outcome, pause_ms) {
+                (Outcome::Answer(answer), _) if verdict == Verdict::Success => {
+                    return Ok(Reply {
+                        settings,
+                        answer,
+                        attempts: history.into_attempts(),
+                    });
+                }
+                (outcome, None) => return Err(history.fail(verdict, &outcome)),
+                (_, Some(pause_ms)) => {
+                    not_before_ms = ended_ms.saturating_add(pause_ms);
+                    if verdict == Verdict::RateLimited {
+                        gate.close_until(not_before_ms);
+                    }
+                    if history.count() == settings.max_attempts {
+                        return Err(history.give_up());
+                    }
+                }
+            }
+        }
+    }
+
+    fn timeouts(&self, left_ms: u64) -> Timeouts {
+        Timeouts {
+            connect_ms: self.settings.connect_timeout_ms.min(left_ms),
+            attempt_ms: self.settings.attempt_timeout_ms.min(left_ms),
+        }
+    }
+
+    /// One line of JSON for an attempt: nothing in it tells who was called or why.
+    fn log(&self, endpoint: &Endpoint, history: &History<'_>, pause_ms: Option<u64>) {
+        let Some(attempt) = history.latest().filter(|_| self.settings.log_attempts) else {
+            return;
+        };
+        let line = Record::new(vec![
+            ("function", Written::Text(endpoint.function)),
+            ("method", Written::Text(endpoint.method.as_str())),
+            ("path", Written::Text(endpoint.path)),
+            ("attempt", Written::Integer(history.count().into())),
+            ("status", Written::integer(attempt.status.map(i64::from))),
+            ("transport_error", Written::text(&attempt.transport_error)),
+            ("started_ms", Written::Integer(attempt.started_ms.into())),
+            ("duration_ms", Written::Integer(attempt.duration_ms.into())),
+            (
+                "pause_ms",
+                Written::integer(pause_ms.and_then(|ms| ms.try_into().ok())),
+            ),
+        ]);
+        if let Ok(line) = line.to_json() {
+            self.transport.log(&line);
+        }
+    }
+}
+
+fn retry_after_ms(outcome: &Outcome) -> Option<u64> {
+    match outcome {
+        Outcome::Answer(answer) => answer.retry_after_ms,
+        Outcome::NoAnswer(_) => None,
+    }
+}
+
+/// A 2xx, to be decoded.
+pub(crate) struct Reply<'a> {
+    settings: &'a Settings,
+    answer: Answer,
+    attempts: Vec<Attempt>,
+}
+
+impl Reply<'_> {
+    /// The body as text, for an answer whose form is not specified.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.answer.body).into_owned()
+    }
+
+    /// Decodes the body as JSON. What cannot be decoded becomes an error that
+    /// keeps the body.
+    pub(crate) fn decode<R>(
+        self,
+        decode: impl FnOnce(Value<'_>) -> Result<R, String>,
+    ) -> Result<R, RequestError> {
+        let decoded = match std::str::from_utf8(&self.answer.body) {
+            Ok(text) => Value::parse(text).and_then(decode),
+            Err(_) => Err("no UTF-8".to_owned()),
+        };
+        decoded.map_err(|found| {
+            RequestError::PermanentUnexpectedResponse(HttpFailure {
+                message: format!("the answer cannot be understood: {found}"),
+                response: http_response(self.settings, &self.answer),
+                attempts: self.attempts,
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::{Piece, Step, World};
+    use crate::transport::Delivery;
+    use crate::types::{CallRequest, UnknownOutcome};
+
+    const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+    const DOCKET: &str = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"}"#;
+
+    type Operation = fn(&World, &[(&str, &str)]) -> Result<(), RequestError>;
+
+    /// A reading and a creating operation, each with an answer that satisfies it.
+    fn read(world: &World, variables: &[(&str, &str)]) -> Result<(), RequestError> {
+        let client = world.client(variables);
+        world.run(client.get_docket(DOCKET_ID)).map(drop)
+    }
+
+    fn create(world: &World, variables: &[(&str, &str)]) -> Result<(), RequestError> {
+        let client = world.client(variables);
+        let request = CallRequest {
+            from_agent_name: Some("renewals".into()),
+            to_phone_number: "919876543210".into(),
+            call_context: None,
+            extra: None,
+        };
+        world.run(client.make_call(&request)).map(drop)
+    }
+
+    fn created() -> Step {
+        Step::ok(r#"{"task_id":"t-1"}"#)
+    }
+
+    fn statuses(attempts: &[Attempt]) -> Vec<Option<u16>> {
+        attempts.iter().map(|attempt| attempt.status).collect()
+    }
+
+    fn unknown(error: RequestError) -> UnknownOutcome {
+        match error {
+            RequestError::PermanentOutcomeUnknown(unknown) => unknown,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_rate_limit_is_waited_out_as_long_as_the_service_asks() {
+        for (retry_after, waited_ms) in [
+            ("7", 7_000),
+            ("Sun, 06 Nov 1994 08:49:47 GMT", 10_000),
+            ("0", 0),
+            ("soon", 0),
+        ] {
+            for (operation, success) in [(read as Operation, Step::ok(DOCKET)), (create, created())]
+            {
+                let limited = Step::status(429).with_header("retry-after", retry_after);
+                let world = World::with_script([limited, success]);
+                operation(&world, &[]).unwrap();
+                assert_eq!(world.sent_at_ms(), [0, waited_ms], "{retry_after}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rate_limit_that_lasts_longer_than_the_deadline_is_told_at_once() {
+        let limited = Step::status(429).with_header("retry-after", "31");
+        let world = World::with_script([limited]);
+        let Err(RequestError::RateLimited(failure)) = create(&world, &[]) else {
+            panic!()
+        };
+        assert_eq!(failure.response.retry_after_ms, Some(31_000));
+        assert_eq!((world.sent().len(), world.now_ms()), (1, 0));
+    }
+
+    #[test]
+    fn pauses_between_attempts_double_up_to_the_cap() {
+        let world = World::with_script([Step::status(503)]);
+        world.set_random(1_000);
+        let variables = [
+            ("BACKOFF_MS", "250"),
+            ("MAX_BACKOFF_MS", "1000"),
+            ("MAX_ATTEMPTS", "6"),
+        ];
+        // Jitter is the random number modulo the ceiling and one: 1000 % 251,
+        // 1000 % 501, and from then on 1000 % 1001.
+        let Err(RequestError::Unavailable(failure)) = create(&world, &variables) else {
+            panic!()
+        };
+        assert_eq!(world.sent_at_ms(), [0, 247, 746, 1_746, 2_746, 3_746]);
+        let started: Vec<_> = failure
+            .attempts
+            .iter()
+            .map(|a| u64::from(a.started_ms))
+            .collect();
+        assert_eq!(started, world.sent_at_ms());
+    }
+
+    #[test]
+    fn server_errors_are_repeated_up_to_max_attempts() {
+        for status in [500, 502, 503, 504, 599, 408] {
+            for operation in [read as Operation, create] {
+                let world = World::with_script([Step::status(status)]);
+                let Err(RequestError::Unavailable(failure)) = operation(&world, &[]) else {
+                    panic!("{status}")
+                };
+                assert_eq!(statuses(&failure.attempts), [Some(status); 4]);
+                assert_eq!(world.sent().len(), 4);
+            }
+        }
+    }
+
+    #[test]
+    fn with_create_retry_not_sent_a_server_error_leaves_the_outcome_unknown() {
+        let not_sent = [("CREATE_RETRY", "not-sent")];
+        let world = World::with_script([Step::status(503), created()]);
+        let unknown = unknown(create(&world, &not_sent).unwrap_err());
+        assert_eq!(unknown.response.map(|response| response.status), Some(503));
+        assert_eq!(world.sent().len(), 1);
+
+        let world = World::with_script([Step::status(503), Step::ok(DOCKET)]);
+        read(&world, &not_sent).unwrap();
+        let world = World::with_script([Step::status(429), created()]);
+        create(&world, &not_sent).unwrap();
+        let world = World::with_script([Step::fail(Delivery::NotSent), created()]);
+        create(&world, &not_sent).unwrap();
+    }
+
+    #[test]
+    fn what_was_never_sent_is_repeated_and_then_unreachable() {
+        for operation in [read as Operation, create] {
+            let world = World::with_script([Step::fail(Delivery::NotSent)]);
+            let Err(RequestError::Unreachable(failure)) = operation(&world, &[]) else {
+                panic!()
+            };
+            assert_eq!(failure.attempts.len(), 4);
+            assert!(
+                failure.message.contains("simulated: NotSent"),
+                "{}",
+                failure.message
+            );
+        }
+    }
+
+    #[test]
+    fn a_create_without_an_answer_is_never_repeated() {
+        for silence in [Step::fail(Delivery::Unknown), Step::Silence] {
+            let world = World::with_script([silence, created()]);
+            let unknown = unknown(create(&world, &[]).unwrap_err());
+            assert_eq!(unknown.response, None);
+            assert_eq!(world.sent().len(), 1);
+        }
+    }
+
+    #[test]
+    fn an_unknown_outcome_decides_whatever_came_before_it() {
+        let steps = [
+            Step::status(503),
+            Step::fail(Delivery::NotSent),
+            Step::Silence,
+            created(),
+        ];
+        let world = World::with_script(steps);
+        let unknown = unknown(create(&world, &[]).unwrap_err());
+        assert_eq!(statuses(&unknown.attempts), [Some(503), None, None]);
+        assert_eq!(world.sent().len(), 3);
+    }
+
+    #[test]
+    fn a_read_without_an_answer_is_repeated_and_then_timed_out() {
+        let world = World::with_script([Step::fail(Delivery::Unknown), Step::ok(DOCKET)]);
+        read(&world, &[]).unwrap();
+
+        let world = World::with_script([Step::fail(Delivery::Unknown)]);
+        let Err(RequestError::TimedOut(failure)) = read(&world, &[]) else {
+            panic!()
+        };
+        assert_eq!(failure.attempts.len(), 4);
+    }
+
+    #[test]
+    fn on_a_read_the_latest_answer_decides_which_error_it_is() {
+        let steps = [
+            Step::status(429),
+            Step::status(503),
+            Step::fail(Delivery::Unknown),
+        ];
+        let world = World::with_script(steps);
+        let Err(RequestError::Unavailable(failure)) = read(&world, &[]) else {
+            panic!()
+        };
+        assert_eq!(failure.response.status, 503);
+        assert_eq!(
+            statuses(&failure.attempts),
+            [Some(429), Some(503), None, None]
+        );
+    }
+
+    #[test]
+    fn an_attempt_ends_with_its_timeout_and_an_operation_with_its_deadline() {
+        let world = World::with_script([Step::Silence]);
+        let variables = [("ATTEMPT_TIMEOUT_MS", "4000"), ("DEADLINE_MS", "10000")];
+        let Err(RequestError::TimedOut(failure)) = read(&world, &variables) else {
+            panic!()
+        };
+        let times: Vec<_> = failure
+            .attempts
+            .iter()
+            .map(|a| (a.started_ms, a.duration_ms))
+            .collect();
+        assert_eq!(times, [(0, 4_000), (4_000, 4_000), (8_000, 2_000)]);
+        assert_eq!(world.now_ms(), 10_000);
+        let allowed: Vec<_> = world.sent().iter().map(|sent| sent.timeouts).collect();
+        assert_eq!(
+            (
+                allowed[0].connect_ms,
+                allowed[0].attempt_ms,
+                allowed[2].connect_ms
+            ),
+            (3_000, 4_000, 2_000)
+        );
+    }
+
+    #[test]
+    fn a_pause_that_does_not_fit_before_the_deadline_is_not_begun() {
+        let world = World::with_script([Step::status(503).after(950)]);
+        world.set_random(79);
+        let variables = [("DEADLINE_MS", "1000"), ("BACKOFF_MS", "100")];
+        let Err(RequestError::Unavailable(failure)) = create(&world, &variables) else {
+            panic!()
+        };
+        assert_eq!((failure.attempts.len(), world.sent().len()), (1, 1));
+        assert_eq!(world.now_ms(), 950);
+    }
+
+    #[test]
+    fn a_body_that_breaks_off_is_repeated_on_reads_and_final_on_creates() {
+        let broken = |json: &str| {
+            let pieces = vec![Piece::Bytes(0, json.into()), Piece::Break(5)];
+            Step::status(200).with_body(pieces)
+        };
+        let world = World::with_script([broken(r#"{"docket_id""#), Step::ok(DOCKET)]);
+        read(&world, &[]).unwrap();
+
+        let world = World::with_script([broken(r#"{"task_id":"t-"#), created()]);
+        let Err(RequestError::PermanentUnexpectedResponse(failure)) = create(&world, &[]) else {
+            panic!()
+        };
+        assert_eq!(
+            (failure.response.status, failure.response.body_cut),
+            (200, true)
+        );
+        assert_eq!(failure.response.body, r#"{"task_id":"t-"#);
+        assert_eq!(failure.attempts[0].status, Some(200));
+        assert!(failure.attempts[0].transport_error.is_some());
+        assert_eq!(world.sent().len(), 1);
+    }
+
+    #[test]
+    fn a_body_that_comes_too_late_ends_with_the_attempt() {
+        let slow = vec![
+            Piece::Bytes(6_000, b"{".to_vec()),
+            Piece::Bytes(6_000, b"}".to_vec()),
+        ];
+        let world = World::with_script([Step::status(200).with_body(slow)]);
+        let Err(RequestError::PermanentUnexpectedResponse(failure)) = create(&world, &[]) else {
+            panic!()
+        };
+        assert_eq!(failure.response.body, "{");
+        assert_eq!(failure.attempts[0].duration_ms, 10_000);
+    }
+
+    #[test]
+    fn the_status_of_an_error_counts_even_if_its_body_breaks_off() {
+        let pieces = vec![Piece::Bytes(0, b"no such ".to_vec()), Piece::Break(0)];
+        let world = World::with_script([Step::status(404).with_body(pieces)]);
+        let Err(RequestError::PermanentNotFound(failure)) = read(&world, &[]) else {
+            panic!()
+        };
+        assert_eq!(
+            (failure.response.body.as_str(), failure.response.body_cut),
+            ("no such ", true)
+        );
+    }
+
+    #[test]
+    fn permanent_statuses_are_not_repeated() {
+        for status in [
+            100, 300, 301, 302, 307, 308, 400, 401, 403, 404, 410, 418, 422, 451, 600,
+        ] {
+            for operation in [read as Operation, create] {
+                let world = World::with_script([Step::status(status)]);
+                let error = operation(&world, &[]).unwrap_err();
+                let (name, failure) = match error {
+                    RequestError::PermanentUnauthorized(failure) => ("unauthorized", failure),
+                    RequestError::PermanentNotFound(failure) => ("not-found", failure),
+                    RequestError::PermanentRejected(failure) => ("rejected", failure),
+                    RequestError::PermanentUnexpectedResponse(failure) => ("unexpected", failure),
+                    other => panic!("{status}: {other:?}"),
+                };
+                let expected = match status {
+                    401 | 403 => "unauthorized",
+                    404 | 410 => "not-found",
+                    300..=499 => "rejected",
+                    _ => "unexpected",
+                };
+                assert_eq!((name, failure.response.status), (expected, status));
+                assert_eq!(world.sent().len(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_denied_host_is_a_matter_of_configuration() {
+        let world = World::with_script([Step::fail(Delivery::Denied)]);
+        let Err(RequestError::PermanentConfiguration(problem)) = create(&world, &[]) else {
+            panic!()
+        };
+        assert_eq!(problem.variable, "VOICE_CALLING_BASE_URL");
+        assert!(problem.found.contains("api.example"), "{}", problem.found);
+        assert_eq!((problem.attempts.len(), world.sent().len()), (1, 1));
+    }
+
+    #[test]
+    fn with_one_attempt_nothing_is_repeated() {
+        for step in [
+            Step::status(503),
+            Step::status(429),
+            Step::fail(Delivery::NotSent),
+        ] {
+            let world = World::with_script([step, created()]);
+            create(&world, &[("MAX_ATTEMPTS", "1")]).unwrap_err();
+            assert_eq!((world.sent().len(), world.now_ms()), (1, 0));
+        }
+    }
+
+    #[test]
+    fn a_2xx_that_cannot_be_decoded_keeps_what_came() {
+        for body in [
+            "",
+            "<html>",
+            "[]",
+            "{}",
+            r#"{"task_id":""}"#,
+            r#"{"task_id":17}"#,
+        ] {
+            let world = World::with_script([Step::ok(body)]);
+            let Err(RequestError::PermanentUnexpectedResponse(failure)) = create(&world, &[])
+            else {
+                panic!("{body}")
+            };
+            assert_eq!(failure.response.body, body);
+            assert!(!failure.response.body_cut);
+            assert_eq!(world.sent().len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_body_over_the_limit_is_not_read_to_its_end() {
+        let pieces = vec![
+            Piece::Bytes(0, vec![b' '; 600]),
+            Piece::Bytes(0, vec![b' '; 600]),
+        ];
+        let world = World::with_script([Step::status(200).with_body(pieces)]);
+        let Err(RequestError::PermanentUnexpectedResponse(failure)) =
+            read(&world, &[("MAX_RESPONSE_BYTES", "1000")])
+        else {
+            panic!()
+        };
+        assert!(
+            failure.message.contains("MAX_RESPONSE_BYTES"),
+            "{}",
+            failure.message
+        );
+        assert_eq!(
+            (failure.response.body.len(), failure.response.body_cut),
+            (1_000, true)
+        );
+    }
+
+    #[test]
+    fn an_error_keeps_the_beginning_of_a_long_body_and_the_request_id() {
+        let long = "\u{e4}".repeat(10_000);
+        let step = Step::status(422)
+            .with_body(vec![Piece::Bytes(0, long.into_bytes())])
+            .with_header("x-request-id", "req-7");
+        let world = World::with_script([step]);
+        let Err(RequestError::PermanentRejected(failure)) = create(&world, &[]) else {
+            panic!()
+        };
+        assert_eq!(failure.response.body, "\u{e4}".repeat(4_096));
+        assert!(failure.response.body_cut);
+        assert_eq!(failure.response.request_id.as_deref(), Some("req-7"));
+    }
+
+    #[test]
+    fn a_token_that_the_service_echoes_is_masked_in_errors() {
+        let step = Step::status(401)
+            .with_body(vec![Piece::Bytes(
+                0,
+                b"bad: Bearer simulated-token".to_vec(),
+            )])
+            .with_header("x-request-id", "simulated-token/1");
+        let world = World::with_script([step]);
+        let error = format!("{:?}", create(&world, &[]).unwrap_err());
+        assert!(!error.contains("simulated-token"), "{error}");
+        assert!(error.contains("bad: Bearer [api token]"), "{error}");
+    }
+
+    #[test]
+    fn the_log_has_a_line_for_every_attempt_and_tells_nothing_of_the_call() {
+        let world = World::with_script([Step::status(503).after(12), created()]);
+        create(&world, &[("LOG", "attempts")]).unwrap();
+        let line = |rest: &str| {
+            format!(
+                r#"{{"function":"calls.make-call","method":"POST","path":"/make_call",{rest}}}"#
+            )
+        };
+        assert_eq!(
+            world.log_lines(),
+            [
+                line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":12,"pause_ms":0"#),
+                line(r#""attempt":2,"status":200,"started_ms":12,"duration_ms":0"#),
+            ]
+        );
+
+        let world = World::with_script([created()]);
+        create(&world, &[]).unwrap();
+        assert!(world.log_lines().is_empty());
+    }
+}

@@ -1,0 +1,325 @@
+//! Dockets: business tasks, created in either version of the endpoint, fetched,
+//! and waited for.
+
+use crate::client::Client;
+use crate::json::{Record, Value, Written, object_argument};
+use crate::number::check_docket_number;
+use crate::request::{ApiRequest, Endpoint};
+use crate::settings::Settings;
+use crate::transport::Transport;
+use crate::types::{
+    CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2, DocketStatus,
+    DocketWait, InvalidInput, RequestError, WaitOptions,
+};
+use uuid::Uuid;
+
+const CREATE_DOCKET: Endpoint = Endpoint::post("dockets.create-docket", "/api/v1/dockets");
+const CREATE_DOCKET_V2: Endpoint = Endpoint::post("dockets.create-docket-v2", "/api/v2/dockets");
+const GET_DOCKET: Endpoint = Endpoint::get("dockets.get-docket", "/api/v1/dockets/{docket_id}");
+const WAIT_FOR_DOCKET: Endpoint =
+    Endpoint::get("dockets.wait-for-docket", "/api/v1/dockets/{docket_id}");
+
+impl<T: Transport> Client<T> {
+    /// `dockets.create-docket`
+    pub async fn create_docket(
+        &self,
+        request: &DocketRequest,
+    ) -> Result<CreatedDocket, RequestError> {
+        let body = encode_docket(request)?;
+        let request = ApiRequest::create(&CREATE_DOCKET, &body, &self.settings)?;
+        self.send(&request).await?.decode(decode_created_docket)
+    }
+
+    /// `dockets.create-docket-v2`
+    pub async fn create_docket_v2(
+        &self,
+        request: &DocketRequestV2,
+    ) -> Result<CreatedDocketV2, RequestError> {
+        let request = create_docket_v2_request(request, &self.settings)?;
+        self.send(&request).await?.decode(decode_created_docket_v2)
+    }
+
+    /// `dockets.get-docket`
+    pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, RequestError> {
+        check_docket_id(docket_id)?;
+        let request = ApiRequest::read(&GET_DOCKET, docket_id).accepting_json();
+        self.send(&request).await?.decode(decode_docket)
+    }
+
+    /// `dockets.wait-for-docket`
+    pub async fn wait_for_docket(
+        &self,
+        docket_id: &str,
+        options: WaitOptions,
+    ) -> Result<DocketWait, RequestError> {
+        check_docket_id(docket_id)?;
+        let request = ApiRequest::read(&WAIT_FOR_DOCKET, docket_id).accepting_json();
+        let completed = |docket: &Docket| docket.status == Some(DocketStatus::Completed);
+        let waited = self
+            .wait(&request, options, decode_docket, completed)
+            .await?;
+        Ok(DocketWait {
+            completed: waited.completed,
+            docket: waited.seen,
+            polls: waited.polls,
+            failed_polls: waited.failed_polls,
+            waited_ms: waited.waited_ms,
+        })
+    }
+}
+
+/// The request that creates a docket in version 2, alone or in a batch.
+pub(crate) fn create_docket_v2_request(
+    request: &DocketRequestV2,
+    settings: &Settings,
+) -> Result<ApiRequest, InvalidInput> {
+    ApiRequest::create(&CREATE_DOCKET_V2, &encode_docket_v2(request)?, settings)
+}
+
+fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, InvalidInput> {
+    check_docket_number(&request.to_phone_number)?;
+    Record::new(vec![
+        ("agent_id", Written::Integer(request.agent_id)),
+        ("to_phone_number", Written::Text(&request.to_phone_number)),
+        ("extra_config", encode_context(&request.call_context)?),
+    ])
+    .with_extra("extra", request.extra.as_deref())
+}
+
+fn encode_docket_v2(request: &DocketRequestV2) -> Result<Record<'_>, InvalidInput> {
+    check_docket_number(&request.to_phone_number)?;
+    Record::new(vec![
+        ("agent_id", Written::Integer(request.agent_id)),
+        ("to_phone_number", Written::Text(&request.to_phone_number)),
+        ("extra_config", encode_context(&request.call_context)?),
+        ("external_id", Written::text(&request.external_id)),
+    ])
+    .with_extra("extra", request.extra.as_deref())
+}
+
+fn encode_context(context: &str) -> Result<Written<'_>, InvalidInput> {
+    let context = object_argument("call-context", context)?;
+    Ok(Written::Object(Record::new(vec![(
+        "call_context",
+        Written::Json(context.value()),
+    )])))
+}
+
+/// A docket id is a UUID in its hyphenated form, which no path can misread.
+fn check_docket_id(docket_id: &str) -> Result<(), InvalidInput> {
+    if docket_id.len() == 36 && Uuid::try_parse(docket_id).is_ok() {
+        return Ok(());
+    }
+    let shown: String = docket_id.chars().take(40).collect();
+    Err(InvalidInput {
+        field: "docket-id".to_owned(),
+        found: format!("{shown:?}"),
+        allowed: "a UUID in its hyphenated form, 36 characters".to_owned(),
+    })
+}
+
+fn decode_created_docket(answer: Value<'_>) -> Result<CreatedDocket, String> {
+    let docket = answer.to_object()?;
+    Ok(CreatedDocket {
+        docket_id: docket.identifier("docket_id")?,
+        status: docket.text("status").map(decode_status),
+        raw_json: docket.json(),
+    })
+}
+
+/// Decodes the answer to a creation in version 2, alone or in a batch.
+pub(crate) fn decode_created_docket_v2(answer: Value<'_>) -> Result<CreatedDocketV2, String> {
+    let docket = answer.to_object()?;
+    Ok(CreatedDocketV2 {
+        docket_id: docket.identifier("docket_id")?,
+        status: docket.text("status").map(decode_status),
+        created: docket.boolean("created"),
+        raw_json: docket.json(),
+    })
+}
+
+fn decode_docket(answer: Value<'_>) -> Result<Docket, String> {
+    let docket = answer.to_object()?;
+    Ok(Docket {
+        docket_id: docket.identifier("docket_id")?,
+        agent_name: docket.text("agent_name"),
+        status: docket.text("status").map(decode_status),
+        call_type: docket.text("call_type"),
+        from_number: docket.text("from_number"),
+        to_phone_number: docket.text("to_phone_number"),
+        call_context: docket.object_json("call_context"),
+        external_id: docket.text("external_id"),
+        closed_call_id: docket.text("closed_call_id"),
+        latest_call_id: docket.text("latest_call_id"),
+        closure_reason: docket.text("closure_reason"),
+        outbound_call_count: docket.integer("outbound_call_count"),
+        notification_status: docket.text("notification_status"),
+        first_called_at: docket.text("first_called_at"),
+        closed_at: docket.text("closed_at"),
+        created_at: docket.text("created_at"),
+        updated_at: docket.text("updated_at"),
+        raw_json: docket.json(),
+    })
+}
+
+fn decode_status(status: String) -> DocketStatus {
+    match status.as_str() {
+        "OPEN" => DocketStatus::Open,
+        "IN_PROGRESS" => DocketStatus::InProgress,
+        "COMPLETED" => DocketStatus::Completed,
+        _ => DocketStatus::Other(status),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> DocketRequestV2 {
+        DocketRequestV2 {
+            agent_id: 7,
+            to_phone_number: "919876543210".into(),
+            call_context: r#"{"big":12345678901234567890,"amount":0.10}"#.into(),
+            external_id: None,
+            extra: None,
+        }
+    }
+
+    #[test]
+    fn dockets_are_encoded_as_specified() {
+        let encoded = |request: &DocketRequestV2| {
+            encode_docket_v2(request)
+                .and_then(|record| record.to_json())
+                .unwrap()
+        };
+        let context =
+            r#""extra_config":{"call_context":{"big":12345678901234567890,"amount":0.10}}"#;
+        let head = r#"{"agent_id":7,"to_phone_number":"919876543210""#;
+        assert_eq!(encoded(&request()), format!("{head},{context}}}"));
+        let full = DocketRequestV2 {
+            external_id: Some("crm \"7\"\n".into()),
+            extra: Some(r#"{"priority":1.0}"#.into()),
+            ..request()
+        };
+        assert_eq!(
+            encoded(&full),
+            format!(r#"{head},{context},"external_id":"crm \"7\"\n","priority":1.0}}"#)
+        );
+        let version_1 = DocketRequest {
+            agent_id: i64::MIN,
+            to_phone_number: "919876543210".into(),
+            call_context: "{}".into(),
+            extra: Some(r#"{"external_id":"x"}"#.into()),
+        };
+        assert_eq!(
+            encode_docket(&version_1)
+                .and_then(|record| record.to_json())
+                .unwrap(),
+            r#"{"agent_id":-9223372036854775808,"to_phone_number":"919876543210","extra_config":{"call_context":{}},"external_id":"x"}"#
+        );
+    }
+
+    #[test]
+    fn bad_arguments_of_a_docket_are_named() {
+        let context = |json: &str| DocketRequestV2 {
+            call_context: json.into(),
+            ..request()
+        };
+        let extra = |json: &str| DocketRequestV2 {
+            extra: Some(json.into()),
+            ..request()
+        };
+        for (request, field) in [
+            (context(""), "call-context"),
+            (context("[]"), "call-context"),
+            (context("null"), "call-context"),
+            (context("{\"a\":NaN}"), "call-context"),
+            (extra("[]"), "extra"),
+            (extra(r#"{"agent_id":8}"#), "extra.agent_id"),
+            (extra(r#"{"external_id":"x"}"#), "extra.external_id"),
+            (
+                DocketRequestV2 {
+                    to_phone_number: "+91987654321".into(),
+                    ..request()
+                },
+                "to-phone-number",
+            ),
+        ] {
+            assert_eq!(
+                encode_docket_v2(&request).err().unwrap().field,
+                field,
+                "{request:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_docket_id_is_a_hyphenated_uuid() {
+        for good in [
+            "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11",
+            "7F8D3B0E-0D51-4F0C-9A63-2F1A5C0D9E11",
+        ] {
+            assert!(check_docket_id(good).is_ok());
+        }
+        for bad in [
+            "",
+            ".",
+            "..",
+            "7f8d3b0e0d514f0c9a632f1a5c0d9e11",
+            "{7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11}",
+            "urn:uuid:7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11",
+            "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e1g",
+            "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11/",
+            "../../../../../../../../../../make_call",
+        ] {
+            let problem = check_docket_id(bad).unwrap_err();
+            assert_eq!(problem.field, "docket-id", "{bad}");
+        }
+    }
+
+    #[test]
+    fn nulls_and_odd_values_in_a_docket_cost_only_themselves() {
+        let json = r#"{"docket_id":"d","agent_name":null,"status":"ARCHIVED","outbound_call_count":"3","external_id":7,"call_context":[],"closed_at":null,"first_called_at":"2026-01-02T03:04:05.678901","priority":{"kept":1.10}}"#;
+        let docket = Value::parse(json).and_then(decode_docket).unwrap();
+        assert_eq!(docket.status, Some(DocketStatus::Other("ARCHIVED".into())));
+        assert_eq!(
+            (docket.agent_name, docket.external_id, docket.closed_at),
+            (None, None, None)
+        );
+        assert_eq!(
+            (docket.outbound_call_count, docket.call_context),
+            (None, None)
+        );
+        assert_eq!(
+            docket.first_called_at.as_deref(),
+            Some("2026-01-02T03:04:05.678901")
+        );
+        assert_eq!(docket.raw_json, json);
+        for (json, found) in [
+            ("{}", "`docket_id` is missing"),
+            (r#"{"docket_id":null}"#, "`docket_id` is null"),
+            (r#"{"docket_id":""}"#, "`docket_id` is an empty text"),
+            ("[]", "an array"),
+        ] {
+            let error = Value::parse(json).and_then(decode_docket).unwrap_err();
+            assert!(error.starts_with(found), "{json}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_created_dockets_id_is_returned_whatever_is_beside_it() {
+        let json = r#"{"docket_id":"d","status":null,"created":"yes"}"#;
+        let created = Value::parse(json)
+            .and_then(decode_created_docket_v2)
+            .unwrap();
+        assert_eq!(
+            (created.docket_id.as_str(), created.status, created.created),
+            ("d", None, None)
+        );
+        let created = Value::parse(json).and_then(decode_created_docket).unwrap();
+        assert_eq!(
+            (created.docket_id.as_str(), created.raw_json.as_str()),
+            ("d", json)
+        );
+    }
+}

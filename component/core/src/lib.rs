@@ -1,0 +1,51 @@
+//! What the voice-calling service's API means: which request an operation sends,
+//! when it is repeated, and what an answer says.
+//!
+//! Nothing here knows of WASI. A guest brings a [`Transport`] and forwards its
+//! exports to a [`Client`]; the same code runs natively in the tests.
+//!
+//! An operation is one straight walk: WIT record → validate → encode a request
+//! (`agents`, `calls`, `dockets`, `bulk`) → send it under the retry policy
+//! (`client`, `attempt`, `retry`) → decode the answer → WIT record.
+
+#![deny(unsafe_code)]
+
+mod agents;
+mod attempt;
+pub mod base_url;
+mod bulk;
+mod calls;
+mod client;
+mod dockets;
+mod failure;
+mod gate;
+mod json;
+mod number;
+mod request;
+mod retry;
+pub mod retry_after;
+pub mod settings;
+mod token;
+mod transport;
+mod wait;
+pub mod webhooks;
+
+pub use client::Client;
+pub use settings::Settings;
+pub use transport::{Delivery, Method, Request, Response, Scheme, SendError, Timeouts, Transport};
+
+/// The records of the WIT package, generated here once; guests map to them.
+pub use bindings::voice_calling::client::types;
+
+#[allow(unsafe_code, missing_docs)]
+mod bindings {
+    wit_bindgen::generate!({
+        path: "../../wit",
+        world: "types-only",
+        generate_unused_types: true,
+        additional_derives: [Clone, PartialEq],
+    });
+}
+
+#[cfg(test)]
+mod simulation;

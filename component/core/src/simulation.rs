@@ -1,0 +1,343 @@
+//! A service and a clock that exist only in memory: what the service does is told
+//! in advance, and hours pass in no time.
+
+use crate::transport::{Delivery, Request, Response, SendError, Timeouts, Transport};
+use crate::{Client, Settings};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// The date at which every simulation begins: Sun, 06 Nov 1994 08:49:37 GMT.
+pub(crate) const BEGINNING_UNIX_S: u64 = 784_111_777;
+
+/// What the service does with one request.
+#[derive(Clone)]
+pub(crate) enum Step {
+    /// Answers after so many milliseconds; the body comes in pieces, each after
+    /// so many more.
+    Answer {
+        after_ms: u64,
+        status: u16,
+        headers: Vec<(&'static str, String)>,
+        body: Vec<Piece>,
+    },
+    /// Fails after so many milliseconds.
+    Fail { after_ms: u64, delivery: Delivery },
+    /// Never answers.
+    Silence,
+}
+
+/// A piece of a body.
+#[derive(Clone)]
+pub(crate) enum Piece {
+    Bytes(u64, Vec<u8>),
+    Break(u64),
+}
+
+impl Step {
+    pub(crate) fn status(status: u16) -> Self {
+        Step::Answer {
+            after_ms: 0,
+            status,
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    pub(crate) fn ok(body: &str) -> Self {
+        Step::status(200).with_body(vec![Piece::Bytes(0, body.into())])
+    }
+
+    pub(crate) fn fail(delivery: Delivery) -> Self {
+        Step::Fail {
+            after_ms: 0,
+            delivery,
+        }
+    }
+
+    pub(crate) fn with_header(mut self, name: &'static str, value: &str) -> Self {
+        if let Step::Answer { headers, .. } = &mut self {
+            headers.push((name, value.to_owned()));
+        }
+        self
+    }
+
+    pub(crate) fn with_body(mut self, pieces: Vec<Piece>) -> Self {
+        if let Step::Answer { body, .. } = &mut self {
+            *body = pieces;
+        }
+        self
+    }
+
+    pub(crate) fn after(mut self, ms: u64) -> Self {
+        match &mut self {
+            Step::Answer { after_ms, .. } | Step::Fail { after_ms, .. } => *after_ms = ms,
+            Step::Silence => {}
+        }
+        self
+    }
+}
+
+/// The world as a client sees it. Clones are the same world.
+#[derive(Clone, Default)]
+pub(crate) struct World(Rc<State>);
+
+#[derive(Default)]
+struct State {
+    now_ms: Cell<u64>,
+    timers: RefCell<BTreeMap<(u64, usize), Waker>>,
+    timers_made: Cell<usize>,
+    script: RefCell<VecDeque<Step>>,
+    sent: RefCell<Vec<Sent>>,
+    open: Cell<usize>,
+    most_open: Cell<usize>,
+    random: Cell<u64>,
+    log: RefCell<Vec<String>>,
+}
+
+/// A request that the service saw.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    pub(crate) at_ms: u64,
+    pub(crate) request: Request,
+    pub(crate) timeouts: Timeouts,
+}
+
+impl World {
+    /// A world whose service does one thing after another, and the last one from
+    /// then on.
+    pub(crate) fn with_script(steps: impl IntoIterator<Item = Step>) -> Self {
+        let world = World::default();
+        world.0.script.borrow_mut().extend(steps);
+        world
+    }
+
+    /// Every random number from now on: 0 makes each pause the shortest possible.
+    pub(crate) fn set_random(&self, random: u64) {
+        self.0.random.set(random);
+    }
+
+    pub(crate) fn sent(&self) -> Vec<Sent> {
+        self.0.sent.borrow().clone()
+    }
+
+    /// When the service saw requests.
+    pub(crate) fn sent_at_ms(&self) -> Vec<u64> {
+        self.0.sent.borrow().iter().map(|sent| sent.at_ms).collect()
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.0.now_ms.get()
+    }
+
+    /// How many requests were under way at once at the most.
+    pub(crate) fn most_open(&self) -> usize {
+        self.0.most_open.get()
+    }
+
+    pub(crate) fn log_lines(&self) -> Vec<String> {
+        self.0.log.borrow().clone()
+    }
+
+    /// A client in this world.
+    pub(crate) fn client(&self, variables: &[(&str, &str)]) -> Client<World> {
+        let required = [
+            ("BASE_URL", "https://api.example/voice"),
+            ("API_TOKEN", "simulated-token"),
+        ];
+        let all = required.iter().chain(variables);
+        let settings = Settings::from_environment(
+            all.map(|(name, value)| (format!("VOICE_CALLING_{name}"), (*value).to_owned())),
+        );
+        Client::new(settings.expect("settings of a simulation"), self.clone())
+    }
+
+    /// Runs a future, letting time pass when everybody waits.
+    pub(crate) fn run<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        let woken = Arc::new(Flag::default());
+        let waker = Waker::from(woken.clone());
+        loop {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                return output;
+            }
+            if woken.0.swap(false, Ordering::Relaxed) {
+                continue;
+            }
+            let next = self.0.timers.borrow_mut().pop_first();
+            let ((at_ms, _), waker) = next.expect("somebody waits for what never comes");
+            self.0.now_ms.set(at_ms.max(self.now_ms()));
+            waker.wake();
+        }
+    }
+
+    fn at(&self, at_ms: u64) -> Timer {
+        let key = self.0.timers_made.get();
+        self.0.timers_made.set(key + 1);
+        Timer {
+            world: self.clone(),
+            key: (at_ms, key),
+        }
+    }
+
+    fn after(&self, ms: u64) -> Timer {
+        self.at(self.now_ms() + ms)
+    }
+}
+
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Timer {
+    world: World,
+    key: (u64, usize),
+}
+
+impl Future for Timer {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.world.now_ms() >= self.key.0 {
+            return Poll::Ready(());
+        }
+        let waker = context.waker().clone();
+        self.world.0.timers.borrow_mut().insert(self.key, waker);
+        Poll::Pending
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.world.0.timers.borrow_mut().remove(&self.key);
+    }
+}
+
+/// Counts a request as open for as long as it lives.
+struct Open(World);
+
+impl Open {
+    fn begin(world: &World) -> Self {
+        let open = world.0.open.get() + 1;
+        world.0.open.set(open);
+        world.0.most_open.set(open.max(world.0.most_open.get()));
+        Self(world.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.0.open.set(self.0.0.open.get() - 1);
+    }
+}
+
+impl Transport for World {
+    type Response = Simulated;
+
+    async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<Simulated, SendError> {
+        let open = Open::begin(self);
+        let sent = Sent {
+            at_ms: self.now_ms(),
+            request: request.clone(),
+            timeouts,
+        };
+        self.0.sent.borrow_mut().push(sent);
+        let step = {
+            let mut script = self.0.script.borrow_mut();
+            match script.len() {
+                0 | 1 => script.front().cloned(),
+                _ => script.pop_front(),
+            }
+        };
+        match step.expect("a script has a step") {
+            Step::Answer {
+                after_ms,
+                status,
+                headers,
+                body,
+            } => {
+                self.after(after_ms).await;
+                Ok(Simulated {
+                    world: self.clone(),
+                    status,
+                    headers,
+                    body: body.into(),
+                    _open: open,
+                })
+            }
+            Step::Fail { after_ms, delivery } => {
+                self.after(after_ms).await;
+                Err(SendError {
+                    delivery,
+                    message: format!("simulated: {delivery:?}"),
+                })
+            }
+            Step::Silence => {
+                self.at(u64::MAX).await;
+                unreachable!("the end of time")
+            }
+        }
+    }
+
+    async fn sleep(&self, duration_ms: u64) {
+        self.after(duration_ms).await;
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.0.now_ms.get()
+    }
+
+    fn unix_time_s(&self) -> u64 {
+        BEGINNING_UNIX_S + self.now_ms() / 1000
+    }
+
+    fn random(&self) -> u64 {
+        self.0.random.get()
+    }
+
+    fn log(&self, line: &str) {
+        self.0.log.borrow_mut().push(line.to_owned());
+    }
+}
+
+pub(crate) struct Simulated {
+    world: World,
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: VecDeque<Piece>,
+    _open: Open,
+}
+
+impl Response for Simulated {
+    fn status(&self) -> u16 {
+        self.status
+    }
+
+    fn header(&self, name: &str) -> Option<Vec<u8>> {
+        let header = self.headers.iter().find(|(header, _)| *header == name);
+        header.map(|(_, value)| value.clone().into_bytes())
+    }
+
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
+        match self.body.pop_front() {
+            None => Ok(None),
+            Some(Piece::Bytes(after_ms, bytes)) => {
+                self.world.after(after_ms).await;
+                Ok(Some(bytes))
+            }
+            Some(Piece::Break(after_ms)) => {
+                self.world.after(after_ms).await;
+                Err("simulated: the body broke off".to_owned())
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The organization's API token: it goes into its header and nowhere else.
+
+use std::fmt;
+
+/// Tokens shorter than this are not masked: they could be any word of a text.
+const MASKED_FROM_BYTES: usize = 8;
+
+/// What stands where the token stood.
+const MASK: &str = "[api token]";
+
+/// The token, or the placeholder that an engine swaps in the outgoing header.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct ApiToken(String);
+
+impl ApiToken {
+    /// Checks a token. The error says what was found, without the token.
+    pub(crate) fn parse(value: &str) -> Result<Self, &'static str> {
+        if value.is_empty() {
+            return Err("an empty value");
+        }
+        if value.starts_with("Bearer ") {
+            return Err("a value that starts with `Bearer `, which the component adds itself");
+        }
+        if value.chars().any(char::is_control) {
+            return Err("a control character, such as a line break");
+        }
+        if !value.is_ascii() {
+            return Err("a character that is not ASCII, which no header can carry");
+        }
+        if value.starts_with(' ') || value.ends_with(' ') {
+            return Err("a space at its beginning or end");
+        }
+        Ok(Self(value.to_owned()))
+    }
+
+    /// The value of the header `auth_token`.
+    pub(crate) fn header_value(&self) -> String {
+        format!("Bearer {}", self.0)
+    }
+
+    /// A text in which the token is masked, for errors and logs. A beginning of
+    /// the token at the very end counts too: a body may have been cut there.
+    pub(crate) fn mask(&self, text: &str) -> String {
+        if self.0.len() < MASKED_FROM_BYTES {
+            return text.to_owned();
+        }
+        let mut masked = text.replace(&self.0, MASK);
+        let cut = (MASKED_FROM_BYTES..self.0.len())
+            .rev()
+            .find(|length| masked.ends_with(&self.0[..*length]));
+        if let Some(length) = cut {
+            masked.truncate(masked.len() - length);
+            masked.push_str(MASK);
+        }
+        masked
+    }
+}
+
+impl fmt::Debug for ApiToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(MASK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_masked_wherever_it_stands_whole_or_cut_at_the_end() {
+        let token = ApiToken::parse("tok-0123456789").unwrap();
+        assert_eq!(
+            token.mask("a tok-0123456789 b tok-0123456789"),
+            "a [api token] b [api token]"
+        );
+        assert_eq!(token.mask("echo: tok-01234"), "echo: [api token]");
+        assert_eq!(token.mask("echo: tok-0"), "echo: tok-0");
+        assert_eq!(format!("{token:?}"), "[api token]");
+    }
+
+    #[test]
+    fn a_short_token_is_not_masked_since_it_may_be_any_word() {
+        assert_eq!(ApiToken::parse("call").unwrap().mask("a call"), "a call");
+    }
+
+    #[test]
+    fn tokens_that_no_header_can_carry_are_refused_without_being_shown() {
+        for (value, found) in [
+            ("", "empty"),
+            ("Bearer abc", "starts with `Bearer `"),
+            ("abc\r\nx: y", "control character"),
+            ("abc\n", "control character"),
+            ("abc\u{7f}", "control character"),
+            ("gehe\u{ef}m", "not ASCII"),
+            (" abc", "space"),
+            ("abc ", "space"),
+        ] {
+            let message = ApiToken::parse(value).unwrap_err();
+            assert!(message.contains(found), "{value:?}: {message}");
+        }
+        assert!(ApiToken::parse("Bearer").is_ok());
+    }
+}

@@ -1,0 +1,123 @@
+//! The seam between the meaning of the API and the world it runs in.
+
+/// The methods that the service's API uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Reads; may be repeated.
+    Get,
+    /// Creates; may be repeated only while it is certain that it did nothing.
+    Post,
+}
+
+impl Method {
+    /// The method as it stands in a request line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Method::Get => "GET",
+            Method::Post => "POST",
+        }
+    }
+}
+
+/// The schemes that a base URL may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// In the clear: for loopback, or where explicitly allowed.
+    Http,
+    /// Over TLS.
+    Https,
+}
+
+/// A request, ready for the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// GET or POST.
+    pub method: Method,
+    /// http or https.
+    pub scheme: Scheme,
+    /// Host, and port where it is not the scheme's own.
+    pub authority: String,
+    /// Path and query, percent-encoded.
+    pub path_and_query: String,
+    /// Headers in lower case. The transport adds `host`.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body, empty for a GET.
+    pub body: Vec<u8>,
+}
+
+/// How long the transport may take. It enforces what it can; the attempt's whole
+/// time is watched by the core as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For the connection, TLS included. Unit: milliseconds.
+    pub connect_ms: u64,
+    /// For the whole attempt. Unit: milliseconds.
+    pub attempt_ms: u64,
+}
+
+/// Whether a request that got no answer may have reached the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// It certainly did not: there was no connection to send it on.
+    NotSent,
+    /// It did not, and never will: the host's policy denies the address.
+    Denied,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SendError {
+    /// Whether the request may have reached the service.
+    pub delivery: Delivery,
+    /// What happened, for people.
+    pub message: String,
+}
+
+/// What the core needs of the world: send one request, sleep, tell the time, a
+/// little randomness, and a line of log.
+///
+/// A dropped future cancels what it was doing. Futures stay on the thread that
+/// made them, as guests have only one.
+#[allow(async_fn_in_trait)]
+pub trait Transport {
+    /// An answer whose head has arrived.
+    type Response: Response;
+
+    /// Sends a request and waits for the head of the answer. Never follows a
+    /// redirect, never repeats anything.
+    async fn send(
+        &self,
+        request: &Request,
+        timeouts: Timeouts,
+    ) -> Result<Self::Response, SendError>;
+
+    /// Sleeps for so many milliseconds.
+    async fn sleep(&self, duration_ms: u64);
+
+    /// A clock that never goes back. Unit: milliseconds.
+    fn now_ms(&self) -> u64;
+
+    /// The date. Unit: seconds since 1970, UTC.
+    fn unix_time_s(&self) -> u64;
+
+    /// Any number; need not be secret.
+    fn random(&self) -> u64;
+
+    /// Writes a line to the log.
+    fn log(&self, line: &str);
+}
+
+/// An answer whose head has arrived.
+#[allow(async_fn_in_trait)]
+pub trait Response {
+    /// The HTTP status.
+    fn status(&self) -> u16;
+
+    /// The first header of that name (in lower case), as it came.
+    fn header(&self, name: &str) -> Option<Vec<u8>>;
+
+    /// The next piece of the body; none at its end; a message where it breaks.
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String>;
+}

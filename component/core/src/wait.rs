@@ -1,0 +1,289 @@
+//! Asking again and again until something is ready or time runs out.
+
+use crate::client::Client;
+use crate::failure::to_u32;
+use crate::gate::Gate;
+use crate::json::Value;
+use crate::request::ApiRequest;
+use crate::transport::Transport;
+use crate::types::{InvalidInput, RequestError, WaitOptions};
+
+/// How a wait ended.
+pub(crate) struct Waited<R> {
+    pub(crate) completed: bool,
+    pub(crate) seen: Option<R>,
+    pub(crate) polls: u32,
+    pub(crate) failed_polls: u32,
+    pub(crate) waited_ms: u32,
+}
+
+impl<T: Transport> Client<T> {
+    /// Sends a reading request until its answer is ready.
+    pub(crate) async fn wait<R>(
+        &self,
+        request: &ApiRequest,
+        options: WaitOptions,
+        decode: impl Fn(Value<'_>) -> Result<R, String>,
+        is_ready: impl Fn(&R) -> bool,
+    ) -> Result<Waited<R>, RequestError> {
+        check_timeout("options.timeout-ms", options.timeout_ms)?;
+        let began_ms = self.transport.now_ms();
+        let end_ms = began_ms.saturating_add(options.timeout_ms.into());
+        let gate = Gate::default();
+        let mut pause_ms = self.settings.backoff_ms;
+        let mut waited = Waited {
+            completed: false,
+            seen: None,
+            polls: 0,
+            failed_polls: 0,
+            waited_ms: 0,
+        };
+        let mut pending = false;
+        loop {
+            let deadline_ms = self.deadline_from_now_ms().min(end_ms);
+            let polled = match self.send_through(&gate, request, deadline_ms).await {
+                Ok(reply) => reply.decode(&decode),
+                Err(error) => Err(error),
+            };
+            waited.polls += 1;
+            let mut failure = None;
+            match polled {
+                Ok(seen) => {
+                    waited.completed = is_ready(&seen);
+                    waited.seen = Some(seen);
+                }
+                Err(RequestError::PermanentNotFound(_)) if options.not_found_is_pending => {
+                    pending = true;
+                }
+                Err(error) if may_pass(&error) => {
+                    waited.failed_polls += 1;
+                    failure = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+            let now_ms = self.transport.now_ms();
+            waited.waited_ms = to_u32(now_ms - began_ms);
+            if waited.completed {
+                return Ok(waited);
+            }
+            let asked_ms = failure.as_ref().and_then(retry_after_ms).unwrap_or(0);
+            let not_before_ms = now_ms.saturating_add(pause_ms.max(asked_ms));
+            if !gate.pass(&self.transport, not_before_ms, end_ms).await {
+                return match failure {
+                    // Nothing was ever seen: the failure is all there is to tell.
+                    Some(failure) if waited.seen.is_none() && !pending => Err(failure),
+                    _ => Ok(waited),
+                };
+            }
+            pause_ms = pause_ms.saturating_mul(2).min(self.settings.max_backoff_ms);
+        }
+    }
+}
+
+/// A time-out argument of 0 would ask nothing and answer nothing.
+pub(crate) fn check_timeout(field: &str, timeout_ms: u32) -> Result<(), InvalidInput> {
+    if timeout_ms == 0 {
+        return Err(InvalidInput {
+            field: field.to_owned(),
+            found: "0".to_owned(),
+            allowed: format!("1 to {} milliseconds", u32::MAX),
+        });
+    }
+    Ok(())
+}
+
+/// Whether a failed poll says nothing about the next one.
+fn may_pass(error: &RequestError) -> bool {
+    matches!(
+        error,
+        RequestError::RateLimited(_)
+            | RequestError::Unavailable(_)
+            | RequestError::Unreachable(_)
+            | RequestError::TimedOut(_)
+    )
+}
+
+fn retry_after_ms(error: &RequestError) -> Option<u64> {
+    match error {
+        RequestError::RateLimited(failure) | RequestError::Unavailable(failure) => {
+            failure.response.retry_after_ms
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::{Step, World};
+    use crate::types::{CallDetailsWait, DocketStatus, DocketWait};
+
+    const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+
+    fn docket(status: &str) -> Step {
+        Step::ok(&format!(
+            r#"{{"docket_id":"{DOCKET_ID}","status":"{status}"}}"#
+        ))
+    }
+
+    fn options(timeout_ms: u32) -> WaitOptions {
+        WaitOptions {
+            timeout_ms,
+            not_found_is_pending: false,
+        }
+    }
+
+    fn wait_for_docket(
+        world: &World,
+        options: WaitOptions,
+        variables: &[(&str, &str)],
+    ) -> Result<DocketWait, RequestError> {
+        let client = world.client(variables);
+        world.run(client.wait_for_docket(DOCKET_ID, options))
+    }
+
+    fn wait_for_details(world: &World, options: WaitOptions) -> CallDetailsWait {
+        let client = world.client(&[]);
+        world
+            .run(client.wait_for_call_details("t-1", options))
+            .unwrap()
+    }
+
+    #[test]
+    fn pauses_between_polls_double_up_to_the_cap() {
+        let world = World::with_script(
+            (0..8)
+                .map(|_| docket("IN_PROGRESS"))
+                .chain([docket("COMPLETED")]),
+        );
+        let variables = [("BACKOFF_MS", "100"), ("MAX_BACKOFF_MS", "1000")];
+        let waited = wait_for_docket(&world, options(60_000), &variables).unwrap();
+        assert!(waited.completed);
+        assert_eq!(
+            (waited.polls, waited.failed_polls, waited.waited_ms),
+            (9, 0, 5_500)
+        );
+        assert_eq!(
+            world.sent_at_ms(),
+            [0, 100, 300, 700, 1_500, 2_500, 3_500, 4_500, 5_500]
+        );
+        assert_eq!(
+            waited.docket.and_then(|docket| docket.status),
+            Some(DocketStatus::Completed)
+        );
+    }
+
+    #[test]
+    fn when_time_runs_out_the_last_answer_is_returned() {
+        let world = World::with_script([docket("OPEN"), docket("IN_PROGRESS")]);
+        let waited = wait_for_docket(&world, options(1_000), &[]).unwrap();
+        assert!(!waited.completed);
+        assert_eq!(world.sent_at_ms(), [0, 250, 750]);
+        assert_eq!(
+            waited.docket.and_then(|docket| docket.status),
+            Some(DocketStatus::InProgress)
+        );
+        assert!(world.now_ms() <= 1_000);
+    }
+
+    #[test]
+    fn failures_that_may_pass_do_not_end_a_wait() {
+        let steps = [docket("OPEN"), Step::status(503), docket("COMPLETED")];
+        let world = World::with_script(steps);
+        let waited = wait_for_docket(&world, options(9_000), &[("MAX_ATTEMPTS", "1")]).unwrap();
+        assert!(waited.completed);
+        assert_eq!((waited.polls, waited.failed_polls), (3, 1));
+    }
+
+    #[test]
+    fn where_every_poll_failed_the_failure_is_returned() {
+        let world = World::with_script([Step::status(503)]);
+        let error = wait_for_docket(&world, options(2_000), &[("MAX_ATTEMPTS", "1")]).unwrap_err();
+        assert!(matches!(error, RequestError::Unavailable(_)), "{error:?}");
+        assert_eq!(world.sent_at_ms(), [0, 250, 750, 1_750]);
+    }
+
+    #[test]
+    fn a_rate_limit_holds_back_the_next_poll() {
+        let limited = Step::status(429).with_header("retry-after", "40");
+        let world = World::with_script([limited, docket("COMPLETED")]);
+        let waited = wait_for_docket(&world, options(60_000), &[]).unwrap();
+        assert!(waited.completed);
+        assert_eq!(world.sent_at_ms(), [0, 40_000]);
+    }
+
+    #[test]
+    fn permanent_errors_end_a_wait_at_once() {
+        let world = World::with_script([Step::status(401), docket("COMPLETED")]);
+        let error = wait_for_docket(&world, options(60_000), &[]).unwrap_err();
+        assert!(matches!(error, RequestError::PermanentUnauthorized(_)));
+        assert_eq!(world.sent().len(), 1);
+    }
+
+    #[test]
+    fn not_found_means_not_yet_only_where_the_caller_says_so() {
+        let script = || World::with_script([Step::status(404), docket("COMPLETED")]);
+        let error = wait_for_docket(&script(), options(60_000), &[]).unwrap_err();
+        assert!(matches!(error, RequestError::PermanentNotFound(_)));
+        let pending = WaitOptions {
+            timeout_ms: 60_000,
+            not_found_is_pending: true,
+        };
+        let waited = wait_for_docket(&script(), pending, &[]).unwrap();
+        assert_eq!((waited.completed, waited.polls), (true, 2));
+
+        let never = World::with_script([Step::status(404)]);
+        let waited = wait_for_docket(&never, pending, &[]).unwrap();
+        assert_eq!((waited.completed, waited.docket), (false, None));
+    }
+
+    #[test]
+    fn a_time_out_of_zero_is_refused() {
+        let world = World::with_script([docket("COMPLETED")]);
+        let error = wait_for_docket(&world, options(0), &[]).unwrap_err();
+        let RequestError::PermanentInvalidInput(input) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(input.field, "options.timeout-ms");
+        assert!(world.sent().is_empty());
+    }
+
+    #[test]
+    fn details_are_ready_with_insights_or_when_the_call_was_not_answered() {
+        for (record, ready) in [
+            (
+                r#"{"call_insights":{"metadata":{}},"call_status":"ANSWERED"}"#,
+                true,
+            ),
+            (r#"{"call_insights":{"metadata":{}}}"#, true),
+            (r#"{"call_insights":null,"call_status":"NO_ANSWER"}"#, true),
+            (r#"{"call_status":"BUSY"}"#, true),
+            (r#"{"call_insights":{},"call_status":"ANSWERED"}"#, false),
+            (r#"{"call_insights":null,"call_status":"ANSWERED"}"#, false),
+            (
+                r#"{"call_insights":"soon","call_status":"ANSWERED"}"#,
+                false,
+            ),
+            (r#"{"call_status":"RINGING"}"#, false),
+            (r#"{"call_status":null}"#, false),
+        ] {
+            let world = World::with_script([Step::ok(&format!("[{record}]"))]);
+            assert_eq!(
+                wait_for_details(&world, options(1_000)).completed,
+                ready,
+                "{record}"
+            );
+        }
+        let busy = r#"{"call_status":"BUSY"}"#;
+        for (answer, ready) in [
+            ("[]".to_owned(), false),
+            (busy.to_owned(), true),
+            (format!("[{busy},{busy}]"), true),
+            (format!(r#"[{busy},{{"call_status":"RINGING"}}]"#), false),
+        ] {
+            let world = World::with_script([Step::ok(&answer)]);
+            let waited = wait_for_details(&world, options(1_000));
+            assert_eq!(waited.completed, ready, "{answer}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The core's transport on WASI 0.2: wasi:http, wasi:clocks, wasi:random, stderr.
+
+use crate::delivery::send_error;
+use crate::executor::ready;
+use futures_util::future::{Either, select};
+use std::pin::pin;
+use voice_calling_core::{
+    Delivery, Method, Request, Response, Scheme, SendError, Timeouts, Transport,
+};
+use wasi::clocks::{monotonic_clock, wall_clock};
+use wasi::http::outgoing_handler;
+use wasi::http::types::{
+    Fields, FutureIncomingResponse, IncomingBody, IncomingResponse, Method as HttpMethod,
+    OutgoingBody, OutgoingRequest, RequestOptions, Scheme as HttpScheme,
+};
+use wasi::io::streams::{InputStream, StreamError};
+use wasi::random::insecure::get_insecure_random_u64;
+
+const NANOSECONDS_PER_MS: u64 = 1_000_000;
+const CHUNK_BYTES: u64 = 65_536;
+
+/// The most that `blocking-write-and-flush` takes at a time.
+const STDERR_BYTES: usize = 4_096;
+
+pub(crate) struct WasiTransport;
+
+impl Transport for WasiTransport {
+    type Response = WasiResponse;
+
+    async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<WasiResponse, SendError> {
+        let outgoing = outgoing_request(request)?;
+        let body = match request.method {
+            Method::Post => Some(outgoing.body().map_err(|()| refused("the body"))?),
+            Method::Get => None,
+        };
+        let options = request_options(timeouts)?;
+        let answer =
+            outgoing_handler::handle(outgoing, Some(options)).map_err(|code| send_error(&code))?;
+        let mut head = pin!(head(&answer));
+        if let Some(body) = body {
+            // A service may answer before it has read the whole body; and a body
+            // that cannot be written says less than the answer does.
+            let written = pin!(write_body(body, &request.body));
+            if let Either::Left((head, _)) = select(&mut head, written).await {
+                return WasiResponse::begin(head?);
+            }
+        }
+        WasiResponse::begin(head.await?)
+    }
+
+    async fn sleep(&self, duration_ms: u64) {
+        let duration_ns = duration_ms.saturating_mul(NANOSECONDS_PER_MS);
+        ready(monotonic_clock::subscribe_duration(duration_ns)).await;
+    }
+
+    fn now_ms(&self) -> u64 {
+        monotonic_clock::now() / NANOSECONDS_PER_MS
+    }
+
+    fn unix_time_s(&self) -> u64 {
+        wall_clock::now().seconds
+    }
+
+    fn random(&self) -> u64 {
+        get_insecure_random_u64()
+    }
+
+    fn log(&self, line: &str) {
+        let stderr = wasi::cli::stderr::get_stderr();
+        for piece in format!("{line}\n").as_bytes().chunks(STDERR_BYTES) {
+            // Nobody is left to tell that the log cannot be written.
+            let _ = stderr.blocking_write_and_flush(piece);
+        }
+    }
+}
+
+fn outgoing_request(request: &Request) -> Result<OutgoingRequest, SendError> {
+    let headers: Vec<_> = request
+        .headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
+        .collect();
+    let headers = Fields::from_list(&headers).map_err(|_| refused("the headers"))?;
+    let outgoing = OutgoingRequest::new(headers);
+    let method = match request.method {
+        Method::Get => HttpMethod::Get,
+        Method::Post => HttpMethod::Post,
+    };
+    let scheme = match request.scheme {
+        Scheme::Http => HttpScheme::Http,
+        Scheme::Https => HttpScheme::Https,
+    };
+    outgoing
+        .set_method(&method)
+        .map_err(|()| refused("the method"))?;
+    outgoing
+        .set_scheme(Some(&scheme))
+        .map_err(|()| refused("the scheme"))?;
+    outgoing
+        .set_authority(Some(&request.authority))
+        .map_err(|()| refused("the host"))?;
+    outgoing
+        .set_path_with_query(Some(&request.path_and_query))
+        .map_err(|()| refused("the path"))?;
+    Ok(outgoing)
+}
+
+fn request_options(timeouts: Timeouts) -> Result<RequestOptions, SendError> {
+    let options = RequestOptions::new();
+    let attempt_ns = Some(timeouts.attempt_ms.saturating_mul(NANOSECONDS_PER_MS));
+    let connect_ns = Some(timeouts.connect_ms.saturating_mul(NANOSECONDS_PER_MS));
+    options
+        .set_connect_timeout(connect_ns)
+        .map_err(|()| refused("the connect timeout"))?;
+    options
+        .set_first_byte_timeout(attempt_ns)
+        .map_err(|()| refused("the timeout"))?;
+    options
+        .set_between_bytes_timeout(attempt_ns)
+        .map_err(|()| refused("the timeout"))?;
+    Ok(options)
+}
+
+/// The host does not even take the request.
+fn refused(what: &str) -> SendError {
+    SendError {
+        delivery: Delivery::NotSent,
+        message: format!("the host does not take {what} of the request"),
+    }
+}
+
+async fn head(answer: &FutureIncomingResponse) -> Result<IncomingResponse, SendError> {
+    ready(answer.subscribe()).await;
+    match answer.get() {
+        Some(Ok(Ok(response))) => Ok(response),
+        Some(Ok(Err(code))) => Err(send_error(&code)),
+        Some(Err(())) | None => Err(SendError {
+            delivery: Delivery::Unknown,
+            message: "the host gives no answer".to_owned(),
+        }),
+    }
+}
+
+async fn write_body(body: OutgoingBody, bytes: &[u8]) {
+    if write_stream(&body, bytes).await.is_ok() {
+        // What is wrong with the body, the host says in its answer.
+        let _ = OutgoingBody::finish(body, None);
+    }
+}
+
+async fn write_stream(body: &OutgoingBody, bytes: &[u8]) -> Result<(), StreamError> {
+    let stream = body.write().map_err(|()| StreamError::Closed)?;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let room = stream.check_write()? as usize;
+        if room == 0 {
+            ready(stream.subscribe()).await;
+            continue;
+        }
+        let (piece, later) = rest.split_at(rest.len().min(room));
+        stream.write(piece)?;
+        rest = later;
+    }
+    stream.flush()?;
+    ready(stream.subscribe()).await;
+    stream.check_write().map(|_| ())
+}
+
+/// An answer. Fields are dropped in this order: a stream goes before its body, a
+/// body before its response.
+pub(crate) struct WasiResponse {
+    stream: InputStream,
+    _body: IncomingBody,
+    response: IncomingResponse,
+}
+
+impl WasiResponse {
+    fn begin(response: IncomingResponse) -> Result<Self, SendError> {
+        let no_body = |()| SendError {
+            delivery: Delivery::Unknown,
+            message: "the host gives no body of the answer".to_owned(),
+        };
+        let body = response.consume().map_err(no_body)?;
+        let stream = body.stream().map_err(no_body)?;
+        Ok(Self {
+            stream,
+            _body: body,
+            response,
+        })
+    }
+}
+
+impl Response for WasiResponse {
+    fn status(&self) -> u16 {
+        self.response.status()
+    }
+
+    fn header(&self, name: &str) -> Option<Vec<u8>> {
+        self.response.headers().get(name).into_iter().next()
+    }
+
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
+        loop {
+            match self.stream.read(CHUNK_BYTES) {
+                Ok(chunk) if chunk.is_empty() => ready(self.stream.subscribe()).await,
+                Ok(chunk) => return Ok(Some(chunk)),
+                Err(StreamError::Closed) => return Ok(None),
+                Err(StreamError::LastOperationFailed(error)) => {
+                    return Err(error.to_debug_string());
+                }
+            }
+        }
+    }
+}

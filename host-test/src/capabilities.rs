@@ -1,0 +1,85 @@
+//! What a guest is given: its environment, stderr, clocks, a little randomness, and
+//! HTTP. No files, no sockets, nothing else.
+
+use crate::clock::Clock;
+use crate::outgoing::Outgoing;
+use crate::plugin::{InstanceSettings, Stderr};
+use anyhow::Result;
+use wasmtime::component::{HasData, Linker, ResourceTable};
+use wasmtime_wasi::cli::{WasiCli, WasiCliView};
+use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
+use wasmtime_wasi::p2::bindings::{cli, clocks, random};
+use wasmtime_wasi::random::{Deterministic, WasiRandom};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+use wasmtime_wasi_io::bindings::wasi::io;
+
+/// An instance's side of the host.
+pub struct Guest {
+    wasi: WasiCtx,
+    http: WasiHttpCtx,
+    table: ResourceTable,
+    outgoing: Outgoing,
+}
+
+impl Guest {
+    pub(crate) fn new(settings: InstanceSettings) -> Self {
+        let clock = settings.date.map_or_else(Clock::start, Clock::start_at);
+        let mut wasi = WasiCtx::builder();
+        wasi.envs(&settings.environment)
+            .monotonic_clock(clock)
+            .wall_clock(clock);
+        match settings.stderr {
+            Stderr::Inherited => wasi.inherit_stderr(),
+            Stderr::Kept(pipe) => wasi.stderr(pipe),
+        };
+        if let Some(randomness) = settings.randomness {
+            wasi.insecure_random(Deterministic::new(randomness));
+        }
+        Self {
+            wasi: wasi.build(),
+            http: WasiHttpCtx::new(),
+            table: ResourceTable::new(),
+            outgoing: settings.outgoing,
+        }
+    }
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
+    }
+}
+
+impl WasiHttpView for Guest {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView {
+            hooks: &mut self.outgoing,
+            table: &mut self.table,
+            ctx: &mut self.http,
+        }
+    }
+}
+
+struct Io;
+
+impl HasData for Io {
+    type Data<'a> = &'a mut ResourceTable;
+}
+
+/// Links exactly the interfaces that a plugin may import.
+pub(crate) fn link(linker: &mut Linker<Guest>) -> Result<()> {
+    io::error::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
+    io::poll::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
+    io::streams::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
+    clocks::monotonic_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    clocks::wall_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    random::insecure::add_to_linker::<Guest, WasiRandom>(linker, |guest| guest.wasi.random())?;
+    cli::environment::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    cli::stderr::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! The host harness of voice-calling: it runs any component that exports the world
+//! `plugin` of `voice-calling:client` in wasmtime, against a mock of the service or
+//! the real one, and shows every HTTP exchange.
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! use host_test::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach};
+//!
+//! let plugin = Plugin::load("target/voice-calling.wasm".as_ref())?;
+//! let environment = [
+//!     ("VOICE_CALLING_BASE_URL", "http://127.0.0.1:8080"),
+//!     ("VOICE_CALLING_API_TOKEN", "mock-api-token"),
+//! ];
+//! let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
+//! let mut instance = plugin.instantiate(InstanceSettings::new(environment, outgoing)).await?;
+//! let agents = instance.list_agents("organization").await?;
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod capabilities;
+pub mod clock;
+pub mod interface;
+pub mod invoke;
+pub mod mock;
+pub mod network;
+pub mod outgoing;
+pub mod plugin;
+pub mod recorder;
+pub mod values;
+
+pub use network::{InMemoryNetwork, Network, PooledNetwork};
+pub use outgoing::{Outgoing, Reach};
+pub use plugin::{Instance, InstanceSettings, Plugin, Stderr, types};
+pub use recorder::{Exchange, Recorder};

@@ -1,0 +1,138 @@
+//! Delivering notifications: to loopback, and to nowhere else.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use bytes::Bytes;
+use futures_util::future::join;
+use http::header::{CONTENT_TYPE, HOST};
+use http::uri::{Authority, Scheme};
+use http::{Request, StatusCode, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpStream, lookup_host};
+
+use super::state::NotificationKind;
+
+/// Time a receiver has for its answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// One notification that was sent, or could not be.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// What it was about.
+    pub kind: NotificationKind,
+    /// The JSON that was sent.
+    pub body: String,
+    /// When the outcome was known, since the mock started.
+    pub at: Duration,
+    /// The receiver's status, or why there is none.
+    pub outcome: Result<StatusCode, String>,
+}
+
+/// A receiver on a loopback host.
+#[derive(Clone, Debug)]
+pub(super) struct Webhook {
+    authority: Authority,
+    path_and_query: String,
+}
+
+impl Webhook {
+    /// Reads the receiver's URL.
+    pub(super) fn at(url: &str) -> Result<Self> {
+        let refused = || format!("the webhook URL {url:?} is refused");
+        let uri: Uri = url.parse().with_context(refused)?;
+        Self::at_uri(&uri).with_context(refused)
+    }
+
+    fn at_uri(uri: &Uri) -> Result<Self> {
+        let is_http = uri.scheme() == Some(&Scheme::HTTP);
+        ensure!(is_http, "its scheme is not http");
+        let authority = uri.authority().context("it has no host")?.clone();
+        let host = authority.host();
+        ensure!(
+            is_loopback(host),
+            "its host {host:?} is not loopback (127.0.0.1, [::1], localhost)"
+        );
+        let path_and_query = uri.path_and_query().map_or("/", |path| path.as_str());
+        Ok(Self {
+            path_and_query: path_and_query.to_owned(),
+            authority,
+        })
+    }
+
+    /// POSTs `body`. The connection lives no longer than this future.
+    pub(super) async fn deliver(&self, body: &str) -> Result<StatusCode> {
+        let delivery = self.post(Bytes::copy_from_slice(body.as_bytes()));
+        tokio::time::timeout(ANSWER_TIMEOUT, delivery)
+            .await
+            .context("the receiver did not answer in time")?
+    }
+
+    async fn post(&self, body: Bytes) -> Result<StatusCode> {
+        let stream = TcpStream::connect(self.address().await?).await?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        let request = Request::post(&self.path_and_query)
+            .header(HOST, self.authority.as_str())
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(body))?;
+        let exchange = async move {
+            let response = sender.send_request(request).await?;
+            let status = response.status();
+            response.into_body().collect().await?;
+            anyhow::Ok(status)
+        };
+        // The exchange owns the sender: once it is over, so is the connection.
+        let (status, _connection_end) = join(exchange, connection).await;
+        status
+    }
+
+    /// The host's address, which for `localhost` is the resolver's word, and checked.
+    async fn address(&self) -> Result<SocketAddr> {
+        let host = self.authority.host();
+        let port = self.authority.port_u16().unwrap_or(80);
+        let mut addresses = lookup_host(format!("{host}:{port}")).await?;
+        match addresses.find(|address| address.ip().is_loopback()) {
+            Some(address) => Ok(address),
+            None => bail!("{host} does not resolve to a loopback address"),
+        }
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let address: Result<IpAddr, _> = address.parse();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Webhook;
+
+    #[test]
+    fn a_webhook_is_taken_only_on_a_loopback_host() {
+        for url in [
+            "http://127.0.0.1:8080/hook",
+            "http://127.9.9.9",
+            "http://localhost:1/a?b=c",
+            "http://[::1]:8080/",
+        ] {
+            assert!(Webhook::at(url).is_ok(), "{url}");
+        }
+        for url in [
+            "http://example.com/hook",
+            "http://localhost.evil.example/",
+            "http://127.0.0.1@evil.example/",
+            "http://127.0.0.1.evil.example/",
+            "http://0.0.0.0/",
+            "https://127.0.0.1/",
+            "127.0.0.1:8080",
+            "/hook",
+            "",
+        ] {
+            assert!(Webhook::at(url).is_err(), "{url}");
+        }
+    }
+}

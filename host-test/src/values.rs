@@ -1,0 +1,156 @@
+//! JSON to component values and back, by the types that the component itself
+//! declares.
+//!
+//! Names are snake_case in JSON; kebab-case is understood as well. An option is
+//! null or its value, and may be left out of a record. Bytes are a text. Where WIT
+//! has text, JSON objects and arrays are taken as the text that they are, so that
+//! free-form JSON need not be quoted, and its numbers keep their digits.
+
+use anyhow::{Context, Result, bail};
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value, json};
+use std::collections::BTreeMap;
+use wasmtime::component::{Type, Val, types};
+
+/// What the whole of the arguments is called in errors; what is in them goes by its
+/// own name.
+pub const ROOT: &str = "arguments";
+
+/// A component value of type `ty` from JSON. `at` names it in errors.
+pub fn from_json(json: &RawValue, ty: &Type, at: &str) -> Result<Val> {
+    let value = match ty {
+        Type::Bool => Val::Bool(parse(json, at, "true or false")?),
+        Type::U8 => Val::U8(parse(json, at, "a number from 0 to 255")?),
+        Type::U16 => Val::U16(parse(json, at, "a number from 0 to 65535")?),
+        Type::U32 => Val::U32(parse(json, at, "a number from 0 to 4294967295")?),
+        Type::U64 => Val::U64(parse(json, at, "a whole number of 64 bits, not negative")?),
+        Type::S32 => Val::S32(parse(json, at, "a whole number of 32 bits")?),
+        Type::S64 => Val::S64(parse(json, at, "a whole number of 64 bits")?),
+        Type::Float64 => Val::Float64(parse(json, at, "a number")?),
+        Type::String => Val::String(text(json, at)?),
+        Type::Option(_) if json.get() == "null" => Val::Option(None),
+        Type::Option(option) => Val::Option(Some(Box::new(from_json(json, &option.ty(), at)?))),
+        Type::List(list) => Val::List(elements(json, list, at)?),
+        Type::Record(record) => Val::Record(fields(json, record, at)?),
+        other => bail!("{at}: arguments of type {other:?} are not supported"),
+    };
+    Ok(value)
+}
+
+/// The members of an object as arguments or fields: one for each of `wanted`, and
+/// none that is not wanted.
+pub fn members<'a>(
+    json: &RawValue,
+    wanted: impl Iterator<Item = (&'a str, Type)>,
+    at: &str,
+) -> Result<Vec<(String, Val)>> {
+    let mut given: BTreeMap<String, &RawValue> = parse(json, at, "a JSON object")?;
+    given = given
+        .into_iter()
+        .map(|(name, value)| (name.replace('_', "-"), value))
+        .collect();
+    let mut members = Vec::new();
+    let mut names = Vec::new();
+    for (name, ty) in wanted {
+        let inner = if at == ROOT {
+            name.to_owned()
+        } else {
+            format!("{at}.{name}")
+        };
+        let value = match (given.remove(name), &ty) {
+            (Some(json), ty) => from_json(json, ty, &inner)?,
+            (None, Type::Option(_)) => Val::Option(None),
+            (None, _) => bail!("{inner}: missing"),
+        };
+        members.push((name.to_owned(), value));
+        names.push(name.replace('-', "_"));
+    }
+    if let Some(unknown) = given.keys().next() {
+        bail!(
+            "{at}: unknown member {unknown:?}, allowed: {}",
+            names.join(", ")
+        );
+    }
+    Ok(members)
+}
+
+fn fields(json: &RawValue, record: &types::Record, at: &str) -> Result<Vec<(String, Val)>> {
+    members(
+        json,
+        record.fields().map(|field| (field.name, field.ty)),
+        at,
+    )
+}
+
+fn elements(json: &RawValue, list: &types::List, at: &str) -> Result<Vec<Val>> {
+    if list.ty() == Type::U8 && json.get().starts_with('"') {
+        return Ok(text(json, at)?
+            .into_bytes()
+            .into_iter()
+            .map(Val::U8)
+            .collect());
+    }
+    let elements: Vec<&RawValue> = parse(json, at, "a JSON array")?;
+    let element = |(index, json)| from_json(json, &list.ty(), &format!("{at}[{index}]"));
+    elements.into_iter().enumerate().map(element).collect()
+}
+
+fn text(json: &RawValue, at: &str) -> Result<String> {
+    match json.get().as_bytes()[0] {
+        b'{' | b'[' => Ok(json.get().to_owned()),
+        _ => parse(json, at, "a text"),
+    }
+}
+
+fn parse<'a, T: serde::Deserialize<'a>>(json: &'a RawValue, at: &str, expected: &str) -> Result<T> {
+    serde_json::from_str(json.get()).with_context(|| {
+        let shown: String = json.get().chars().take(60).collect();
+        format!("{at}: found {shown}, where {expected} is expected")
+    })
+}
+
+/// A component value as JSON.
+pub fn to_json(value: &Val) -> Value {
+    let inner = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, to_json);
+    match value {
+        Val::Bool(flag) => json!(flag),
+        Val::S8(number) => json!(number),
+        Val::U8(number) => json!(number),
+        Val::S16(number) => json!(number),
+        Val::U16(number) => json!(number),
+        Val::S32(number) => json!(number),
+        Val::U32(number) => json!(number),
+        Val::S64(number) => json!(number),
+        Val::U64(number) => json!(number),
+        Val::Float32(number) => Number::from_f64((*number).into()).map_or(Value::Null, Value::from),
+        Val::Float64(number) => Number::from_f64(*number).map_or(Value::Null, Value::from),
+        Val::Char(character) => json!(character),
+        Val::String(text) => json!(text),
+        Val::List(values) | Val::Tuple(values) | Val::FixedLengthList(values) => {
+            values.iter().map(to_json).collect()
+        }
+        Val::Map(entries) => entries
+            .iter()
+            .map(|(key, value)| json!([to_json(key), to_json(value)]))
+            .collect(),
+        Val::Record(fields) => {
+            let field = |(name, value): &(String, Val)| (snake(name), to_json(value));
+            Value::Object(fields.iter().map(field).collect())
+        }
+        Val::Variant(case, None) | Val::Enum(case) => json!(snake(case)),
+        Val::Variant(case, payload) => {
+            Value::Object(Map::from_iter([(snake(case), inner(payload))]))
+        }
+        Val::Option(option) => inner(option),
+        Val::Result(Ok(value)) => json!({ "ok": inner(value) }),
+        Val::Result(Err(error)) => json!({ "error": inner(error) }),
+        Val::Flags(names) => names.iter().map(|name| snake(name)).collect(),
+        Val::Resource(_) | Val::Future(_) | Val::Stream(_) | Val::ErrorContext(_) => {
+            json!(format!("{value:?}"))
+        }
+    }
+}
+
+fn snake(name: &str) -> String {
+    name.replace('-', "_")
+}

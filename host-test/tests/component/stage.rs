@@ -1,0 +1,77 @@
+//! What a test needs: the component, the mock service, and instances that talk to it.
+
+use host_test::mock::{MockService, Options};
+use host_test::{Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+pub const NUMBER: &str = "919876543210";
+
+/// The component, compiled once for all tests: the file that
+/// `VOICE_CALLING_COMPONENT` names, or the one that `cargo xtask build` makes.
+pub fn plugin() -> &'static Plugin {
+    static PLUGIN: OnceLock<Plugin> = OnceLock::new();
+    PLUGIN.get_or_init(|| Plugin::load(&component_path()).expect("the component"))
+}
+
+pub fn component_path() -> PathBuf {
+    match std::env::var_os("VOICE_CALLING_COMPONENT") {
+        Some(path) => path.into(),
+        None => concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm").into(),
+    }
+}
+
+/// Settings that let a test be quick over a real connection: pauses of a
+/// millisecond.
+pub const QUICK: [(&str, &str); 2] = [("BACKOFF_MS", "1"), ("MAX_BACKOFF_MS", "1")];
+
+/// An instance with these settings (names without the prefix) and way out.
+pub async fn instance(settings: &[(&str, &str)], outgoing: Outgoing) -> Instance {
+    let environment = settings
+        .iter()
+        .map(|(name, value)| (format!("VOICE_CALLING_{name}"), *value));
+    let mut settings = InstanceSettings::new(environment, outgoing);
+    settings.randomness = Some(vec![0]);
+    plugin().instantiate(settings).await.expect("an instance")
+}
+
+/// The mock service, and a way to it.
+pub struct Stage {
+    pub mock: MockService,
+    outgoing: Outgoing,
+}
+
+impl Stage {
+    pub async fn start() -> Self {
+        Self::with(Options::default()).await
+    }
+
+    pub async fn with(options: Options) -> Self {
+        let network = PooledNetwork::new(Reach::Loopback).expect("a network");
+        Self {
+            mock: MockService::start(options).await.expect("the mock service"),
+            outgoing: Outgoing::loopback(network),
+        }
+    }
+
+    /// An instance that is set up for the mock, with quick pauses.
+    pub async fn instance(&self) -> Instance {
+        self.instance_with(&[]).await
+    }
+
+    /// The same with more settings; later ones win.
+    pub async fn instance_with(&self, settings: &[(&str, &str)]) -> Instance {
+        let (base_url, token) = (self.mock.base_url(), self.mock.token());
+        let mut all = vec![
+            ("BASE_URL", base_url.as_str()),
+            ("API_TOKEN", token.as_str()),
+        ];
+        all.extend(QUICK);
+        all.extend(settings);
+        instance(&all, self.outgoing.clone()).await
+    }
+
+    pub fn recorder(&self) -> &Recorder {
+        &self.outgoing.recorder
+    }
+}

@@ -1,0 +1,131 @@
+//! The other way to build the guest: `cargo component build --release` in its folder. Nothing here
+//! needs it; this is the check that it works and gives the same WIT.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{
+    component,
+    process::{announce, cargo, run},
+    toolchain::{TARGET, Toolchain},
+    wit::Wit,
+    workspace::{GUEST_PACKAGE, Workspace},
+};
+
+/// The last one; its maintainers point to plain cargo with wit-bindgen.
+const VERSION: &str = "0.21.1";
+
+/// cargo-component looks for this target whatever it builds for, and would have rustup fetch it.
+const EXPECTED_TARGET: &str = "wasm32-wasip1";
+
+pub fn build_and_compare(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
+    let tools = workspace.target.join("tools");
+    install(&tools)?;
+    let built = build(toolchain, workspace, &tools)?;
+    compare_wit(&built, &workspace.component())?;
+    let copy = workspace.target.join("voice-calling-cargo-component.wasm");
+    fs::copy(&built, &copy).with_context(|| format!("cannot write {}", copy.display()))?;
+    println!(
+        "{} has the same WIT; to run the tests with it:\n\
+         VOICE_CALLING_COMPONENT={} cargo test --package host-test",
+        workspace.shown(&copy),
+        copy.display(),
+    );
+    Ok(())
+}
+
+fn install(tools: &Path) -> Result<()> {
+    let program = format!("cargo-component{}", env::consts::EXE_SUFFIX);
+    if tools.join("bin").join(program).exists() {
+        return Ok(());
+    }
+    announce(&format!(
+        "installing cargo-component {VERSION} (about 4 minutes)"
+    ));
+    let mut install = cargo();
+    install
+        .args(["install", "--locked", "--version", VERSION])
+        .arg("--root")
+        .arg(tools)
+        .arg("cargo-component");
+    run(&mut install).context("cannot install cargo-component")
+}
+
+/// Runs what a user types in the guest's folder, and returns where the component lies.
+fn build(toolchain: &Toolchain, workspace: &Workspace, tools: &Path) -> Result<PathBuf> {
+    announce("cargo component build --release");
+    let target = workspace.target.join("cargo-component");
+    let compiler = toolchain.compiler();
+    let mut folders = vec![tools.join("bin")];
+    if !compiler.has_target(EXPECTED_TARGET) {
+        folders.insert(0, stand_in(&compiler.program(), tools)?);
+    }
+    folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    let mut cargo = toolchain.cargo();
+    cargo
+        .args(["component", "build", "--release", "--locked"])
+        .current_dir(&workspace.guest.folder)
+        .env("PATH", env::join_paths(folders)?)
+        .env("CARGO_TARGET_DIR", &target);
+    run(&mut cargo)?;
+    let file = format!("{}.wasm", GUEST_PACKAGE.replace('-', "_"));
+    Ok(target.join(TARGET).join("release").join(file))
+}
+
+/// A `rustc` to be found before the real one, which answers cargo-component's question for the
+/// sysroot with a folder that looks as expected, and passes on everything else.
+#[cfg(unix)]
+fn stand_in(rustc: &Path, tools: &Path) -> Result<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let sysroot = tools.join("sysroot");
+    let folder = tools.join("stand-in");
+    fs::create_dir_all(sysroot.join("lib/rustlib").join(EXPECTED_TARGET))?;
+    fs::create_dir_all(&folder)?;
+    let script = format!(
+        "#!/bin/sh\n\
+         if [ \"$*\" = '--print sysroot' ]; then\n  echo '{}'\nelse\n  exec '{}' \"$@\"\nfi\n",
+        sysroot.display(),
+        rustc.display()
+    );
+    let program = folder.join("rustc");
+    fs::write(&program, script)?;
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+    Ok(folder)
+}
+
+#[cfg(not(unix))]
+fn stand_in(_: &Path, _: &Path) -> Result<PathBuf> {
+    anyhow::bail!("cargo-component needs one more target: rustup target add {EXPECTED_TARGET}")
+}
+
+fn compare_wit(built: &Path, reference: &Path) -> Result<()> {
+    let built = wit_text(built)?;
+    let reference = wit_text(reference)?;
+    let difference = built
+        .lines()
+        .zip(reference.lines())
+        .find(|(built, reference)| built != reference);
+    if let Some((built, reference)) = difference {
+        anyhow::bail!(
+            "the WIT differs: `{}` here, `{}` there",
+            built.trim(),
+            reference.trim()
+        );
+    }
+    ensure!(
+        built.len() == reference.len(),
+        "one WIT goes on where the other ends"
+    );
+    Ok(())
+}
+
+fn wit_text(path: &Path) -> Result<String> {
+    let wit = Wit::of_component(&component::read(path)?);
+    wit.and_then(|wit| wit.text())
+        .with_context(|| format!("cannot read the WIT of {}", path.display()))
+}

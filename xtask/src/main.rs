@@ -1,0 +1,105 @@
+//! `cargo xtask <command>`: builds the component, runs the demo and the tests, and checks what
+//! the README says about the file that comes out.
+#![forbid(unsafe_code)]
+
+mod cargo_component;
+mod code_size;
+mod compiler;
+mod component;
+mod debian;
+mod demo;
+mod guest;
+mod inspect;
+mod process;
+mod reproducible;
+mod test_run;
+mod toolchain;
+mod wit;
+mod workspace;
+
+use std::{env, process::ExitCode};
+
+use anyhow::{Result, bail, ensure};
+
+use crate::{toolchain::Toolchain, workspace::Workspace};
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  build            set up what is missing, then build target/voice-calling.wasm
+  demo [args…]     build, then run the demo against the mock service
+  test [args…]     build, then check format, lints and docs and run every test;
+                   the arguments go to `cargo test`
+  inspect          build, then print the component's interfaces, sizes, SHA-256 and metadata
+  reproducible     build twice from clean in two folders and compare the bytes
+  cargo-component  build the guest with cargo-component as well and compare the two WITs";
+
+fn main() -> ExitCode {
+    match run(env::args().skip(1).collect()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(mut arguments: Vec<String>) -> Result<()> {
+    if arguments.is_empty() {
+        bail!("no command given\n\n{USAGE}");
+    }
+    let command = arguments.remove(0);
+    let arguments = arguments.as_slice();
+    match command.as_str() {
+        "build" => {
+            refuse_arguments(&command, arguments)?;
+            build(&Workspace::load()?)
+        }
+        "demo" => {
+            let workspace = Workspace::load()?;
+            build(&workspace)?;
+            demo::run_demo(&workspace, arguments)
+        }
+        "test" => {
+            let workspace = Workspace::load()?;
+            build(&workspace)?;
+            test_run::run_all(&workspace, arguments)
+        }
+        "inspect" => {
+            refuse_arguments(&command, arguments)?;
+            let workspace = Workspace::load()?;
+            build(&workspace)?;
+            inspect::print(&workspace)
+        }
+        "reproducible" => {
+            refuse_arguments(&command, arguments)?;
+            let workspace = Workspace::load()?;
+            reproducible::prove(&Toolchain::prepare(&workspace)?, &workspace)
+        }
+        "cargo-component" => {
+            refuse_arguments(&command, arguments)?;
+            let workspace = Workspace::load()?;
+            let toolchain = Toolchain::prepare(&workspace)?;
+            component::build(&toolchain, &workspace)?;
+            cargo_component::build_and_compare(&toolchain, &workspace)
+        }
+        "help" | "--help" | "-h" => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        unknown => bail!("unknown command `{unknown}`\n\n{USAGE}"),
+    }
+}
+
+fn build(workspace: &Workspace) -> Result<()> {
+    component::build(&Toolchain::prepare(workspace)?, workspace)
+}
+
+fn refuse_arguments(command: &str, arguments: &[String]) -> Result<()> {
+    ensure!(
+        arguments.is_empty(),
+        "`{command}` takes no arguments, found `{}`",
+        arguments.join(" ")
+    );
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! The proof that the component's bytes depend on the source and the compiler alone.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{
+    component, guest, inspect,
+    process::{announce, output},
+    toolchain::Toolchain,
+    workspace::Workspace,
+};
+
+/// Two folders whose paths differ in length and depth.
+const COPIES: [&str; 2] = ["a", "b/in-a-deeper-folder"];
+
+/// Builds in two copies of the workspace, from clean, and compares.
+pub fn prove(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
+    let folder = workspace.target.join("reproducible");
+    remove(&folder)?;
+    let copies = COPIES.map(|copy| folder.join(copy));
+    let mut components = Vec::new();
+    for copy in &copies {
+        announce(&format!("building a copy in {}", workspace.shown(copy)));
+        copy_sources(&workspace.root, copy)?;
+        let copied = workspace.copied_to(copy)?;
+        component::build(toolchain, &copied)?;
+        let component = component::read(&copied.component())?;
+        println!("{}  {}", inspect::sha256(&component), workspace.shown(copy));
+        components.push(component);
+    }
+    ensure!(
+        components[0] == components[1],
+        "the two builds differ; they are kept in {}",
+        folder.display()
+    );
+    check_for_paths(&components[0], toolchain, workspace)?;
+    remove(&folder)?;
+    println!("reproducible: the same bytes twice, and no path of this machine in them");
+    Ok(())
+}
+
+fn check_for_paths(bytes: &[u8], toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
+    let found = paths_in(bytes, &machine_paths(toolchain, workspace)?);
+    ensure!(
+        found.is_empty(),
+        "the component holds paths of this machine: {}",
+        found.join(", ")
+    );
+    Ok(())
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    Ok(())
+}
+
+/// Copies what is in git or would be: no results of earlier builds.
+fn copy_sources(from: &Path, to: &Path) -> Result<()> {
+    let list = [
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ];
+    let files = output(Command::new("git").args(list).current_dir(from))
+        .context("git has to say which files belong to the workspace")?;
+    for file in files.split_terminator('\0') {
+        let source = from.join(file);
+        // Git lists what has been deleted, too, until that is committed.
+        if source.is_file() {
+            copy_file(&source, &to.join(file))?;
+        }
+    }
+    Ok(())
+}
+
+fn copy_file(from: &Path, to: &Path) -> Result<()> {
+    let folder = to.parent().context("a file without folder")?;
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::copy(from, to))
+        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+/// The folders that would tell on which machine the component was built.
+fn machine_paths(toolchain: &Toolchain, workspace: &Workspace) -> Result<Vec<PathBuf>> {
+    let mut folders = vec![
+        workspace.root.clone(),
+        workspace.target.clone(),
+        guest::cargo_home()?,
+        toolchain.compiler().sysroot.clone(),
+        toolchain.compiler().std_source(),
+    ];
+    folders.extend(env::home_dir());
+    let real: Vec<_> = folders.iter().flat_map(fs::canonicalize).collect();
+    folders.extend(real);
+    folders.sort();
+    folders.dedup();
+    Ok(folders)
+}
+
+fn paths_in(bytes: &[u8], folders: &[PathBuf]) -> Vec<String> {
+    let mut found = Vec::new();
+    for folder in folders {
+        let folder = folder.display().to_string();
+        // With what follows a folder, so that `/root` is not seen in `/rootless`. The root of all
+        // is in every path.
+        let begin = format!("{folder}{}", std::path::MAIN_SEPARATOR);
+        let holds = bytes
+            .windows(begin.len())
+            .any(|window| window == begin.as_bytes());
+        if folder.len() > 1 && holds {
+            found.push(folder);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_found_anywhere_in_the_bytes() {
+        let folders = ["/root", "/home/me/work", "/"].map(PathBuf::from);
+        let bytes = b"\0asm panicked at /root/.cargo/registry/x.rs:1";
+        assert_eq!(paths_in(bytes, &folders), ["/root"]);
+    }
+
+    #[test]
+    fn a_longer_name_that_begins_alike_is_another_folder() {
+        let folders = ["/root"].map(PathBuf::from);
+        assert!(paths_in(b"/rootless/x.rs", &folders).is_empty());
+    }
+}

@@ -1,0 +1,141 @@
+//! Everything that has to hold before a change is good: format, lints, docs, tests.
+
+use std::{
+    env,
+    ffi::OsString,
+    io::{self, BufRead, BufReader, Write},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::{
+    process::{announce, cannot_start, cargo, run},
+    workspace::Workspace,
+};
+
+/// Tells the tests which component to load.
+const COMPONENT_VARIABLE: &str = "VOICE_CALLING_COMPONENT";
+
+pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    check_sources()?;
+    announce("cargo test");
+    let component = env::var_os(COMPONENT_VARIABLE).unwrap_or_else(|| workspace.component().into());
+    let total = run_tests(component, arguments)?;
+    println!("total: {} passed, {} failed", total.passed, total.failed);
+    total.verdict()
+}
+
+fn check_sources() -> Result<()> {
+    announce("cargo fmt");
+    run(cargo().args(["fmt", "--all", "--check"]))?;
+    announce("cargo clippy");
+    let clippy = ["clippy", "--workspace", "--all-targets", "--locked"];
+    run(cargo().args(clippy).args(["--", "--deny", "warnings"]))?;
+    announce("cargo doc");
+    let doc = ["doc", "--workspace", "--no-deps", "--locked"];
+    run(cargo()
+        .args(doc)
+        .arg("--document-private-items")
+        .env("RUSTDOCFLAGS", "--deny warnings"))
+}
+
+/// What the result lines of all test programs add up to.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Total {
+    passed: u64,
+    failed: u64,
+    /// Cargo's own verdict. A test that does not compile has no result line.
+    cargo_failed: bool,
+}
+
+impl Total {
+    /// Counts `test result: ok. 3 passed; 0 failed; …`; other lines say nothing.
+    fn add(&mut self, line: &str) {
+        let Some((_, counts)) = line
+            .strip_prefix("test result: ")
+            .and_then(|result| result.split_once(". "))
+        else {
+            return;
+        };
+        for count in counts.split("; ") {
+            match count.split_once(' ') {
+                Some((number, "passed")) => self.passed += number.parse().unwrap_or(0),
+                Some((number, "failed")) => self.failed += number.parse().unwrap_or(0),
+                _ => {}
+            }
+        }
+    }
+
+    fn verdict(&self) -> Result<()> {
+        ensure!(self.failed == 0, "{} tests failed", self.failed);
+        ensure!(!self.cargo_failed, "`cargo test` failed");
+        ensure!(self.passed > 0, "no test was run");
+        Ok(())
+    }
+}
+
+fn run_tests(component: OsString, arguments: &[String]) -> Result<Total> {
+    let mut command = cargo();
+    command
+        .args(["test", "--workspace", "--locked", "--no-fail-fast"])
+        .args(arguments)
+        .env(COMPONENT_VARIABLE, component)
+        .stdout(Stdio::piped());
+    stream(&mut command)
+}
+
+/// Shows each line as it comes, and counts.
+fn stream(command: &mut Command) -> Result<Total> {
+    let mut child = command.spawn().with_context(|| cannot_start(command))?;
+    let Some(output) = child.stdout.take() else {
+        bail!("cargo has no output to read");
+    };
+    let mut total = Total::default();
+    let mut output = BufReader::new(output);
+    let mut shown = io::stdout().lock();
+    let mut line = Vec::new();
+    while output.read_until(b'\n', &mut line)? > 0 {
+        shown.write_all(&line)?;
+        total.add(String::from_utf8_lossy(&line).trim_end());
+        line.clear();
+    }
+    total.cargo_failed = !child.wait()?.success();
+    Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn total(lines: &[&str]) -> Total {
+        let mut total = Total::default();
+        lines.iter().for_each(|line| total.add(line));
+        total
+    }
+
+    #[test]
+    fn the_results_of_all_test_programs_are_added_up() {
+        let total = total(&[
+            "running 3 tests",
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+            "test result: FAILED. 12 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.50s",
+            "test calls::a_test_that_says_5 passed; ... ok",
+        ]);
+        assert_eq!((total.passed, total.failed), (15, 2));
+    }
+
+    #[test]
+    fn only_tests_that_ran_and_passed_are_a_success() {
+        let passed = "test result: ok. 3 passed; 0 failed; 0 ignored";
+        let failed = "test result: FAILED. 3 passed; 1 failed; 0 ignored";
+        assert!(total(&[passed]).verdict().is_ok());
+        assert!(total(&[passed, failed]).verdict().is_err());
+        assert!(total(&[]).verdict().is_err());
+        let uncompiled = Total {
+            cargo_failed: true,
+            ..total(&[passed])
+        };
+        assert!(uncompiled.verdict().is_err());
+    }
+}

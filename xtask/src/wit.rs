@@ -1,0 +1,71 @@
+//! What a component says of itself in WIT.
+
+use anyhow::{Context, Result, bail};
+use wit_component::{DecodedWasm, WitPrinter};
+use wit_parser::{Resolve, WorldId, WorldItem, WorldKey};
+
+/// The world that a component implements.
+pub struct Wit {
+    resolve: Resolve,
+    world: WorldId,
+}
+
+/// An interface with its version, and the functions in it.
+pub struct Interface {
+    pub name: String,
+    pub functions: Vec<String>,
+}
+
+impl Wit {
+    pub fn of_component(bytes: &[u8]) -> Result<Self> {
+        match wit_component::decode(bytes).context("this is not a component")? {
+            DecodedWasm::Component(resolve, world) => Ok(Self { resolve, world }),
+            DecodedWasm::WitPackage(..) => bail!("this is a WIT package, not a component"),
+        }
+    }
+
+    pub fn imports(&self) -> Vec<Interface> {
+        self.interfaces(self.resolve.worlds[self.world].imports.iter())
+    }
+
+    pub fn exports(&self) -> Vec<Interface> {
+        self.interfaces(self.resolve.worlds[self.world].exports.iter())
+    }
+
+    /// Everything, as WIT text without comments. Packages are in order of their names.
+    pub fn text(&self) -> Result<String> {
+        let world = &self.resolve.worlds[self.world];
+        let main = world.package.context("the world is in no package")?;
+        let mut others: Vec<_> = self.resolve.packages.iter().collect();
+        others.retain(|(id, _)| *id != main);
+        others.sort_by_key(|(_, package)| package.name.to_string());
+        let others: Vec<_> = others.into_iter().map(|(id, _)| id).collect();
+        let mut printer = WitPrinter::default();
+        printer.emit_docs(false);
+        printer.print(&self.resolve, main, &others)?;
+        Ok(printer.output.to_string())
+    }
+
+    fn interfaces<'a>(
+        &self,
+        items: impl Iterator<Item = (&'a WorldKey, &'a WorldItem)>,
+    ) -> Vec<Interface> {
+        let interface = |(key, item): (&WorldKey, &WorldItem)| Interface {
+            name: self.resolve.name_world_key(key),
+            functions: self.functions(item),
+        };
+        let mut interfaces: Vec<_> = items.map(interface).collect();
+        interfaces.sort_by(|a, b| a.name.cmp(&b.name));
+        interfaces
+    }
+
+    fn functions(&self, item: &WorldItem) -> Vec<String> {
+        match item {
+            WorldItem::Interface { id, .. } => {
+                let functions = self.resolve.interfaces[*id].functions.keys();
+                functions.cloned().collect()
+            }
+            WorldItem::Function(_) | WorldItem::Type { .. } => Vec::new(),
+        }
+    }
+}
