@@ -22,12 +22,14 @@
 
 mod capabilities;
 pub mod clock;
+pub mod demo;
 pub mod interface;
 pub mod invoke;
 pub mod mock;
 pub mod network;
 pub mod outgoing;
 pub mod plugin;
+pub mod receiver;
 pub mod recorder;
 pub mod values;
 

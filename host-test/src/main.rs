@@ -1,1 +1,198 @@
-fn main() {}
+//! `host-test`: runs the component on the built-in mock service, or calls one of its
+//! functions.
+
+#![forbid(unsafe_code)]
+
+use anyhow::{Context, Result};
+use clap::{Args, Parser, Subcommand};
+use host_test::mock::{FaultOrder, Meanings, MockService, Options, Pace, WebhookOptions};
+use host_test::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr};
+use host_test::{demo, interface, invoke};
+use serde_json::value::RawValue;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tracing_subscriber::EnvFilter;
+use voice_calling_core::base_url::BaseUrl;
+use voice_calling_core::settings::PREFIX;
+
+/// The host harness of voice-calling
+#[derive(Parser)]
+#[command(version)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs the main job on the built-in mock service, with progress and tables
+    Demo(Component),
+    /// Calls a function of the component, JSON in and out
+    ///
+    /// The component gets the environment variables that begin with VOICE_CALLING_, and
+    /// reaches the host of VOICE_CALLING_BASE_URL and nothing else. The answer is printed as
+    /// JSON, an error of the component too, with exit code 1.
+    #[command(after_long_help = interface::functions_help().unwrap_or_default())]
+    Invoke(Invoke),
+    /// Serves the mock service until Ctrl-C
+    Mock(Box<Mock>),
+}
+
+#[derive(Args)]
+struct Component {
+    /// The component
+    #[arg(long, value_name = "FILE", default_value = "target/voice-calling.wasm")]
+    component: PathBuf,
+}
+
+#[derive(Args)]
+struct Invoke {
+    /// Interface and function, such as calls.make-call
+    function: String,
+    /// The arguments: an object with a member for each parameter, or the lone record; `-`
+    /// reads them from stdin
+    #[arg(long, value_name = "JSON")]
+    json: String,
+    /// Lets a real phone ring, where the base URL is not this machine
+    #[arg(long)]
+    place_real_call: bool,
+    #[command(flatten)]
+    component: Component,
+}
+
+#[derive(Args)]
+struct Mock {
+    /// Port on 127.0.0.1; 0 picks a free one
+    #[arg(long, default_value_t = 8080)]
+    port: u16,
+    /// The token that is accepted
+    #[arg(long, default_value = "mock-token-0001")]
+    token: String,
+    /// Where completed dockets are reported: an http URL on loopback
+    #[arg(long, value_name = "URL")]
+    webhook: Option<String>,
+    /// Reports each call as well, in an invented shape
+    #[arg(long, requires = "webhook")]
+    call_events: bool,
+    /// How long a call takes
+    #[arg(long, value_name = "MS", default_value_t = 2_000)]
+    call_ms: u64,
+    /// Draws how calls end from this seed and the number
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Faults on order, such as
+    /// create-docket-v2:503,make-call:429:retry-after=1,create-docket:created-then-503
+    #[arg(long, value_name = "ORDERS", value_delimiter = ',')]
+    faults: Vec<FaultOrder>,
+    #[command(flatten)]
+    meanings: Meanings,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let command_line = CommandLine::parse();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    match run(command_line.command).await {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+async fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Demo(Component { component }) => demo::run(&Plugin::load(&component)?).await?,
+        Command::Invoke(invoke) => return run_invoke(invoke).await,
+        Command::Mock(mock) => serve_mock(*mock).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn run_invoke(invoke: Invoke) -> Result<ExitCode> {
+    let environment: Vec<_> = std::env::vars()
+        .filter(|(name, _)| name.starts_with(PREFIX))
+        .collect();
+    let base_url = environment
+        .iter()
+        .find(|(name, _)| name == "VOICE_CALLING_BASE_URL");
+    let base_url = base_url.map(|(_, url)| url.as_str());
+    invoke::check_deliberate(&invoke.function, base_url, invoke.place_real_call)?;
+
+    let json = match invoke.json.as_str() {
+        "-" => {
+            let mut json = String::new();
+            std::io::stdin()
+                .read_to_string(&mut json)
+                .context("cannot read stdin")?;
+            json
+        }
+        json => json.to_owned(),
+    };
+    let arguments: &RawValue = serde_json::from_str(&json).context("--json is no JSON")?;
+    let reach = reach_of(base_url);
+    let outgoing = Outgoing {
+        network: Arc::new(PooledNetwork::new(reach.clone())?),
+        reach,
+        recorder: Recorder::default(),
+    };
+    let mut settings = InstanceSettings::new(environment, outgoing);
+    settings.stderr = Stderr::Inherited;
+    let plugin = Plugin::load(&invoke.component.component)?;
+    match invoke::invoke(&plugin, settings, &invoke.function, arguments).await? {
+        Ok(value) => {
+            println!("{value:#}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            println!("{:#}", serde_json::json!({ "error": error }));
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// A base URL that is no URL is for the component to complain about; nothing but
+/// loopback is within reach meanwhile.
+fn reach_of(base_url: Option<&str>) -> Reach {
+    match base_url.map(BaseUrl::parse) {
+        Some(Ok(url)) if !url.is_loopback() => {
+            Reach::Hosts(BTreeSet::from([url.authority().to_owned()]))
+        }
+        _ => Reach::Loopback,
+    }
+}
+
+async fn serve_mock(mock: Mock) -> Result<()> {
+    let mut options = Options {
+        port: mock.port,
+        token: mock.token,
+        pace: Pace::Every(Duration::from_millis(mock.call_ms)),
+        faults: mock.faults,
+        meanings: mock.meanings,
+        ..Options::default()
+    };
+    options.scripts.seed = mock.seed;
+    options.webhook = mock.webhook.map(|url| WebhookOptions {
+        call_events: mock.call_events,
+        ..WebhookOptions::to(url)
+    });
+    let service = MockService::start(options).await?;
+    println!("The mock service is ready. No phone rings. Ctrl-C stops it.");
+    println!("export VOICE_CALLING_BASE_URL={}", service.base_url());
+    println!("export VOICE_CALLING_API_TOKEN={}", service.token());
+    tokio::signal::ctrl_c()
+        .await
+        .context("cannot wait for Ctrl-C")?;
+    service.stop().await;
+    println!("The mock service has stopped.");
+    Ok(())
+}

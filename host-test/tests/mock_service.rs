@@ -24,6 +24,22 @@ const V1: &str = "/api/v1/dockets";
 const V2: &str = "/api/v2/dockets";
 const MAKE_CALL: &str = "/make_call";
 
+/// What is over at once, or has failed: a hang fails too.
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    let limit = Duration::from_secs(20);
+    tokio::time::timeout(limit, what).await.expect("no hang")
+}
+
+/// Asks again until the answer is yes.
+async fn until(condition: impl AsyncFn() -> bool) {
+    let asking = async {
+        while !condition().await {
+            yield_now().await;
+        }
+    };
+    soon(asking).await;
+}
+
 /// A client that sends what it is told.
 struct Client {
     http: HttpClient<HttpConnector, Full<Bytes>>,
@@ -60,7 +76,8 @@ impl Client {
             request = request.header(*name, *value);
         }
         let request = request.body(Full::from(body.to_owned())).expect("request");
-        let reply = self.http.request(request).await.expect("an answer");
+        let reply = soon(self.http.request(request)).await;
+        let reply = reply.expect("an answer");
         Reply {
             status: reply.status().as_u16(),
             headers: reply.headers().clone(),
@@ -155,9 +172,7 @@ fn notifying(receiver: &RawPeer) -> Options {
 }
 
 async fn until_received(receiver: &RawPeer) {
-    while receiver.requests().is_empty() {
-        yield_now().await;
-    }
+    until(async || !receiver.requests().is_empty()).await;
 }
 
 fn is_timestamp(value: &Value) -> bool {
@@ -253,7 +268,7 @@ async fn context_comes_back_as_the_text_that_was_sent() {
     let text = client.get(&format!("{V1}/{id}")).await.text();
     assert!(text.contains(&format!(r#""call_context":{context},"#)));
     mock.complete_docket(&id).unwrap();
-    assert!(mock.delivered(1).await[0].body.contains(context));
+    assert!(soon(mock.delivered(1)).await[0].body.contains(context));
 
     let context = r#"{"b":"\ud800" ,"a":"1","a":"2"}"#;
     let call = client.post(MAKE_CALL, &call_body_with(context)).await;
@@ -698,22 +713,20 @@ async fn a_fault_answers_with_any_bytes_and_headers() {
 async fn a_slow_answer_comes_after_the_phone_rang() {
     let (mock, client) = with(|_| ()).await;
     mock.on_next(Endpoint::MakeCall, Fault::slow(Duration::from_secs(3600)));
-    let rang = async {
-        while mock.times_rung(NUMBER) == 0 {
-            yield_now().await;
-        }
-    };
     tokio::select! {
         _ = client.call() => panic!("the answer is an hour away"),
-        () = rang => {}
+        () = until(async || mock.times_rung(NUMBER) == 1) => {}
     }
 }
 
 #[tokio::test]
 async fn faults_are_read_from_text() {
-    let dockets = "create-docket-v2:503, create-docket-v2:429:retry-after=1";
-    let second_call = "make-call@2:created-then-503:delay-ms=1";
-    let faults = FaultOrder::list(&format!("{dockets},{second_call}")).unwrap();
+    let texts = [
+        "create-docket-v2:503",
+        "create-docket-v2:429:retry-after=1",
+        "make-call@2:created-then-503:delay-ms=1",
+    ];
+    let faults = texts.map(|text| text.parse().unwrap()).to_vec();
     let (mock, client) = with(|options| options.faults = faults).await;
     assert_eq!(client.post(V2, &docket_body()).await.status, 503);
     let limited = client.post(V2, &docket_body()).await;
@@ -756,7 +769,7 @@ async fn the_webhook_is_told_of_an_answered_docket_once() {
     let docket = client.fetch(&id).await;
     assert_eq!(docket["notification_status"], "SENT");
 
-    let delivery = mock.delivered(1).await.remove(0);
+    let delivery = soon(mock.delivered(1)).await.remove(0);
     assert_eq!(delivery.kind, NotificationKind::DocketCompleted);
     assert_eq!(delivery.outcome.unwrap(), 204);
     let mut told = parsed(&delivery.body);
@@ -790,7 +803,7 @@ async fn a_never_answered_docket_is_told_with_nulls_or_not_at_all() {
     let (mock, client) = started(options.clone()).await;
     let id = client.docket(&docket_body()).await;
     mock.complete_docket(&id).unwrap();
-    let told = parsed(&mock.delivered(1).await[0].body);
+    let told = parsed(&soon(mock.delivered(1)).await[0].body);
     assert_eq!(told["docket_id"], *id);
     assert_eq!(told.get("call_insights"), Some(&Value::Null));
     assert_eq!(told.get("dashboard_url"), Some(&Value::Null));
@@ -814,10 +827,10 @@ async fn a_notification_may_be_repeated_and_joined_by_call_events() {
     let (mock, client) = started(options).await;
     let task_id = client.call().await;
     mock.complete_task(&task_id).unwrap();
-    mock.delivered(2).await;
+    soon(mock.delivered(2)).await;
     let id = client.docket(&docket_body()).await;
     mock.complete_docket(&id).unwrap();
-    let deliveries = mock.delivered(6).await;
+    let deliveries = soon(mock.delivered(6)).await;
     let kinds: Vec<_> = deliveries.iter().map(|delivery| delivery.kind).collect();
     let call = NotificationKind::CallCompleted;
     let docket = NotificationKind::DocketCompleted;
@@ -844,10 +857,8 @@ async fn a_docket_may_be_seen_completed_only_after_its_notification() {
     assert_eq!(client.fetch(&id).await["status"], "IN_PROGRESS");
     assert!(mock.place_next_call(&id).is_err(), "no call is left");
     drop(receiver);
-    assert!(mock.delivered(1).await[0].outcome.is_err());
-    while client.fetch(&id).await["status"] != "COMPLETED" {
-        yield_now().await;
-    }
+    assert!(soon(mock.delivered(1)).await[0].outcome.is_err());
+    until(async || client.fetch(&id).await["status"] == "COMPLETED").await;
 }
 
 #[tokio::test]
@@ -871,7 +882,7 @@ async fn what_a_receiver_answers_or_that_it_is_not_there_is_recorded() {
         let (mock, client) = with(|options| options.webhook = webhook).await;
         let id = client.docket(&docket_body()).await;
         mock.complete_docket(&id).unwrap();
-        let outcome = format!("{:?}", mock.delivered(1).await[0].outcome);
+        let outcome = format!("{:?}", soon(mock.delivered(1)).await[0].outcome);
         assert!(outcome.contains(expected), "{outcome}");
     }
 }
@@ -884,11 +895,9 @@ async fn calls_are_placed_by_themselves_at_the_given_pace() {
     let (mock, client) = started(options).await;
     let id = client.docket(&docket_body()).await;
     let task_id = client.call().await;
-    mock.delivered(1).await;
+    soon(mock.delivered(1)).await;
     assert_eq!(client.fetch(&id).await["outbound_call_count"], 2);
-    while client.details(&task_id).await.status == 404 {
-        yield_now().await;
-    }
+    until(async || client.details(&task_id).await.status == 200).await;
 }
 
 #[tokio::test]
@@ -991,16 +1000,12 @@ async fn a_dropped_mock_frees_its_port_and_ends_its_deliveries() {
         port,
         ..Options::default()
     };
-    while MockService::start(options.clone()).await.is_err() {
-        yield_now().await;
-    }
+    until(async || MockService::start(options.clone()).await.is_ok()).await;
 }
 
 async fn until_no_task_is_left() {
     let metrics = tokio::runtime::Handle::current().metrics();
-    while metrics.num_alive_tasks() > 0 {
-        yield_now().await;
-    }
+    until(async || metrics.num_alive_tasks() == 0).await;
 }
 
 #[tokio::test]

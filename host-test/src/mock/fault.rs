@@ -150,13 +150,6 @@ pub struct FaultOrder {
     pub fault: Fault,
 }
 
-impl FaultOrder {
-    /// Reads several orders, separated by commas.
-    pub fn list(text: &str) -> Result<Vec<Self>> {
-        text.split(',').map(|order| order.trim().parse()).collect()
-    }
-}
-
 impl FromStr for FaultOrder {
     type Err = Error;
 

@@ -1,0 +1,395 @@
+//! The main job, shown: a docket from its creation through an unanswered and an
+//! answered call to its completion webhook, and everything else that the component
+//! can do, on the built-in mock service. No real phone can ring.
+
+mod progress;
+mod report;
+
+use crate::mock::{
+    CallStatus, Endpoint, Fault, FaultOrder, MockService, Options, Pace, WebhookOptions,
+};
+use crate::outgoing::Outgoing;
+use crate::plugin::{Instance, InstanceSettings, Plugin};
+use crate::receiver::WebhookReceiver;
+use crate::types::*;
+use crate::{PooledNetwork, Reach};
+use anyhow::{Context, Result, anyhow, ensure};
+use progress::Progress;
+use report::{CallRow, DocketRow, Report};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a call of the mock takes.
+const CALL: Duration = Duration::from_millis(700);
+
+/// How often the demo looks at a docket to show its calls.
+const LOOK: Duration = Duration::from_millis(150);
+
+const WAIT: WaitOptions = WaitOptions {
+    timeout_ms: 20_000,
+    not_found_is_pending: true,
+};
+
+const STORY_NUMBER: &str = "919876500001";
+const VERSION_1_NUMBER: &str = "919876500002";
+const DIRECT_NUMBER: &str = "+91 98765 00003";
+const BATCH: usize = 20;
+
+/// Runs the demo. An error is a step that did not do what it should.
+pub async fn run(plugin: &Plugin) -> Result<()> {
+    let receiver = WebhookReceiver::start().await;
+    let mock = MockService::start(service(&receiver)).await?;
+    let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
+    let progress = Progress::start();
+    let mut demo = Demo {
+        plugin,
+        receiver,
+        mock,
+        outgoing,
+        progress,
+        report: Report::default(),
+        shown: 0,
+    };
+    demo.progress.title(&format!(
+        "The mock service is at {}, its webhook goes to {}.",
+        demo.mock.base_url(),
+        demo.receiver.url()
+    ));
+
+    let agent_id = demo.agents().await?;
+    demo.docket_to_webhook(agent_id).await?;
+    demo.docket_version_1(agent_id).await?;
+    demo.direct_call().await?;
+    demo.batch(agent_id).await?;
+    demo.check_phones()?;
+
+    demo.progress.finish();
+    println!("{}", demo.report.tables(&demo.mock.requests()));
+    demo.mock.stop().await;
+    Ok(())
+}
+
+/// A service that places calls by itself, and has a bad moment twice.
+fn service(receiver: &WebhookReceiver) -> Options {
+    use CallStatus::{Answered, Busy, NoAnswer};
+    let mut options = Options {
+        pace: Pace::Every(CALL),
+        webhook: Some(WebhookOptions::to(receiver.url())),
+        faults: vec![
+            FaultOrder {
+                endpoint: Endpoint::CreateDocketV2,
+                nth: None,
+                fault: Fault::status(503),
+            },
+            FaultOrder {
+                endpoint: Endpoint::MakeCall,
+                nth: None,
+                fault: Fault::rate_limited(Some("1")),
+            },
+        ],
+        ..Options::default()
+    };
+    options.scripts.by_number = BTreeMap::from([
+        (STORY_NUMBER.to_owned(), vec![NoAnswer, Answered]),
+        (VERSION_1_NUMBER.to_owned(), vec![Busy, NoAnswer]),
+        (DIRECT_NUMBER.to_owned(), vec![Answered]),
+    ]);
+    options.scripts.seed = Some(7);
+    options
+}
+
+struct Demo<'a> {
+    plugin: &'a Plugin,
+    receiver: WebhookReceiver,
+    mock: MockService,
+    outgoing: Outgoing,
+    progress: Progress,
+    report: Report,
+    /// How many exchanges have been looked at for bad moments.
+    shown: usize,
+}
+
+impl Demo<'_> {
+    /// A fresh instance, as an engine would make one for every call.
+    async fn instance(&self) -> Result<Instance> {
+        let environment = [
+            ("VOICE_CALLING_BASE_URL", self.mock.base_url()),
+            ("VOICE_CALLING_API_TOKEN", self.mock.token()),
+        ];
+        self.plugin
+            .instantiate(InstanceSettings::new(environment, self.outgoing.clone()))
+            .await
+    }
+
+    async fn agents(&mut self) -> Result<i64> {
+        self.progress
+            .begin("agents.create-agent, agents.list-agents");
+        let config = AgentConfig {
+            prompt: Some(AgentText {
+                default_text: "Ask when to call again.".into(),
+                extra: None,
+            }),
+            agent_name: "appointments".into(),
+            agent_phone_number: Some("+911140000009".into()),
+            voice_id: Some("asha".into()),
+            version: Some(1),
+            welcome_text: Some(AgentText {
+                default_text: "Namaste!".into(),
+                extra: None,
+            }),
+            tools: None,
+            enabled: Some(true),
+            save_stats: Some(true),
+            server_type: None,
+            call_type: None,
+            created_at: None,
+            updated_at: None,
+            extra: None,
+        };
+        succeeded(self.instance().await?.create_agent(&config).await?)?;
+        let agents = succeeded(self.instance().await?.list_agents("org-1").await?)?;
+        let created = agents
+            .iter()
+            .find(|agent| agent.agent_name.as_deref() == Some("appointments"));
+        let agent_id = created
+            .and_then(|agent| agent.agent_id)
+            .context("the new agent is not listed")?;
+        self.progress
+            .done(&format!("agent {agent_id} is one of {}", agents.len()));
+        Ok(agent_id)
+    }
+
+    async fn docket_to_webhook(&mut self, agent_id: i64) -> Result<()> {
+        self.progress.begin("dockets.create-docket-v2");
+        let request = docket_request(agent_id, STORY_NUMBER, "crm-1001");
+        let created = succeeded(self.instance().await?.create_docket_v2(&request).await?)?;
+        self.show_bad_moments();
+        self.progress
+            .done(&format!("docket {} is created", created.docket_id));
+
+        self.progress
+            .begin("dockets.get-docket, until the webhook comes");
+        let body = self.watch_until_webhook(&created.docket_id).await?;
+        let mut instance = self.instance().await?;
+        let parsed = succeeded(instance.parse_docket_completed(&body).await?)?;
+        let completed = parsed.context("the webhook is no completed docket")?;
+        ensure!(
+            completed.docket_id == created.docket_id,
+            "the webhook is of another docket"
+        );
+        let insights = completed
+            .call_insights
+            .context("the webhook has no insights")?;
+        let disposition = insights
+            .call_disposition
+            .context("the webhook has no disposition")?;
+        self.progress.done(&format!(
+            "the webhook reports the disposition {disposition}"
+        ));
+
+        self.progress.begin("dockets.get-docket");
+        let docket = succeeded(
+            self.instance()
+                .await?
+                .get_docket(&created.docket_id)
+                .await?,
+        )?;
+        ensure!(
+            docket.status == Some(DocketStatus::Completed),
+            "the docket is not completed"
+        );
+        ensure!(
+            docket.outbound_call_count == Some(2),
+            "the docket has not had two calls"
+        );
+        self.progress.done(&format!(
+            "completed after {} calls, closed by {}",
+            docket.outbound_call_count.unwrap_or_default(),
+            docket.closure_reason.as_deref().unwrap_or("nothing")
+        ));
+        self.report
+            .dockets
+            .push(DocketRow::new("v2", &docket, &disposition));
+        Ok(())
+    }
+
+    /// Shows a docket's calls as they are made, until its webhook is delivered.
+    async fn watch_until_webhook(&mut self, docket_id: &str) -> Result<Vec<u8>> {
+        let mut seen = 0;
+        loop {
+            let docket = succeeded(self.instance().await?.get_docket(docket_id).await?)?;
+            let calls = docket.outbound_call_count.unwrap_or_default();
+            if calls > seen {
+                seen = calls;
+                self.progress.detail(&format!("call {calls} was made"));
+            }
+            tokio::select! {
+                body = self.receiver.next() => return body,
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+    }
+
+    async fn docket_version_1(&mut self, agent_id: i64) -> Result<()> {
+        self.progress
+            .begin("dockets.create-docket, dockets.wait-for-docket");
+        let request = DocketRequest {
+            agent_id,
+            to_phone_number: VERSION_1_NUMBER.into(),
+            call_context: r#"{"reference":"crm-1002"}"#.into(),
+            extra: None,
+        };
+        let created = succeeded(self.instance().await?.create_docket(&request).await?)?;
+        let mut instance = self.instance().await?;
+        let waited = succeeded(instance.wait_for_docket(&created.docket_id, WAIT).await?)?;
+        ensure!(
+            waited.completed,
+            "the docket of version 1 was not completed in time"
+        );
+        let docket = waited.docket.context("the wait saw no docket")?;
+        let body = self.receiver.next().await?;
+        let parsed = succeeded(self.instance().await?.parse_docket_completed(&body).await?)?;
+        let completed = parsed.context("the webhook is no completed docket")?;
+        ensure!(
+            completed.call_insights.is_none(),
+            "nobody answered, and yet there are insights"
+        );
+        self.progress.done(&format!(
+            "completed, nobody answered ({} polls)",
+            waited.polls
+        ));
+        self.report
+            .dockets
+            .push(DocketRow::new("v1", &docket, "none: nobody answered"));
+        Ok(())
+    }
+
+    async fn direct_call(&mut self) -> Result<()> {
+        self.progress
+            .begin("calls.make-call, calls.wait-for-call-details");
+        let request = CallRequest {
+            from_agent_name: Some("appointments".into()),
+            to_phone_number: DIRECT_NUMBER.into(),
+            call_context: Some(r#"{"name":"Asha"}"#.into()),
+            extra: None,
+        };
+        let started = succeeded(self.instance().await?.make_call(&request).await?)?;
+        self.show_bad_moments();
+        let mut instance = self.instance().await?;
+        let waited = succeeded(
+            instance
+                .wait_for_call_details(&started.task_id, WAIT)
+                .await?,
+        )?;
+        ensure!(
+            waited.completed,
+            "the call's details were not ready in time"
+        );
+        let details = waited.details.first().context("the call has no details")?;
+        self.progress
+            .done(&format!("details of task {} are there", started.task_id));
+        self.report
+            .calls
+            .push(CallRow::new(&started.task_id, details));
+        Ok(())
+    }
+
+    async fn batch(&mut self, agent_id: i64) -> Result<()> {
+        self.progress.begin("bulk.create-dockets-v2");
+        let request = |index| {
+            let number = format!("9198765{:05}", 10_000 + index);
+            docket_request(agent_id, &number, &format!("crm-{}", 2_000 + index))
+        };
+        let requests: Vec<_> = (0..BATCH).map(request).collect();
+        let results = succeeded(
+            self.instance()
+                .await?
+                .create_dockets_v2(&requests, 30_000)
+                .await?,
+        )?;
+        let created = results
+            .into_iter()
+            .map(succeeded)
+            .collect::<Result<Vec<_>>>()?;
+        self.progress
+            .done(&format!("{} dockets are created", created.len()));
+
+        self.progress.begin("webhooks.parse-docket-completed");
+        let mut instance = self.instance().await?;
+        let mut open: BTreeMap<_, _> = created
+            .iter()
+            .map(|docket| (docket.docket_id.clone(), ()))
+            .collect();
+        let mut dispositions = BTreeMap::<String, usize>::new();
+        while !open.is_empty() {
+            let body = self.receiver.next().await?;
+            let parsed = succeeded(instance.parse_docket_completed(&body).await?)?;
+            let completed = parsed.context("the webhook is no completed docket")?;
+            ensure!(
+                open.remove(&completed.docket_id).is_some(),
+                "a webhook of no open docket"
+            );
+            let disposition = completed
+                .call_insights
+                .and_then(|insights| insights.call_disposition);
+            *dispositions
+                .entry(disposition.unwrap_or_else(|| "nobody answered".into()))
+                .or_default() += 1;
+            self.progress
+                .update(&format!("{} of {BATCH} completed", BATCH - open.len()));
+        }
+        self.progress
+            .done(&format!("all {BATCH} dockets are completed"));
+        self.report.batch = dispositions;
+        Ok(())
+    }
+
+    /// The point of it all: every person was called for once.
+    fn check_phones(&mut self) -> Result<()> {
+        self.progress.begin("every phone");
+        let rung = self.mock.phones_rung();
+        ensure!(
+            rung.len() == 3 + BATCH,
+            "{} tasks were started, not {}",
+            rung.len(),
+            3 + BATCH
+        );
+        for number in &rung {
+            ensure!(
+                self.mock.times_rung(number) == 1,
+                "{number} was called for twice"
+            );
+        }
+        self.progress
+            .done(&format!("{} tasks were started, none twice", rung.len()));
+        Ok(())
+    }
+
+    /// Tells of answers that the component survived since this was asked last.
+    fn show_bad_moments(&mut self) {
+        let exchanges = self.outgoing.recorder.exchanges();
+        for exchange in &exchanges[self.shown..] {
+            if exchange.ending != crate::recorder::Ending::Status(200) {
+                self.progress.detail(&format!(
+                    "{} {} was answered {}, and sent again",
+                    exchange.method, exchange.path_and_query, exchange.ending
+                ));
+            }
+        }
+        self.shown = exchanges.len();
+    }
+}
+
+fn docket_request(agent_id: i64, number: &str, external_id: &str) -> DocketRequestV2 {
+    DocketRequestV2 {
+        agent_id,
+        to_phone_number: number.into(),
+        call_context: format!(r#"{{"reference":"{external_id}"}}"#),
+        external_id: Some(external_id.into()),
+        extra: None,
+    }
+}
+
+fn succeeded<T>(result: Result<T, RequestError>) -> Result<T> {
+    result.map_err(|error| anyhow!("the component answered {error:?}"))
+}

@@ -1,0 +1,57 @@
+//! Progress for people: a spinner on a terminal, plain lines elsewhere.
+
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use std::io::{IsTerminal, stdout};
+use std::time::Duration;
+
+pub(super) struct Progress {
+    spinner: ProgressBar,
+    step: String,
+}
+
+impl Progress {
+    pub(super) fn start() -> Self {
+        let spinner = match stdout().is_terminal() {
+            true => ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout()),
+            false => ProgressBar::hidden(),
+        };
+        spinner.enable_steady_tick(Duration::from_millis(100));
+        Self {
+            spinner,
+            step: String::new(),
+        }
+    }
+
+    pub(super) fn title(&self, title: &str) {
+        self.line(title);
+    }
+
+    /// A step begins.
+    pub(super) fn begin(&mut self, step: &str) {
+        self.step = step.to_owned();
+        self.spinner.set_message(self.step.clone());
+    }
+
+    /// How far the step is; seen on a terminal only.
+    pub(super) fn update(&self, state: &str) {
+        self.spinner.set_message(format!("{}: {state}", self.step));
+    }
+
+    /// Something that happened in the step.
+    pub(super) fn detail(&self, detail: &str) {
+        self.line(&format!("      {detail}"));
+    }
+
+    /// The step has succeeded.
+    pub(super) fn done(&self, outcome: &str) {
+        self.line(&format!("  ok  {}: {outcome}", self.step));
+    }
+
+    pub(super) fn finish(&self) {
+        self.spinner.finish_and_clear();
+    }
+
+    fn line(&self, line: &str) {
+        self.spinner.suspend(|| println!("{line}"));
+    }
+}

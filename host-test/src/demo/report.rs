@@ -1,0 +1,132 @@
+//! The tables at the end of the demo.
+
+use crate::mock::{Endpoint, ReceivedRequest};
+use crate::types::{CallDetails, CallStatus, Docket};
+use clap::ValueEnum;
+use comfy_table::Table;
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What the demo has to show.
+#[derive(Default)]
+pub(super) struct Report {
+    pub(super) dockets: Vec<DocketRow>,
+    pub(super) calls: Vec<CallRow>,
+    /// Dispositions of the batch, and how many dockets had each.
+    pub(super) batch: BTreeMap<String, usize>,
+}
+
+pub(super) struct DocketRow([String; 6]);
+
+impl DocketRow {
+    pub(super) fn new(version: &str, docket: &Docket, disposition: &str) -> Self {
+        Self([
+            version.to_owned(),
+            docket.docket_id.clone(),
+            docket.to_phone_number.clone().unwrap_or_default(),
+            docket.outbound_call_count.unwrap_or_default().to_string(),
+            docket.closure_reason.clone().unwrap_or_default(),
+            disposition.to_owned(),
+        ])
+    }
+}
+
+pub(super) struct CallRow([String; 5]);
+
+impl CallRow {
+    pub(super) fn new(task_id: &str, details: &CallDetails) -> Self {
+        let status = match &details.call_status {
+            Some(CallStatus::Answered) => "ANSWERED",
+            Some(CallStatus::NoAnswer) => "NO_ANSWER",
+            Some(CallStatus::Busy) => "BUSY",
+            Some(CallStatus::Other(other)) => other,
+            None => "",
+        };
+        let interest = details
+            .call_insights
+            .as_ref()
+            .and_then(|insights| insights.user_interest.as_ref());
+        Self([
+            task_id.to_owned(),
+            details.to_number.clone().unwrap_or_default(),
+            status.to_owned(),
+            details.call_duration_s.unwrap_or_default().to_string(),
+            interest
+                .and_then(|interest| interest.status.clone())
+                .unwrap_or_default(),
+        ])
+    }
+}
+
+impl Report {
+    /// All tables. `requests` are those that the service received.
+    pub(super) fn tables(&self, requests: &[ReceivedRequest]) -> String {
+        let mut text = String::new();
+        let mut add = |title: &str, head: &[&str], rows: Vec<Vec<String>>| {
+            let mut table = Table::new();
+            table
+                .load_preset(UTF8_HORIZONTAL_ONLY)
+                .set_header(head)
+                .add_rows(rows);
+            // Writing to a String does not fail.
+            let _ = write!(text, "\n{title}\n{table}\n");
+        };
+        add(
+            "Dockets",
+            &[
+                "version",
+                "docket id",
+                "number",
+                "calls",
+                "closed by",
+                "disposition",
+            ],
+            self.dockets.iter().map(|row| row.0.to_vec()).collect(),
+        );
+        add(
+            "Dockets of the batch",
+            &["disposition", "dockets"],
+            self.batch
+                .iter()
+                .map(|(name, count)| vec![name.clone(), count.to_string()])
+                .collect(),
+        );
+        add(
+            "Direct calls",
+            &["task id", "number", "status", "seconds", "interest"],
+            self.calls.iter().map(|row| row.0.to_vec()).collect(),
+        );
+        add(
+            "HTTP statuses",
+            &["endpoint", "statuses"],
+            statuses(requests),
+        );
+        text
+    }
+}
+
+/// For each endpoint, how often it answered what.
+fn statuses(requests: &[ReceivedRequest]) -> Vec<Vec<String>> {
+    let mut counts = BTreeMap::<Endpoint, BTreeMap<u16, usize>>::new();
+    for request in requests {
+        if let Some(endpoint) = request.endpoint {
+            *counts
+                .entry(endpoint)
+                .or_default()
+                .entry(request.answered.as_u16())
+                .or_default() += 1;
+        }
+    }
+    let row = |(endpoint, counts): (&Endpoint, &BTreeMap<u16, usize>)| {
+        let name = endpoint
+            .to_possible_value()
+            .map(|value| value.get_name().to_owned());
+        let counts: Vec<_> = counts
+            .iter()
+            .map(|(status, count)| format!("{status} × {count}"))
+            .collect();
+        vec![name.unwrap_or_default(), counts.join(", ")]
+    };
+    counts.iter().map(row).collect()
+}

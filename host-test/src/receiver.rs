@@ -1,0 +1,48 @@
+//! A receiver of webhooks on loopback, as a user of the service would run one.
+
+use anyhow::{Context, Result};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use wiremock::matchers::{method, path};
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+const PATH: &str = "/voice-calling/webhook";
+
+/// Answers every delivery with 200 and hands its body on.
+pub struct WebhookReceiver {
+    server: MockServer,
+    bodies: UnboundedReceiver<Vec<u8>>,
+}
+
+impl WebhookReceiver {
+    /// Starts a receiver on a free port. It ends when it is dropped.
+    pub async fn start() -> Self {
+        let (sender, bodies) = unbounded_channel();
+        let server = MockServer::start().await;
+        let deliveries = Mock::given(method("POST")).and(path(PATH));
+        deliveries.respond_with(HandOn(sender)).mount(&server).await;
+        Self { server, bodies }
+    }
+
+    /// Where deliveries go.
+    pub fn url(&self) -> String {
+        format!("{}{PATH}", self.server.uri())
+    }
+
+    /// The body of the next delivery.
+    pub async fn next(&mut self) -> Result<Vec<u8>> {
+        self.bodies
+            .recv()
+            .await
+            .context("the webhook receiver has ended")
+    }
+}
+
+struct HandOn(UnboundedSender<Vec<u8>>);
+
+impl Respond for HandOn {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        // Nobody waits for it any more: then it need not be handed on.
+        let _ = self.0.send(request.body.clone());
+        ResponseTemplate::new(200)
+    }
+}
