@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    component,
+    component, guest,
     process::{announce, cargo, run},
     toolchain::{TARGET, Toolchain},
     wit::Wit,
@@ -28,7 +28,8 @@ pub fn build_and_compare(toolchain: &Toolchain, workspace: &Workspace) -> Result
     let built = build(toolchain, workspace, &tools)?;
     compare_wit(&built, &workspace.component())?;
     let copy = workspace.target.join("voice-calling-cargo-component.wasm");
-    fs::copy(&built, &copy).with_context(|| format!("cannot write {}", copy.display()))?;
+    fs::write(&copy, component::read(&built)?)
+        .with_context(|| format!("cannot write {}", copy.display()))?;
     println!(
         "{} has the same WIT; to run the tests with it:\n\
          VOICE_CALLING_COMPONENT={} cargo test --package host-test",
@@ -55,7 +56,8 @@ fn install(tools: &Path) -> Result<()> {
     run(&mut install).context("cannot install cargo-component")
 }
 
-/// Runs what a user types in the guest's folder, and returns where the component lies.
+/// Runs what a user types in the guest's folder, and returns where the component lies. Only that
+/// it holds no path of this machine is owed to a variable.
 fn build(toolchain: &Toolchain, workspace: &Workspace, tools: &Path) -> Result<PathBuf> {
     announce("cargo component build --release");
     let target = workspace.target.join("cargo-component");
@@ -70,7 +72,8 @@ fn build(toolchain: &Toolchain, workspace: &Workspace, tools: &Path) -> Result<P
         .args(["component", "build", "--release", "--locked"])
         .current_dir(&workspace.guest.folder)
         .env("PATH", env::join_paths(folders)?)
-        .env("CARGO_TARGET_DIR", &target);
+        .env("CARGO_TARGET_DIR", &target)
+        .env(guest::FLAGS_VARIABLE, guest::flags(toolchain, workspace)?);
     run(&mut cargo)?;
     let file = format!("{}.wasm", GUEST_PACKAGE.replace('-', "_"));
     Ok(target.join(TARGET).join("release").join(file))
@@ -104,28 +107,43 @@ fn stand_in(_: &Path, _: &Path) -> Result<PathBuf> {
 }
 
 fn compare_wit(built: &Path, reference: &Path) -> Result<()> {
-    let built = wit_text(built)?;
-    let reference = wit_text(reference)?;
-    let difference = built
-        .lines()
-        .zip(reference.lines())
-        .find(|(built, reference)| built != reference);
-    if let Some((built, reference)) = difference {
-        anyhow::bail!(
-            "the WIT differs: `{}` here, `{}` there",
-            built.trim(),
-            reference.trim()
-        );
-    }
+    let [built, reference] = [wit_text(built)?, wit_text(reference)?];
     ensure!(
-        built.len() == reference.len(),
-        "one WIT goes on where the other ends"
+        built == reference,
+        "the WIT of the two components differs: {}",
+        first_difference(&built, &reference)
     );
     Ok(())
+}
+
+fn first_difference(one: &str, other: &str) -> String {
+    let mut lines = one.lines().zip(other.lines());
+    match lines.find(|(one, other)| one != other) {
+        Some((one, other)) => format!("`{}` and `{}`", one.trim(), other.trim()),
+        None => "one goes on where the other ends".to_owned(),
+    }
 }
 
 fn wit_text(path: &Path) -> Result<String> {
     let wit = Wit::of_component(&component::read(path)?);
     wit.and_then(|wit| wit.text())
         .with_context(|| format!("cannot read the WIT of {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_that_differs_is_shown() {
+        let one = "a\n  b: u8;\nc";
+        assert_eq!(
+            first_difference(one, "a\n  b: u16;\nd"),
+            "`b: u8;` and `b: u16;`"
+        );
+        assert_eq!(
+            first_difference(one, "a"),
+            "one goes on where the other ends"
+        );
+    }
 }

@@ -55,8 +55,7 @@ fn without_debris(core_module: &[u8]) -> Result<Vec<u8>> {
     let mut kept = Module::new();
     for payload in Parser::new(0).parse_all(core_module) {
         let payload = payload.context("cargo did not build a WebAssembly module")?;
-        if matches!(&payload, Payload::CustomSection(custom) if !custom.name().starts_with("component-type"))
-        {
+        if is_debris(&payload) {
             continue;
         }
         if let Some((id, range)) = payload.as_section() {
@@ -65,6 +64,13 @@ fn without_debris(core_module: &[u8]) -> Result<Vec<u8>> {
         }
     }
     Ok(kept.finish())
+}
+
+fn is_debris(section: &Payload) -> bool {
+    match section {
+        Payload::CustomSection(custom) => !custom.name().starts_with("component-type"),
+        _ => false,
+    }
 }
 
 /// With a name tag instead of the encoder's names for every type and instance, which are some

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use crate::{
-    process::{announce, cargo, run},
+    process::{announce, run},
     workspace::Workspace,
 };
 
@@ -11,9 +11,9 @@ pub fn run_demo(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     // Two commands: the first shows what cargo compiles, the second only what the demo prints.
     announce("host-test: building (some minutes the first time)");
     let build = ["build", "--locked", "--package", "host-test"];
-    run(cargo().args(build)).context("cannot build the host harness")?;
+    run(workspace.cargo().args(build)).context("cannot build the host harness")?;
     announce("host-test: demo");
-    let mut demo = cargo();
+    let mut demo = workspace.cargo();
     demo.args(["run", "--quiet", "--locked", "--package", "host-test", "--"])
         .args(["demo", "--component"])
         .arg(workspace.component())

@@ -18,9 +18,8 @@ use crate::{
 
 const PROFILE: &str = "guest";
 
-/// Function names stay in the core module, for the table of sizes; they are left out when the
-/// component is made of it.
-const KEEP_NAMES: &str = "profile.guest.strip=false";
+/// Goes before every other place from which cargo takes flags.
+pub const FLAGS_VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
 /// Builds the guest and returns where its core module lies.
 pub fn build(toolchain: &Toolchain, workspace: &Workspace) -> Result<PathBuf> {
@@ -29,10 +28,9 @@ pub fn build(toolchain: &Toolchain, workspace: &Workspace) -> Result<PathBuf> {
     cargo
         .args(["build", "--locked", "--package", GUEST_PACKAGE])
         .args(["--target", TARGET, "--profile", PROFILE])
-        .args(["--config", KEEP_NAMES])
         .arg("--target-dir")
         .arg(&target)
-        .env("CARGO_ENCODED_RUSTFLAGS", flags(toolchain, workspace)?)
+        .env(FLAGS_VARIABLE, flags(toolchain, workspace)?)
         .current_dir(&workspace.root);
     run(&mut cargo).context("cannot build the guest")?;
     Ok(core_module(workspace))
@@ -53,9 +51,9 @@ pub fn cargo_home() -> Result<PathBuf> {
         .context("neither CARGO_HOME nor a home directory is known")
 }
 
-/// Panic messages hold the path of the source they come from: every folder that differs from
-/// machine to machine gets a fixed name instead.
-fn flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
+/// The value of [`FLAGS_VARIABLE`]. Panic messages hold the path of the source they come from:
+/// every folder that differs from machine to machine gets a fixed name instead.
+pub fn flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
     let compiler = toolchain.compiler();
     let mut folders = vec![
         (workspace.root.clone(), "/voice-calling".to_owned()),
@@ -77,7 +75,7 @@ fn add_link_targets(folders: &mut Vec<(PathBuf, String)>) {
     folders.extend(real);
 }
 
-/// In the form of `CARGO_ENCODED_RUSTFLAGS`. Of several prefixes that fit, rustc takes the last:
+/// Of several prefixes that fit, rustc takes the last:
 /// the innermost folder has to come last.
 fn remap_flags(mut folders: Vec<(PathBuf, String)>) -> OsString {
     folders.sort_by_key(|(folder, _)| folder.components().count());

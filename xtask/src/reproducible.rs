@@ -112,8 +112,8 @@ fn paths_in(bytes: &[u8], folders: &[PathBuf]) -> Vec<String> {
     let mut found = Vec::new();
     for folder in folders {
         let folder = folder.display().to_string();
-        // With what follows a folder, so that `/root` is not seen in `/rootless`. The root of all
-        // is in every path.
+        // With what follows a folder, so that `/home/me` is not seen in `/home/merlin`. The root
+        // of all is in every path.
         let begin = format!("{folder}{}", std::path::MAIN_SEPARATOR);
         let holds = bytes
             .windows(begin.len())
@@ -131,14 +131,14 @@ mod tests {
 
     #[test]
     fn a_path_is_found_anywhere_in_the_bytes() {
-        let folders = ["/root", "/home/me/work", "/"].map(PathBuf::from);
-        let bytes = b"\0asm panicked at /root/.cargo/registry/x.rs:1";
-        assert_eq!(paths_in(bytes, &folders), ["/root"]);
+        let folders = ["/home/me", "/home/you", "/"].map(PathBuf::from);
+        let bytes = b"\0asm panicked at /home/me/.cargo/registry/x.rs:1";
+        assert_eq!(paths_in(bytes, &folders), ["/home/me"]);
     }
 
     #[test]
     fn a_longer_name_that_begins_alike_is_another_folder() {
-        let folders = ["/root"].map(PathBuf::from);
-        assert!(paths_in(b"/rootless/x.rs", &folders).is_empty());
+        let folders = ["/home/me"].map(PathBuf::from);
+        assert!(paths_in(b"/home/merlin/x.rs", &folders).is_empty());
     }
 }

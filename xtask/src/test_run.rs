@@ -2,7 +2,6 @@
 
 use std::{
     env,
-    ffi::OsString,
     io::{self, BufRead, BufReader, Write},
     process::{Command, Stdio},
 };
@@ -10,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    process::{announce, cannot_start, cargo, run},
+    process::{announce, cannot_start, run},
     workspace::Workspace,
 };
 
@@ -18,23 +17,26 @@ use crate::{
 const COMPONENT_VARIABLE: &str = "VOICE_CALLING_COMPONENT";
 
 pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    check_sources()?;
+    check_sources(workspace)?;
     announce("cargo test");
-    let component = env::var_os(COMPONENT_VARIABLE).unwrap_or_else(|| workspace.component().into());
-    let total = run_tests(component, arguments)?;
+    let total = run_tests(workspace, arguments)?;
     println!("total: {} passed, {} failed", total.passed, total.failed);
     total.verdict()
 }
 
-fn check_sources() -> Result<()> {
+fn check_sources(workspace: &Workspace) -> Result<()> {
     announce("cargo fmt");
-    run(cargo().args(["fmt", "--all", "--check"]))?;
+    run(workspace.cargo().args(["fmt", "--all", "--check"]))?;
     announce("cargo clippy");
     let clippy = ["clippy", "--workspace", "--all-targets", "--locked"];
-    run(cargo().args(clippy).args(["--", "--deny", "warnings"]))?;
+    run(workspace
+        .cargo()
+        .args(clippy)
+        .args(["--", "--deny", "warnings"]))?;
     announce("cargo doc");
     let doc = ["doc", "--workspace", "--no-deps", "--locked"];
-    run(cargo()
+    run(workspace
+        .cargo()
         .args(doc)
         .arg("--document-private-items")
         .env("RUSTDOCFLAGS", "--deny warnings"))
@@ -75,8 +77,9 @@ impl Total {
     }
 }
 
-fn run_tests(component: OsString, arguments: &[String]) -> Result<Total> {
-    let mut command = cargo();
+fn run_tests(workspace: &Workspace, arguments: &[String]) -> Result<Total> {
+    let component = env::var_os(COMPONENT_VARIABLE).unwrap_or_else(|| workspace.component().into());
+    let mut command = workspace.cargo();
     command
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         .args(arguments)

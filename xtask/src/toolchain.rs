@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, process::Command};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 use crate::{
     compiler::{Compiler, Rustup},
@@ -68,13 +68,14 @@ impl Toolchain {
         match route {
             Route::UseInstalled => Ok(Self::of_user(active)),
             Route::AddRustupTarget { toolchain } => {
-                add_rustup_target(&toolchain)?;
+                add_rustup_target(&toolchain)
+                    .map_err(|error| anyhow!("{error:#}\n{}", instructions(&packages)))?;
                 Ok(Self::of_user(active))
             }
             Route::BuildStdWithDebian { install_as } => {
                 if let Some(superuser) = install_as {
                     debian::install(superuser, &packages)
-                        .with_context(|| instructions(&packages))?;
+                        .map_err(|error| anyhow!("{error:#}\n{}", instructions(&packages)))?;
                 }
                 let linker = active.linker().unwrap_or_else(|| debian::LINKER.into());
                 Self::of_debian(linker, workspace)
@@ -139,7 +140,6 @@ fn add_rustup_target(toolchain: &str) -> Result<()> {
     announce(&format!("rustup target add {TARGET}"));
     let arguments = ["target", "add", TARGET, "--toolchain", toolchain];
     run(Command::new("rustup").args(arguments))
-        .with_context(|| format!("no standard library for {TARGET}"))
 }
 
 /// What the user can do where nothing may be done unasked.

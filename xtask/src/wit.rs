@@ -1,5 +1,7 @@
 //! What a component says of itself in WIT.
 
+use std::mem;
+
 use anyhow::{Context, Result, bail};
 use wit_component::{DecodedWasm, WitPrinter};
 use wit_parser::{Resolve, WorldId, WorldItem, WorldKey};
@@ -32,8 +34,9 @@ impl Wit {
         self.interfaces(self.resolve.worlds[self.world].exports.iter())
     }
 
-    /// Everything, as WIT text without comments. Packages are in order of their names.
-    pub fn text(&self) -> Result<String> {
+    /// Everything, as WIT text without comments: the same for components that mean the same.
+    pub fn text(mut self) -> Result<String> {
+        self.sort();
         let world = &self.resolve.worlds[self.world];
         let main = world.package.context("the world is in no package")?;
         let mut others: Vec<_> = self.resolve.packages.iter().collect();
@@ -44,6 +47,21 @@ impl Wit {
         printer.emit_docs(false);
         printer.print(&self.resolve, main, &others)?;
         Ok(printer.output.to_string())
+    }
+
+    /// Takes away the order that encoders give to what has none in WIT: types and functions in an
+    /// interface, interfaces in a world.
+    fn sort(&mut self) {
+        for (_, interface) in self.resolve.interfaces.iter_mut() {
+            interface.types.sort_keys();
+            interface.functions.sort_keys();
+        }
+        let mut imports = mem::take(&mut self.resolve.worlds[self.world].imports);
+        imports.sort_by_cached_key(|key, _| self.resolve.name_world_key(key));
+        let mut exports = mem::take(&mut self.resolve.worlds[self.world].exports);
+        exports.sort_by_cached_key(|key, _| self.resolve.name_world_key(key));
+        let world = &mut self.resolve.worlds[self.world];
+        (world.imports, world.exports) = (imports, exports);
     }
 
     fn interfaces<'a>(

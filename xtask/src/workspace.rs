@@ -1,6 +1,9 @@
 //! The workspace: where it lies, where its results go, and what it says of the guest.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -28,15 +31,12 @@ pub struct GuestPackage {
 impl Workspace {
     /// The workspace around the current directory.
     pub fn load() -> Result<Self> {
-        let json = process::output(process::cargo().args([
-            "metadata",
-            "--format-version=1",
-            "--no-deps",
-        ]))?;
-        let metadata: Value =
-            serde_json::from_str(&json).context("`cargo metadata` did not print JSON")?;
+        let locate = ["locate-project", "--workspace", "--message-format=plain"];
+        let manifest = PathBuf::from(process::output(process::cargo().args(locate))?);
+        let root = folder_of(&manifest)?;
+        let metadata = metadata(&root)?;
         Ok(Self {
-            root: text(&metadata, "workspace_root")?.into(),
+            root,
             target: text(&metadata, "target_directory")?.into(),
             guest: GuestPackage::find(&metadata)?,
         })
@@ -55,6 +55,14 @@ impl Workspace {
                 description: self.guest.description.clone(),
             },
         })
+    }
+
+    /// A cargo for the host's part. It runs in the root, since the guest's folder has settings of
+    /// its own.
+    pub fn cargo(&self) -> Command {
+        let mut cargo = process::cargo();
+        cargo.current_dir(&self.root);
+        cargo
     }
 
     /// The one file that all this is for.
@@ -83,17 +91,27 @@ impl GuestPackage {
             .flatten()
             .find(|package| package["name"] == GUEST_PACKAGE)
             .with_context(|| format!("the workspace has no package `{GUEST_PACKAGE}`"))?;
-        let manifest = PathBuf::from(text(package, "manifest_path")?);
         Ok(Self {
-            folder: manifest
-                .parent()
-                .context("a manifest without folder")?
-                .into(),
+            folder: folder_of(text(package, "manifest_path")?.as_ref())?,
             version: text(package, "version")?.to_owned(),
             license: text(package, "license")?.to_owned(),
             description: text(package, "description")?.to_owned(),
         })
     }
+}
+
+fn metadata(root: &Path) -> Result<Value> {
+    let mut cargo = process::cargo();
+    cargo
+        .args(["metadata", "--format-version=1", "--no-deps"])
+        .current_dir(root);
+    let json = process::output(&mut cargo)?;
+    serde_json::from_str(&json).context("`cargo metadata` did not print JSON")
+}
+
+fn folder_of(manifest: &Path) -> Result<PathBuf> {
+    let folder = manifest.parent().context("a manifest without folder")?;
+    Ok(folder.to_owned())
 }
 
 fn text<'json>(object: &'json Value, field: &str) -> Result<&'json str> {
