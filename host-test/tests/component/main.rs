@@ -1,5 +1,26 @@
 //! The component as its users meet it: the built file in wasmtime, against the mock
 //! service over loopback, or a network in memory with virtual time.
 
+mod agents;
+mod attempts;
+mod bad_input;
+mod base_url;
+mod bulk;
+mod calls;
 mod dockets;
+mod error_codes;
+mod failure;
+mod interface;
+mod invoke;
+mod log;
+mod operation;
+mod pauses;
+mod script;
+mod secrets;
+mod settings;
 mod stage;
+mod timeouts;
+mod transport;
+mod waits;
+mod webhooks;
+mod wire;

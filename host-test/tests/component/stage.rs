@@ -1,11 +1,17 @@
 //! What a test needs: the component, the mock service, and instances that talk to it.
 
+use crate::operation::Operation;
 use host_test::mock::{MockService, Options};
+use host_test::types::RequestError;
 use host_test::{Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 pub const NUMBER: &str = "919876543210";
+
+/// JSON that only survives as the text that it is: digits, order and duplicates of
+/// keys, a lone surrogate.
+pub const FREE_FORM: &str = r#"{"z":12345678901234567890,"amount":0.10,"a":[1e400,-0],"name":"Asha \ud83d","z":"again","\udc00":null}"#;
 
 /// The component, compiled once for all tests: the file that
 /// `VOICE_CALLING_COMPONENT` names, or the one that `cargo xtask build` makes.
@@ -25,14 +31,34 @@ pub fn component_path() -> PathBuf {
 /// millisecond.
 pub const QUICK: [(&str, &str); 2] = [("BACKOFF_MS", "1"), ("MAX_BACKOFF_MS", "1")];
 
-/// An instance with these settings (names without the prefix) and way out.
-pub async fn instance(settings: &[(&str, &str)], outgoing: Outgoing) -> Instance {
+/// What an instance gets with these settings (names without the prefix; later ones
+/// win) and this way out: pauses are as short as they can be.
+pub fn instance_settings(settings: &[(&str, &str)], outgoing: Outgoing) -> InstanceSettings {
     let environment = settings
         .iter()
         .map(|(name, value)| (format!("VOICE_CALLING_{name}"), *value));
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.randomness = Some(vec![0]);
+    settings
+}
+
+/// An instance with these settings and way out.
+pub async fn instance(settings: &[(&str, &str)], outgoing: Outgoing) -> Instance {
+    let settings = instance_settings(settings, outgoing);
     plugin().instantiate(settings).await.expect("an instance")
+}
+
+/// A way out to this machine, over real connections.
+pub fn loopback() -> Outgoing {
+    Outgoing::loopback(PooledNetwork::new(Reach::Loopback).expect("a network"))
+}
+
+/// An instance that talks to a peer that is no mock service, with quick pauses.
+pub async fn instance_at(base_url: &str, settings: &[(&str, &str)]) -> Instance {
+    let mut all = vec![("BASE_URL", base_url), ("API_TOKEN", "peer-token-0001")];
+    all.extend(QUICK);
+    all.extend(settings);
+    instance(&all, loopback()).await
 }
 
 /// The mock service, and a way to it.
@@ -47,11 +73,17 @@ impl Stage {
     }
 
     pub async fn with(options: Options) -> Self {
-        let network = PooledNetwork::new(Reach::Loopback).expect("a network");
         Self {
             mock: MockService::start(options).await.expect("the mock service"),
-            outgoing: Outgoing::loopback(network),
+            outgoing: loopback(),
         }
+    }
+
+    /// The default options with a change.
+    pub async fn changed(change: impl FnOnce(&mut Options)) -> Self {
+        let mut options = Options::default();
+        change(&mut options);
+        Self::with(options).await
     }
 
     /// An instance that is set up for the mock, with quick pauses.
@@ -69,6 +101,15 @@ impl Stage {
         all.extend(QUICK);
         all.extend(settings);
         instance(&all, self.outgoing.clone()).await
+    }
+
+    /// Runs an operation in an instance of its own.
+    pub async fn run(
+        &self,
+        operation: Operation,
+        settings: &[(&str, &str)],
+    ) -> Result<(), RequestError> {
+        operation.run(&mut self.instance_with(settings).await).await
     }
 
     pub fn recorder(&self) -> &Recorder {

@@ -1,0 +1,384 @@
+//! Arguments that are refused before anything is sent, each with the field, what was
+//! found and what is allowed.
+
+use crate::failure::invalid_input;
+use crate::operation::{DOCKET_ID, agent, call, docket, docket_v2, returned, wait};
+use crate::script::{Script, Step};
+use host_test::types::*;
+
+/// A call of a function.
+#[derive(Clone, Debug)]
+enum Input {
+    CreateAgent(Box<AgentConfig>),
+    ListAgents(String),
+    MakeCall(CallRequest),
+    GetCallDetails(String),
+    WaitForCallDetails(String, WaitOptions),
+    CreateDocket(DocketRequest),
+    CreateDocketV2(DocketRequestV2),
+    CreateDocketsV2(DocketRequestV2, u32),
+    GetDocket(String),
+    WaitForDocket(String, WaitOptions),
+}
+
+use Input::*;
+
+/// Calls the function, which must refuse its input and send nothing.
+async fn refused(input: &Input, settings: &[(&str, &str)]) -> InvalidInput {
+    let script = Script::new([Step::status(500)]);
+    let mut instance = script.instance(settings).await;
+    let result = match input {
+        CreateAgent(config) => returned(instance.create_agent(config)).await.map(drop),
+        ListAgents(id) => returned(instance.list_agents(id)).await.map(drop),
+        MakeCall(request) => returned(instance.make_call(request)).await.map(drop),
+        GetCallDetails(id) => returned(instance.get_call_details(id)).await.map(drop),
+        WaitForCallDetails(id, options) => {
+            let wait = instance.wait_for_call_details(id, *options);
+            returned(wait).await.map(drop)
+        }
+        CreateDocket(request) => returned(instance.create_docket(request)).await.map(drop),
+        CreateDocketV2(request) => {
+            let created = instance.create_docket_v2(request);
+            returned(created).await.map(drop)
+        }
+        CreateDocketsV2(request, timeout_ms) => {
+            let batch = [request.clone()];
+            let results = returned(instance.create_dockets_v2(&batch, *timeout_ms)).await;
+            results.and_then(|mut results| results.remove(0)).map(drop)
+        }
+        GetDocket(id) => returned(instance.get_docket(id)).await.map(drop),
+        WaitForDocket(id, options) => {
+            let wait = instance.wait_for_docket(id, *options);
+            returned(wait).await.map(drop)
+        }
+    };
+    let problem = invalid_input(result);
+    assert!(script.sent().is_empty(), "{input:?}");
+    problem
+}
+
+/// Each input is refused in this field; `found` is how the finding begins.
+async fn all_are_refused(inputs: &[Input], field: &str, found: &str, allowed: &str) {
+    for input in inputs {
+        let problem = refused(input, &[]).await;
+        assert_eq!(problem.field, field, "{input:?}");
+        assert!(problem.found.starts_with(found), "{problem:?}");
+        assert_eq!(problem.allowed, allowed, "{input:?}");
+    }
+}
+
+/// A docket in either version and in a batch, changed alike.
+fn dockets(number: &str, context: &str, extra: Option<&str>) -> [Input; 3] {
+    let version_1 = DocketRequest {
+        to_phone_number: number.into(),
+        call_context: context.into(),
+        extra: extra.map(Into::into),
+        ..docket()
+    };
+    let version_2 = DocketRequestV2 {
+        to_phone_number: number.into(),
+        call_context: context.into(),
+        extra: extra.map(Into::into),
+        ..docket_v2()
+    };
+    [
+        CreateDocket(version_1),
+        CreateDocketV2(version_2.clone()),
+        CreateDocketsV2(version_2, 1_000),
+    ]
+}
+
+fn call_with(change: impl FnOnce(&mut CallRequest)) -> Input {
+    let mut request = call();
+    change(&mut request);
+    MakeCall(request)
+}
+
+fn call_context(context: &str) -> Input {
+    call_with(|request| request.call_context = Some(context.into()))
+}
+
+fn agent_with(change: impl FnOnce(&mut AgentConfig)) -> Input {
+    let mut config = agent("renewals");
+    change(&mut config);
+    CreateAgent(Box::new(config))
+}
+
+fn tasks(id: &str) -> [Input; 2] {
+    [
+        GetCallDetails(id.into()),
+        WaitForCallDetails(id.into(), wait(1_000)),
+    ]
+}
+
+const OBJECT: &str = "a JSON object";
+const NOT_EMPTY: &str = "a text that is not empty";
+const NO_CONTROL: &str = "a text without control characters";
+const IDENTIFIER: &str = "a text that is not empty, `.` or `..`";
+const OTHER_MEMBERS: &str = "other members";
+const A_FIELD: &str = "a member that the request has a field for";
+
+#[tokio::test(start_paused = true)]
+async fn a_dockets_number_must_be_twelve_ascii_digits() {
+    let allowed = "exactly 12 ASCII digits, the country code included, no `+`";
+    for (number, found) in [
+        ("", "0 digits"),
+        ("91987654321", "11 digits"),
+        ("9198765432101", "13 digits"),
+        ("+919876543210", "'+' as character 1"),
+        ("+91987654321", "'+' as character 1"),
+        ("91 987654321", "' ' as character 3"),
+        ("9198765432lO", "'l' as character 11"),
+        ("919876543210\n", "'\\n' as character 13"),
+        ("\u{669}19876543210", "'\u{669}' as character 1"),
+        ("91987654321\u{ff10}", "'\u{ff10}' as character 12"),
+    ] {
+        let inputs = dockets(number, "{}", None);
+        all_are_refused(&inputs, "to-phone-number", found, allowed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_calls_number_must_say_something_and_hold_no_control_character() {
+    for (number, found, allowed) in [
+        ("", "an empty text", NOT_EMPTY),
+        ("91\r\n1", "'\\r' as character 3", NO_CONTROL),
+        ("1\u{0}", "'\\0' as character 2", NO_CONTROL),
+    ] {
+        let input = call_with(|request| request.to_phone_number = number.into());
+        all_are_refused(&[input], "to-phone-number", found, allowed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agents_name_must_not_be_empty() {
+    let empty = "an empty text";
+    let nameless = agent_with(|config| config.agent_name = String::new());
+    all_are_refused(&[nameless], "agent-name", empty, NOT_EMPTY).await;
+    let nameless = call_with(|request| request.from_agent_name = Some(String::new()));
+    all_are_refused(&[nameless], "from-agent-name", empty, NOT_EMPTY).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_an_agents_name_needs_an_extra_that_selects_the_agent() {
+    for extra in [None, Some("{}")] {
+        let input = call_with(|request| {
+            request.from_agent_name = None;
+            request.extra = extra.map(Into::into);
+        });
+        let found = "none, and nothing in `extra`";
+        let allowed = "an agent's name, or an `extra` that selects the agent";
+        all_are_refused(&[input], "from-agent-name", found, allowed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn identifiers_must_be_what_a_path_can_carry() {
+    for (id, found, allowed) in [
+        ("", "an empty text", IDENTIFIER),
+        (".", "\".\", which a path cannot carry", IDENTIFIER),
+        ("..", "\"..\", which a path cannot carry", IDENTIFIER),
+        ("a\nb", "'\\n' as character 2", NO_CONTROL),
+        ("\r\nx: y", "'\\r' as character 1", NO_CONTROL),
+        ("\u{0}", "'\\0' as character 1", NO_CONTROL),
+        ("a\u{7f}", "'\\u{7f}' as character 2", NO_CONTROL),
+        ("\u{85}", "'\\u{85}' as character 1", NO_CONTROL),
+    ] {
+        all_are_refused(&tasks(id), "task-id", found, allowed).await;
+        let agents = ListAgents(id.into());
+        all_are_refused(&[agents], "organization-id", found, allowed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_docket_id_must_be_a_uuid_with_hyphens() {
+    for id in [
+        "",
+        ".",
+        "..",
+        "42",
+        "7f8d3b0e0d514f0c9a632f1a5c0d9e11",
+        "{7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11}",
+        "urn:uuid:7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11",
+        "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e1g",
+        "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11\n",
+        "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e1/",
+        "../../../make_call/7f8d3b0e-0d51-4f0",
+    ] {
+        let inputs = [GetDocket(id.into()), WaitForDocket(id.into(), wait(1_000))];
+        let shown: String = id.chars().take(40).collect();
+        let allowed = "a UUID in its hyphenated form, 36 characters";
+        all_are_refused(&inputs, "docket-id", &format!("{shown:?}"), allowed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_context_must_be_a_json_object() {
+    for (context, found) in [
+        ("", "no JSON: "),
+        ("[]", "an array"),
+        ("null", "null"),
+        ("7", "a number"),
+        ("\"{}\"", "a text"),
+        ("true", "a boolean"),
+        ("{", "no JSON: "),
+        ("{\"a\":1,}", "no JSON: "),
+        ("{'a':1}", "no JSON: "),
+        ("{a:1}", "no JSON: "),
+        ("{} {}", "no JSON: "),
+        ("{\"a\":NaN}", "no JSON: "),
+        ("{\"a\":-Infinity}", "no JSON: "),
+        ("{\"a\":01}", "no JSON: "),
+        ("{\"a\":\"\n\"}", "no JSON: "),
+        ("{\"a\":\"\\x\"}", "no JSON: "),
+    ] {
+        let number = docket().to_phone_number;
+        let mut inputs = dockets(&number, context, None).to_vec();
+        inputs.push(call_context(context));
+        all_are_refused(&inputs, "call-context", found, OBJECT).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_calls_context_holds_texts_only() {
+    for (context, field, found) in [
+        (
+            r#"{"name":"Asha","amount":0.10}"#,
+            "call-context.amount",
+            "a number",
+        ),
+        (r#"{"a":null}"#, "call-context.a", "null"),
+        (r#"{"a":{}}"#, "call-context.a", "an object"),
+        (r#"{"a":["x"]}"#, "call-context.a", "an array"),
+        (r#"{"a":"x","a":true}"#, "call-context.a", "a boolean"),
+    ] {
+        all_are_refused(&[call_context(context)], field, found, "a text").await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn extra_members_must_not_collide_with_fields() {
+    let number = docket().to_phone_number;
+    for name in ["agent_id", "to_phone_number", "extra_config"] {
+        let extra = format!(r#"{{"new":1,"{name}":null}}"#);
+        let inputs = dockets(&number, "{}", Some(&extra));
+        let field = format!("extra.{name}");
+        all_are_refused(&inputs, &field, A_FIELD, OTHER_MEMBERS).await;
+    }
+    let inputs = dockets(&number, "{}", Some(r#"{"external_id":"x"}"#));
+    all_are_refused(&inputs[1..], "extra.external_id", A_FIELD, OTHER_MEMBERS).await;
+    // The same name, spelt otherwise.
+    let inputs = dockets(&number, "{}", Some(r#"{"\u0061gent_id":8}"#));
+    all_are_refused(&inputs, "extra.agent_id", A_FIELD, OTHER_MEMBERS).await;
+
+    for name in ["from_agent_name", "to_phone_number", "extra_config"] {
+        let input = call_with(|request| request.extra = Some(format!(r#"{{"{name}":"x"}}"#)));
+        let field = format!("extra.{name}");
+        all_are_refused(&[input], &field, A_FIELD, OTHER_MEMBERS).await;
+    }
+    for name in [
+        "prompt",
+        "agent_name",
+        "agent_phone_number",
+        "voice_id",
+        "version",
+        "welcome_text",
+        "tools",
+        "enabled",
+        "save_stats",
+        "server_type",
+        "call_type",
+        "created_at",
+        "updated_at",
+    ] {
+        let input = agent_with(|config| config.extra = Some(format!(r#"{{"{name}":1}}"#)));
+        let field = format!("extra.{name}");
+        all_are_refused(&[input], &field, A_FIELD, OTHER_MEMBERS).await;
+    }
+}
+
+fn text_with(extra: &str) -> Option<AgentText> {
+    Some(AgentText {
+        default_text: "Hello".into(),
+        extra: Some(extra.into()),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_texts_of_an_agent_take_no_other_default() {
+    let extra = r#"{"default":"x"}"#;
+    let prompt = agent_with(|config| config.prompt = text_with(extra));
+    all_are_refused(&[prompt], "prompt.extra.default", A_FIELD, OTHER_MEMBERS).await;
+    let welcome = agent_with(|config| config.welcome_text = text_with(extra));
+    let field = "welcome-text.extra.default";
+    all_are_refused(&[welcome], field, A_FIELD, OTHER_MEMBERS).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn extra_members_must_be_a_json_object_with_keys_that_are_text() {
+    let number = docket().to_phone_number;
+    for (extra, found, allowed) in [
+        ("[]", "an array", OBJECT),
+        ("null", "null", OBJECT),
+        ("{", "no JSON: ", OBJECT),
+        (
+            r#"{"\ud800":1}"#,
+            "a key with a lone surrogate",
+            "keys that are Unicode text",
+        ),
+    ] {
+        let mut inputs = dockets(&number, "{}", Some(extra)).to_vec();
+        inputs.push(call_with(|request| request.extra = Some(extra.into())));
+        inputs.push(agent_with(|config| config.extra = Some(extra.into())));
+        all_are_refused(&inputs, "extra", found, allowed).await;
+        let prompt = agent_with(|config| config.prompt = text_with(extra));
+        all_are_refused(&[prompt], "prompt.extra", found, allowed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agents_tools_must_be_json() {
+    for tools in ["", "lookup", "[NaN]", "{} {}"] {
+        let input = agent_with(|config| config.tools = Some(tools.into()));
+        all_are_refused(&[input], "tools", "no JSON: ", "JSON").await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_must_not_be_larger_than_is_allowed() {
+    let context = format!(r#"{{"note":"{}"}}"#, "x".repeat(1_000));
+    let number = docket().to_phone_number;
+    let mut inputs = dockets(&number, &context, None).to_vec();
+    inputs.push(call_context(&context));
+    inputs.push(agent_with(|config| config.prompt = text_with(&context)));
+    for input in inputs {
+        let problem = refused(&input, &[("MAX_REQUEST_BYTES", "1000")]).await;
+        assert_eq!(problem.field, "request", "{input:?}");
+        assert!(problem.found.ends_with(" bytes of JSON"), "{problem:?}");
+        assert_eq!(
+            problem.allowed,
+            "at most VOICE_CALLING_MAX_REQUEST_BYTES, which is 1000"
+        );
+    }
+    // The default is a mebibyte.
+    let context = format!(r#"{{"note":"{}"}}"#, "x".repeat(1 << 20));
+    all_are_refused(
+        &dockets(&number, &context, None),
+        "request",
+        "10486",
+        "at most VOICE_CALLING_MAX_REQUEST_BYTES, which is 1048576",
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_of_nothing_is_refused() {
+    let allowed = "1 to 4294967295 milliseconds";
+    let waits = [
+        WaitForCallDetails("task-1".into(), wait(0)),
+        WaitForDocket(DOCKET_ID.into(), wait(0)),
+    ];
+    all_are_refused(&waits, "options.timeout-ms", "0", allowed).await;
+    let batch = CreateDocketsV2(docket_v2(), 0);
+    all_are_refused(&[batch], "timeout-ms", "0", allowed).await;
+}

@@ -1,0 +1,356 @@
+//! The WIT package and the built component by the rules of the engines that run them.
+
+use crate::stage::component_path;
+use std::collections::{BTreeMap, BTreeSet};
+use wit_parser::decoding::{DecodedWasm, decode};
+use wit_parser::{
+    Docs, Function, InterfaceId, Resolve, Type, TypeDefKind, World, WorldItem, WorldKey,
+};
+
+/// What the component may import: any 0.2 of WASI, and its own types.
+const IMPORTS: [&str; 11] = [
+    "voice-calling:client/types@0.1.0",
+    "wasi:cli/environment@0.2",
+    "wasi:cli/stderr@0.2",
+    "wasi:clocks/monotonic-clock@0.2",
+    "wasi:clocks/wall-clock@0.2",
+    "wasi:http/outgoing-handler@0.2",
+    "wasi:http/types@0.2",
+    "wasi:io/error@0.2",
+    "wasi:io/poll@0.2",
+    "wasi:io/streams@0.2",
+    "wasi:random/insecure@0.2",
+];
+
+fn wit() -> Resolve {
+    host_test::interface::resolve().expect("the WIT package")
+}
+
+fn component() -> (Resolve, World) {
+    let wasm = std::fs::read(component_path()).expect("the component");
+    match decode(&wasm).expect("a component with types") {
+        DecodedWasm::Component(resolve, world) => {
+            let world = resolve.worlds[world].clone();
+            (resolve, world)
+        }
+        DecodedWasm::WitPackage(..) => panic!("a WIT package, not a component"),
+    }
+}
+
+fn world<'a>(resolve: &'a Resolve, name: &str) -> &'a World {
+    let mut worlds = resolve.worlds.iter().map(|(_, world)| world);
+    worlds.find(|world| world.name == name).expect("the world")
+}
+
+/// The interfaces among the items of a world; whether there is anything else.
+fn interfaces<'a>(
+    items: impl IntoIterator<Item = (&'a WorldKey, &'a WorldItem)>,
+) -> (Vec<InterfaceId>, bool) {
+    let (mut interfaces, mut others) = (Vec::new(), false);
+    for (key, item) in items {
+        match (key, item) {
+            (WorldKey::Interface(id), WorldItem::Interface { .. }) => interfaces.push(*id),
+            _ => others = true,
+        }
+    }
+    (interfaces, others)
+}
+
+/// All functions that a world exports, by interface and name.
+fn exported<'a>(resolve: &'a Resolve, world: &World) -> BTreeMap<String, &'a Function> {
+    let (interfaces, _) = interfaces(&world.exports);
+    interfaces
+        .into_iter()
+        .flat_map(|id| {
+            let interface = resolve.id_of(id).expect("a name");
+            let functions = resolve.interfaces[id].functions.values();
+            functions.map(move |function| (format!("{interface}#{}", function.name), function))
+        })
+        .collect()
+}
+
+/// A type, written out down to the primitive ones. What engines refuse begins with
+/// an exclamation mark.
+fn shape(resolve: &Resolve, ty: &Type) -> String {
+    let of = |ty: &Type| shape(resolve, ty);
+    let optional = |ty: &Option<Type>| ty.as_ref().map_or("_".into(), of);
+    let id = match ty {
+        Type::Id(id) => *id,
+        Type::Char | Type::ErrorContext => return format!("!{ty:?}"),
+        Type::Bool
+        | Type::U8
+        | Type::U16
+        | Type::U32
+        | Type::U64
+        | Type::S8
+        | Type::S16
+        | Type::S32
+        | Type::S64
+        | Type::F32
+        | Type::F64
+        | Type::String => return format!("{ty:?}"),
+    };
+    let joined = |parts: Vec<String>| parts.join(", ");
+    match &resolve.types[id].kind {
+        TypeDefKind::Type(ty) => of(ty),
+        TypeDefKind::Option(ty) => format!("option<{}>", of(ty)),
+        TypeDefKind::List(ty) => format!("list<{}>", of(ty)),
+        TypeDefKind::Result(result) => {
+            format!(
+                "result<{}, {}>",
+                optional(&result.ok),
+                optional(&result.err)
+            )
+        }
+        TypeDefKind::Tuple(tuple) => {
+            format!("tuple<{}>", joined(tuple.types.iter().map(of).collect()))
+        }
+        TypeDefKind::Record(record) => {
+            let field = |field: &wit_parser::Field| format!("{}: {}", field.name, of(&field.ty));
+            format!(
+                "record {{{}}}",
+                joined(record.fields.iter().map(field).collect())
+            )
+        }
+        TypeDefKind::Variant(variant) => {
+            let case = |case: &wit_parser::Case| format!("{}({})", case.name, optional(&case.ty));
+            format!(
+                "variant {{{}}}",
+                joined(variant.cases.iter().map(case).collect())
+            )
+        }
+        TypeDefKind::Enum(cases) => {
+            let names = cases.cases.iter().map(|case| case.name.clone());
+            format!("enum {{{}}}", joined(names.collect()))
+        }
+        TypeDefKind::Flags(flags) => {
+            let names = flags.flags.iter().map(|flag| flag.name.clone());
+            format!("flags {{{}}}", joined(names.collect()))
+        }
+        refused @ (TypeDefKind::Resource
+        | TypeDefKind::Handle(_)
+        | TypeDefKind::Map(..)
+        | TypeDefKind::FixedLengthList(..)
+        | TypeDefKind::Future(_)
+        | TypeDefKind::Stream(_)
+        | TypeDefKind::Unknown) => format!("!{}", refused.as_str()),
+    }
+}
+
+fn signature(resolve: &Resolve, function: &Function) -> String {
+    let parameters: Vec<_> = function
+        .params
+        .iter()
+        .map(|parameter| format!("{}: {}", parameter.name, shape(resolve, &parameter.ty)))
+        .collect();
+    let result = function.result.as_ref();
+    let result = result.map_or("nothing".into(), |ty| shape(resolve, ty));
+    format!("({}) -> {result}", parameters.join(", "))
+}
+
+fn signatures(resolve: &Resolve, world: &World) -> BTreeMap<String, String> {
+    exported(resolve, world)
+        .into_iter()
+        .map(|(name, function)| (name, signature(resolve, function)))
+        .collect()
+}
+
+/// The shape of `request-error`.
+fn request_error(resolve: &Resolve) -> String {
+    let mut types = resolve.types.iter();
+    let (id, _) = types
+        .find(|(_, ty)| ty.name.as_deref() == Some("request-error"))
+        .expect("request-error");
+    shape(resolve, &Type::Id(id))
+}
+
+#[test]
+fn the_component_exports_interfaces_only() {
+    let resolve = wit();
+    let (exports, others) = interfaces(&world(&resolve, "plugin").exports);
+    assert_eq!((exports.len(), others), (5, false));
+    let (_, built) = component();
+    let (exports, others) = interfaces(&built.exports);
+    assert_eq!((exports.len(), others), (5, false));
+}
+
+#[test]
+fn every_function_returns_a_result_with_request_error() {
+    let resolve = wit();
+    let error = request_error(&resolve);
+    let functions = signatures(&resolve, world(&resolve, "plugin"));
+    assert_eq!(functions.len(), 11);
+    for (name, signature) in functions {
+        let (_, result) = signature.rsplit_once(") -> ").expect("a result");
+        assert!(result.starts_with("result<"), "{name} returns {result}");
+        assert!(
+            result.ends_with(&format!(", {error}>")),
+            "{name} returns {result}"
+        );
+    }
+}
+
+#[test]
+fn the_first_error_is_execution_failed_without_payload() {
+    let error = request_error(&wit());
+    assert!(
+        error.starts_with("variant {execution-failed(_), "),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_errors_that_engines_must_not_replay_have_permanent_in_their_names() {
+    let resolve = wit();
+    let mut types = resolve.types.iter().map(|(_, ty)| ty);
+    let error = types.find(|ty| ty.name.as_deref() == Some("request-error"));
+    let TypeDefKind::Variant(error) = &error.unwrap().kind else {
+        panic!("no variant")
+    };
+    let names: Vec<_> = error.cases.iter().map(|case| case.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "execution-failed",
+            "permanent-configuration",
+            "permanent-invalid-input",
+            "permanent-unauthorized",
+            "permanent-not-found",
+            "permanent-rejected",
+            "permanent-unexpected-response",
+            "permanent-outcome-unknown",
+            "rate-limited",
+            "unavailable",
+            "unreachable",
+            "timed-out",
+        ]
+    );
+}
+
+#[test]
+fn no_function_has_a_type_that_engines_refuse() {
+    let resolve = wit();
+    for (name, signature) in signatures(&resolve, world(&resolve, "plugin")) {
+        assert!(!signature.contains('!'), "{name}{signature}");
+    }
+}
+
+#[test]
+fn no_package_has_a_name_that_an_engine_keeps_for_itself() {
+    for (_, package) in &wit().packages {
+        for end in ["-obelisk-ext", "-obelisk-schedule", "-obelisk-stub"] {
+            assert!(!package.name.name.ends_with(end), "{}", package.name);
+            assert!(!package.name.namespace.ends_with(end), "{}", package.name);
+        }
+    }
+}
+
+/// What has no documentation is put into `missing` by its name.
+fn check_docs(missing: &mut Vec<String>, docs: &Docs, name: &str) {
+    let text = docs.contents.as_deref().unwrap_or_default();
+    if text.trim().is_empty() {
+        missing.push(name.to_owned());
+    }
+}
+
+#[test]
+fn every_item_is_documented() {
+    let resolve = wit();
+    let mut missing = Vec::new();
+    for (_, package) in &resolve.packages {
+        check_docs(&mut missing, &package.docs, &package.name.to_string());
+    }
+    for (_, world) in &resolve.worlds {
+        check_docs(&mut missing, &world.docs, &world.name);
+    }
+    for (id, interface) in &resolve.interfaces {
+        let name = resolve.id_of(id).expect("a name");
+        check_docs(&mut missing, &interface.docs, &name);
+        for function in interface.functions.values() {
+            let name = format!("{name}#{}", function.name);
+            check_docs(&mut missing, &function.docs, &name);
+        }
+        for (ty, id) in &interface.types {
+            let ty_name = format!("{name}#{ty}");
+            let definition = &resolve.types[*id];
+            let members: Vec<(&str, &Docs)> = match &definition.kind {
+                // A name that was brought in with `use`.
+                TypeDefKind::Type(Type::Id(_)) => continue,
+                TypeDefKind::Record(record) => {
+                    let fields = record.fields.iter();
+                    fields.map(|field| (&*field.name, &field.docs)).collect()
+                }
+                TypeDefKind::Variant(variant) => {
+                    let cases = variant.cases.iter();
+                    cases.map(|case| (&*case.name, &case.docs)).collect()
+                }
+                _ => Vec::new(),
+            };
+            check_docs(&mut missing, &definition.docs, &ty_name);
+            for (member, docs) in members {
+                check_docs(&mut missing, docs, &format!("{ty_name}.{member}"));
+            }
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn the_component_imports_no_more_than_it_may() {
+    let (resolve, world) = component();
+    let (imports, others) = interfaces(&world.imports);
+    assert!(!others, "a function or type of its own");
+    let imports: BTreeSet<_> = imports
+        .into_iter()
+        .map(|id| {
+            let name = resolve.id_of(id).expect("a name");
+            match name.split_once("@0.2.") {
+                Some((interface, _)) => format!("{interface}@0.2"),
+                None => name,
+            }
+        })
+        .collect();
+    assert_eq!(imports, IMPORTS.map(str::to_owned).into());
+}
+
+#[test]
+fn the_component_exports_what_the_wit_says() {
+    let resolve = wit();
+    let (built, built_world) = component();
+    assert_eq!(
+        signatures(&built, &built_world),
+        signatures(&resolve, world(&resolve, "plugin"))
+    );
+}
+
+#[test]
+fn the_world_of_consumers_imports_what_the_plugin_exports() {
+    let resolve = wit();
+    let (imported, _) = interfaces(&world(&resolve, "consumer").imports);
+    let (exported, _) = interfaces(&world(&resolve, "plugin").exports);
+    let imported: BTreeSet<_> = imported.into_iter().collect();
+    for interface in exported {
+        assert!(imported.contains(&interface));
+    }
+}
+
+#[test]
+fn the_component_holds_no_path_of_a_machine() {
+    let wasm = std::fs::read(component_path()).expect("the component");
+    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let workspace = std::fs::canonicalize(workspace).expect("the workspace");
+    let workspace = workspace.to_str().expect("a path that is text");
+    for path in [
+        workspace,
+        "/home/",
+        "/root/",
+        "/Users/",
+        "/usr/",
+        "/tmp/",
+        ".cargo/registry",
+        ".rustup",
+    ] {
+        let mut windows = wasm.windows(path.len());
+        assert!(!windows.any(|window| window == path.as_bytes()), "{path}");
+    }
+}

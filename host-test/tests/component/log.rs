@@ -1,0 +1,93 @@
+//! The log on stderr: a line of JSON for every attempt, where it is asked for.
+
+use crate::operation::Operation::CreateDocketV2;
+use crate::operation::{Operation, docket_v2, returned};
+use crate::script::{Script, Step};
+use crate::stage::{FREE_FORM, NUMBER, Stage};
+use host_test::types::*;
+use serde_json::{Value, json};
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
+
+/// The lines of the log, parsed.
+fn log_lines(stderr: &str) -> Vec<Value> {
+    let line = |line| serde_json::from_str(line).expect("a line of JSON");
+    stderr.lines().map(line).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_has_a_line_of_json_for_every_attempt() {
+    let script = Script::new([
+        Step::status(503).header("retry-after", "1").after_ms(20),
+        Step::fail(ErrorCode::ConnectionRefused),
+        Step::ok(CreateDocketV2.satisfying()).after_ms(5),
+    ]);
+    let mut instance = script.instance(&[("LOG", "attempts")]).await;
+    CreateDocketV2.run(&mut instance).await.unwrap();
+    let line = |rest: Value| {
+        let mut line = json!({
+            "function": "dockets.create-docket-v2", "method": "POST", "path": "/api/v2/dockets",
+        });
+        let members = rest.as_object().unwrap().clone();
+        line.as_object_mut().unwrap().extend(members);
+        line
+    };
+    assert_eq!(
+        log_lines(&instance.stderr()),
+        [
+            line(
+                json!({"attempt": 1, "status": 503, "started_ms": 0, "duration_ms": 20, "pause_ms": 1000})
+            ),
+            line(
+                json!({"attempt": 2, "transport_error": "connection-refused", "started_ms": 1020, "duration_ms": 0, "pause_ms": 0})
+            ),
+            line(json!({"attempt": 3, "status": 200, "started_ms": 1020, "duration_ms": 5})),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_log_tells_nothing_of_whom_or_what_a_call_is_about() {
+    let stage = Stage::start().await;
+    let mut instance = stage.instance_with(&[("LOG", "attempts")]).await;
+    let request = DocketRequestV2 {
+        call_context: FREE_FORM.into(),
+        external_id: Some("crm-7".into()),
+        ..docket_v2()
+    };
+    let created = returned(instance.create_docket_v2(&request)).await.unwrap();
+    returned(instance.get_docket(&created.docket_id))
+        .await
+        .unwrap();
+    returned(instance.list_agents("org-1")).await.unwrap();
+    returned(instance.get_call_details("task-1"))
+        .await
+        .unwrap_err();
+    let stderr = instance.stderr();
+    assert_eq!(log_lines(&stderr).len(), 4);
+    for secret in [
+        &stage.mock.token(),
+        NUMBER,
+        "Asha",
+        "crm-7",
+        &created.docket_id,
+        "org-1",
+        "task-1",
+    ] {
+        assert!(!stderr.contains(secret), "{secret} in {stderr}");
+    }
+    for path in ["/api/v1/dockets/{docket_id}", "/call_details/{task_id}"] {
+        assert!(stderr.contains(path), "{stderr}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_log_stderr_is_silent() {
+    for settings in [&[][..], &[("LOG", "off")]] {
+        for operation in Operation::ALL {
+            let script = Script::new([Step::status(503), Step::status(400)]);
+            let mut instance = script.instance(settings).await;
+            operation.run(&mut instance).await.unwrap_err();
+            assert_eq!(instance.stderr(), "", "{operation:?}");
+        }
+    }
+}

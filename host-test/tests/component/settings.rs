@@ -1,0 +1,316 @@
+//! The environment variables, good and bad, and what they change.
+
+use crate::failure::{case, configuration, outcome, response};
+use crate::operation::Operation::{CreateDocketV2, ListAgents};
+use crate::operation::{Operation, docket_v2, returned};
+use crate::script::{Script, Step, TOKEN};
+use crate::stage::{Stage, instance, plugin};
+use host_test::types::*;
+use host_test::{InMemoryNetwork, Outgoing, network};
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
+
+/// The problem that these settings have; nothing may be sent.
+pub async fn problem(settings: &[(&str, &str)]) -> ConfigurationProblem {
+    let script = Script::new([Step::ok("[]")]);
+    let problem = configuration(script.run(ListAgents, settings).await);
+    assert!(script.sent().is_empty(), "{settings:?}");
+    assert_eq!(problem.attempts.len(), 0);
+    problem
+}
+
+/// These settings have a problem with `name`, found and allowed so.
+pub async fn assert_problem(settings: &[(&str, &str)], name: &str, found: &str, allowed: &str) {
+    let problem = problem(settings).await;
+    assert_eq!(problem.variable, format!("VOICE_CALLING_{name}"));
+    assert_eq!(problem.found, found, "{settings:?}");
+    assert_eq!(problem.allowed, allowed, "{settings:?}");
+}
+
+pub async fn assert_good(settings: &[(&str, &str)]) {
+    let script = Script::new([Step::ok("[]")]);
+    let result = script.run(ListAgents, settings).await;
+    assert_eq!(outcome(&result), "ok", "{settings:?} {result:?}");
+}
+
+const DAY: (&str, &str) = ("DEADLINE_MS", "86400000");
+const MILLISECONDS: &str = "a whole number from 1 to 86400000";
+const BYTES: &str = "a whole number from 1 to 67108864";
+
+#[tokio::test(start_paused = true)]
+async fn a_number_must_be_whole_and_in_its_range() {
+    for (name, allowed) in [
+        ("MAX_ATTEMPTS", "a whole number from 1 to 100"),
+        ("BACKOFF_MS", MILLISECONDS),
+        ("MAX_BACKOFF_MS", MILLISECONDS),
+        ("CONNECT_TIMEOUT_MS", MILLISECONDS),
+        ("ATTEMPT_TIMEOUT_MS", MILLISECONDS),
+        ("DEADLINE_MS", MILLISECONDS),
+        ("MAX_IN_FLIGHT", "a whole number from 1 to 1000"),
+        ("MAX_REQUEST_BYTES", BYTES),
+        ("MAX_RESPONSE_BYTES", BYTES),
+    ] {
+        for bad in [
+            "",
+            "0",
+            "-1",
+            "+5",
+            " 5",
+            "5 ",
+            "5.0",
+            "1e3",
+            "0x10",
+            "many",
+            "\u{665}",
+            "\u{ff15}",
+            "86400001",
+            "99999999999999999999999",
+        ] {
+            assert_problem(&[(name, bad)], name, &format!("{bad:?}"), allowed).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_ends_of_every_range_are_allowed() {
+    for settings in [
+        &[("MAX_ATTEMPTS", "1")][..],
+        &[("MAX_ATTEMPTS", "100")],
+        &[("MAX_ATTEMPTS", "007")],
+        &[("BACKOFF_MS", "1"), ("MAX_BACKOFF_MS", "1")],
+        &[("BACKOFF_MS", "86400000"), ("MAX_BACKOFF_MS", "86400000")],
+        &[("DEADLINE_MS", "1")],
+        &[("ATTEMPT_TIMEOUT_MS", "1")],
+        &[("CONNECT_TIMEOUT_MS", "1")],
+        &[DAY, ("ATTEMPT_TIMEOUT_MS", "86400000")],
+        &[
+            DAY,
+            ("ATTEMPT_TIMEOUT_MS", "86400000"),
+            ("CONNECT_TIMEOUT_MS", "86400000"),
+        ],
+        &[("MAX_IN_FLIGHT", "1")],
+        &[("MAX_IN_FLIGHT", "1000")],
+        &[("MAX_REQUEST_BYTES", "1")],
+        &[("MAX_REQUEST_BYTES", "67108864")],
+        &[("MAX_RESPONSE_BYTES", "2")],
+        &[("MAX_RESPONSE_BYTES", "67108864")],
+        &[("CREATE_RETRY", "server-errors")],
+        &[("CREATE_RETRY", "not-sent")],
+        &[("ALLOW_INSECURE_HTTP", "false")],
+        &[("ALLOW_INSECURE_HTTP", "true")],
+        &[("LOG", "off")],
+        &[("LOG", "attempts")],
+    ] {
+        assert_good(settings).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_word_must_be_one_of_a_few() {
+    for (name, allowed) in [
+        ("CREATE_RETRY", "server-errors or not-sent"),
+        ("ALLOW_INSECURE_HTTP", "false or true"),
+        ("LOG", "off or attempts"),
+    ] {
+        for bad in ["", "1", "TRUE", "Off", "not_sent", " true"] {
+            assert_problem(&[(name, bad)], name, &format!("{bad:?}"), allowed).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_must_not_be_above_what_bounds_it() {
+    for (settings, name, found, allowed) in [
+        (
+            &[("ATTEMPT_TIMEOUT_MS", "30001")][..],
+            "ATTEMPT_TIMEOUT_MS",
+            "\"30001\"",
+            "at most VOICE_CALLING_DEADLINE_MS, which is 30000",
+        ),
+        (
+            &[("DEADLINE_MS", "500"), ("ATTEMPT_TIMEOUT_MS", "501")],
+            "ATTEMPT_TIMEOUT_MS",
+            "\"501\"",
+            "at most VOICE_CALLING_DEADLINE_MS, which is 500",
+        ),
+        (
+            &[("CONNECT_TIMEOUT_MS", "10001")],
+            "CONNECT_TIMEOUT_MS",
+            "\"10001\"",
+            "at most VOICE_CALLING_ATTEMPT_TIMEOUT_MS, which is 10000",
+        ),
+        (
+            &[("BACKOFF_MS", "8001")],
+            "BACKOFF_MS",
+            "\"8001\"",
+            "at most VOICE_CALLING_MAX_BACKOFF_MS, which is 8000",
+        ),
+    ] {
+        assert_problem(settings, name, found, allowed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_base_url_and_the_token_must_be_set() {
+    for (present, missing) in [
+        (("BASE_URL", "http://127.0.0.1"), "API_TOKEN"),
+        (("API_TOKEN", TOKEN), "BASE_URL"),
+    ] {
+        let unused = InMemoryNetwork(|_, _| async { Ok(network::answer(200, "[]")) });
+        let mut instance = instance(&[present], Outgoing::loopback(unused)).await;
+        let problem = configuration(ListAgents.run(&mut instance).await);
+        assert_eq!(problem.variable, format!("VOICE_CALLING_{missing}"));
+        assert_eq!(problem.found, "nothing: it is not set");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_misspelt_variable_is_a_problem_and_anybody_elses_is_not() {
+    let problem = problem(&[("CREATE_RETRYS", "not-sent")]).await;
+    assert_eq!(problem.variable, "VOICE_CALLING_CREATE_RETRYS");
+    assert_eq!(problem.found, "a variable that is no setting");
+    assert!(problem.allowed.contains("CREATE_RETRY"), "{problem:?}");
+
+    let script = Script::new([Step::ok("[]")]);
+    let mut settings = script.settings(&[]);
+    let foreign = ("VOICE_CALL_MAX_ATTEMPTS".into(), "many".into());
+    settings.environment.push(foreign);
+    let mut instance = plugin().instantiate(settings).await.unwrap();
+    ListAgents.run(&mut instance).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bad_token_is_told_without_the_token() {
+    let allowed = "the token alone, in printable ASCII";
+    let control = "a control character, such as a line break";
+    let spaces = "a space at its beginning or end";
+    for (token, found) in [
+        ("", "an empty value"),
+        (
+            "Bearer secret-token",
+            "a value that starts with `Bearer `, which the component adds itself",
+        ),
+        ("secret\ntoken", control),
+        ("secret-token\r\nx-evil: 1", control),
+        ("secret\u{0}token", control),
+        ("secret\u{7f}token", control),
+        (
+            "s\u{e9}cret-token",
+            "a character that is not ASCII, which no header can carry",
+        ),
+        (" secret-token", spaces),
+        ("secret-token ", spaces),
+    ] {
+        assert_problem(&[("API_TOKEN", token)], "API_TOKEN", found, allowed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_is_sent_as_it_is() {
+    for token in [
+        "t",
+        "a b",
+        "Bearer",
+        "bearer x",
+        "{{secret:42}}",
+        "~!@#$%^&*()=;,\"\\",
+    ] {
+        let script = Script::new([Step::ok("[]")]);
+        script
+            .run(ListAgents, &[("API_TOKEN", token)])
+            .await
+            .unwrap();
+        let header = script.sent()[0].header("auth_token");
+        assert_eq!(header, format!("Bearer {token}"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_function_but_the_pure_one_needs_good_settings() {
+    let script = Script::new([Step::ok("[]")]);
+    let mut instance = script.instance(&[("MAX_ATTEMPTS", "none")]).await;
+    for operation in Operation::ALL {
+        let problem = configuration(operation.run(&mut instance).await);
+        assert_eq!(problem.variable, "VOICE_CALLING_MAX_ATTEMPTS");
+    }
+    assert!(script.sent().is_empty());
+    let body = br#"{"docket_id":"d","attempts":[]}"#;
+    let completed = returned(instance.parse_docket_completed(body))
+        .await
+        .unwrap();
+    assert_eq!(completed.unwrap().docket_id, "d");
+}
+
+#[tokio::test(start_paused = true)]
+async fn max_attempts_of_one_repeats_nothing() {
+    for operation in Operation::READ_AND_CREATE {
+        for (step, expected) in [
+            (Step::status(503), "unavailable"),
+            (Step::status(429), "rate-limited"),
+            (Step::fail(ErrorCode::ConnectionRefused), "unreachable"),
+        ] {
+            let script = Script::new([step]);
+            let error = script.run(operation, &[("MAX_ATTEMPTS", "1")]).await;
+            assert_eq!(outcome(&error), expected, "{operation:?}");
+            assert_eq!(script.sent().len(), 1, "{operation:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn max_request_bytes_counts_the_bytes_of_the_body() {
+    let script = Script::new([Step::ok(CreateDocketV2.satisfying())]);
+    script.run(CreateDocketV2, &[]).await.unwrap();
+    let length = script.sent()[0].body.len();
+    let (fits, does_not) = (length.to_string(), (length - 1).to_string());
+    let result = script
+        .run(CreateDocketV2, &[("MAX_REQUEST_BYTES", &fits)])
+        .await;
+    assert_eq!(outcome(&result), "ok");
+    let result = script
+        .run(CreateDocketV2, &[("MAX_REQUEST_BYTES", &does_not)])
+        .await;
+    assert_eq!(outcome(&result), "permanent-invalid-input");
+}
+
+#[tokio::test(start_paused = true)]
+async fn max_response_bytes_counts_the_bytes_of_the_body() {
+    let body = CreateDocketV2.satisfying();
+    let (fits, does_not) = (body.len().to_string(), (body.len() - 1).to_string());
+    for operation in [Operation::GetDocket, CreateDocketV2] {
+        let script = Script::new([Step::ok(body)]);
+        let result = script
+            .run(operation, &[("MAX_RESPONSE_BYTES", &fits)])
+            .await;
+        assert_eq!(outcome(&result), "ok");
+        let result = script
+            .run(operation, &[("MAX_RESPONSE_BYTES", &does_not)])
+            .await;
+        let error = result.unwrap_err();
+        assert_eq!(case(&error), "permanent-unexpected-response");
+        let kept = response(&error).unwrap();
+        assert_eq!(kept.body, body[..body.len() - 1]);
+        assert!(kept.body_cut);
+        assert_eq!(script.sent().len(), 2, "neither is repeated");
+    }
+}
+
+#[tokio::test]
+async fn bodies_of_megabytes_go_and_come_unharmed() {
+    let stage = Stage::start().await;
+    let request = DocketRequestV2 {
+        call_context: format!(r#"{{"note":"{}"}}"#, "\u{e4}\\n".repeat(240_000)),
+        ..docket_v2()
+    };
+    let mut instance = stage.instance().await;
+    let created = returned(instance.create_docket_v2(&request)).await.unwrap();
+    let docket = returned(instance.get_docket(&created.docket_id))
+        .await
+        .unwrap();
+    assert!(docket.call_context.as_ref() == Some(&request.call_context));
+
+    let agents = format!("[{}7]", "7,".repeat(50_000));
+    let script = Script::new([Step::ok(agents)]);
+    let mut instance = script.instance(&[]).await;
+    let agents = returned(instance.list_agents("org-1")).await.unwrap();
+    assert_eq!(agents.len(), 50_001);
+}
