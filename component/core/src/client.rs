@@ -68,32 +68,26 @@ impl<T: Transport> Client<T> {
             history.record(started_ms, ended_ms, &outcome, verdict);
 
             let pause_ms = verdict.may_repeat().then(|| {
-                pause_ms(
-                    settings,
-                    history.count(),
-                    retry_after_ms(&outcome),
-                    transport.random(),
-                )
+                let asked_ms = retry_after_ms(&outcome);
+                pause_ms(settings, history.count(), asked_ms, transport.random())
             });
-            self.log(request.endpoint, &history, pause_ms);
-            match (outcome, pause_ms) {
-                (Outcome::Answer(answer), _) if verdict == Verdict::Success => {
+            let resume_ms = ended_ms.saturating_add(pause_ms.unwrap_or(0));
+            if verdict == Verdict::RateLimited {
+                gate.close_until(resume_ms);
+            }
+            let repeats = verdict.may_repeat() && history.count() < settings.max_attempts;
+            self.log(request.endpoint, &history, pause_ms.filter(|_| repeats));
+            match outcome {
+                _ if repeats => not_before_ms = resume_ms,
+                _ if verdict.may_repeat() => return Err(history.give_up()),
+                Outcome::Answer(answer) if verdict == Verdict::Success => {
                     return Ok(Reply {
                         settings,
                         answer,
                         attempts: history.into_attempts(),
                     });
                 }
-                (outcome, None) => return Err(history.fail(verdict, &outcome)),
-                (_, Some(pause_ms)) => {
-                    not_before_ms = ended_ms.saturating_add(pause_ms);
-                    if verdict == Verdict::RateLimited {
-                        gate.close_until(not_before_ms);
-                    }
-                    if history.count() == settings.max_attempts {
-                        return Err(history.give_up());
-                    }
-                }
+                outcome => return Err(history.fail(verdict, &outcome)),
             }
         }
     }
@@ -592,6 +586,16 @@ mod tests {
                 line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":12,"pause_ms":0"#),
                 line(r#""attempt":2,"status":200,"started_ms":12,"duration_ms":0"#),
             ]
+        );
+
+        let world = World::with_script([Step::status(503)]);
+        let once = [("LOG", "attempts"), ("MAX_ATTEMPTS", "1")];
+        create(&world, &once).unwrap_err();
+        let last = line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":0"#);
+        assert_eq!(
+            world.log_lines(),
+            [last],
+            "no pause follows the last attempt"
         );
 
         let world = World::with_script([created()]);

@@ -38,19 +38,25 @@ impl ApiToken {
         format!("Bearer {}", self.0)
     }
 
-    /// A text in which the token is masked, for errors and logs. A beginning of
-    /// the token at the very end counts too: a body may have been cut there.
+    /// A text in which the token is masked, for errors and logs: as it is, and as
+    /// JSON writes it. A beginning of it at the very end counts too, since a body may
+    /// have been cut there.
     pub(crate) fn mask(&self, text: &str) -> String {
         if self.0.len() < MASKED_FROM_BYTES {
             return text.to_owned();
         }
-        let mut masked = text.replace(&self.0, MASK);
-        let cut = (MASKED_FROM_BYTES..self.0.len())
-            .rev()
-            .find(|length| masked.ends_with(&self.0[..*length]));
-        if let Some(length) = cut {
-            masked.truncate(masked.len() - length);
-            masked.push_str(MASK);
+        let escaped = self.0.replace('\\', "\\\\").replace('"', "\\\"");
+        let slashes_too = escaped.replace('/', "\\/");
+        let mut masked = text.to_owned();
+        for form in [&slashes_too, &escaped, &self.0] {
+            masked = masked.replace(form.as_str(), MASK);
+            let cut = (MASKED_FROM_BYTES..form.len())
+                .rev()
+                .find(|length| masked.ends_with(&form[..*length]));
+            if let Some(length) = cut {
+                masked.truncate(masked.len() - length);
+                masked.push_str(MASK);
+            }
         }
         masked
     }
@@ -76,6 +82,19 @@ mod tests {
         assert_eq!(token.mask("echo: tok-01234"), "echo: [api token]");
         assert_eq!(token.mask("echo: tok-0"), "echo: tok-0");
         assert_eq!(format!("{token:?}"), "[api token]");
+    }
+
+    #[test]
+    fn a_token_is_masked_as_json_writes_it() {
+        let token = ApiToken::parse(r#"to/k"en\0123"#).unwrap();
+        for echo in [
+            r#"to/k"en\0123"#,
+            r#"to/k\"en\\0123"#,
+            r#"to\/k\"en\\0123"#,
+            r#"to\/k\"en\\01"#,
+        ] {
+            assert_eq!(token.mask(&format!("echo: {echo}")), "echo: [api token]");
+        }
     }
 
     #[test]
