@@ -24,6 +24,16 @@ const QUIET: [&str; 7] = [
     "webhooks.parse-docket-completed",
 ];
 
+/// Refuses a function that there is not.
+pub fn check_known(function: &str) -> Result<()> {
+    let known = exported_functions()?;
+    if !known.iter().any(|known| known.name == function) {
+        let names: Vec<_> = known.iter().map(|known| known.name.as_str()).collect();
+        bail!("no function {function:?}, there are: {}", names.join(", "));
+    }
+    Ok(())
+}
+
 /// Refuses to let a real phone ring unless that is what the user asked for.
 pub fn check_deliberate(
     function: &str,
@@ -59,15 +69,8 @@ impl Instance {
     /// Calls a function by name with arguments from JSON: an object with a member
     /// for each parameter, or for a lone record the record itself.
     pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
-        let known = exported_functions()?;
-        let Some((interface, name)) = known
-            .iter()
-            .find(|known| known.name == function)
-            .and_then(|known| known.name.split_once('.'))
-        else {
-            let names: Vec<_> = known.iter().map(|known| known.name.as_str()).collect();
-            bail!("no function {function:?}, there are: {}", names.join(", "));
-        };
+        check_known(function)?;
+        let (interface, name) = function.split_once('.').unwrap_or_default();
         let path = format!("{PACKAGE}/{interface}@{VERSION}");
         let interface = self.instance.get_export_index(&mut self.store, None, &path);
         let index = self

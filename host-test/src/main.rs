@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use host_test::mock::{FaultOrder, Meanings, MockService, Options, Pace, WebhookOptions};
 use host_test::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr};
@@ -119,13 +119,12 @@ async fn run(command: Command) -> Result<ExitCode> {
 }
 
 async fn run_invoke(invoke: Invoke) -> Result<ExitCode> {
-    let environment: Vec<_> = std::env::vars()
-        .filter(|(name, _)| name.starts_with(PREFIX))
-        .collect();
+    let environment = settings_of_user()?;
     let base_url = environment
         .iter()
         .find(|(name, _)| name == "VOICE_CALLING_BASE_URL");
     let base_url = base_url.map(|(_, url)| url.as_str());
+    invoke::check_known(&invoke.function)?;
     invoke::check_deliberate(&invoke.function, base_url, invoke.place_real_call)?;
 
     let json = match invoke.json.as_str() {
@@ -158,6 +157,22 @@ async fn run_invoke(invoke: Invoke) -> Result<ExitCode> {
             Ok(ExitCode::FAILURE)
         }
     }
+}
+
+/// The variables that are settings of the component.
+fn settings_of_user() -> Result<Vec<(String, String)>> {
+    let mut settings = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        // What is no text has no such name.
+        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
+            continue;
+        };
+        match value.to_str() {
+            Some(value) => settings.push((name.to_owned(), value.to_owned())),
+            None => bail!("{name} is no Unicode text"),
+        }
+    }
+    Ok(settings)
 }
 
 /// A base URL that is no URL is for the component to complain about; nothing but

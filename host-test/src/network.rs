@@ -113,11 +113,15 @@ fn wasi_error(error: &hyper_util::client::legacy::Error) -> Error {
             _ => Error::ConnectionTerminated,
         };
     }
-    if causes().any(|cause| cause.is::<NotResolved>()) {
-        return Error::DnsError {
-            rcode: None,
-            info_code: None,
-        };
+    match causes().find_map(|cause| cause.downcast_ref()) {
+        Some(NotResolved::OutOfReach(_)) => return Error::DestinationIpProhibited,
+        Some(NotResolved::Unknown(_)) => {
+            return Error::DnsError {
+                rcode: None,
+                info_code: None,
+            };
+        }
+        None => {}
     }
     let mut tls = causes().filter_map(tls_error);
     if let Some(error) = tls.next() {
@@ -182,17 +186,23 @@ struct Resolver {
     reach: Reach,
 }
 
-/// A name that has no address, or none within reach.
+/// A name that cannot be used.
 #[derive(Debug)]
-struct NotResolved(String);
+enum NotResolved {
+    /// It has no address.
+    Unknown(String),
+    /// It has none within reach.
+    OutOfReach(String),
+}
 
 impl fmt::Display for NotResolved {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "the name {} has no address that may be used",
-            self.0
-        )
+        match self {
+            NotResolved::Unknown(name) => write!(formatter, "the name {name} has no address"),
+            NotResolved::OutOfReach(name) => {
+                write!(formatter, "the name {name} has no address within reach")
+            }
+        }
     }
 }
 
@@ -210,15 +220,15 @@ impl Service<Name> for Resolver {
     fn call(&mut self, name: Name) -> Self::Future {
         let reach = self.reach.clone();
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await;
-            let within = found.map(|addresses| {
-                addresses
-                    .filter(|address| reach.includes_address(address.ip()))
-                    .collect::<Vec<_>>()
-            });
-            match within {
-                Ok(addresses) if !addresses.is_empty() => Ok(addresses.into_iter()),
-                _ => Err(NotResolved(name.to_string())),
+            let Ok(found) = tokio::net::lookup_host((name.as_str(), 0)).await else {
+                return Err(NotResolved::Unknown(name.to_string()));
+            };
+            let within: Vec<_> = found
+                .filter(|address| reach.includes_address(address.ip()))
+                .collect();
+            match within.is_empty() {
+                true => Err(NotResolved::OutOfReach(name.to_string())),
+                false => Ok(within.into_iter()),
             }
         })
     }

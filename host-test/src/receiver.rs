@@ -1,7 +1,9 @@
 //! A receiver of webhooks on loopback, as a user of the service would run one.
 
 use anyhow::{Context, Result};
+use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::timeout;
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
@@ -28,12 +30,11 @@ impl WebhookReceiver {
         format!("{}{PATH}", self.server.uri())
     }
 
-    /// The body of the next delivery.
-    pub async fn next(&mut self) -> Result<Vec<u8>> {
-        self.bodies
-            .recv()
-            .await
-            .context("the webhook receiver has ended")
+    /// The body of the next delivery. None within `limit` is an error.
+    pub async fn next(&mut self, limit: Duration) -> Result<Vec<u8>> {
+        let delivery = timeout(limit, self.bodies.recv()).await;
+        let body = delivery.with_context(|| format!("no webhook came within {limit:?}"))?;
+        body.context("the webhook receiver has ended")
     }
 }
 

@@ -74,7 +74,10 @@ impl Recorder {
         let uri = request.uri();
         let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
             let value = match name.as_str() {
-                "auth_token" => "Bearer [masked]".into(),
+                "auth_token" if value.as_bytes().starts_with(b"Bearer ") => {
+                    "Bearer [masked]".into()
+                }
+                "auth_token" => "[masked]".into(),
                 _ => String::from_utf8_lossy(value.as_bytes()),
             };
             (name.to_string(), value.into_owned())

@@ -6,7 +6,7 @@
 //! has text, JSON objects and arrays are taken as the text that they are, so that
 //! free-form JSON need not be quoted, and its numbers keep their digits.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value, json};
 use std::collections::BTreeMap;
@@ -45,10 +45,15 @@ pub fn members<'a>(
     at: &str,
 ) -> Result<Vec<(String, Val)>> {
     let mut given: BTreeMap<String, &RawValue> = parse(json, at, "a JSON object")?;
+    let names_given = given.len();
     given = given
         .into_iter()
         .map(|(name, value)| (name.replace('_', "-"), value))
         .collect();
+    ensure!(
+        given.len() == names_given,
+        "{at}: a member is there in snake_case and in kebab-case"
+    );
     let mut members = Vec::new();
     let mut names = Vec::new();
     for (name, ty) in wanted {

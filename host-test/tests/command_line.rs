@@ -32,7 +32,7 @@ fn invoke(function: &str, json: &str, environment: &[(&str, &str)]) -> Output {
 }
 
 fn component() -> String {
-    std::env::var("VOICE_CALLING_COMPONENT").unwrap_or_else(|_| COMPONENT.to_owned())
+    std::env::var("HOST_TEST_COMPONENT").unwrap_or_else(|_| COMPONENT.to_owned())
 }
 
 fn stdout_json(output: &Output) -> Value {

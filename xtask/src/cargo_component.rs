@@ -32,7 +32,7 @@ pub fn build_and_compare(toolchain: &Toolchain, workspace: &Workspace) -> Result
         .with_context(|| format!("cannot write {}", copy.display()))?;
     println!(
         "{} has the same WIT; to run the tests with it:\n\
-         VOICE_CALLING_COMPONENT={} cargo test --package host-test",
+         HOST_TEST_COMPONENT={} cargo test --package host-test",
         workspace.shown(&copy),
         copy.display(),
     );

@@ -1,8 +1,8 @@
 //! Agents: create, list.
 
 use crate::client::Client;
-use crate::json::{Record, Value, Written, json_argument};
-use crate::request::{ApiRequest, Endpoint, check_identifier, check_not_empty};
+use crate::json::{Object, Record, Value, Written, json_argument};
+use crate::request::{ApiRequest, Endpoint, check_no_control, check_not_empty};
 use crate::transport::Transport;
 use crate::types::{
     AgentConfig, AgentSummary, AgentText, CreatedAgent, InvalidInput, RequestError,
@@ -28,7 +28,8 @@ impl<T: Transport> Client<T> {
         &self,
         organization_id: &str,
     ) -> Result<Vec<AgentSummary>, RequestError> {
-        check_identifier("organization-id", organization_id)?;
+        check_not_empty("organization-id", organization_id)?;
+        check_no_control("organization-id", organization_id)?;
         let request = ApiRequest::read(&LIST_AGENTS, organization_id);
         self.send(&request).await?.decode(decode_agents)
     }
@@ -101,13 +102,11 @@ fn decode_agents(answer: Value<'_>) -> Result<Vec<AgentSummary>, String> {
 
 /// An element that is no object says nothing that this package knows, but is kept.
 fn decode_agent(agent: Value<'_>) -> AgentSummary {
-    let object = agent.to_object().ok();
+    let object = agent.to_object().unwrap_or_else(|_| Object::empty(agent));
     AgentSummary {
-        agent_id: object
-            .as_ref()
-            .and_then(|object| object.integer("agent_id")),
-        agent_name: object.as_ref().and_then(|object| object.text("agent_name")),
-        raw_json: agent.text().to_owned(),
+        agent_id: object.integer("agent_id"),
+        agent_name: object.text("agent_name"),
+        raw_json: object.json(),
     }
 }
 

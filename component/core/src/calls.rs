@@ -103,20 +103,18 @@ fn decode_started_call(answer: Value<'_>) -> Result<StartedCall, String> {
 
 /// An array of records; a lone object counts as an array of one.
 fn decode_call_details(answer: Value<'_>) -> Result<Vec<CallDetails>, String> {
-    if let Ok(object) = answer.to_object() {
-        return Ok(vec![decode_record(&object)]);
+    if answer.is_object() {
+        return Ok(vec![decode_record(answer)]);
     }
     let records = answer
         .to_array()
         .map_err(|found| format!("{found}, not an array of records"))?;
-    let record = |(index, value): (usize, Value<'_>)| match value.to_object() {
-        Ok(object) => Ok(decode_record(&object)),
-        Err(found) => Err(format!("element {index} is {found}, not a record")),
-    };
-    records.into_iter().enumerate().map(record).collect()
+    Ok(records.into_iter().map(decode_record).collect())
 }
 
-fn decode_record(record: &Object<'_>) -> CallDetails {
+/// An element that is no object says nothing that this package knows, but is kept.
+fn decode_record(value: Value<'_>) -> CallDetails {
+    let record = value.to_object().unwrap_or_else(|_| Object::empty(value));
     CallDetails {
         agent_name: record.text("agent_name"),
         call_context: record.object_json("call_context"),
@@ -305,9 +303,11 @@ mod tests {
             details("null").unwrap_err(),
             "null, not an array of records"
         );
+        let odd = details(r#"[{"agent_name":"a"},7,null]"#).unwrap();
+        assert_eq!(odd[0].agent_name.as_deref(), Some("a"));
         assert_eq!(
-            details("[{},7]").unwrap_err(),
-            "element 1 is a number, not a record"
+            (odd[1].raw_json.as_str(), odd[2].raw_json.as_str()),
+            ("7", "null")
         );
     }
 

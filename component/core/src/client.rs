@@ -53,14 +53,14 @@ impl<T: Transport> Client<T> {
             transport,
         } = self;
         let addressed = request.address(settings);
-        let mut history = History::begin(settings, transport.now_ms());
+        let mut history = History::begin(settings, addressed.method, transport.now_ms());
         let mut not_before_ms = 0;
         loop {
             if !gate.pass(transport, not_before_ms, deadline_ms).await {
                 return Err(history.give_up());
             }
             let started_ms = transport.now_ms();
-            let timeouts = self.timeouts(deadline_ms - started_ms);
+            let timeouts = self.timeouts(deadline_ms.saturating_sub(started_ms));
             let outcome =
                 attempt(transport, &addressed, timeouts, settings.max_response_bytes).await;
             let ended_ms = transport.now_ms();
@@ -92,10 +92,17 @@ impl<T: Transport> Client<T> {
         }
     }
 
+    /// A connection gets three quarters of an attempt at the most, so that the host can
+    /// say that there was none before the attempt's time is up and nobody knows.
     fn timeouts(&self, left_ms: u64) -> Timeouts {
+        let attempt_ms = self.settings.attempt_timeout_ms.min(left_ms);
+        let connect_ms = self
+            .settings
+            .connect_timeout_ms
+            .min(attempt_ms - attempt_ms / 4);
         Timeouts {
-            connect_ms: self.settings.connect_timeout_ms.min(left_ms),
-            attempt_ms: self.settings.attempt_timeout_ms.min(left_ms),
+            connect_ms,
+            attempt_ms,
         }
     }
 
@@ -139,7 +146,7 @@ pub(crate) struct Reply<'a> {
 }
 
 impl Reply<'_> {
-    /// The body as text, for an answer whose form is not specified.
+    /// The body as text, with bytes that are no UTF-8 replaced.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.answer.body).into_owned()
     }
@@ -150,10 +157,8 @@ impl Reply<'_> {
         self,
         decode: impl FnOnce(Value<'_>) -> Result<R, String>,
     ) -> Result<R, RequestError> {
-        let decoded = match std::str::from_utf8(&self.answer.body) {
-            Ok(text) => Value::parse(text).and_then(decode),
-            Err(_) => Err("no UTF-8".to_owned()),
-        };
+        // A broken character costs only itself: there may be a task id beside it.
+        let decoded = Value::parse(&self.text()).and_then(decode);
         decoded.map_err(|found| {
             RequestError::PermanentUnexpectedResponse(HttpFailure {
                 message: format!("the answer cannot be understood: {found}"),
@@ -343,20 +348,29 @@ mod tests {
     }
 
     #[test]
-    fn on_a_read_the_latest_answer_decides_which_error_it_is() {
-        let steps = [
-            Step::status(429),
-            Step::status(503),
-            Step::fail(Delivery::Unknown),
-        ];
-        let world = World::with_script(steps);
-        let Err(RequestError::Unavailable(failure)) = read(&world, &[]) else {
+    fn the_latest_answer_decides_but_after_a_server_error_a_create_may_exist() {
+        // After a 503 the docket may exist: a 429 must not say that nothing was created.
+        let limited = Step::status(429).with_header("retry-after", "60");
+        let world = World::with_script([Step::status(503), limited]);
+        let Err(RequestError::Unavailable(failure)) = create(&world, &[]) else {
             panic!()
         };
         assert_eq!(failure.response.status, 503);
+        assert_eq!(statuses(&failure.attempts), [Some(503), Some(429)]);
+
+        let steps = [
+            Step::status(503),
+            Step::status(429),
+            Step::fail(Delivery::Unknown),
+        ];
+        let world = World::with_script(steps);
+        let Err(RequestError::RateLimited(failure)) = read(&world, &[]) else {
+            panic!()
+        };
+        assert_eq!(failure.response.status, 429);
         assert_eq!(
             statuses(&failure.attempts),
-            [Some(429), Some(503), None, None]
+            [Some(503), Some(429), None, None]
         );
     }
 
@@ -381,7 +395,7 @@ mod tests {
                 allowed[0].attempt_ms,
                 allowed[2].connect_ms
             ),
-            (3_000, 4_000, 2_000)
+            (3_000, 4_000, 1_500)
         );
     }
 

@@ -3,7 +3,7 @@
 use crate::attempt::{Answer, BodyEnd, Outcome};
 use crate::retry::Verdict;
 use crate::settings::Settings;
-use crate::transport::Delivery;
+use crate::transport::{Delivery, Method};
 use crate::types::{
     Attempt, ConfigurationProblem, HttpFailure, HttpResponse, InvalidInput, RequestError,
     TransportFailure, UnknownOutcome,
@@ -21,18 +21,21 @@ impl From<InvalidInput> for RequestError {
 /// What has happened in an operation so far.
 pub(crate) struct History<'a> {
     settings: &'a Settings,
+    method: Method,
     began_ms: u64,
     attempts: Vec<Attempt>,
-    /// The latest answer that says that the service would not or could not.
+    /// The latest answer that says that the service would not or could not. After the
+    /// server error of a create no rate limit counts: something may have been created.
     refusal: Option<(Verdict, HttpResponse)>,
     /// Whether any attempt may have reached the service.
     sent: bool,
 }
 
 impl<'a> History<'a> {
-    pub(crate) fn begin(settings: &'a Settings, now_ms: u64) -> Self {
+    pub(crate) fn begin(settings: &'a Settings, method: Method, now_ms: u64) -> Self {
         Self {
             settings,
+            method,
             began_ms: now_ms,
             attempts: Vec::new(),
             refusal: None,
@@ -78,7 +81,13 @@ impl<'a> History<'a> {
         match outcome {
             Outcome::Answer(answer) => {
                 self.sent = true;
-                if matches!(verdict, Verdict::RateLimited | Verdict::Unavailable) {
+                let refused = match &self.refusal {
+                    Some((Verdict::Unavailable, _)) if self.method == Method::Post => {
+                        verdict == Verdict::Unavailable
+                    }
+                    _ => matches!(verdict, Verdict::RateLimited | Verdict::Unavailable),
+                };
+                if refused {
                     self.refusal = Some((verdict, http_response(self.settings, answer)));
                 }
             }
@@ -87,8 +96,8 @@ impl<'a> History<'a> {
     }
 
     /// The error of an operation whose attempts are used up, or that has no time
-    /// for another. The latest answer decides, since it says the most; without
-    /// one, whether anything was sent.
+    /// for another. The latest answer decides, since it says the most; without one,
+    /// whether anything was sent.
     pub(crate) fn give_up(self) -> RequestError {
         let tries = match self.count() {
             1 => "1 attempt".to_owned(),
@@ -168,6 +177,9 @@ impl<'a> History<'a> {
             }
             (Verdict::NotFound, _) => format!("the service does not know it ({status})"),
             (Verdict::Rejected, _) => format!("the service refused the request ({status})"),
+            (Verdict::Unexpected, _) if !(200..=299).contains(&status) => {
+                format!("the status {status} means nothing here")
+            }
             (_, BodyEnd::TooLarge) => format!(
                 "the body of the answer is larger than VOICE_CALLING_MAX_RESPONSE_BYTES, which is {}",
                 self.settings.max_response_bytes
@@ -178,7 +190,7 @@ impl<'a> History<'a> {
                     self.settings.token.mask(message)
                 )
             }
-            (_, BodyEnd::Whole) => format!("the status {status} means nothing here"),
+            (_, BodyEnd::Whole) => format!("the answer {status} is not understood"),
         };
         let failure = HttpFailure {
             message,

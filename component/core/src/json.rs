@@ -9,9 +9,12 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// More members or elements than this are refused before they take more memory
-/// than the text that they came in.
+/// More members or elements than this are refused before they take many times the
+/// memory of the text that they came in.
 const MAX_ELEMENTS: usize = 100_000;
+
+/// How much of a caller's key is shown in an error.
+const SHOWN_KEY_BYTES: usize = 64;
 
 // ---------------------------------------------------------------- reading
 
@@ -49,6 +52,10 @@ impl<'a> Value<'a> {
         }
     }
 
+    pub(crate) fn is_object(self) -> bool {
+        self.text().starts_with('{')
+    }
+
     pub(crate) fn is_text(self) -> bool {
         self.text().starts_with('"')
     }
@@ -73,7 +80,7 @@ impl<'a> Value<'a> {
 
     /// The members of an object; the error says what was found instead.
     pub(crate) fn to_object(self) -> Result<Object<'a>, String> {
-        if !self.text().starts_with('{') {
+        if !self.is_object() {
             return Err(self.kind().to_owned());
         }
         let mut deserializer = serde_json::Deserializer::from_str(self.text());
@@ -108,6 +115,14 @@ pub(crate) struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
+    /// An object without members in the place of a value that is none.
+    pub(crate) fn empty(value: Value<'a>) -> Self {
+        Object {
+            value,
+            members: Vec::new(),
+        }
+    }
+
     /// The whole object as it came.
     pub(crate) fn json(&self) -> String {
         self.value.text().to_owned()
@@ -166,22 +181,23 @@ impl<'a> Object<'a> {
     /// A member that is an object, as JSON.
     pub(crate) fn object_json(&self, name: &str) -> Option<String> {
         let value = self.member(name)?;
-        value
-            .text()
-            .starts_with('{')
-            .then(|| value.text().to_owned())
+        value.is_object().then(|| value.text().to_owned())
     }
 
     /// A member that identifies what the answer is about: without it the answer
-    /// says nothing. The error says what was found.
+    /// says nothing, and with a replaced character it says something else. The error says what was found.
     pub(crate) fn identifier(&self, name: &str) -> Result<String, String> {
         let allowed = "where a text that is not empty is specified";
         let Some(value) = self.member(name) else {
             return Err(format!("`{name}` is missing, {allowed}"));
         };
         match value.to_text() {
+            Some(text) if text.contains('\u{fffd}') => {
+                Err(format!("`{name}` has a broken character, {allowed}"))
+            }
             Some(text) if !text.is_empty() => Ok(text),
             Some(_) => Err(format!("`{name}` is an empty text, {allowed}")),
+            None if value.is_text() => Err(format!("`{name}` has a lone surrogate, {allowed}")),
             None => Err(format!("`{name}` is {}, {allowed}", value.kind())),
         }
     }
@@ -272,12 +288,19 @@ pub(crate) fn texts_argument<'a>(field: &str, text: &'a str) -> Result<Object<'a
     let object = object_argument(field, text)?;
     if let Some((name, value)) = object.members().find(|(_, value)| !value.is_text()) {
         return Err(InvalidInput {
-            field: format!("{field}.{}", name.unwrap_or_default()),
+            field: member_field(field, &name.unwrap_or_default()),
             found: value.kind().to_owned(),
             allowed: "a text".to_owned(),
         });
     }
     Ok(object)
+}
+
+/// The name of a member in an error: keys of callers may be long.
+fn member_field(field: &str, name: &str) -> String {
+    let shown = &name[..name.floor_char_boundary(SHOWN_KEY_BYTES)];
+    let cut = if shown.len() < name.len() { "…" } else { "" };
+    format!("{field}.{shown}{cut}")
 }
 
 // ---------------------------------------------------------------- writing
@@ -343,7 +366,7 @@ impl<'a> Record<'a> {
             };
             if self.known.iter().any(|(known, _)| *known == name) {
                 return Err(InvalidInput {
-                    field: format!("{field}.{name}"),
+                    field: member_field(field, &name),
                     found: "a member that the request has a field for".to_owned(),
                     allowed: "other members".to_owned(),
                 });

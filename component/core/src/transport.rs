@@ -5,7 +5,8 @@
 pub enum Method {
     /// Reads; may be repeated.
     Get,
-    /// Creates; may be repeated only while it is certain that it did nothing.
+    /// Creates; may be repeated only while it is certain that it did nothing, or
+    /// where the service asks for it (5xx, 408).
     Post,
 }
 
@@ -35,7 +36,7 @@ pub struct Request {
     pub method: Method,
     /// http or https.
     pub scheme: Scheme,
-    /// Host, and port where it is not the scheme's own.
+    /// Host, and the port where the base URL names one.
     pub authority: String,
     /// Path and query, percent-encoded.
     pub path_and_query: String,

@@ -12,12 +12,14 @@ pub fn parse_docket_completed(body: &[u8]) -> Result<Option<DocketCompleted>, Re
             allowed: allowed.to_owned(),
         })
     };
-    let text = std::str::from_utf8(body)
-        .map_err(|error| broken("body", format!("no UTF-8: {error}"), "JSON in UTF-8"))?;
-    let payload = Value::parse(text).map_err(|found| broken("body", found, "JSON"))?;
-    let Ok(payload) = payload.to_object() else {
+    let text = String::from_utf8_lossy(body);
+    let payload = Value::parse(&text).map_err(|found| broken("body", found, "JSON"))?;
+    if !payload.is_object() {
         return Ok(None);
-    };
+    }
+    let payload = payload
+        .to_object()
+        .map_err(|found| broken("body", found, "an object of a docket's members"))?;
     if !is_completion(&payload) {
         return Ok(None);
     }
@@ -150,7 +152,18 @@ mod tests {
             };
             assert_eq!(input.field, field, "{broken}");
         }
-        assert!(parse_docket_completed(b"{\"docket_id\":\"\xff\"}").is_err());
+        assert!(parse_docket_completed(b"\xff").is_err());
+    }
+
+    #[test]
+    fn a_broken_character_costs_only_itself() {
+        let body = b"{\"docket_id\":\"d\",\"attempts\":[],\"call_context\":{\"name\":\"Ash\xff\"}}";
+        let docket = parse_docket_completed(body).unwrap().unwrap();
+        assert_eq!(docket.docket_id, "d");
+        assert_eq!(
+            docket.call_context.as_deref(),
+            Some("{\"name\":\"Ash\u{fffd}\"}")
+        );
     }
 
     #[test]

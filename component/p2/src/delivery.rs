@@ -3,6 +3,15 @@
 use voice_calling_core::{Delivery, SendError};
 use wasi::http::types::ErrorCode;
 
+/// A request that the host refuses to begin with, which is certainly not sent.
+pub(crate) fn refusal(code: &ErrorCode) -> SendError {
+    let mut error = send_error(code);
+    if error.delivery == Delivery::Unknown {
+        error.delivery = Delivery::NotSent;
+    }
+    error
+}
+
 /// Whether a request that failed so may have reached the service, and the code's
 /// name in wasi:http with what it tells besides.
 pub(crate) fn send_error(code: &ErrorCode) -> SendError {
@@ -20,8 +29,9 @@ pub(crate) fn send_error(code: &ErrorCode) -> SendError {
     SendError { delivery, message }
 }
 
-/// Only codes that by their meaning come before the first byte is sent count as not
-/// sent; with all others nobody knows.
+/// Only codes that come before the first byte of a request is sent count as not sent;
+/// with all others nobody knows. (Hosts give TLS-protocol-error for the handshake; what
+/// breaks a connection later, they call by other names.)
 fn meaning(code: &ErrorCode) -> (Delivery, &'static str) {
     use Delivery::{Denied, NotSent, Unknown};
     match code {

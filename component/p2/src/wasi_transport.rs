@@ -1,6 +1,6 @@
 //! The core's transport on WASI 0.2: wasi:http, wasi:clocks, wasi:random, stderr.
 
-use crate::delivery::send_error;
+use crate::delivery::{refusal, send_error};
 use crate::executor::ready;
 use futures_util::future::{Either, select};
 use std::pin::pin;
@@ -33,9 +33,9 @@ impl Transport for WasiTransport {
             Method::Post => Some(outgoing.body().map_err(|()| refused("the body"))?),
             Method::Get => None,
         };
-        let options = request_options(timeouts)?;
+        let options = request_options(timeouts);
         let answer =
-            outgoing_handler::handle(outgoing, Some(options)).map_err(|code| send_error(&code))?;
+            outgoing_handler::handle(outgoing, Some(options)).map_err(|code| refusal(&code))?;
         let mut head = pin!(head(&answer));
         if let Some(body) = body {
             // A service may answer before it has read the whole body; and a body
@@ -105,20 +105,16 @@ fn outgoing_request(request: &Request) -> Result<OutgoingRequest, SendError> {
     Ok(outgoing)
 }
 
-fn request_options(timeouts: Timeouts) -> Result<RequestOptions, SendError> {
+fn request_options(timeouts: Timeouts) -> RequestOptions {
     let options = RequestOptions::new();
     let attempt_ns = Some(timeouts.attempt_ms.saturating_mul(NANOSECONDS_PER_MS));
     let connect_ns = Some(timeouts.connect_ms.saturating_mul(NANOSECONDS_PER_MS));
+    // A host may not support a timeout, and says so; the core watches the whole attempt
+    // anyway.
+    let _ = options.set_connect_timeout(connect_ns);
+    let _ = options.set_first_byte_timeout(attempt_ns);
+    let _ = options.set_between_bytes_timeout(attempt_ns);
     options
-        .set_connect_timeout(connect_ns)
-        .map_err(|()| refused("the connect timeout"))?;
-    options
-        .set_first_byte_timeout(attempt_ns)
-        .map_err(|()| refused("the timeout"))?;
-    options
-        .set_between_bytes_timeout(attempt_ns)
-        .map_err(|()| refused("the timeout"))?;
-    Ok(options)
 }
 
 /// The host does not even take the request.

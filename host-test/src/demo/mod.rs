@@ -11,16 +11,20 @@ use crate::mock::{
 use crate::outgoing::Outgoing;
 use crate::plugin::{Instance, InstanceSettings, Plugin};
 use crate::receiver::WebhookReceiver;
+use crate::recorder::Ending;
 use crate::types::*;
 use crate::{PooledNetwork, Reach};
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use progress::Progress;
 use report::{CallRow, DocketRow, Report};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a call of the mock takes.
 const CALL: Duration = Duration::from_millis(700);
+
+/// How long the demo waits for a webhook: what takes longer has gone wrong.
+const WEBHOOK_LIMIT: Duration = Duration::from_secs(20);
 
 /// How often the demo looks at a docket to show its calls.
 const LOOK: Duration = Duration::from_millis(150);
@@ -177,6 +181,7 @@ impl Demo<'_> {
             completed.docket_id == created.docket_id,
             "the webhook is of another docket"
         );
+        self.show_attempts(STORY_NUMBER, completed.attempts.as_deref())?;
         let insights = completed
             .call_insights
             .context("the webhook has no insights")?;
@@ -215,19 +220,33 @@ impl Demo<'_> {
 
     /// Shows a docket's calls as they are made, until its webhook is delivered.
     async fn watch_until_webhook(&mut self, docket_id: &str) -> Result<Vec<u8>> {
+        let begun = Instant::now();
         let mut seen = 0;
-        loop {
+        while begun.elapsed() < WEBHOOK_LIMIT {
             let docket = succeeded(self.instance().await?.get_docket(docket_id).await?)?;
-            let calls = docket.outbound_call_count.unwrap_or_default();
-            if calls > seen {
-                seen = calls;
-                self.progress.detail(&format!("call {calls} was made"));
+            for call in seen + 1..=docket.outbound_call_count.unwrap_or_default() {
+                self.progress.detail(&format!("call {call} is made"));
+                seen = call;
             }
-            tokio::select! {
-                body = self.receiver.next() => return body,
-                () = tokio::time::sleep(LOOK) => {}
+            if let Ok(body) = self.receiver.next(LOOK).await {
+                return Ok(body);
             }
         }
+        bail!("no webhook came within {WEBHOOK_LIMIT:?}")
+    }
+
+    /// Tells how a docket's calls ended, as its webhook reports it.
+    fn show_attempts(&mut self, number: &str, attempts: Option<&str>) -> Result<()> {
+        let attempts = attempts.context("the webhook has no attempts")?;
+        let attempts: Vec<serde_json::Value> = serde_json::from_str(attempts)?;
+        for (index, attempt) in attempts.iter().enumerate() {
+            let row = CallRow::of_attempt(number, attempt);
+            let call = index + 1;
+            self.progress
+                .detail(&format!("the webhook: call {call} was {}", row.status()));
+            self.report.calls.push(row);
+        }
+        Ok(())
     }
 
     async fn docket_version_1(&mut self, agent_id: i64) -> Result<()> {
@@ -247,9 +266,10 @@ impl Demo<'_> {
             "the docket of version 1 was not completed in time"
         );
         let docket = waited.docket.context("the wait saw no docket")?;
-        let body = self.receiver.next().await?;
+        let body = self.receiver.next(WEBHOOK_LIMIT).await?;
         let parsed = succeeded(self.instance().await?.parse_docket_completed(&body).await?)?;
         let completed = parsed.context("the webhook is no completed docket")?;
+        self.show_attempts(VERSION_1_NUMBER, completed.attempts.as_deref())?;
         ensure!(
             completed.call_insights.is_none(),
             "nobody answered, and yet there are insights"
@@ -288,9 +308,7 @@ impl Demo<'_> {
         let details = waited.details.first().context("the call has no details")?;
         self.progress
             .done(&format!("details of task {} are there", started.task_id));
-        self.report
-            .calls
-            .push(CallRow::new(&started.task_id, details));
+        self.report.calls.push(CallRow::of_details(details));
         Ok(())
     }
 
@@ -322,7 +340,7 @@ impl Demo<'_> {
             .collect();
         let mut dispositions = BTreeMap::<String, usize>::new();
         while !open.is_empty() {
-            let body = self.receiver.next().await?;
+            let body = self.receiver.next(WEBHOOK_LIMIT).await?;
             let parsed = succeeded(instance.parse_docket_completed(&body).await?)?;
             let completed = parsed.context("the webhook is no completed docket")?;
             ensure!(
@@ -369,7 +387,7 @@ impl Demo<'_> {
     fn show_bad_moments(&mut self) {
         let exchanges = self.outgoing.recorder.exchanges();
         for exchange in &exchanges[self.shown..] {
-            if exchange.ending != crate::recorder::Ending::Status(200) {
+            if exchange.ending != Ending::Status(200) {
                 self.progress.detail(&format!(
                     "{} {} was answered {}, and sent again",
                     exchange.method, exchange.path_and_query, exchange.ending

@@ -5,6 +5,7 @@ use crate::types::{CallDetails, CallStatus, Docket};
 use clap::ValueEnum;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -35,7 +36,8 @@ impl DocketRow {
 pub(super) struct CallRow([String; 5]);
 
 impl CallRow {
-    pub(super) fn new(task_id: &str, details: &CallDetails) -> Self {
+    /// A direct call, by its details.
+    pub(super) fn of_details(details: &CallDetails) -> Self {
         let status = match &details.call_status {
             Some(CallStatus::Answered) => "ANSWERED",
             Some(CallStatus::NoAnswer) => "NO_ANSWER",
@@ -43,12 +45,10 @@ impl CallRow {
             Some(CallStatus::Other(other)) => other,
             None => "",
         };
-        let interest = details
-            .call_insights
-            .as_ref()
-            .and_then(|insights| insights.user_interest.as_ref());
+        let insights = details.call_insights.as_ref();
+        let interest = insights.and_then(|insights| insights.user_interest.as_ref());
         Self([
-            task_id.to_owned(),
+            "direct".to_owned(),
             details.to_number.clone().unwrap_or_default(),
             status.to_owned(),
             details.call_duration_s.unwrap_or_default().to_string(),
@@ -56,6 +56,25 @@ impl CallRow {
                 .and_then(|interest| interest.status.clone())
                 .unwrap_or_default(),
         ])
+    }
+
+    /// A call of a docket, as the mock's webhook has it.
+    pub(super) fn of_attempt(number: &str, attempt: &Value) -> Self {
+        Self([
+            "docket".to_owned(),
+            number.to_owned(),
+            attempt["call_status"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            attempt["call_duration"].to_string(),
+            String::new(),
+        ])
+    }
+
+    /// How it ended, in the service's word.
+    pub(super) fn status(&self) -> &str {
+        &self.0[2]
     }
 }
 
@@ -93,8 +112,8 @@ impl Report {
                 .collect(),
         );
         add(
-            "Direct calls",
-            &["task id", "number", "status", "seconds", "interest"],
+            "Calls",
+            &["made for", "number", "status", "seconds", "interest"],
             self.calls.iter().map(|row| row.0.to_vec()).collect(),
         );
         add(

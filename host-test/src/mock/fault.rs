@@ -143,8 +143,8 @@ fn final_status(status: u16) -> Result<StatusCode> {
 pub struct FaultOrder {
     /// Where it happens.
     pub endpoint: Endpoint,
-    /// At the how-manieth request to the endpoint, counted from the order; none: at the
-    /// next request that has no fault yet.
+    /// At which request to the endpoint, counted from the order (1: the next one); none:
+    /// at the next request that has no fault yet.
     pub nth: Option<NonZeroUsize>,
     /// What happens.
     pub fault: Fault,

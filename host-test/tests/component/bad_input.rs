@@ -185,6 +185,16 @@ async fn identifiers_must_be_what_a_path_can_carry() {
         ("\u{85}", "'\\u{85}' as character 1", NO_CONTROL),
     ] {
         all_are_refused(&tasks(id), "task-id", found, allowed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_organization_id_must_say_something_in_one_line() {
+    for (id, found, allowed) in [
+        ("", "an empty text", NOT_EMPTY),
+        ("a\nb", "'\\n' as character 2", NO_CONTROL),
+        ("\u{0}", "'\\0' as character 1", NO_CONTROL),
+    ] {
         let agents = ListAgents(id.into());
         all_are_refused(&[agents], "organization-id", found, allowed).await;
     }

@@ -293,7 +293,7 @@ async fn odd_values_in_details_cost_only_themselves() {
 
 #[tokio::test(start_paused = true)]
 async fn details_that_are_no_records_cannot_be_understood() {
-    for answer in ["7", "\"x\"", "null", "[1]", "[{},[]]"] {
+    for answer in ["7", "\"x\"", "null"] {
         let script = Script::new([Step::ok(answer)]);
         let mut instance = script.instance(&[]).await;
         let error = returned(instance.get_call_details("t")).await.unwrap_err();

@@ -14,14 +14,14 @@ pub const NUMBER: &str = "919876543210";
 pub const FREE_FORM: &str = r#"{"z":12345678901234567890,"amount":0.10,"a":[1e400,-0],"name":"Asha \ud83d","z":"again","\udc00":null}"#;
 
 /// The component, compiled once for all tests: the file that
-/// `VOICE_CALLING_COMPONENT` names, or the one that `cargo xtask build` makes.
+/// `HOST_TEST_COMPONENT` names, or the one that `cargo xtask build` makes.
 pub fn plugin() -> &'static Plugin {
     static PLUGIN: OnceLock<Plugin> = OnceLock::new();
     PLUGIN.get_or_init(|| Plugin::load(&component_path()).expect("the component"))
 }
 
 pub fn component_path() -> PathBuf {
-    match std::env::var_os("VOICE_CALLING_COMPONENT") {
+    match std::env::var_os("HOST_TEST_COMPONENT") {
         Some(path) => path.into(),
         None => concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm").into(),
     }

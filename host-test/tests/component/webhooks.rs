@@ -7,6 +7,7 @@ use host_test::mock::{CallStatus as Ended, NeverAnswered, NotificationKind, Webh
 use host_test::receiver::WebhookReceiver;
 use host_test::types::*;
 use serde_json::value::RawValue;
+use std::time::Duration;
 
 /// Parses without any settings: nothing but the body counts.
 async fn parsed(body: &[u8]) -> Result<Option<DocketCompleted>, RequestError> {
@@ -36,7 +37,7 @@ async fn delivered(script: Vec<Ended>, call_events: bool) -> (String, Vec<Vec<u8
     stage.mock.complete_docket(&created.docket_id).unwrap();
     let mut bodies = Vec::new();
     for _ in 0..deliveries {
-        bodies.push(receiver.next().await.unwrap());
+        bodies.push(receiver.next(Duration::from_secs(20)).await.unwrap());
     }
     (created.docket_id, bodies)
 }
@@ -119,7 +120,7 @@ async fn what_is_told_of_a_direct_call_is_no_completion() {
     let mut instance = stage.instance().await;
     let task_id = returned(instance.make_call(&call())).await.unwrap().task_id;
     stage.mock.complete_task(&task_id).unwrap();
-    let body = receiver.next().await.unwrap();
+    let body = receiver.next(Duration::from_secs(20)).await.unwrap();
     assert_eq!(parsed(&body).await.unwrap(), None);
     let kind = stage.mock.delivered(1).await[0].kind;
     assert_eq!(kind, NotificationKind::CallCompleted);
@@ -194,7 +195,10 @@ async fn a_broken_delivery_is_bad_input_that_says_where() {
         (b"{\"docket_id\":\"d\",\"attempts\":[NaN]}", "body"),
         (b"{\"docket_id\":\"d\",\"attempts\":[]} trailing", "body"),
         (b"\xff\xfe", "body"),
-        (b"{\"docket_id\":\"\xff\",\"attempts\":[]}", "body"),
+        (
+            b"{\"docket_id\":\"\xff\",\"attempts\":[]}",
+            "body.docket_id",
+        ),
         (b"{\"docket_id\":7,\"attempts\":[]}", "body.docket_id"),
         (b"{\"docket_id\":null,\"attempts\":[]}", "body.docket_id"),
         (
