@@ -11,10 +11,11 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn start() -> Self {
-        let spinner = match stdout().is_terminal() {
-            true => ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout()),
-            false => ProgressBar::hidden(),
-        };
+        let spinner = ProgressBar::new_spinner();
+        spinner.set_draw_target(match stdout().is_terminal() {
+            true => ProgressDrawTarget::stdout(),
+            false => ProgressDrawTarget::hidden(),
+        });
         spinner.enable_steady_tick(Duration::from_millis(100));
         Self {
             spinner,

@@ -4,7 +4,7 @@ use crate::mock::{Endpoint, ReceivedRequest};
 use crate::types::{CallDetails, CallStatus, Docket};
 use clap::ValueEnum;
 use comfy_table::Table;
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -85,7 +85,7 @@ impl Report {
         let mut add = |title: &str, head: &[&str], rows: Vec<Vec<String>>| {
             let mut table = Table::new();
             table
-                .load_preset(UTF8_HORIZONTAL_ONLY)
+                .load_preset(UTF8_FULL_CONDENSED)
                 .set_header(head)
                 .add_rows(rows);
             // Writing to a String does not fail.
