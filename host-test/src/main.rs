@@ -10,7 +10,7 @@ use host_test::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Record
 use host_test::{demo, interface, invoke};
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -99,6 +99,7 @@ async fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .init();
     match run(command_line.command).await {
         Ok(code) => code,

@@ -75,11 +75,12 @@ impl WasiHttpHooks for Outgoing {
         _: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> Box<dyn Future<Output = Result<Sent, Error>> + Send> {
         let recording = self.recorder.begin(&request);
+        let method = request.method().clone();
         let authority = request
             .uri()
             .authority()
-            .map_or("", |authority| authority.as_str());
-        let sending = match self.reach.includes(authority) {
+            .map_or_else(String::new, |authority| authority.to_string());
+        let sending = match self.reach.includes(&authority) {
             true => Some(self.network.send(request, options.unwrap_or_default())),
             false => None,
         };
@@ -88,10 +89,12 @@ impl WasiHttpHooks for Outgoing {
                 Some(sending) => sending.await,
                 None => Err(Error::HttpRequestDenied),
             };
-            recording.end(match &sent {
+            let ending = match &sent {
                 Ok(response) => Ending::Status(response.status().as_u16()),
                 Err(error) => Ending::Error(error.to_string()),
-            });
+            };
+            tracing::debug!(%method, %authority, %ending, "exchange");
+            recording.end(ending);
             let done: Box<dyn Future<Output = _> + Send> = Box::new(async { Ok(()) });
             sent.map(|response| (response, done))
         })
