@@ -4,16 +4,20 @@
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
+//! use host_test::mock::{MockService, Options};
 //! use host_test::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach};
 //!
+//! let mock = MockService::start(Options::default()).await?;
 //! let plugin = Plugin::load("target/voice-calling.wasm".as_ref())?;
 //! let environment = [
-//!     ("VOICE_CALLING_BASE_URL", "http://127.0.0.1:8080"),
-//!     ("VOICE_CALLING_API_TOKEN", "mock-api-token"),
+//!     ("VOICE_CALLING_BASE_URL", mock.base_url()),
+//!     ("VOICE_CALLING_API_TOKEN", mock.token()),
 //! ];
 //! let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
 //! let mut instance = plugin.instantiate(InstanceSettings::new(environment, outgoing)).await?;
-//! let agents = instance.list_agents("organization").await?;
+//! // The outer result is the host's (a trap), the inner one the component's.
+//! let agents = instance.list_agents("org-1").await?;
+//! println!("{agents:?}");
 //! # Ok(())
 //! # }
 //! ```

@@ -5,7 +5,9 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
-use host_test::mock::{FaultOrder, Meanings, MockService, Options, Pace, WebhookOptions};
+use host_test::mock::{
+    CallStatus, FaultOrder, Meanings, MockService, Options, Pace, WebhookOptions,
+};
 use host_test::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr};
 use host_test::{demo, interface, invoke};
 use serde_json::value::RawValue;
@@ -35,7 +37,8 @@ enum Command {
     ///
     /// The component gets the environment variables that begin with VOICE_CALLING_, and
     /// reaches the host of VOICE_CALLING_BASE_URL and nothing else. The answer is printed as
-    /// JSON, an error of the component too, with exit code 1.
+    /// JSON, an error of the component too, with exit code 1; anything else that goes wrong is
+    /// told on stderr, with exit code 2.
     #[command(after_long_help = interface::functions_help().unwrap_or_default())]
     Invoke(Invoke),
     /// Serves the mock service until Ctrl-C
@@ -53,8 +56,12 @@ struct Component {
 struct Invoke {
     /// Interface and function, such as calls.make-call
     function: String,
-    /// The arguments: an object with a member for each parameter, or the lone record; `-`
-    /// reads them from stdin
+    /// The arguments: an object with a member for each parameter, or the lone record;
+    /// `-` reads them from stdin
+    ///
+    /// Names are snake_case or kebab-case, an option may be null or left out, bytes are a
+    /// text, and free-form JSON stands as it is, without quotes. For example:
+    /// '{"task_id": "t-1", "options": {"timeout_ms": 60000, "not_found_is_pending": true}}'
     #[arg(long, value_name = "JSON")]
     json: String,
     /// Lets a real phone ring, where the base URL is not this machine
@@ -78,14 +85,28 @@ struct Mock {
     /// Reports each call as well, in an invented shape
     #[arg(long, requires = "webhook")]
     call_events: bool,
-    /// How long a call takes
+    /// How often each completed docket is reported
+    #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "webhook")]
+    webhook_copies: u32,
+    /// How long after the last call a completed docket is reported
+    #[arg(long, value_name = "MS", default_value_t = 0, requires = "webhook")]
+    webhook_delay_ms: u64,
+    /// How long a call takes, and the time before a docket's next one
     #[arg(long, value_name = "MS", default_value_t = 2_000)]
     call_ms: u64,
-    /// Draws how calls end from this seed and the number
-    #[arg(long)]
+    /// How the calls of a docket end, until one is answered; a direct call ends as the first
+    /// [default: no-answer,answered; a direct call is answered]
+    #[arg(long, value_enum, value_name = "STATUSES", value_delimiter = ',')]
+    calls: Vec<CallStatus>,
+    /// Draws how calls end from this seed and the phone number
+    #[arg(long, conflicts_with = "calls")]
     seed: Option<u64>,
-    /// Faults on order, such as
-    /// create-docket-v2:503,make-call:429:retry-after=1,create-docket:created-then-503
+    /// Faults on order: ENDPOINT[@NTH]:FAULT[:OPTION], separated by commas
+    ///
+    /// ENDPOINT: create-agent, list-agents, make-call, get-call-details, create-docket,
+    /// create-docket-v2, get-docket. NTH: which request to it, from 1. FAULT: a status,
+    /// created-then-STATUS, or slow. OPTION: retry-after=SECONDS, delay-ms=MS. For example:
+    /// create-docket-v2:503,make-call@2:429:retry-after=1,create-docket:created-then-503
     #[arg(long, value_name = "ORDERS", value_delimiter = ',')]
     faults: Vec<FaultOrder>,
     #[command(flatten)]
@@ -197,8 +218,14 @@ async fn serve_mock(mock: Mock) -> Result<()> {
         ..Options::default()
     };
     options.scripts.seed = mock.seed;
+    if let Some(first) = mock.calls.first() {
+        options.scripts.direct_call = *first;
+        options.scripts.docket = mock.calls;
+    }
     options.webhook = mock.webhook.map(|url| WebhookOptions {
         call_events: mock.call_events,
+        copies: mock.webhook_copies,
+        delay: Duration::from_millis(mock.webhook_delay_ms),
         ..WebhookOptions::to(url)
     });
     let service = MockService::start(options).await?;

@@ -119,6 +119,26 @@ fn a_docket_is_created_on_the_mock_and_free_form_json_needs_no_quotes() {
 }
 
 #[test]
+fn calls_on_the_mock_end_as_its_user_says() {
+    let mock = MockProcess::start(&["--calls", "busy,no-answer", "--call-ms", "1"]);
+    let started = invoke(
+        "calls.make-call",
+        r#"{"from_agent_name": "renewals", "to_phone_number": "+91 98"}"#,
+        &mock.environment(),
+    );
+    let task_id = stdout_json(&started)["task_id"].clone();
+    let options = r#"{"timeout_ms": 20000, "not_found_is_pending": true}"#;
+    let waited = invoke(
+        "calls.wait-for-call-details",
+        &format!(r#"{{"task_id": {task_id}, "options": {options}}}"#),
+        &mock.environment(),
+    );
+    let waited = stdout_json(&waited);
+    assert_eq!(waited["completed"], true, "{waited}");
+    assert_eq!(waited["details"][0]["call_status"], "busy");
+}
+
+#[test]
 fn an_error_of_the_component_is_json_with_exit_code_1() {
     let mock = MockProcess::start(&[]);
     let missing = r#"{"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"}"#;

@@ -149,7 +149,7 @@ pub struct Meanings {
     /// Whether a docket that nobody answered is notified
     #[arg(long, value_enum, default_value_t)]
     pub never_answered: NeverAnswered,
-    /// Field of make_call that selects the agent by phone number; none: there is none
+    /// Field of make_call that selects the agent by phone number; without it there is none
     #[arg(long, value_name = "FIELD")]
     pub agent_phone_field: Option<String>,
 }
