@@ -4,7 +4,7 @@
 use crate::outgoing::Reach;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use http::{Request, Response, Uri};
+use http::{Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, StreamBody};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -253,9 +253,9 @@ where
 }
 
 /// An answer made up on the spot, for networks that are not there.
-pub fn answer(status: u16, body: impl Into<Bytes>) -> Response<WasiBody> {
+pub fn answer(status: StatusCode, body: impl Into<Bytes>) -> Response<WasiBody> {
     let body = http_body_util::Full::new(body.into()).map_err(|never| match never {});
     let mut response = Response::new(body.boxed_unsync());
-    *response.status_mut() = http::StatusCode::from_u16(status).unwrap_or_default();
+    *response.status_mut() = status;
     response
 }

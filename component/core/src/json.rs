@@ -184,8 +184,8 @@ impl<'a> Object<'a> {
         value.is_object().then(|| value.text().to_owned())
     }
 
-    /// A member that identifies what the answer is about: without it the answer
-    /// says nothing, and with a replaced character it says something else. The error says what was found.
+    /// A member that identifies what the answer is about: without it, or with a
+    /// replaced character in it, the answer says nothing. The error says what was found.
     pub(crate) fn identifier(&self, name: &str) -> Result<String, String> {
         let allowed = "where a text that is not empty is specified";
         let Some(value) = self.member(name) else {

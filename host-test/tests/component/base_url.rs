@@ -5,6 +5,7 @@ use crate::script::TOKEN;
 use crate::settings::{assert_good, assert_problem};
 use crate::stage::instance;
 use host_test::{InMemoryNetwork, Outgoing, Reach, network};
+use http::StatusCode;
 use std::collections::BTreeSet;
 
 #[tokio::test(start_paused = true)]
@@ -58,7 +59,7 @@ async fn plain_http_to_a_remote_host_must_be_allowed_deliberately() {
         let remote = Outgoing {
             reach: Reach::Hosts(BTreeSet::from([host.to_owned()])),
             ..Outgoing::loopback(InMemoryNetwork(|_, _| async {
-                Ok(network::answer(200, "[]"))
+                Ok(network::answer(StatusCode::OK, "[]"))
             }))
         };
         let settings = [

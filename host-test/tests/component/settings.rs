@@ -7,6 +7,7 @@ use crate::script::{Script, Step, TOKEN};
 use crate::stage::{Stage, instance, plugin};
 use host_test::types::*;
 use host_test::{InMemoryNetwork, Outgoing, network};
+use http::StatusCode;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// The problem that these settings have; nothing may be sent.
@@ -155,7 +156,7 @@ async fn the_base_url_and_the_token_must_be_set() {
         (("BASE_URL", "http://127.0.0.1"), "API_TOKEN"),
         (("API_TOKEN", TOKEN), "BASE_URL"),
     ] {
-        let unused = InMemoryNetwork(|_, _| async { Ok(network::answer(200, "[]")) });
+        let unused = InMemoryNetwork(|_, _| async { Ok(network::answer(StatusCode::OK, "[]")) });
         let mut instance = instance(&[present], Outgoing::loopback(unused)).await;
         let problem = configuration(ListAgents.run(&mut instance).await);
         assert_eq!(problem.variable, format!("VOICE_CALLING_{missing}"));
