@@ -2,6 +2,7 @@
 //! HTTP. No files, no sockets, nothing else.
 
 use crate::clock::Clock;
+use crate::limits::Memory;
 use crate::outgoing::Outgoing;
 use crate::plugin::{InstanceSettings, Stderr};
 use anyhow::Result;
@@ -20,6 +21,7 @@ pub struct Guest {
     http: WasiHttpCtx,
     table: ResourceTable,
     outgoing: Outgoing,
+    memory: Memory,
 }
 
 impl Guest {
@@ -41,7 +43,16 @@ impl Guest {
             http: WasiHttpCtx::new(),
             table: ResourceTable::new(),
             outgoing: settings.outgoing,
+            memory: Memory::new(settings.limits),
         }
+    }
+
+    pub(crate) fn memory_limiter(&mut self) -> &mut dyn wasmtime::ResourceLimiter {
+        &mut self.memory
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory.bytes()
     }
 }
 

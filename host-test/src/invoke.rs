@@ -93,9 +93,8 @@ impl Instance {
             }
         };
         let mut results = vec![Val::Bool(false); ty.results().len()];
-        callee
-            .call_async(&mut self.store, &arguments, &mut results)
-            .await?;
+        let call = callee.call_async(&mut self.store, &arguments, &mut results);
+        self.computing.count(call).await?;
         let json = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, values::to_json);
         match results.first() {
             Some(Val::Result(Ok(value))) => Ok(Ok(json(value))),

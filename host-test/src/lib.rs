@@ -27,16 +27,22 @@
 mod capabilities;
 pub mod clock;
 pub mod demo;
+pub mod error_codes;
+pub mod failure;
 pub mod interface;
 pub mod invoke;
+pub mod limits;
 pub mod mock;
 pub mod network;
+pub mod operation;
 pub mod outgoing;
 pub mod plugin;
 pub mod receiver;
 pub mod recorder;
+pub mod script;
 pub mod values;
 
+pub use limits::Limits;
 pub use network::{InMemoryNetwork, Network, PooledNetwork};
 pub use outgoing::{Outgoing, Reach};
 pub use plugin::{Instance, InstanceSettings, Plugin, Stderr, types};

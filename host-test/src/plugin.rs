@@ -1,13 +1,14 @@
 //! A component with our WIT, loaded into wasmtime and called with typed bindings.
 
 use crate::capabilities::{Guest, link};
+use crate::limits::{Computing, Limits, look_after_guests};
 use crate::outgoing::Outgoing;
 use anyhow::Result;
 use bindings::voice_calling::client::types::*;
 use std::path::Path;
 use wasmtime::component::{Component, Instance as ComponentInstance, InstancePre, Linker};
 use wasmtime::error::Context;
-use wasmtime::{Config, Engine, Store};
+use wasmtime::{Config, Engine, Store, UpdateDeadline};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 
 /// What `bindgen!` makes of the world `plugin`.
@@ -46,7 +47,10 @@ impl Plugin {
 
     /// As [`Plugin::load`], from memory.
     pub fn compile(wasm: &[u8]) -> Result<Self> {
-        let engine = Engine::new(&Config::new())?;
+        let mut config = Config::new();
+        config.epoch_interruption(true);
+        let engine = Engine::new(&config)?;
+        look_after_guests(&engine)?;
         let component = Component::new(&engine, wasm).context("no component")?;
         let mut linker = Linker::new(&engine);
         link(&mut linker)?;
@@ -61,14 +65,26 @@ impl Plugin {
     /// A fresh instance, with nothing of any other in it.
     pub async fn instantiate(&self, settings: InstanceSettings) -> Result<Instance> {
         let stderr = settings.stderr.clone();
+        let computing = Computing::new(settings.limits);
         let mut store = Store::new(self.pre.engine(), Guest::new(settings));
-        let instance = self.pre.instantiate_async(&mut store).await?;
+        store.limiter(Guest::memory_limiter);
+        store.set_epoch_deadline(1);
+        let watched = computing.clone();
+        store.epoch_deadline_callback(move |_| {
+            watched.check()?;
+            // Others on this thread, a timeout among them, get their turn.
+            Ok(UpdateDeadline::Yield(1))
+        });
+        let instance = computing
+            .count(self.pre.instantiate_async(&mut store))
+            .await?;
         let exports = bindings::Plugin::new(&mut store, &instance)?;
         Ok(Instance {
             store,
             instance,
             exports,
             stderr,
+            computing,
         })
     }
 }
@@ -87,6 +103,8 @@ pub struct InstanceSettings {
     pub date: Option<std::time::Duration>,
     /// Where its stderr goes.
     pub stderr: Stderr,
+    /// What it may use up.
+    pub limits: Limits,
 }
 
 impl InstanceSettings {
@@ -102,6 +120,7 @@ impl InstanceSettings {
             randomness: None,
             date: None,
             stderr: Stderr::default(),
+            limits: Limits::default(),
         }
     }
 }
@@ -128,6 +147,7 @@ pub struct Instance {
     pub(crate) instance: ComponentInstance,
     exports: bindings::Plugin,
     stderr: Stderr,
+    pub(crate) computing: Computing,
 }
 
 type Called<T> = Result<Result<T, RequestError>>;
@@ -141,32 +161,38 @@ impl Instance {
         }
     }
 
+    /// How large its linear memories are. They never shrink, so that this is also the
+    /// most that it ever used.
+    pub fn memory_bytes(&self) -> usize {
+        self.store.data().memory_bytes()
+    }
+
     /// `agents.create-agent`
     pub async fn create_agent(&mut self, config: &AgentConfig) -> Called<CreatedAgent> {
         let agents = self.exports.voice_calling_client_agents();
-        Ok(agents.call_create_agent(&mut self.store, config).await?)
+        let call = agents.call_create_agent(&mut self.store, config);
+        Ok(self.computing.count(call).await?)
     }
 
     /// `agents.list-agents`
     pub async fn list_agents(&mut self, organization_id: &str) -> Called<Vec<AgentSummary>> {
         let agents = self.exports.voice_calling_client_agents();
-        Ok(agents
-            .call_list_agents(&mut self.store, organization_id)
-            .await?)
+        let call = agents.call_list_agents(&mut self.store, organization_id);
+        Ok(self.computing.count(call).await?)
     }
 
     /// `calls.make-call`
     pub async fn make_call(&mut self, request: &CallRequest) -> Called<StartedCall> {
         let calls = self.exports.voice_calling_client_calls();
-        Ok(calls.call_make_call(&mut self.store, request).await?)
+        let call = calls.call_make_call(&mut self.store, request);
+        Ok(self.computing.count(call).await?)
     }
 
     /// `calls.get-call-details`
     pub async fn get_call_details(&mut self, task_id: &str) -> Called<Vec<CallDetails>> {
         let calls = self.exports.voice_calling_client_calls();
-        Ok(calls
-            .call_get_call_details(&mut self.store, task_id)
-            .await?)
+        let call = calls.call_get_call_details(&mut self.store, task_id);
+        Ok(self.computing.count(call).await?)
     }
 
     /// `calls.wait-for-call-details`
@@ -176,29 +202,29 @@ impl Instance {
         options: WaitOptions,
     ) -> Called<CallDetailsWait> {
         let calls = self.exports.voice_calling_client_calls();
-        Ok(calls
-            .call_wait_for_call_details(&mut self.store, task_id, options)
-            .await?)
+        let call = calls.call_wait_for_call_details(&mut self.store, task_id, options);
+        Ok(self.computing.count(call).await?)
     }
 
     /// `dockets.create-docket`
     pub async fn create_docket(&mut self, request: &DocketRequest) -> Called<CreatedDocket> {
         let dockets = self.exports.voice_calling_client_dockets();
-        Ok(dockets.call_create_docket(&mut self.store, request).await?)
+        let call = dockets.call_create_docket(&mut self.store, request);
+        Ok(self.computing.count(call).await?)
     }
 
     /// `dockets.create-docket-v2`
     pub async fn create_docket_v2(&mut self, request: &DocketRequestV2) -> Called<CreatedDocketV2> {
         let dockets = self.exports.voice_calling_client_dockets();
-        Ok(dockets
-            .call_create_docket_v2(&mut self.store, request)
-            .await?)
+        let call = dockets.call_create_docket_v2(&mut self.store, request);
+        Ok(self.computing.count(call).await?)
     }
 
     /// `dockets.get-docket`
     pub async fn get_docket(&mut self, docket_id: &str) -> Called<Docket> {
         let dockets = self.exports.voice_calling_client_dockets();
-        Ok(dockets.call_get_docket(&mut self.store, docket_id).await?)
+        let call = dockets.call_get_docket(&mut self.store, docket_id);
+        Ok(self.computing.count(call).await?)
     }
 
     /// `dockets.wait-for-docket`
@@ -208,9 +234,8 @@ impl Instance {
         options: WaitOptions,
     ) -> Called<DocketWait> {
         let dockets = self.exports.voice_calling_client_dockets();
-        Ok(dockets
-            .call_wait_for_docket(&mut self.store, docket_id, options)
-            .await?)
+        let call = dockets.call_wait_for_docket(&mut self.store, docket_id, options);
+        Ok(self.computing.count(call).await?)
     }
 
     /// `bulk.create-dockets-v2`
@@ -220,16 +245,14 @@ impl Instance {
         timeout_ms: u32,
     ) -> Called<Vec<Result<CreatedDocketV2, RequestError>>> {
         let bulk = self.exports.voice_calling_client_bulk();
-        Ok(bulk
-            .call_create_dockets_v2(&mut self.store, requests, timeout_ms)
-            .await?)
+        let call = bulk.call_create_dockets_v2(&mut self.store, requests, timeout_ms);
+        Ok(self.computing.count(call).await?)
     }
 
     /// `webhooks.parse-docket-completed`
     pub async fn parse_docket_completed(&mut self, body: &[u8]) -> Called<Option<DocketCompleted>> {
         let webhooks = self.exports.voice_calling_client_webhooks();
-        Ok(webhooks
-            .call_parse_docket_completed(&mut self.store, body)
-            .await?)
+        let call = webhooks.call_parse_docket_completed(&mut self.store, body);
+        Ok(self.computing.count(call).await?)
     }
 }

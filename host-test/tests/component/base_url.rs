@@ -1,6 +1,7 @@
 //! The setting `BASE_URL`: where the service is.
 
 use crate::operation::Operation::ListAgents;
+use crate::operation::Run;
 use crate::script::TOKEN;
 use crate::settings::{assert_good, assert_problem};
 use crate::stage::instance;

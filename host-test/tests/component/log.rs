@@ -1,6 +1,7 @@
 //! The log on stderr: a line of JSON for every attempt, where it is asked for.
 
 use crate::operation::Operation::CreateDocketV2;
+use crate::operation::Run;
 use crate::operation::{Operation, docket_v2, returned};
 use crate::script::{Script, Step};
 use crate::stage::{FREE_FORM, NUMBER, Stage};

@@ -3,6 +3,7 @@
 use crate::failure::{case, response, times_ms};
 use crate::operation::Operation;
 use crate::operation::Operation::{CreateDocketV2, ListAgents};
+use crate::operation::Run;
 use crate::script::{Script, Step};
 use crate::stage::plugin;
 use host_test::types::RequestError;

@@ -2,6 +2,7 @@
 
 use crate::failure::{outcome, response};
 use crate::operation::Operation::{CreateDocketV2, ListAgents};
+use crate::operation::Run;
 use crate::operation::{Operation, returned};
 use crate::script::{Piece, Script, Step};
 use crate::stage::Stage;
@@ -91,7 +92,7 @@ async fn no_half_of_the_token_stays_where_a_body_is_cut() {
     let cut = |before: usize, text: &str| {
         let bytes = format!("{}{text}", "x".repeat(before)).into_bytes();
         let end = Piece::Break(ErrorCode::ConnectionTerminated);
-        Step::status(422).pieces([Piece::Bytes(bytes), end])
+        Step::status(422).pieces([Piece::Bytes(bytes.into()), end])
     };
     for step in [
         cut(0, half),

@@ -2,6 +2,7 @@
 
 use crate::failure::{case, configuration, outcome, response};
 use crate::operation::Operation::{CreateDocketV2, ListAgents};
+use crate::operation::Run;
 use crate::operation::{Operation, docket_v2, returned};
 use crate::script::{Script, Step, TOKEN};
 use crate::stage::{Stage, instance, plugin};

@@ -1,13 +1,14 @@
 //! What a test needs: the component, the mock service, and instances that talk to it.
 
 use crate::operation::Operation;
+use crate::operation::Run;
 use host_test::mock::{MockService, Options};
 use host_test::types::RequestError;
 use host_test::{Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-pub const NUMBER: &str = "919876543210";
+pub use host_test::operation::NUMBER;
 
 /// JSON that only survives as the text that it is: digits, order and duplicates of
 /// keys, a lone surrogate.

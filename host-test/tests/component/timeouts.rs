@@ -2,8 +2,9 @@
 
 use crate::failure::{attempts, case, outcome, response, statuses, times_ms};
 use crate::operation::Operation::{CreateDocketV2, ListAgents, MakeCall};
+use crate::operation::Run;
 use crate::operation::{Operation, SATISFYING, docket_v2, returned};
-use crate::script::{Piece, Script, Step};
+use crate::script::{Piece, Script, Step, bytes, endless};
 use host_test::recorder::Ending;
 use host_test::types::DocketRequestV2;
 use std::time::Duration;
@@ -16,7 +17,7 @@ fn seconds(seconds: u64) -> Duration {
 
 /// A body whose beginning came and whose rest never does.
 fn unfinished() -> [Piece; 2] {
-    let beginning = Piece::Bytes(b"{\"task_id\":\"task-1\"".to_vec());
+    let beginning = bytes("{\"task_id\":\"task-1\"");
     [beginning, Piece::Pause(seconds(86_400))]
 }
 
@@ -189,10 +190,7 @@ async fn a_2xx_whose_body_never_ends_in_time_is_repeated_on_a_read_only() {
 
 #[tokio::test(start_paused = true)]
 async fn head_and_body_share_the_attempts_time() {
-    let slow = [
-        Piece::Pause(seconds(6)),
-        Piece::Bytes(SATISFYING.as_bytes().to_vec()),
-    ];
+    let slow = [Piece::Pause(seconds(6)), bytes(SATISFYING)];
     let step = |head_after_ms| {
         Step::status(200)
             .pieces(slow.clone())
@@ -230,7 +228,7 @@ async fn a_late_body_under_another_status_counts_by_the_status() {
 
 #[tokio::test(start_paused = true)]
 async fn an_endless_body_is_read_as_far_as_is_allowed() {
-    let endless = Piece::Endless(vec![b' '; 1_000], Duration::ZERO);
+    let endless = endless([b' '; 1_000], Duration::ZERO);
     let settings = [("MAX_RESPONSE_BYTES", "100000")];
     for operation in Operation::READ_AND_CREATE {
         let script = Script::new([Step::status(200).pieces([endless.clone()])]);
@@ -253,7 +251,7 @@ async fn an_endless_body_is_read_as_far_as_is_allowed() {
 
 #[tokio::test(start_paused = true)]
 async fn of_an_errors_body_no_more_than_64_kib_are_read() {
-    let steady = Piece::Endless(vec![b'x'; 1_000], Duration::from_millis(100));
+    let steady = endless([b'x'; 1_000], Duration::from_millis(100));
     for status in [302, 404, 422, 503] {
         let script = Script::new([Step::status(status).pieces([steady.clone()])]);
         let settings = [("MAX_ATTEMPTS", "1")];
@@ -270,7 +268,7 @@ async fn of_an_errors_body_no_more_than_64_kib_are_read() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_drips_for_ever_ends_with_the_attempt() {
-    let drip = Piece::Endless(b" ".to_vec(), seconds(1));
+    let drip = endless(" ", seconds(1));
     let script = Script::new([Step::status(200).pieces([drip])]);
     let error = script.run(MakeCall, &[]).await.unwrap_err();
     assert_eq!(case(&error), "permanent-unexpected-response");

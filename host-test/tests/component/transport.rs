@@ -4,6 +4,7 @@
 use crate::failure::{attempts, case, response, statuses};
 use crate::operation::Operation;
 use crate::operation::Operation::{CreateDocketV2, ListAgents, MakeCall};
+use crate::operation::Run;
 use crate::stage::{Stage, instance, instance_at, loopback};
 use futures_util::future::join_all;
 use host_test::mock::{Behaviour, Fault, RawPeer, closed_port};

@@ -1,0 +1,128 @@
+//! The error codes of wasi:http: all of them, with what each says about a request.
+
+use std::fmt;
+use wasmtime_wasi_http::p2::bindings::http::types::{
+    DnsErrorPayload, ErrorCode, FieldSizePayload, TlsAlertReceivedPayload,
+};
+
+/// What an error code says about the request that got no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// It never left: a create may be repeated like a read.
+    NotSent,
+    /// The host's policy denies the address: it never will.
+    Denied,
+    /// Nobody knows whether it was processed: a create must not be repeated.
+    Unknown,
+}
+
+impl fmt::Display for Meaning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Meaning::NotSent => "not sent",
+            Meaning::Denied => "denied",
+            Meaning::Unknown => "unknown",
+        })
+    }
+}
+
+/// One list makes everything: the codes with a payload each, their meanings and their
+/// names in the WIT. A code that is missing in it does not compile.
+macro_rules! error_codes {
+    ($($variant:ident $(($payload:expr))? : $meaning:ident, $name:literal;)*) => {
+        /// Every code, with a payload where it has one.
+        pub fn all() -> Vec<ErrorCode> {
+            vec![$(ErrorCode::$variant $(($payload))?),*]
+        }
+
+        /// What a code says about the request.
+        pub fn meaning(code: &ErrorCode) -> Meaning {
+            match code {
+                $(pattern!($variant $(, $payload)?) => Meaning::$meaning,)*
+            }
+        }
+
+        /// What the WIT of wasi:http calls it.
+        pub fn name(code: &ErrorCode) -> &'static str {
+            match code {
+                $(pattern!($variant $(, $payload)?) => $name,)*
+            }
+        }
+    };
+}
+
+macro_rules! pattern {
+    ($variant:ident) => {
+        ErrorCode::$variant
+    };
+    ($variant:ident, $payload:expr) => {
+        ErrorCode::$variant(_)
+    };
+}
+
+error_codes! {
+    DnsTimeout: NotSent, "DNS-timeout";
+    DnsError(DnsErrorPayload {
+        rcode: Some("NXDOMAIN".into()),
+        info_code: Some(3),
+    }): NotSent, "DNS-error";
+    DestinationNotFound: NotSent, "destination-not-found";
+    DestinationUnavailable: NotSent, "destination-unavailable";
+    DestinationIpProhibited: Denied, "destination-IP-prohibited";
+    DestinationIpUnroutable: NotSent, "destination-IP-unroutable";
+    ConnectionRefused: NotSent, "connection-refused";
+    ConnectionTerminated: Unknown, "connection-terminated";
+    ConnectionTimeout: NotSent, "connection-timeout";
+    ConnectionReadTimeout: Unknown, "connection-read-timeout";
+    ConnectionWriteTimeout: Unknown, "connection-write-timeout";
+    ConnectionLimitReached: NotSent, "connection-limit-reached";
+    TlsProtocolError: NotSent, "TLS-protocol-error";
+    TlsCertificateError: NotSent, "TLS-certificate-error";
+    TlsAlertReceived(TlsAlertReceivedPayload {
+        alert_id: Some(48),
+        alert_message: Some("unknown_ca".into()),
+    }): Unknown, "TLS-alert-received";
+    HttpRequestDenied: Denied, "HTTP-request-denied";
+    HttpRequestLengthRequired: Unknown, "HTTP-request-length-required";
+    HttpRequestBodySize(Some(7)): Unknown, "HTTP-request-body-size";
+    HttpRequestMethodInvalid: Unknown, "HTTP-request-method-invalid";
+    HttpRequestUriInvalid: Unknown, "HTTP-request-URI-invalid";
+    HttpRequestUriTooLong: Unknown, "HTTP-request-URI-too-long";
+    HttpRequestHeaderSectionSize(Some(7)): Unknown, "HTTP-request-header-section-size";
+    HttpRequestHeaderSize(Some(field())): Unknown, "HTTP-request-header-size";
+    HttpRequestTrailerSectionSize(Some(7)): Unknown, "HTTP-request-trailer-section-size";
+    HttpRequestTrailerSize(field()): Unknown, "HTTP-request-trailer-size";
+    HttpResponseIncomplete: Unknown, "HTTP-response-incomplete";
+    HttpResponseHeaderSectionSize(Some(7)): Unknown, "HTTP-response-header-section-size";
+    HttpResponseHeaderSize(field()): Unknown, "HTTP-response-header-size";
+    HttpResponseBodySize(Some(7)): Unknown, "HTTP-response-body-size";
+    HttpResponseTrailerSectionSize(Some(7)): Unknown, "HTTP-response-trailer-section-size";
+    HttpResponseTrailerSize(field()): Unknown, "HTTP-response-trailer-size";
+    HttpResponseTransferCoding(Some("x".into())): Unknown, "HTTP-response-transfer-coding";
+    HttpResponseContentCoding(Some("x".into())): Unknown, "HTTP-response-content-coding";
+    HttpResponseTimeout: Unknown, "HTTP-response-timeout";
+    HttpUpgradeFailed: Unknown, "HTTP-upgrade-failed";
+    HttpProtocolError: Unknown, "HTTP-protocol-error";
+    LoopDetected: Unknown, "loop-detected";
+    ConfigurationError: Unknown, "configuration-error";
+    InternalError(Some("of the host".into())): Unknown, "internal-error";
+}
+
+fn field() -> FieldSizePayload {
+    FieldSizePayload {
+        field_name: Some("cookie".into()),
+        field_size: Some(7),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_code_is_listed_once_under_its_own_name() {
+        let names: BTreeSet<_> = all().iter().map(name).collect();
+        assert_eq!((all().len(), names.len()), (39, 39));
+    }
+}

@@ -1,0 +1,187 @@
+//! What a guest may use up: memory, and time to compute. One that loops or allocates
+//! without end is stopped, and the error says so.
+
+use anyhow::Result;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::{Duration, Instant};
+use wasmtime::{Engine, ResourceLimiter, Result as WasmtimeResult, bail};
+
+/// How often the engine looks after its guests.
+const TICK: Duration = Duration::from_millis(10);
+
+/// How many elements the tables of an instance may have; ours has some hundred.
+const TABLE_ELEMENTS: usize = 100_000;
+
+/// What an instance may use up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// For all its linear memories together. Unit: bytes.
+    pub memory_bytes: usize,
+    /// For one call. Only the time in which the guest computes counts, not that in
+    /// which it waits: a wait of days is no loop.
+    pub computing: Duration,
+}
+
+impl Default for Limits {
+    /// 1 GiB, since the arguments of a batch may be so large, and 30 seconds.
+    fn default() -> Self {
+        Self {
+            memory_bytes: 1 << 30,
+            computing: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Lets an engine look after its guests for as long as it lives. A thread of its own
+/// does it: a guest that loops holds up the thread that it runs on.
+pub(crate) fn look_after_guests(engine: &Engine) -> Result<()> {
+    let engine = engine.weak();
+    thread::Builder::new()
+        .name("host-test epochs".to_owned())
+        .spawn(move || {
+            while let Some(engine) = engine.upgrade() {
+                engine.increment_epoch();
+                drop(engine);
+                thread::sleep(TICK);
+            }
+        })?;
+    Ok(())
+}
+
+/// The memory of an instance.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    limit_bytes: usize,
+    now_bytes: usize,
+}
+
+impl Memory {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limit_bytes: limits.memory_bytes,
+            now_bytes: 0,
+        }
+    }
+
+    /// How large it is, which is also how large it ever was: it does not shrink.
+    pub(crate) fn bytes(&self) -> usize {
+        self.now_bytes
+    }
+}
+
+impl ResourceLimiter for Memory {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _: Option<usize>,
+    ) -> WasmtimeResult<bool> {
+        let grown = (self.now_bytes - current).saturating_add(desired);
+        if grown > self.limit_bytes {
+            bail!(
+                "the guest was stopped: it asks for {grown} bytes of memory, and its limit is {}",
+                self.limit_bytes
+            );
+        }
+        self.now_bytes = grown;
+        Ok(true)
+    }
+
+    fn table_growing(
+        &mut self,
+        _: usize,
+        desired: usize,
+        _: Option<usize>,
+    ) -> WasmtimeResult<bool> {
+        if desired > TABLE_ELEMENTS {
+            bail!(
+                "the guest was stopped: it asks for a table of {desired} elements, and the \
+                 limit is {TABLE_ELEMENTS}"
+            );
+        }
+        Ok(true)
+    }
+}
+
+/// The time that a guest has computed in the present call.
+#[derive(Debug, Clone)]
+pub(crate) struct Computing {
+    limit: Duration,
+    since: Instant,
+    spent: Arc<Spent>,
+}
+
+/// Both in nanoseconds since the instance was made.
+#[derive(Debug, Default)]
+struct Spent {
+    /// Before the guest began to run this time.
+    before: AtomicU64,
+    /// When it did.
+    resumed: AtomicU64,
+}
+
+impl Computing {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limit: limits.computing,
+            since: Instant::now(),
+            spent: Arc::default(),
+        }
+    }
+
+    /// Asked on every tick in which the guest computes.
+    pub(crate) fn check(&self) -> WasmtimeResult<()> {
+        if self.spent() > self.limit {
+            bail!(
+                "the guest was stopped: it computed for longer than {} ms in one call",
+                self.limit.as_millis()
+            );
+        }
+        Ok(())
+    }
+
+    /// A call that counts.
+    pub(crate) async fn count<F: Future>(&self, call: F) -> F::Output {
+        self.spent.before.store(0, Ordering::Relaxed);
+        Counted {
+            computing: self.clone(),
+            call: Box::pin(call),
+        }
+        .await
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn spent(&self) -> Duration {
+        let resumed = self.spent.resumed.load(Ordering::Relaxed);
+        let before = self.spent.before.load(Ordering::Relaxed);
+        Duration::from_nanos(before + self.now().saturating_sub(resumed))
+    }
+}
+
+/// A guest runs just while its call is polled: when it waits, the poll has returned.
+struct Counted<F> {
+    computing: Computing,
+    call: Pin<Box<F>>,
+}
+
+impl<F: Future> Future for Counted<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let spent = self.computing.spent.clone();
+        let resumed = self.computing.now();
+        spent.resumed.store(resumed, Ordering::Relaxed);
+        let polled = self.call.as_mut().poll(context);
+        let ran = self.computing.now().saturating_sub(resumed);
+        spent.before.fetch_add(ran, Ordering::Relaxed);
+        polled
+    }
+}
