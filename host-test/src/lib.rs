@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod capabilities;
+pub mod check;
 pub mod clock;
 pub mod demo;
 pub mod error_codes;

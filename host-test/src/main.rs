@@ -9,11 +9,12 @@ use host_test::mock::{
     CallStatus, FaultOrder, Meanings, MockService, Options, Pace, WebhookOptions,
 };
 use host_test::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr};
-use host_test::{demo, interface, invoke};
+use host_test::{check, demo, interface, invoke};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,14 @@ enum Command {
     Invoke(Invoke),
     /// Serves the mock service until Ctrl-C
     Mock(Box<Mock>),
+    /// Judges any component that exports our world, whatever the service and the network do
+    ///
+    /// The service is in memory and the clock is virtual: no request leaves this process. Every
+    /// check is judged in thousands of scenarios, most of them random. Exit code 1 where the
+    /// component fails a check, 2 where something else goes wrong.
+    Check(Check),
+    /// Shows what becomes of every error code at every moment for every function
+    Faults(Faults),
 }
 
 #[derive(Args)]
@@ -113,8 +122,45 @@ struct Mock {
     meanings: Meanings,
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
+#[derive(Args)]
+struct Check {
+    /// The component
+    #[arg(value_name = "FILE", default_value = "target/voice-calling.wasm")]
+    component: PathBuf,
+    /// Only these checks, separated by commas
+    #[arg(long, value_enum, value_name = "CHECKS", value_delimiter = ',')]
+    only: Vec<check::Check>,
+    /// How many random histories
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
+    histories: u64,
+    /// The seed of the first history; one that failed is played again with this alone
+    #[arg(long)]
+    seed: Option<u64>,
+    /// A report for machines
+    #[arg(long)]
+    json: bool,
+    /// A variable that the component gets besides its settings
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    environment: Vec<(String, String)>,
+}
+
+#[derive(Args)]
+struct Faults {
+    #[command(flatten)]
+    component: Component,
+    /// The report in Markdown, as it is kept in docs/faults.md
+    #[arg(long)]
+    markdown: bool,
+}
+
+fn variable(text: &str) -> Result<(String, String)> {
+    let (name, value) = text
+        .split_once('=')
+        .context("a variable is NAME=VALUE, without spaces around the sign")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     tracing_subscriber::fmt()
@@ -122,7 +168,7 @@ async fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .init();
-    match run(command_line.command).await {
+    match run(command_line.command) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -131,13 +177,79 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(command: Command) -> Result<ExitCode> {
+fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        // These have runtimes of their own, in which time is virtual.
+        Command::Check(check) => run_check(check),
+        Command::Faults(faults) => run_faults(&faults),
+        command => tokio::runtime::Runtime::new()
+            .context("cannot make a runtime")?
+            .block_on(run_in_real_time(command)),
+    }
+}
+
+async fn run_in_real_time(command: Command) -> Result<ExitCode> {
     match command {
         Command::Demo(Component { component }) => demo::run(&Plugin::load(&component)?).await?,
         Command::Invoke(invoke) => return run_invoke(invoke).await,
         Command::Mock(mock) => serve_mock(*mock).await?,
+        Command::Check(_) | Command::Faults(_) => bail!("not a command of real time"),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn run_check(arguments: Check) -> Result<ExitCode> {
+    let usual = check::Options::default();
+    let options = check::Options {
+        only: arguments.only,
+        histories: arguments.histories,
+        seed: arguments.seed.unwrap_or(usual.seed),
+        directed: true,
+    };
+    let wasm = read_component(&arguments.component)?;
+    let progress = ProgressBar::hidden();
+    if !arguments.json && std::io::stderr().is_terminal() {
+        progress.set_draw_target(ProgressDrawTarget::stderr());
+        progress.set_style(ProgressStyle::with_template("{wide_bar} {percent} %")?);
+    }
+    let report = check::check(&wasm, arguments.environment, &options, |done, of| {
+        progress.set_length(of);
+        progress.set_position(done);
+    })?;
+    progress.finish_and_clear();
+    match arguments.json {
+        true => println!("{}", serde_json::to_string_pretty(&report)?),
+        false => println!("{report}"),
+    }
+    Ok(match report.passed() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn run_faults(arguments: &Faults) -> Result<ExitCode> {
+    let plugin = Plugin::load(&arguments.component.component)?;
+    let table = check::faults::play(&plugin.into())?;
+    match arguments.markdown {
+        true => print!("{}", table.markdown()),
+        false => println!("{table}"),
+    }
+    for finding in &table.findings {
+        eprintln!("{finding}");
+    }
+    Ok(match table.findings.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn read_component(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| {
+        format!(
+            "cannot read the component {} (`cargo xtask build` makes it)",
+            path.display()
+        )
+    })
 }
 
 async fn run_invoke(invoke: Invoke) -> Result<ExitCode> {

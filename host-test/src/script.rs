@@ -253,6 +253,22 @@ impl Sent {
     }
 }
 
+/// How many requests were open at once, at most. One is open until its answer has ended,
+/// or the guest has dropped it; one that ends at the millisecond in which another begins
+/// has ended before.
+pub fn most_open(sent: &[Sent]) -> usize {
+    let ends = sent.iter().filter_map(|sent| sent.ended_ms);
+    let mut changes: Vec<(u64, isize)> = ends.map(|ended_ms| (ended_ms, -1)).collect();
+    changes.extend(sent.iter().map(|sent| (sent.at_ms, 1)));
+    // At the same moment, what ends comes first.
+    changes.sort_unstable();
+    let open = changes.into_iter().scan(0_isize, |open, (_, change)| {
+        *open += change;
+        Some(*open)
+    });
+    open.max().map_or(0, |most| most.unsigned_abs())
+}
+
 /// A service in memory. The last step of its script is for all further requests.
 pub struct Script {
     outgoing: Outgoing,
@@ -271,8 +287,6 @@ struct History {
     sent: Vec<Sent>,
     /// Bodies that nobody reads and nobody may drop.
     unread: Vec<WasiBody>,
-    open: usize,
-    most_open: usize,
 }
 
 impl Record {
@@ -311,8 +325,6 @@ impl Open {
             heard: Heard::Nothing,
             ended_ms: None,
         });
-        history.open += 1;
-        history.most_open = history.most_open.max(history.open);
         let record = record.clone();
         Self { record, index }
     }
@@ -325,9 +337,7 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         let now_ms = self.record.now_ms();
-        let mut history = self.record.history();
-        history.open -= 1;
-        history.sent[self.index].ended_ms = Some(now_ms);
+        self.record.history().sent[self.index].ended_ms = Some(now_ms);
     }
 }
 
@@ -376,10 +386,9 @@ impl Script {
         self.record.history().sent.clone()
     }
 
-    /// How many requests were open at once, at most. One is open until its answer has
-    /// ended, or the guest has dropped it.
+    /// How many requests were open at once, at most.
     pub fn most_open(&self) -> usize {
-        self.record.history().most_open
+        most_open(&self.sent())
     }
 
     /// Milliseconds since the service began.

@@ -41,8 +41,8 @@ pub(crate) enum BodyEnd {
     Whole,
     /// In the middle, or not in time; the message says which.
     Broken(String),
-    /// It is larger than is read.
-    TooLarge,
+    /// It is larger than this, and no more is read.
+    TooLarge(usize),
 }
 
 /// Sends a request once.
@@ -98,7 +98,7 @@ async fn read_body(response: &mut impl Response, body: &mut Vec<u8>, max_bytes: 
                 let room = max_bytes - body.len();
                 body.extend_from_slice(&chunk[..chunk.len().min(room)]);
                 if chunk.len() > room {
-                    return BodyEnd::TooLarge;
+                    return BodyEnd::TooLarge(max_bytes);
                 }
             }
             Err(message) => return BodyEnd::Broken(message),

@@ -12,6 +12,11 @@ use std::cell::{Cell, RefCell};
 
 const MAX_REQUESTS: usize = 1_000;
 
+/// How much of each answer is read. The answers of a batch are in memory together: a
+/// service that padded a thousand of them to megabytes would end the guest, and with it
+/// all that is known of the phones that ring.
+const MAX_ANSWER_BYTES: usize = 16_384;
+
 type DocketResult = Result<CreatedDocketV2, RequestError>;
 
 impl<T: Transport> Client<T> {
@@ -54,7 +59,8 @@ impl<T: Transport> Client<T> {
     }
 
     async fn create_in_batch(&self, batch: &Batch<'_>, request: &DocketRequestV2) -> DocketResult {
-        let request = create_docket_v2_request(request, &self.settings)?;
+        let request =
+            create_docket_v2_request(request, &self.settings)?.reading_at_most(MAX_ANSWER_BYTES);
         // A closed gate is not this request's own time: its deadline begins when
         // it may begin.
         if !batch.gate.pass(&self.transport, 0, batch.deadline_ms).await {
@@ -124,6 +130,25 @@ mod tests {
         world
             .run(client.create_dockets_v2(&requests(count), timeout_ms))
             .unwrap()
+    }
+
+    #[test]
+    fn an_answer_that_is_large_is_an_error_of_its_own_and_keeps_its_beginning() {
+        let padded = |bytes: usize| {
+            let padding = "x".repeat(bytes);
+            Step::ok(&format!(r#"{{"docket_id":"d","x":"{padding}"}}"#))
+        };
+        let empty = r#"{"docket_id":"d","x":""}"#.len();
+        let fits = MAX_ANSWER_BYTES - empty;
+        let world = World::with_script([padded(fits), padded(fits + 1), created()]);
+        let results = batch(&world, 3, 60_000, &[("MAX_IN_FLIGHT", "1")]);
+        assert!(results[0].is_ok() && results[2].is_ok());
+        let Err(RequestError::PermanentUnexpectedResponse(failure)) = &results[1] else {
+            panic!("{:?}", results[1])
+        };
+        assert!(failure.message.contains("16384"), "{}", failure.message);
+        assert!(failure.response.body.starts_with(r#"{"docket_id":"d""#));
+        assert!(failure.response.body_cut);
     }
 
     #[test]

@@ -61,8 +61,8 @@ impl<T: Transport> Client<T> {
             }
             let started_ms = transport.now_ms();
             let timeouts = self.timeouts(deadline_ms.saturating_sub(started_ms));
-            let outcome =
-                attempt(transport, &addressed, timeouts, settings.max_response_bytes).await;
+            let max_bytes = request.max_response_bytes(settings);
+            let outcome = attempt(transport, &addressed, timeouts, max_bytes).await;
             let ended_ms = transport.now_ms();
             let verdict = judge(addressed.method, settings.create_retry, &outcome);
             history.record(started_ms, ended_ms, &outcome, verdict);

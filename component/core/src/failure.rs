@@ -69,7 +69,7 @@ impl<'a> History<'a> {
             Outcome::NoAnswer(error) => (None, Some(error.message.as_str())),
             Outcome::Answer(answer) => match &answer.body_end {
                 BodyEnd::Broken(message) => (Some(answer.status), Some(message.as_str())),
-                BodyEnd::Whole | BodyEnd::TooLarge => (Some(answer.status), None),
+                BodyEnd::Whole | BodyEnd::TooLarge(_) => (Some(answer.status), None),
             },
         };
         self.attempts.push(Attempt {
@@ -180,9 +180,9 @@ impl<'a> History<'a> {
             (Verdict::Unexpected, _) if !(200..=299).contains(&status) => {
                 format!("the status {status} means nothing here")
             }
-            (_, BodyEnd::TooLarge) => format!(
-                "the body of the answer is larger than VOICE_CALLING_MAX_RESPONSE_BYTES, which is {}",
-                self.settings.max_response_bytes
+            (_, BodyEnd::TooLarge(limit)) => format!(
+                "the body of the answer is larger than {limit} bytes (VOICE_CALLING_MAX_RESPONSE_BYTES; \
+                 in a batch at most 16384)"
             ),
             (_, BodyEnd::Broken(message)) => {
                 format!(

@@ -40,6 +40,7 @@ pub(crate) struct ApiRequest {
     path_and_query: String,
     accept_json: bool,
     body: Option<String>,
+    max_response_bytes: usize,
 }
 
 impl ApiRequest {
@@ -51,7 +52,19 @@ impl ApiRequest {
             path_and_query: format!("{before}{}", encode_segment(value)),
             accept_json: false,
             body: None,
+            max_response_bytes: usize::MAX,
         }
+    }
+
+    /// Reads no more of an answer than this, whatever the settings allow.
+    pub(crate) fn reading_at_most(mut self, bytes: usize) -> Self {
+        self.max_response_bytes = bytes;
+        self
+    }
+
+    /// How much of an answer is read.
+    pub(crate) fn max_response_bytes(&self, settings: &Settings) -> usize {
+        self.max_response_bytes.min(settings.max_response_bytes)
     }
 
     /// Adds `Accept: application/json`.
@@ -82,6 +95,7 @@ impl ApiRequest {
             path_and_query: endpoint.path.to_owned(),
             accept_json: false,
             body: Some(body),
+            max_response_bytes: usize::MAX,
         })
     }
 

@@ -61,7 +61,7 @@ fn judge_answer(method: Method, create_retry: CreateRetry, answer: &Answer) -> V
         (200..=299, _, _) => match (&answer.body_end, method) {
             (BodyEnd::Whole, _) => Verdict::Success,
             (BodyEnd::Broken(_), Method::Get) => Verdict::NoAnswer,
-            (BodyEnd::Broken(_), Method::Post) | (BodyEnd::TooLarge, _) => Verdict::Unexpected,
+            (BodyEnd::Broken(_), Method::Post) | (BodyEnd::TooLarge(_), _) => Verdict::Unexpected,
         },
         (429 | 425, _, _) => Verdict::RateLimited,
         (408 | 500..=599, Method::Post, CreateRetry::NotSent) => Verdict::OutcomeUnknown,
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(judge(Get, ServerErrors, &broken), Verdict::NoAnswer);
         assert_eq!(judge(Post, ServerErrors, &broken), Verdict::Unexpected);
         assert_eq!(judge(Post, NotSent, &broken), Verdict::Unexpected);
-        let large = answer(200, BodyEnd::TooLarge);
+        let large = answer(200, BodyEnd::TooLarge(9));
         assert_eq!(judge(Get, ServerErrors, &large), Verdict::Unexpected);
         assert_eq!(judge(Post, ServerErrors, &large), Verdict::Unexpected);
     }

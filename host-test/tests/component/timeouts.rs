@@ -235,7 +235,8 @@ async fn an_endless_body_is_read_as_far_as_is_allowed() {
         let error = script.run(operation, &settings).await.unwrap_err();
         assert_eq!(case(&error), "permanent-unexpected-response");
         assert!(
-            format!("{error:?}").contains("MAX_RESPONSE_BYTES, which is 100000"),
+            format!("{error:?}")
+                .contains("larger than 100000 bytes (VOICE_CALLING_MAX_RESPONSE_BYTES"),
             "{error:?}"
         );
         let kept = response(&error).unwrap();

@@ -1,0 +1,228 @@
+//! Every error code of wasi:http, at every moment, for every operation: what the
+//! component answers, how many requests it sends, and when. The report is made by
+//! running the component, and each cell is judged like every other scenario.
+
+use super::properties::judge;
+use super::scenario::{Run, Scenario, Subject, Turn};
+use super::{Check, paused_runtime};
+use crate::error_codes::{all, meaning, name};
+use crate::failure::outcome;
+use crate::operation::Operation;
+use crate::script::{Piece, Step};
+use anyhow::Result;
+use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
+use std::fmt::{self, Write};
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
+
+/// When the error comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    BeforeTaken,
+    NoHead,
+    NoBody,
+    MidBody,
+}
+
+impl Moment {
+    const ALL: [Moment; 4] = [
+        Moment::BeforeTaken,
+        Moment::NoHead,
+        Moment::NoBody,
+        Moment::MidBody,
+    ];
+
+    fn title(self) -> &'static str {
+        match self {
+            Moment::BeforeTaken => "Before the request is taken",
+            Moment::NoHead => "After the request, instead of an answer",
+            Moment::NoBody => "After the head of a 200, instead of its body",
+            Moment::MidBody => "In the middle of the body of a 200",
+        }
+    }
+
+    fn turn(self, code: ErrorCode, operation: Operation) -> Turn {
+        let broken = |begun: &str| {
+            let begun = Piece::Bytes(begun.as_bytes().to_vec().into());
+            Step::status(200).pieces([begun, Piece::Break(code.clone())])
+        };
+        let step = match self {
+            Moment::BeforeTaken => Step::fail(code).before_reading(),
+            Moment::NoHead => Step::fail(code),
+            Moment::NoBody => broken(""),
+            Moment::MidBody => broken(&operation.satisfying()[..1]),
+        };
+        step.into()
+    }
+}
+
+/// Those of an operation: each code at each moment.
+pub fn scenarios(operation: Operation) -> Vec<Scenario> {
+    let moments = Moment::ALL.into_iter();
+    moments
+        .flat_map(|moment| {
+            all()
+                .into_iter()
+                .map(move |code| scenario(moment, code, operation))
+        })
+        .collect()
+}
+
+fn scenario(moment: Moment, code: ErrorCode, operation: Operation) -> Scenario {
+    let name = format!("{}: {}", moment.title(), name(&code));
+    let mut scenario = Scenario::new(name, operation, [moment.turn(code, operation)]);
+    // Time for one poll of a wait: the pauses of four attempts.
+    scenario.arguments.timeout_ms = 2_000;
+    scenario
+}
+
+/// What became of every fault.
+pub struct FaultTable {
+    sections: Vec<Section>,
+    /// What was found against the component.
+    pub findings: Vec<String>,
+    runs: usize,
+}
+
+struct Section {
+    title: &'static str,
+    /// Operations with the same column, together.
+    columns: Vec<(Vec<Operation>, Vec<String>)>,
+}
+
+/// Plays every fault.
+pub fn play(subject: &Subject) -> Result<FaultTable> {
+    let runtime = paused_runtime()?;
+    let mut table = FaultTable {
+        sections: Vec::new(),
+        findings: Vec::new(),
+        runs: 0,
+    };
+    for moment in Moment::ALL {
+        let mut columns: Vec<(Vec<Operation>, Vec<String>)> = Vec::new();
+        for operation in Operation::ALL {
+            let mut cells = Vec::new();
+            for code in all() {
+                let run = runtime.block_on(scenario(moment, code, operation).run(subject));
+                table.runs += 1;
+                table.findings.extend(findings(&run));
+                cells.push(cell(&run));
+            }
+            match columns.iter_mut().find(|(_, same)| *same == cells) {
+                Some((operations, _)) => operations.push(operation),
+                None => columns.push((vec![operation], cells)),
+            }
+        }
+        table.sections.push(Section {
+            title: moment.title(),
+            columns,
+        });
+    }
+    Ok(table)
+}
+
+fn findings(run: &Run) -> Vec<String> {
+    let mut found = Vec::new();
+    for (check, findings) in judge(run) {
+        let Scenario {
+            operation, name, ..
+        } = &run.scenario;
+        let told =
+            |finding: &String| format!("{}: {operation}, {name}: {finding}", Check::name(check));
+        found.extend(findings.iter().map(told));
+    }
+    found
+}
+
+/// The case that was returned, and when requests were sent.
+fn cell(run: &Run) -> String {
+    let case = match &run.returned {
+        Ok(returned) => returned.first().map_or("nothing", outcome),
+        Err(_) => "failure of the host",
+    };
+    let moments: Vec<_> = run.sent.iter().map(|sent| sent.at_ms.to_string()).collect();
+    format!("{case} · {}", moments.join(", "))
+}
+
+impl FaultTable {
+    /// The report as Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = format!(
+            "# What becomes of every fault\n\n\
+             Made by `host-test faults --markdown` from {} runs of the component: each of the {} \
+             error codes of wasi:http, at each of {} moments, for each of the {} functions that \
+             send requests. A cell says what the function returns (`ok`, or the case of \
+             `request-error`), and when requests are sent, in milliseconds, at the default \
+             settings and with the longest jitter. Waits have a `timeout-ms` of 2000, which is \
+             time for one poll; a batch has one item.\n\n\
+             What a code says about the request decides: not sent, and anything may be repeated; \
+             denied by the host, and nothing is; unknown, and only reads are.\n",
+            self.runs,
+            all().len(),
+            Moment::ALL.len(),
+            Operation::ALL.len(),
+        );
+        for section in &self.sections {
+            section.write(&mut text);
+        }
+        text
+    }
+}
+
+impl fmt::Display for FaultTable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for section in &self.sections {
+            let mut table = Table::new();
+            table
+                .load_preset(UTF8_FULL_CONDENSED)
+                .set_content_arrangement(ContentArrangement::Dynamic);
+            let names = |operations: &[Operation]| {
+                let names: Vec<_> = operations.iter().map(Operation::to_string).collect();
+                names.join("\n")
+            };
+            let columns = section.columns.iter().map(|(of, _)| names(of));
+            table.set_header(
+                ["error code".to_owned(), "says".to_owned()]
+                    .into_iter()
+                    .chain(columns),
+            );
+            for (index, code) in all().iter().enumerate() {
+                let cells = section
+                    .columns
+                    .iter()
+                    .map(|(_, cells)| cells[index].clone());
+                let code = [name(code).to_owned(), meaning(code).to_string()];
+                table.add_row(code.into_iter().chain(cells));
+            }
+            writeln!(formatter, "{}\n{table}\n", section.title)?;
+        }
+        let found = self.findings.len();
+        write!(formatter, "{} runs, {found} findings", self.runs)
+    }
+}
+
+impl Section {
+    fn write(&self, text: &mut String) {
+        let mut line = |line: String| {
+            // Writing to a text does not fail.
+            let _ = writeln!(text, "{line}");
+        };
+        line(format!("\n## {}\n", self.title));
+        let mut head = "| error code | says |".to_owned();
+        for (operations, _) in &self.columns {
+            let names: Vec<_> = operations
+                .iter()
+                .map(|operation| format!("`{operation}`"))
+                .collect();
+            head.push_str(&format!(" {} |", names.join(", ")));
+        }
+        line(head);
+        line(format!("|{}", "---|".repeat(self.columns.len() + 2)));
+        for (index, code) in all().iter().enumerate() {
+            let mut row = format!("| {} | {} |", name(code), meaning(code));
+            for (_, cells) in &self.columns {
+                row.push_str(&format!(" {} |", cells[index]));
+            }
+            line(row);
+        }
+    }
+}

@@ -1,0 +1,568 @@
+//! What must hold of every run, whatever the service did: pure judgements over what
+//! was to be seen.
+
+use super::Check;
+use super::scenario::{CANARY, Run, Settings};
+use super::trace::{Attempt, Outcome, Trace};
+use crate::failure::{attempts, case, outcome, response};
+use crate::operation::{Operation, external_id};
+use crate::script::{Heard, HeardBody, most_open};
+use crate::types::RequestError;
+
+/// By how much a time limit may be overrun: what a guest needs to compute.
+const TOLERANCE_MS: u64 = 50;
+
+/// What the guest's memory stays below at the default settings, batches included.
+pub const MEMORY_BYTES: usize = 160 << 20;
+
+/// How much of a body an error keeps at least.
+const KEPT_BODY_BYTES: usize = 1_024;
+
+/// What was found against a check; none is fine.
+pub type Findings = Vec<String>;
+
+/// Judges a run by every check that applies to it.
+pub fn judge(run: &Run) -> Vec<(Check, Findings)> {
+    let mut judged = vec![
+        (Check::Returns, returns(run)),
+        (Check::TokenInItsHeader, token_in_its_header(run)),
+        (Check::TokenIsNotTold, token_is_not_told(run)),
+        (Check::OnlyTheService, only_the_service(run)),
+        (Check::Memory, memory(run)),
+        (Check::Deadline, deadline(run)),
+        (Check::AttemptTimeout, attempt_timeout(run)),
+    ];
+    if run.scenario.remote_host().is_some() {
+        judged.push((Check::InsecureHttp, insecure_http(run)));
+        return judged;
+    }
+    let traces = Trace::all(run);
+    let each = |judge: fn(&Run, &Trace) -> Findings| -> Findings {
+        traces.iter().flat_map(|trace| judge(run, trace)).collect()
+    };
+    judged.push((Check::MaxAttempts, each(max_attempts)));
+    judged.push((Check::RetryAfter, each(retry_after)));
+    judged.push((Check::FinalAnswers, each(final_answers)));
+    if run.scenario.operation.is_create() {
+        judged.push((Check::NoReplay, each(no_replay)));
+        if run.scenario.settings.create_retry_not_sent {
+            judged.push((Check::CreateRetryNotSent, each(create_retry_not_sent)));
+        }
+    }
+    if !run.scenario.operation.is_wait() {
+        judged.push((Check::Retries, each(retries)));
+    }
+    if run.scenario.operation == Operation::CreateDocketsV2 {
+        judged.push((Check::MaxInFlight, max_in_flight(run)));
+        judged.push((Check::BatchIsComplete, batch_is_complete(run)));
+    }
+    let Ok(returned) = &run.returned else {
+        return judged;
+    };
+    let mut of_results = [
+        (Check::ErrorCase, Findings::new()),
+        (Check::AttemptsAreTold, Findings::new()),
+        (Check::AnswerIsKept, Findings::new()),
+        (Check::AnswerIsWhole, Findings::new()),
+        (Check::BatchOrder, Findings::new()),
+    ];
+    for (index, (trace, returned)) in traces.iter().zip(returned).enumerate() {
+        let found = [
+            error_case(run, trace, returned.as_ref().err()),
+            attempts_are_told(run, trace, returned.as_ref().err()),
+            answer_is_kept(trace, returned.as_ref().err()),
+            answer_is_whole(run, trace, returned.as_ref().ok().map(|ok| &ok.raw_json)),
+            batch_order(
+                run,
+                index,
+                returned.as_ref().ok().and_then(|ok| ok.id.as_deref()),
+            ),
+        ];
+        for ((_, findings), found) in of_results.iter_mut().zip(found) {
+            findings.extend(found);
+        }
+    }
+    let is_batch = run.scenario.operation == Operation::CreateDocketsV2;
+    judged.extend(
+        of_results
+            .into_iter()
+            .filter(|(check, _)| *check != Check::BatchOrder || is_batch),
+    );
+    judged
+}
+
+fn returns(run: &Run) -> Findings {
+    run.returned.as_ref().err().cloned().into_iter().collect()
+}
+
+fn no_replay(_: &Run, trace: &Trace) -> Findings {
+    let replays = trace.attempts.windows(2).filter(|pair| {
+        !matches!(
+            pair[0].outcome(),
+            Outcome::NotSent | Outcome::Status(429 | 425 | 408 | 500..=599, _)
+        )
+    });
+    replays
+        .map(|pair| {
+            format!(
+                "sent again at {} ms after an attempt that may have been processed ({})",
+                pair[1].sent.at_ms,
+                told(&pair[0])
+            )
+        })
+        .collect()
+}
+
+fn create_retry_not_sent(_: &Run, trace: &Trace) -> Findings {
+    let replays = trace
+        .attempts
+        .windows(2)
+        .filter(|pair| matches!(pair[0].outcome(), Outcome::Status(408 | 500..=599, _)));
+    replays
+        .map(|pair| {
+            format!(
+                "sent again at {} ms after {}",
+                pair[1].sent.at_ms,
+                told(&pair[0])
+            )
+        })
+        .collect()
+}
+
+fn final_answers(run: &Run, trace: &Trace) -> Findings {
+    // A wait goes on after what is not ready yet.
+    let goes_on = |attempt: &Attempt| {
+        run.scenario.operation.is_wait()
+            && matches!(attempt.outcome(), Outcome::Status(200..=299, _))
+    };
+    let repeated = trace
+        .attempts
+        .windows(2)
+        .filter(|pair| !pair[0].may_be_repeated(run) && !pair[0].on_the_edge && !goes_on(&pair[0]));
+    repeated
+        .map(|pair| {
+            format!(
+                "sent again at {} ms after {}",
+                pair[1].sent.at_ms,
+                told(&pair[0])
+            )
+        })
+        .collect()
+}
+
+fn deadline(run: &Run) -> Findings {
+    let Settings { deadline_ms, .. } = run.scenario.settings;
+    let timeout_ms = u64::from(run.scenario.arguments.timeout_ms);
+    let limit_ms = match run.scenario.operation {
+        Operation::CreateDocketsV2 => timeout_ms + deadline_ms,
+        operation if operation.is_wait() => timeout_ms,
+        _ => deadline_ms,
+    };
+    let mut found = Findings::new();
+    if run.ended_ms > limit_ms + TOLERANCE_MS {
+        found.push(format!(
+            "ended after {} ms, the limit is {limit_ms}",
+            run.ended_ms
+        ));
+    }
+    if run.scenario.operation.is_wait() || run.scenario.remote_host().is_some() {
+        return found;
+    }
+    for trace in Trace::all(run) {
+        let (Some(first), Some(last)) = (trace.attempts.first(), trace.attempts.last()) else {
+            continue;
+        };
+        let took_ms = last.ended_ms().unwrap_or(run.ended_ms) - first.sent.at_ms;
+        if took_ms > deadline_ms + TOLERANCE_MS {
+            found.push(format!(
+                "attempts over {took_ms} ms, the limit is {deadline_ms}"
+            ));
+        }
+        if run.scenario.operation == Operation::CreateDocketsV2 && first.sent.at_ms > timeout_ms {
+            found.push(format!(
+                "begun at {} ms, requests may begin until {timeout_ms}",
+                first.sent.at_ms
+            ));
+        }
+    }
+    found
+}
+
+fn attempt_timeout(run: &Run) -> Findings {
+    let limit_ms = run.scenario.settings.attempt_timeout_ms;
+    let late = run.sent.iter().filter_map(|sent| {
+        let took_ms = sent.ended_ms.unwrap_or(run.ended_ms) - sent.at_ms;
+        (took_ms > limit_ms + TOLERANCE_MS)
+            .then(|| format!("an attempt took {took_ms} ms, the limit is {limit_ms}"))
+    });
+    late.collect()
+}
+
+fn max_attempts(run: &Run, trace: &Trace) -> Findings {
+    let limit = run.scenario.settings.max_attempts as usize;
+    let count = match (run.scenario.operation.is_wait(), &run.returned) {
+        // A wait has so many for each poll; the error tells of the last one.
+        (true, Ok(returned)) => match returned.as_slice() {
+            [Err(error)] => attempts(error).len(),
+            _ => 0,
+        },
+        _ => trace.attempts.len(),
+    };
+    match count > limit {
+        true => vec![format!("{count} attempts, the limit is {limit}")],
+        false => Vec::new(),
+    }
+}
+
+fn retry_after(run: &Run, trace: &Trace) -> Findings {
+    let mut found = Findings::new();
+    for pair in trace.attempts.windows(2) {
+        let (Some(asked_ms), Some(ended_ms)) = (pair[0].asked_ms(run), pair[0].ended_ms()) else {
+            continue;
+        };
+        let pause_ms = pair[1].sent.at_ms.saturating_sub(ended_ms);
+        // Only where the attempt may be repeated at all is the header heeded.
+        if pair[0].may_be_repeated(run) && pause_ms < asked_ms {
+            found.push(format!(
+                "sent again {pause_ms} ms after {}, which asks for {asked_ms}",
+                told(&pair[0])
+            ));
+        }
+    }
+    found
+}
+
+/// What can be repeated is, while there are attempts and time; pauses are no longer than
+/// back-off and service ask for.
+fn retries(run: &Run, trace: &Trace) -> Findings {
+    let settings = &run.scenario.settings;
+    // One item's rate limit holds back all others.
+    let held_back = run.scenario.arguments.items > 1
+        && (run.sent.iter()).any(|sent| matches!(sent.heard, Heard::Answer(429 | 425, _)));
+    if trace.on_the_edge() || held_back || run.returned.is_err() {
+        return Vec::new();
+    }
+    let longest_pause_ms = |index: usize, attempt: &Attempt| {
+        let doubled = settings.backoff_ms.saturating_mul(1 << index.min(32));
+        let ceiling_ms = doubled.min(settings.max_backoff_ms);
+        ceiling_ms.max(attempt.asked_ms(run).unwrap_or(0))
+    };
+    let mut found = Findings::new();
+    for (index, pair) in trace.attempts.windows(2).enumerate() {
+        let longest_ms = longest_pause_ms(index, &pair[0]);
+        let pause_ms = pair[1].sent.at_ms - pair[0].ended_ms().unwrap_or(0);
+        // A date is a whole second, and so may be what the guest knows of the time.
+        if pause_ms > longest_ms.saturating_add(1_000 + TOLERANCE_MS) {
+            found.push(format!(
+                "a pause of {pause_ms} ms after {}, at most {longest_ms} are due",
+                told(&pair[0])
+            ));
+        }
+    }
+    let (Some(first), Some(last)) = (trace.attempts.first(), trace.attempts.last()) else {
+        return found;
+    };
+    let Some(ended_ms) = last.ended_ms() else {
+        return found;
+    };
+    // Too large a body is given up and not read again.
+    let too_large = matches!(last.outcome(), Outcome::Status(_, HeardBody::Begun));
+    let longest_ms = longest_pause_ms(trace.attempts.len() - 1, last);
+    let fits = ended_ms.saturating_add(longest_ms).saturating_add(1_000)
+        < first.sent.at_ms + settings.deadline_ms;
+    let attempts_left = trace.attempts.len() < settings.max_attempts as usize;
+    if last.may_be_repeated(run) && attempts_left && fits && !too_large {
+        found.push(format!(
+            "given up after {} attempts and {}, with {} attempts and time left",
+            trace.attempts.len(),
+            told(last),
+            settings.max_attempts
+        ));
+    }
+    found
+}
+
+fn error_case(run: &Run, trace: &Trace, error: Option<&RequestError>) -> Findings {
+    let trace = match (run.scenario.operation.is_wait(), error) {
+        // A wait that ends well may have seen whatever; one that fails tells of its
+        // last poll.
+        (true, None) => return Vec::new(),
+        (true, Some(error)) => trace.last(attempts(error).len()),
+        (false, _) => trace.last(trace.attempts.len()),
+    };
+    if trace.on_the_edge() {
+        return Vec::new();
+    }
+    let found = error.map_or("ok", case);
+    let allowed = trace.allowed_cases();
+    match allowed.contains(&found) {
+        true => Vec::new(),
+        false => vec![format!("{found} where {} is due", allowed.join(" or "))],
+    }
+}
+
+fn attempts_are_told(run: &Run, trace: &Trace, error: Option<&RequestError>) -> Findings {
+    let Some(error) = error else {
+        return Vec::new();
+    };
+    let told = attempts(error);
+    let seen = match run.scenario.operation.is_wait() {
+        true => trace.last(told.len()),
+        false => trace.last(trace.attempts.len()),
+    };
+    if told.len() != seen.attempts.len() {
+        return vec![format!(
+            "tells of {} attempts, there were {}",
+            told.len(),
+            seen.attempts.len()
+        )];
+    }
+    let began_ms = seen.attempts.first().map_or(0, |first| first.sent.at_ms);
+    let offset_ms = told.first().map_or(0, |first| u64::from(first.started_ms));
+    let mut found = Findings::new();
+    for (told, seen) in told.iter().zip(&seen.attempts) {
+        let started_ms = seen.sent.at_ms - began_ms + offset_ms;
+        let took_ms = seen.ended_ms().unwrap_or(run.ended_ms) - seen.sent.at_ms;
+        let near = |told: u32, seen: u64| u64::from(told).abs_diff(seen) <= 2;
+        if !near(told.started_ms, started_ms) || !near(told.duration_ms, took_ms) {
+            found.push(format!(
+                "tells of an attempt at {} ms for {} ms, there was one at {started_ms} for {took_ms}",
+                told.started_ms, told.duration_ms
+            ));
+        }
+        if seen.on_the_edge {
+            continue;
+        }
+        let (status, broken) = match seen.outcome() {
+            Outcome::Status(status, body) => (Some(status), body == HeardBody::Broken),
+            _ => (None, true),
+        };
+        let transport_error = told
+            .transport_error
+            .as_deref()
+            .is_some_and(|text| !text.is_empty());
+        if told.status != status || broken && !transport_error {
+            found.push(format!(
+                "tells of {:?} and {:?}, there was {}",
+                told.status,
+                told.transport_error,
+                self::told(seen)
+            ));
+        }
+    }
+    found
+}
+
+fn answer_is_kept(trace: &Trace, error: Option<&RequestError>) -> Findings {
+    let Some(response) = error.and_then(response) else {
+        return Vec::new();
+    };
+    let mut statuses = trace
+        .attempts
+        .iter()
+        .filter_map(|attempt| match attempt.outcome() {
+            Outcome::Status(status, body) => Some((attempt, status, body)),
+            _ => None,
+        });
+    let decisive = statuses.rfind(|(_, status, _)| *status == response.status);
+    let Some((attempt, _, heard)) = decisive else {
+        return vec![format!(
+            "keeps an answer {}, which there was not",
+            response.status
+        )];
+    };
+    let Some(body) = attempt.body().filter(|_| heard == HeardBody::Whole) else {
+        return match response.body_cut {
+            true => Vec::new(),
+            false => vec!["keeps half of a body as if it were the whole".to_owned()],
+        };
+    };
+    let body = String::from_utf8_lossy(&body);
+    // What echoes the token is masked, each component in its own way.
+    let clean = body.find(&CANARY[..8]).unwrap_or(body.len());
+    let due = &body[..body.floor_char_boundary(clean.min(KEPT_BODY_BYTES))];
+    match response.body.starts_with(due) {
+        true => Vec::new(),
+        false => vec![format!(
+            "keeps {:?}… of a body that begins {:?}…",
+            cut(&response.body),
+            cut(due)
+        )],
+    }
+}
+
+fn answer_is_whole(run: &Run, trace: &Trace, raw_json: Option<&Vec<String>>) -> Findings {
+    let Some(raw_json) = raw_json else {
+        return Vec::new();
+    };
+    let seen = trace
+        .attempts
+        .iter()
+        .rev()
+        .find_map(|attempt| match attempt.outcome() {
+            Outcome::Status(200..=299, HeardBody::Whole) => Some(attempt.records()),
+            _ => None,
+        });
+    match seen {
+        Some(Some(records)) if records == *raw_json => Vec::new(),
+        // A wait may end without having seen anything, and say so.
+        None if run.scenario.operation.is_wait() && raw_json.is_empty() => Vec::new(),
+        _ if trace.on_the_edge() => Vec::new(),
+        Some(Some(records)) => vec![format!(
+            "returns {:?}…, the service answered {:?}…",
+            raw_json.iter().map(|json| cut(json)).collect::<Vec<_>>(),
+            records.iter().map(|json| cut(json)).collect::<Vec<_>>()
+        )],
+        Some(None) | None => vec!["returns what the service never answered".to_owned()],
+    }
+}
+
+fn batch_order(run: &Run, index: usize, id: Option<&str>) -> Findings {
+    // With a lone item there is no order, and its script need not name it.
+    if run.scenario.arguments.items == 1 {
+        return Vec::new();
+    }
+    match id {
+        Some(id) if id != external_id(index) => {
+            vec![format!("result {index} is that of {id}")]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn batch_is_complete(run: &Run) -> Findings {
+    let Ok(returned) = &run.returned else {
+        return Vec::new();
+    };
+    let items = run.scenario.arguments.items;
+    let mut found = Findings::new();
+    if returned.len() != items {
+        found.push(format!("{} results for {items} requests", returned.len()));
+    }
+    if items > 1 {
+        let known: usize = Trace::all(run)
+            .iter()
+            .map(|trace| trace.attempts.len())
+            .sum();
+        if known != run.sent.len() {
+            found.push(format!(
+                "{} requests belong to no item",
+                run.sent.len() - known
+            ));
+        }
+    }
+    for (index, (trace, returned)) in Trace::all(run).iter().zip(returned).enumerate() {
+        if trace.attempts.is_empty() && outcome(returned) != "timed-out" {
+            found.push(format!(
+                "item {index} was never sent and is {}",
+                outcome(returned)
+            ));
+        }
+    }
+    found
+}
+
+fn max_in_flight(run: &Run) -> Findings {
+    let limit = run.scenario.settings.max_in_flight;
+    let most_open = most_open(&run.sent);
+    match most_open > limit {
+        true => vec![format!(
+            "{most_open} requests at once, the limit is {limit}"
+        )],
+        false => Vec::new(),
+    }
+}
+
+fn token_in_its_header(run: &Run) -> Findings {
+    let mut found = Findings::new();
+    for sent in &run.sent {
+        let value = sent.header("auth_token");
+        if value != format!("Bearer {CANARY}") {
+            found.push(format!("the header auth_token is {value:?}"));
+        }
+        let elsewhere = sent
+            .headers
+            .iter()
+            .filter(|(name, _)| name != "auth_token")
+            .any(|(_, value)| shows_token(value));
+        let body = String::from_utf8_lossy(&sent.body);
+        if elsewhere || shows_token(&sent.uri.to_string()) || shows_token(&body) {
+            found.push("the token is in a request outside of its header".to_owned());
+        }
+    }
+    found
+}
+
+fn token_is_not_told(run: &Run) -> Findings {
+    let mut found = Findings::new();
+    match &run.returned {
+        Err(error) if shows_token(error) => found.push("the token is in a panic".to_owned()),
+        Ok(returned) => {
+            let errors = returned.iter().filter_map(|one| one.as_ref().err());
+            for error in errors.filter(|error| shows_token(&format!("{error:?}"))) {
+                found.push(format!("the token is in an error ({})", case(error)));
+            }
+        }
+        Err(_) => {}
+    }
+    if shows_token(&run.stderr) {
+        found.push("the token is on stderr".to_owned());
+    }
+    found
+}
+
+/// Whether a text shows the token, or most of it.
+fn shows_token(text: &str) -> bool {
+    text.contains(&CANARY[..12])
+}
+
+fn only_the_service(run: &Run) -> Findings {
+    let expected = run.scenario.operation.request_line();
+    let host = "127.0.0.1";
+    let other = run.sent.iter().filter_map(|sent| {
+        let authority = sent
+            .uri
+            .authority()
+            .map_or("", |authority| authority.as_str());
+        let line = format!("{} {}", sent.method, sent.path_and_query());
+        (authority != host || line != expected).then(|| format!("a request {line} to {authority}"))
+    });
+    other.collect()
+}
+
+fn insecure_http(run: &Run) -> Findings {
+    let refused = matches!(&run.returned, Ok(returned)
+        if returned.iter().all(|one| outcome(one) == "permanent-configuration"));
+    match (run.sent.is_empty(), refused) {
+        (true, true) => Vec::new(),
+        (false, _) => vec!["the token went to a remote host in the clear".to_owned()],
+        (true, false) => vec!["nothing was sent, but it is no permanent-configuration".to_owned()],
+    }
+}
+
+fn memory(run: &Run) -> Findings {
+    match run.memory_bytes > MEMORY_BYTES {
+        true => vec![format!(
+            "{} MiB of memory, the bound is {}",
+            run.memory_bytes >> 20,
+            MEMORY_BYTES >> 20
+        )],
+        false => Vec::new(),
+    }
+}
+
+/// An attempt, for people.
+fn told(attempt: &Attempt) -> String {
+    let heard = match &attempt.sent.heard {
+        Heard::Nothing => "silence".to_owned(),
+        Heard::Failure(code) => crate::error_codes::name(code).to_owned(),
+        Heard::Answer(status, HeardBody::Whole) => status.to_string(),
+        Heard::Answer(status, HeardBody::Begun) => format!("{status} without the whole body"),
+        Heard::Answer(status, HeardBody::Broken) => format!("{status} with a broken body"),
+    };
+    format!("{heard} at {} ms", attempt.sent.at_ms)
+}
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(200)]
+}
