@@ -13,7 +13,7 @@ use crate::{
     process::{announce, cargo, run},
     toolchain::{TARGET, Toolchain},
     wit::Wit,
-    workspace::{GUEST_PACKAGE, Workspace},
+    workspace::Workspace,
 };
 
 /// The last one; its maintainers point to plain cargo with wit-bindgen.
@@ -75,7 +75,7 @@ fn build(toolchain: &Toolchain, workspace: &Workspace, tools: &Path) -> Result<P
         .env("CARGO_TARGET_DIR", &target)
         .env(guest::FLAGS_VARIABLE, guest::flags(toolchain, workspace)?);
     run(&mut cargo)?;
-    let file = format!("{}.wasm", GUEST_PACKAGE.replace('-', "_"));
+    let file = guest::file(workspace.guest.guest);
     Ok(target.join(TARGET).join("release").join(file))
 }
 
