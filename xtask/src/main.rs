@@ -8,11 +8,13 @@ mod compiler;
 mod component;
 mod debian;
 mod demo;
+mod deny;
 mod guest;
 mod inspect;
 mod process;
 mod reproducible;
 mod test_run;
+mod tool;
 mod toolchain;
 mod wit;
 mod workspace;
@@ -32,6 +34,8 @@ usage: cargo xtask <command>
                    test; the arguments go to `cargo test`
   mutants          build target/mutants.wasm, which misbehaves as the variable MUTANT says
   inspect          build, then print the component's interfaces, sizes, SHA-256 and metadata
+  deny             check licences, sources, doubled versions and known vulnerabilities of all
+                   dependencies with cargo-deny
   reproducible     build twice from clean in two folders and compare the bytes
   cargo-component  build the guest with cargo-component as well and compare the two WITs";
 
@@ -84,6 +88,10 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
             refuse_arguments(&command, arguments)?;
             let workspace = Workspace::load()?;
             reproducible::prove(&Toolchain::prepare(&workspace)?, &workspace)
+        }
+        "deny" => {
+            refuse_arguments(&command, arguments)?;
+            deny::check(&Workspace::load()?)
         }
         "cargo-component" => {
             refuse_arguments(&command, arguments)?;
