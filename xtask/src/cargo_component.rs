@@ -10,22 +10,26 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{
     component, guest,
-    process::{announce, cargo, run},
+    process::{announce, run},
+    tool::{self, Tool},
     toolchain::{TARGET, Toolchain},
     wit::Wit,
-    workspace::{GUEST_PACKAGE, Workspace},
+    workspace::Workspace,
 };
 
 /// The last one; its maintainers point to plain cargo with wit-bindgen.
-const VERSION: &str = "0.21.1";
+const CARGO_COMPONENT: Tool = Tool {
+    name: "cargo-component",
+    version: "0.21.1",
+    takes: "about 4 minutes",
+};
 
 /// cargo-component looks for this target whatever it builds for, and would have rustup fetch it.
 const EXPECTED_TARGET: &str = "wasm32-wasip1";
 
 pub fn build_and_compare(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
-    let tools = workspace.target.join("tools");
-    install(&tools)?;
-    let built = build(toolchain, workspace, &tools)?;
+    CARGO_COMPONENT.install(workspace)?;
+    let built = build(toolchain, workspace, &tool::folder(workspace))?;
     compare_wit(&built, &workspace.component())?;
     let copy = workspace.target.join("voice-calling-cargo-component.wasm");
     fs::write(&copy, component::read(&built)?)
@@ -37,23 +41,6 @@ pub fn build_and_compare(toolchain: &Toolchain, workspace: &Workspace) -> Result
         copy.display(),
     );
     Ok(())
-}
-
-fn install(tools: &Path) -> Result<()> {
-    let program = format!("cargo-component{}", env::consts::EXE_SUFFIX);
-    if tools.join("bin").join(program).exists() {
-        return Ok(());
-    }
-    announce(&format!(
-        "installing cargo-component {VERSION} (about 4 minutes)"
-    ));
-    let mut install = cargo();
-    install
-        .args(["install", "--locked", "--version", VERSION])
-        .arg("--root")
-        .arg(tools)
-        .arg("cargo-component");
-    run(&mut install).context("cannot install cargo-component")
 }
 
 /// Runs what a user types in the guest's folder, and returns where the component lies. Only that
@@ -75,7 +62,7 @@ fn build(toolchain: &Toolchain, workspace: &Workspace, tools: &Path) -> Result<P
         .env("CARGO_TARGET_DIR", &target)
         .env(guest::FLAGS_VARIABLE, guest::flags(toolchain, workspace)?);
     run(&mut cargo)?;
-    let file = format!("{}.wasm", GUEST_PACKAGE.replace('-', "_"));
+    let file = guest::file(workspace.guest.guest);
     Ok(target.join(TARGET).join("release").join(file))
 }
 

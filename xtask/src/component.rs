@@ -1,4 +1,4 @@
-//! The component: the guest's core module, encoded, with a name tag.
+//! A component: a guest's core module, encoded, with a name tag.
 
 use std::{fs, path::Path};
 
@@ -15,16 +15,14 @@ use crate::{
     workspace::{GuestPackage, Workspace},
 };
 
-/// What `wasm-tools metadata show` calls the component.
-const NAME: &str = "voice-calling";
-
-/// Builds the guest and makes the component of it.
-pub fn build(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
-    announce(&format!("guest: {}", toolchain.description()));
-    let core_module = guest::build(toolchain, workspace)?;
+/// Builds a guest of the workspace and makes the component of it.
+pub fn build(toolchain: &Toolchain, workspace: &Workspace, guest: &GuestPackage) -> Result<()> {
+    let package = guest.guest.package;
+    announce(&format!("{package}: {}", toolchain.description()));
+    let core_module = guest::build(toolchain, workspace, guest.guest)?;
     let core_module = read(&core_module)?;
-    let component = encode(&core_module, &workspace.guest)?;
-    let path = workspace.component();
+    let component = encode(&core_module, guest)?;
+    let path = workspace.component_of(guest);
     let shown = workspace.shown(&path);
     if fs::read(&path).is_ok_and(|old| old == component) {
         announce(&format!("{shown}: up to date"));
@@ -81,7 +79,7 @@ fn tagged(component: &[u8], guest: &GuestPackage) -> Result<Vec<u8>> {
     let licenses = Licenses::new(&guest.license)
         .with_context(|| format!("`{}` is no SPDX expression", guest.license))?;
     let mut tag = AddMetadata::default();
-    tag.name = AddMetadataField::Set(NAME.to_owned());
+    tag.name = AddMetadataField::Set(guest.guest.component.to_owned());
     tag.version = AddMetadataField::Set(Version::new(guest.version.clone()));
     tag.licenses = AddMetadataField::Set(licenses);
     tag.description = AddMetadataField::Set(Description::new(guest.description.clone()));

@@ -1,4 +1,4 @@
-//! The guest: cargo makes a core WebAssembly module of it, the same on every machine that has
+//! A guest: cargo makes a core WebAssembly module of it, the same on every machine that has
 //! this compiler.
 
 use std::{
@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use crate::{
     process::run,
     toolchain::{TARGET, Toolchain},
-    workspace::{GUEST_PACKAGE, Workspace},
+    workspace::{Guest, Workspace},
 };
 
 const PROFILE: &str = "guest";
@@ -21,26 +21,30 @@ const PROFILE: &str = "guest";
 /// Goes before every other place from which cargo takes flags.
 pub const FLAGS_VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
-/// Builds the guest and returns where its core module lies.
-pub fn build(toolchain: &Toolchain, workspace: &Workspace) -> Result<PathBuf> {
+/// Builds a guest and returns where its core module lies.
+pub fn build(toolchain: &Toolchain, workspace: &Workspace, guest: Guest) -> Result<PathBuf> {
     let target = workspace.guest_target();
     let mut cargo = toolchain.cargo();
     cargo
-        .args(["build", "--locked", "--package", GUEST_PACKAGE])
+        .args(["build", "--locked", "--package", guest.package])
         .args(["--target", TARGET, "--profile", PROFILE])
         .arg("--target-dir")
         .arg(&target)
         .env(FLAGS_VARIABLE, flags(toolchain, workspace)?)
         .current_dir(&workspace.root);
-    run(&mut cargo).context("cannot build the guest")?;
-    Ok(core_module(workspace))
+    run(&mut cargo).with_context(|| format!("cannot build {}", guest.package))?;
+    Ok(core_module(workspace, guest))
 }
 
 /// Where the last build left the core module, function names and all.
-pub fn core_module(workspace: &Workspace) -> PathBuf {
-    let file = format!("{}.wasm", GUEST_PACKAGE.replace('-', "_"));
+pub fn core_module(workspace: &Workspace, guest: Guest) -> PathBuf {
     let folder = workspace.guest_target().join(TARGET).join(PROFILE);
-    folder.join(file)
+    folder.join(file(guest))
+}
+
+/// What cargo calls the core module.
+pub fn file(guest: Guest) -> String {
+    format!("{}.wasm", guest.package.replace('-', "_"))
 }
 
 /// Cargo's own folder, with the sources of all dependencies.

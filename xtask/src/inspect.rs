@@ -23,7 +23,8 @@ const LARGEST: usize = 12;
 pub fn print(workspace: &Workspace) -> Result<()> {
     let path = workspace.component();
     let bytes = component::read(&path)?;
-    let code_size = CodeSize::of_module(&component::read(&guest::core_module(workspace))?)?;
+    let core_module = guest::core_module(workspace, workspace.guest.guest);
+    let code_size = CodeSize::of_module(&component::read(&core_module)?)?;
     println!("{}", workspace.shown(&path));
     print_facts(&bytes)?;
     let wit = Wit::of_component(&bytes)?;

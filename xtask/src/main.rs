@@ -8,11 +8,13 @@ mod compiler;
 mod component;
 mod debian;
 mod demo;
+mod deny;
 mod guest;
 mod inspect;
 mod process;
 mod reproducible;
 mod test_run;
+mod tool;
 mod toolchain;
 mod wit;
 mod workspace;
@@ -28,9 +30,12 @@ usage: cargo xtask <command>
 
   build            set up what is missing, then build target/voice-calling.wasm
   demo [args…]     build, then run the demo against the mock service
-  test [args…]     build, then check format, lints and docs and run every test;
-                   the arguments go to `cargo test`
+  test [args…]     build both components, then check format, lints and docs and run every
+                   test; the arguments go to `cargo test`
+  mutants          build target/mutants.wasm, which misbehaves as the variable MUTANT says
   inspect          build, then print the component's interfaces, sizes, SHA-256 and metadata
+  deny             check licences, sources, doubled versions and known vulnerabilities of all
+                   dependencies with cargo-deny
   reproducible     build twice from clean in two folders and compare the bytes
   cargo-component  build the guest with cargo-component as well and compare the two WITs";
 
@@ -62,8 +67,16 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
         }
         "test" => {
             let workspace = Workspace::load()?;
-            build(&workspace)?;
+            let toolchain = Toolchain::prepare(&workspace)?;
+            component::build(&toolchain, &workspace, &workspace.guest)?;
+            component::build(&toolchain, &workspace, &workspace.mutants)?;
             test_run::run_all(&workspace, arguments)
+        }
+        "mutants" => {
+            refuse_arguments(&command, arguments)?;
+            let workspace = Workspace::load()?;
+            let toolchain = Toolchain::prepare(&workspace)?;
+            component::build(&toolchain, &workspace, &workspace.mutants)
         }
         "inspect" => {
             refuse_arguments(&command, arguments)?;
@@ -76,11 +89,15 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
             let workspace = Workspace::load()?;
             reproducible::prove(&Toolchain::prepare(&workspace)?, &workspace)
         }
+        "deny" => {
+            refuse_arguments(&command, arguments)?;
+            deny::check(&Workspace::load()?)
+        }
         "cargo-component" => {
             refuse_arguments(&command, arguments)?;
             let workspace = Workspace::load()?;
             let toolchain = Toolchain::prepare(&workspace)?;
-            component::build(&toolchain, &workspace)?;
+            component::build(&toolchain, &workspace, &workspace.guest)?;
             cargo_component::build_and_compare(&toolchain, &workspace)
         }
         "help" | "--help" | "-h" => {
@@ -92,7 +109,7 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
 }
 
 fn build(workspace: &Workspace) -> Result<()> {
-    component::build(&Toolchain::prepare(workspace)?, workspace)
+    component::build(&Toolchain::prepare(workspace)?, workspace, &workspace.guest)
 }
 
 fn refuse_arguments(command: &str, arguments: &[String]) -> Result<()> {

@@ -28,7 +28,7 @@ pub fn prove(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
         announce(&format!("building a copy in {}", workspace.shown(copy)));
         copy_sources(&workspace.root, copy)?;
         let copied = workspace.copied_to(copy)?;
-        component::build(toolchain, &copied)?;
+        component::build(toolchain, &copied, &copied.guest)?;
         let component = component::read(&copied.component())?;
         println!("{}  {}", inspect::sha256(&component), workspace.shown(copy));
         components.push(component);

@@ -10,18 +10,42 @@ use serde_json::Value;
 
 use crate::process;
 
-/// The package that is built for WebAssembly.
-pub const GUEST_PACKAGE: &str = "voice-calling-p2";
+/// The guest that all this is for.
+const GUEST: Guest = Guest {
+    package: "voice-calling-p2",
+    component: "voice-calling",
+    file: "voice-calling.wasm",
+};
+
+/// The same on a core that misbehaves, with which the check of components proves that it can fail.
+const MUTANTS: Guest = Guest {
+    package: "voice-calling-mutants-p2",
+    component: "voice-calling-mutants",
+    file: "mutants.wasm",
+};
 
 pub struct Workspace {
     pub root: PathBuf,
     /// Where results go: `target`, or what the user set (`CARGO_TARGET_DIR`).
     pub target: PathBuf,
     pub guest: GuestPackage,
+    pub mutants: GuestPackage,
 }
 
-/// What the guest's manifest says, for the component's metadata.
+/// A package that is built for WebAssembly, and the component that is made of it.
+#[derive(Clone, Copy)]
+pub struct Guest {
+    pub package: &'static str,
+    /// What `wasm-tools metadata show` calls the component.
+    pub component: &'static str,
+    /// Where the component lies in the target directory.
+    file: &'static str,
+}
+
+/// A guest, and what its manifest says for the component's metadata.
+#[derive(Clone)]
 pub struct GuestPackage {
+    pub guest: Guest,
     pub folder: PathBuf,
     pub version: String,
     pub license: String,
@@ -38,22 +62,18 @@ impl Workspace {
         Ok(Self {
             root,
             target: text(&metadata, "target_directory")?.into(),
-            guest: GuestPackage::find(&metadata)?,
+            guest: GuestPackage::find(GUEST, &metadata)?,
+            mutants: GuestPackage::find(MUTANTS, &metadata)?,
         })
     }
 
     /// The same workspace copied to `root`, with its results in the copy.
     pub fn copied_to(&self, root: &Path) -> Result<Self> {
-        let folder = self.guest.folder.strip_prefix(&self.root)?;
         Ok(Self {
             root: root.to_owned(),
             target: root.join("target"),
-            guest: GuestPackage {
-                folder: root.join(folder),
-                version: self.guest.version.clone(),
-                license: self.guest.license.clone(),
-                description: self.guest.description.clone(),
-            },
+            guest: self.guest.moved(&self.root, root)?,
+            mutants: self.mutants.moved(&self.root, root)?,
         })
     }
 
@@ -67,7 +87,11 @@ impl Workspace {
 
     /// The one file that all this is for.
     pub fn component(&self) -> PathBuf {
-        self.target.join("voice-calling.wasm")
+        self.component_of(&self.guest)
+    }
+
+    pub fn component_of(&self, guest: &GuestPackage) -> PathBuf {
+        self.target.join(guest.guest.file)
     }
 
     /// Never the host's: two compilers may be at work, and cargo mixes up what they leave in one
@@ -84,18 +108,27 @@ impl Workspace {
 }
 
 impl GuestPackage {
-    fn find(metadata: &Value) -> Result<Self> {
+    fn find(guest: Guest, metadata: &Value) -> Result<Self> {
+        let name = guest.package;
         let package = metadata["packages"]
             .as_array()
             .into_iter()
             .flatten()
-            .find(|package| package["name"] == GUEST_PACKAGE)
-            .with_context(|| format!("the workspace has no package `{GUEST_PACKAGE}`"))?;
+            .find(|package| package["name"] == name)
+            .with_context(|| format!("the workspace has no package `{name}`"))?;
         Ok(Self {
+            guest,
             folder: folder_of(text(package, "manifest_path")?.as_ref())?,
             version: text(package, "version")?.to_owned(),
             license: text(package, "license")?.to_owned(),
             description: text(package, "description")?.to_owned(),
+        })
+    }
+
+    fn moved(&self, from: &Path, to: &Path) -> Result<Self> {
+        Ok(Self {
+            folder: to.join(self.folder.strip_prefix(from)?),
+            ..self.clone()
         })
     }
 }

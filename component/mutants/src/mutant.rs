@@ -1,0 +1,132 @@
+//! The ways to misbehave, and their names.
+
+use crate::types::ConfigurationProblem;
+
+/// The variable that selects one.
+const VARIABLE: &str = "MUTANT";
+
+/// One way to misbehave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutant {
+    /// Behaves as the real one.
+    None,
+    /// Sends a create again, once and in the same attempt, after the host said that nobody
+    /// knows whether it was sent.
+    ReplaysUnknownOutcome,
+    /// Ignores `CREATE_RETRY=not-sent`.
+    ReplaysServerErrors,
+    /// Puts the header with the token into the message of every error that has one.
+    LeaksToken,
+    /// Writes the header with the token to stderr, for each request.
+    LogsToken,
+    /// Sends the request, with the token, to where a 3xx points.
+    FollowsRedirects,
+    /// Reads no `retry-after`.
+    IgnoresRetryAfter,
+    /// Leaves out of `raw-json` the members that the specification does not name.
+    DropsUnknownFields,
+    /// Makes every number in `raw-json` a 64-bit float, which costs digits.
+    RoundsNumbers,
+    /// Returns the results of a batch from the last to the first.
+    LosesOrder,
+    /// Has twice as many requests of a batch open as `MAX_IN_FLIGHT` allows, and one.
+    ExceedsMaxInFlight,
+    /// Takes twice the time of `DEADLINE_MS`.
+    OverrunsDeadline,
+    /// Takes twice the time of `ATTEMPT_TIMEOUT_MS`, within the deadline.
+    OverrunsAttemptTimeout,
+    /// Makes one attempt more than `MAX_ATTEMPTS` allows.
+    TriesTooOften,
+    /// Shows only the last attempt in errors.
+    HidesAttempts,
+    /// Makes one attempt, whatever `MAX_ATTEMPTS` says.
+    NeverRetries,
+    /// Sends the token in the clear to any host.
+    CallsInsecureHosts,
+    /// Reads answers of up to 64 MiB, whatever `MAX_RESPONSE_BYTES` says.
+    ReadsWithoutEnd,
+    /// Computes for ever in every operation.
+    LoopsForever,
+    /// Takes memory, and writes to it, until there is no more, in every operation.
+    AllocatesWithoutEnd,
+    /// Takes the body of a 2xx that breaks off for a whole one.
+    SwallowsBrokenBodies,
+}
+
+impl Mutant {
+    /// Every mutant by its name.
+    pub const ALL: [(&'static str, Mutant); 21] = [
+        ("none", Mutant::None),
+        ("replays-unknown-outcome", Mutant::ReplaysUnknownOutcome),
+        ("replays-server-errors", Mutant::ReplaysServerErrors),
+        ("leaks-token", Mutant::LeaksToken),
+        ("logs-token", Mutant::LogsToken),
+        ("follows-redirects", Mutant::FollowsRedirects),
+        ("ignores-retry-after", Mutant::IgnoresRetryAfter),
+        ("drops-unknown-fields", Mutant::DropsUnknownFields),
+        ("rounds-numbers", Mutant::RoundsNumbers),
+        ("loses-order", Mutant::LosesOrder),
+        ("exceeds-max-in-flight", Mutant::ExceedsMaxInFlight),
+        ("overruns-deadline", Mutant::OverrunsDeadline),
+        ("overruns-attempt-timeout", Mutant::OverrunsAttemptTimeout),
+        ("tries-too-often", Mutant::TriesTooOften),
+        ("hides-attempts", Mutant::HidesAttempts),
+        ("never-retries", Mutant::NeverRetries),
+        ("calls-insecure-hosts", Mutant::CallsInsecureHosts),
+        ("reads-without-end", Mutant::ReadsWithoutEnd),
+        ("loops-forever", Mutant::LoopsForever),
+        ("allocates-without-end", Mutant::AllocatesWithoutEnd),
+        ("swallows-broken-bodies", Mutant::SwallowsBrokenBodies),
+    ];
+
+    /// The mutant that the environment asks for.
+    pub(crate) fn of_environment(
+        environment: &[(String, String)],
+    ) -> Result<Self, ConfigurationProblem> {
+        let asked = environment.iter().find(|(name, _)| name == VARIABLE);
+        let Some((_, asked)) = asked else {
+            return Ok(Mutant::None);
+        };
+        let found = Self::ALL.into_iter().find(|(name, _)| name == asked);
+        found
+            .map(|(_, mutant)| mutant)
+            .ok_or_else(|| ConfigurationProblem {
+                variable: VARIABLE.to_owned(),
+                found: format!("{asked:?}"),
+                allowed: format!("one of {}", Self::ALL.map(|(name, _)| name).join(", ")),
+                attempts: Vec::new(),
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(name: &str) -> Result<Mutant, ConfigurationProblem> {
+        Mutant::of_environment(&[
+            ("PATH".to_owned(), "/bin".to_owned()),
+            (VARIABLE.to_owned(), name.to_owned()),
+        ])
+    }
+
+    #[test]
+    fn every_name_selects_another_mutant() {
+        for (index, (name, mutant)) in Mutant::ALL.into_iter().enumerate() {
+            assert_eq!(asked(name), Ok(mutant));
+            // In the order of the mutants, so that none between them is left out.
+            assert_eq!(mutant as usize, index, "{name}");
+        }
+        assert_eq!(Mutant::of_environment(&[]), Ok(Mutant::None));
+    }
+
+    #[test]
+    fn an_unknown_name_is_a_problem_of_the_configuration() {
+        for name in ["", "None", "replays"] {
+            let problem = asked(name).unwrap_err();
+            assert_eq!(problem.variable, "MUTANT");
+            assert_eq!(problem.found, format!("{name:?}"));
+            assert!(problem.allowed.contains("logs-token"), "{problem:?}");
+        }
+    }
+}

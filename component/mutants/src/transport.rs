@@ -1,0 +1,123 @@
+//! A transport that does not do as it is told.
+
+use crate::mutant::Mutant;
+use voice_calling_core::{
+    Delivery, Method, Request, Response, Scheme, SendError, Timeouts, Transport,
+};
+
+/// The real transport, and how it misbehaves.
+pub(crate) struct MutantTransport<T> {
+    pub(crate) real: T,
+    pub(crate) mutant: Mutant,
+}
+
+impl<T: Transport> Transport for MutantTransport<T> {
+    type Response = MutantResponse<T::Response>;
+
+    async fn send(
+        &self,
+        request: &Request,
+        timeouts: Timeouts,
+    ) -> Result<Self::Response, SendError> {
+        if self.mutant == Mutant::LogsToken {
+            for (name, value) in &request.headers {
+                if *name == "auth_token" {
+                    self.real.log(&format!("{name}: {value}"));
+                }
+            }
+        }
+        let mut sent = self.real.send(request, timeouts).await;
+        if self.mutant == Mutant::ReplaysUnknownOutcome && may_have_created(request, &sent) {
+            sent = self.real.send(request, timeouts).await;
+        }
+        if self.mutant == Mutant::FollowsRedirects
+            && let Ok(response) = &sent
+            && let Some(redirected) = redirected(request, response)
+        {
+            sent = self.real.send(&redirected, timeouts).await;
+        }
+        sent.map(|real| MutantResponse {
+            real,
+            mutant: self.mutant,
+        })
+    }
+
+    async fn sleep(&self, duration_ms: u64) {
+        self.real.sleep(duration_ms).await;
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.real.now_ms()
+    }
+
+    fn unix_time_s(&self) -> u64 {
+        self.real.unix_time_s()
+    }
+
+    fn random(&self) -> u64 {
+        self.real.random()
+    }
+
+    fn log(&self, line: &str) {
+        self.real.log(line);
+    }
+}
+
+fn may_have_created<R>(request: &Request, sent: &Result<R, SendError>) -> bool {
+    let unknown = |error: &SendError| error.delivery == Delivery::Unknown;
+    request.method == Method::Post && sent.as_ref().is_err_and(unknown)
+}
+
+/// The same request, its token included, to where the answer points.
+fn redirected(request: &Request, response: &impl Response) -> Option<Request> {
+    if !(300..=399).contains(&response.status()) {
+        return None;
+    }
+    let location = String::from_utf8(response.header("location")?).ok()?;
+    let mut redirected = request.clone();
+    let path = match location.split_once("://") {
+        Some((scheme, rest)) => {
+            redirected.scheme = match scheme {
+                "http" => Scheme::Http,
+                _ => Scheme::Https,
+            };
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            redirected.authority = authority.to_owned();
+            path
+        }
+        None => &location,
+    };
+    redirected.path_and_query = match path {
+        "" => "/".to_owned(),
+        path => path.to_owned(),
+    };
+    Some(redirected)
+}
+
+/// The real answer, and how it is misread.
+pub(crate) struct MutantResponse<R> {
+    real: R,
+    mutant: Mutant,
+}
+
+impl<R: Response> Response for MutantResponse<R> {
+    fn status(&self) -> u16 {
+        self.real.status()
+    }
+
+    fn header(&self, name: &str) -> Option<Vec<u8>> {
+        if self.mutant == Mutant::IgnoresRetryAfter && name == "retry-after" {
+            return None;
+        }
+        self.real.header(name)
+    }
+
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
+        let chunk = self.real.chunk().await;
+        let success = (200..=299).contains(&self.real.status());
+        if self.mutant == Mutant::SwallowsBrokenBodies && success {
+            return Ok(chunk.unwrap_or_default());
+        }
+        chunk
+    }
+}
