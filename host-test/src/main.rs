@@ -130,6 +130,9 @@ struct Check {
     /// Only these checks, separated by commas
     #[arg(long, value_enum, value_name = "CHECKS", value_delimiter = ',')]
     only: Vec<check::Check>,
+    /// Only these scenarios, separated by commas
+    #[arg(long, value_enum, value_name = "SOURCES", value_delimiter = ',')]
+    scenarios: Vec<check::Source>,
     /// How many random histories
     #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
     histories: u64,
@@ -202,9 +205,12 @@ fn run_check(arguments: Check) -> Result<ExitCode> {
     let usual = check::Options::default();
     let options = check::Options {
         only: arguments.only,
+        sources: match arguments.scenarios.is_empty() {
+            true => usual.sources,
+            false => arguments.scenarios,
+        },
         histories: arguments.histories,
         seed: arguments.seed.unwrap_or(usual.seed),
-        directed: true,
     };
     let wasm = read_component(&arguments.component)?;
     let progress = ProgressBar::hidden();

@@ -38,16 +38,25 @@ const RETRY_AFTER: [&str; 17] = [
 
 /// Those of an operation.
 pub fn scenarios(operation: Operation) -> Vec<Scenario> {
-    let mut all = statuses(operation);
-    all.extend(rate_limits(operation));
+    let mut all = rate_limits(operation);
     all.extend(late_services(operation));
     all.extend(redirects(operation));
     all.extend(echoes(operation));
-    all.extend(bodies(operation));
-    all.extend(heads(operation));
+    all.extend(attempts(operation));
     all.push(insecure(operation));
     if operation == Operation::CreateDocketsV2 {
         all.extend(batches());
+    }
+    all
+}
+
+/// Bodies and heads of an operation's answers that are too much, or not what they
+/// should be.
+pub fn too_much(operation: Operation) -> Vec<Scenario> {
+    let mut all = bodies(operation);
+    all.extend(heads(operation));
+    if operation == Operation::CreateDocketsV2 {
+        all.extend(large_batches());
     }
     all
 }
@@ -67,7 +76,8 @@ fn answered(operation: Operation, status: u16) -> Turn {
     }
 }
 
-fn statuses(operation: Operation) -> Vec<Scenario> {
+/// Every status.
+pub fn statuses(operation: Operation) -> Vec<Scenario> {
     // One that reads and one that creates stand for all others.
     let statuses: Vec<u16> = match Operation::READ_AND_CREATE.contains(&operation) {
         true => (100..=999).collect(),
@@ -89,13 +99,26 @@ fn statuses(operation: Operation) -> Vec<Scenario> {
         }
         all.push(scenario);
     }
-    for max_attempts in [1, 2, 7] {
-        let name = format!("every answer is 503, MAX_ATTEMPTS={max_attempts}");
-        let scenario = Scenario::new(name, operation, [answered(operation, 503)]);
-        all.push(with(scenario, |settings| {
-            settings.max_attempts = max_attempts
-        }));
+    all
+}
+
+/// As many attempts as are allowed.
+fn attempts(operation: Operation) -> Vec<Scenario> {
+    let mut all = Vec::new();
+    for max_attempts in [1, 2, 4, 7] {
+        for status in [429, 503] {
+            let name = format!("every answer is {status}, MAX_ATTEMPTS={max_attempts}");
+            let scenario = Scenario::new(name, operation, [answered(operation, status)]);
+            all.push(with(scenario, |settings| {
+                settings.max_attempts = max_attempts
+            }));
+        }
     }
+    let name = "503, then an answer, CREATE_RETRY=not-sent";
+    let turns = [answered(operation, 503), Scenario::satisfying(operation)];
+    all.push(with(Scenario::new(name, operation, turns), |settings| {
+        settings.create_retry_not_sent = true
+    }));
     all
 }
 
@@ -307,10 +330,6 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
             "429 with an endless body",
             Step::status(429).pieces([endless]).into(),
         ),
-        (
-            "8 MiB of bytes that are no UTF-8",
-            strange(Step::ok(vec![0xff; 8 << 20])),
-        ),
         ("JSON nested 100,000 deep", perhaps(Step::ok(deep))),
         (
             "a list of 100,001 elements",
@@ -355,6 +374,12 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
             satisfying(Step::ok(operation.satisfying()).header("content-length", "1")),
         ),
     ];
+    // Each becomes three, which takes time: one that reads and one that creates stand
+    // for all others.
+    if Operation::READ_AND_CREATE.contains(&operation) {
+        let invalid = strange(Step::ok(vec![0xff; 8 << 20]));
+        cases.push(("8 MiB of bytes that are no UTF-8", invalid));
+    }
     for code in [
         ErrorCode::ConnectionTerminated,
         ErrorCode::HttpResponseIncomplete,
@@ -414,71 +439,72 @@ fn insecure(operation: Operation) -> Scenario {
     }
 }
 
-/// Batches: all is well, nothing is well, large answers.
-fn batches() -> Vec<Scenario> {
-    let created = |after_ms| Turn {
+fn created(after_ms: u64) -> Turn {
+    Turn {
         step: Step::status(201)
             .pieces(created_docket(""))
             .after_ms(after_ms),
         satisfies: Satisfies::Yes(Records::Whole),
+    }
+}
+
+fn batch(name: &str, items: usize, turns: impl IntoIterator<Item = Turn>) -> Scenario {
+    let mut scenario = Scenario::new(name, Operation::CreateDocketsV2, turns);
+    scenario.arguments = Arguments {
+        timeout_ms: 600_000,
+        items,
     };
-    let batch = |name: &str, items, turns: Vec<Turn>| {
-        let mut scenario = Scenario::new(name, Operation::CreateDocketsV2, turns);
-        scenario.arguments = Arguments {
-            timeout_ms: 600_000,
-            items,
-        };
-        scenario
-    };
+    scenario
+}
+
+/// Batches in which all is well, some is, and nothing is.
+fn batches() -> Vec<Scenario> {
     let limited = Step::status(429).header("retry-after", "5");
-    let unevenly: Vec<_> = (0..60).map(|index| created((index * 37) % 200)).collect();
-    let failing: Vec<_> = error_codes::all()
-        .into_iter()
-        .map(|code| Step::fail(code).after_ms(20).into())
-        .chain([created(10)])
-        .collect();
-    // As large as an answer may be, and as bad: each byte becomes three.
-    let padding = vec![0xff; (8 << 20) - 200];
-    let large = Turn {
-        step: Step::status(201).pieces(created_docket(padding)),
-        satisfies: Satisfies::Perhaps(Records::Whole),
-    };
-    let medium = Turn {
-        step: Step::status(201).pieces(created_docket(vec![0xff; 16_000])),
-        satisfies: Satisfies::Perhaps(Records::Whole),
-    };
-    let refused = Step::status(422).body(vec![b'x'; 1 << 20]).into();
+    let unevenly = (0..60).map(|index| created((index * 37) % 200));
+    let codes = error_codes::all().into_iter();
+    let failing = codes.map(|code| Turn::from(Step::fail(code).after_ms(20)));
     let mut all = vec![
-        batch("a batch of none", 0, vec![created(50)]),
-        batch("a batch of 100", 100, vec![created(50)]),
-        batch("a batch of 1000", 1_000, vec![created(50)]),
+        batch("a batch of none", 0, [created(50)]),
+        batch("a batch of 100", 100, [created(50)]),
+        batch("a batch of 1000", 1_000, [created(50)]),
         batch("a batch whose answers come out of order", 60, unevenly),
         batch(
             "a batch with a rate limit",
             40,
-            vec![created(50), limited.into(), created(50)],
+            [created(50), limited.into(), created(50)],
         ),
-        batch("a batch with every error code", 60, failing),
         batch(
-            "a batch that meets silence",
-            40,
-            vec![Step::silence().into()],
+            "a batch with every error code",
+            60,
+            failing.chain([created(10)]),
         ),
-        batch("a batch with large answers", 200, vec![large]),
-        batch("a batch of 1000 with answers of 16 kB", 1_000, vec![medium]),
-        batch("a batch of 1000 refusals of 1 MB", 1_000, vec![refused]),
+        batch("a batch that meets silence", 40, [Step::silence().into()]),
     ];
     for max_in_flight in [1, 3] {
         let name = format!("a batch with MAX_IN_FLIGHT={max_in_flight}");
-        let scenario = batch(&name, 20, vec![created(50)]);
+        let scenario = batch(&name, 20, [created(50)]);
         all.push(with(scenario, |settings| {
             settings.max_in_flight = max_in_flight
         }));
     }
-    let mut short = batch("a batch that has no time for all", 60, vec![created(500)]);
+    let mut short = batch("a batch that has no time for all", 60, [created(500)]);
     short.arguments.timeout_ms = 1_200;
     all.push(short);
     all
+}
+
+/// Batches whose answers are large, and as bad as can be: each byte becomes three.
+fn large_batches() -> Vec<Scenario> {
+    let padded = |bytes: usize| Turn {
+        step: Step::status(201).pieces(created_docket(vec![0xff; bytes])),
+        satisfies: Satisfies::Perhaps(Records::Whole),
+    };
+    let refused = Step::status(422).body(vec![b'x'; 1 << 20]);
+    vec![
+        batch("a batch with answers of 8 MB", 200, [padded(8_000_000)]),
+        batch("a batch with answers of 16 kB", 1_000, [padded(16_000)]),
+        batch("a batch with refusals of 1 MB", 1_000, [refused.into()]),
+    ]
 }
 
 /// The answer to a docket of a batch, with the identifier of the docket as its id, and

@@ -2,18 +2,17 @@
 //! was to be seen.
 
 use super::Check;
-use super::scenario::{CANARY, Run, Settings};
+use super::scenario::{CANARY, Run, Scenario, Settings};
 use super::trace::{Attempt, Outcome, Trace};
 use crate::failure::{attempts, case, outcome, response};
-use crate::operation::{Operation, external_id};
+use crate::operation::{Operation, Returned, external_id};
 use crate::script::{Heard, HeardBody, most_open};
-use crate::types::RequestError;
 
 /// By how much a time limit may be overrun: what a guest needs to compute.
 const TOLERANCE_MS: u64 = 50;
 
 /// What the guest's memory stays below at the default settings, batches included.
-pub const MEMORY_BYTES: usize = 160 << 20;
+pub const MEMORY_BYTES: usize = 128 << 20;
 
 /// How much of a body an error keeps at least.
 const KEPT_BODY_BYTES: usize = 1_024;
@@ -21,131 +20,135 @@ const KEPT_BODY_BYTES: usize = 1_024;
 /// What was found against a check; none is fine.
 pub type Findings = Vec<String>;
 
-/// Judges a run by every check that applies to it.
+/// Judges a run by every check that has something to say about it.
 pub fn judge(run: &Run) -> Vec<(Check, Findings)> {
     let mut judged = vec![
         (Check::Returns, returns(run)),
-        (Check::TokenInItsHeader, token_in_its_header(run)),
         (Check::TokenIsNotTold, token_is_not_told(run)),
-        (Check::OnlyTheService, only_the_service(run)),
         (Check::Memory, memory(run)),
         (Check::Deadline, deadline(run)),
-        (Check::AttemptTimeout, attempt_timeout(run)),
     ];
     if run.scenario.remote_host().is_some() {
         judged.push((Check::InsecureHttp, insecure_http(run)));
         return judged;
     }
-    let traces = Trace::all(run);
-    let each = |judge: fn(&Run, &Trace) -> Findings| -> Findings {
-        traces.iter().flat_map(|trace| judge(run, trace)).collect()
-    };
-    judged.push((Check::MaxAttempts, each(max_attempts)));
-    judged.push((Check::RetryAfter, each(retry_after)));
-    judged.push((Check::FinalAnswers, each(final_answers)));
-    if run.scenario.operation.is_create() {
-        judged.push((Check::NoReplay, each(no_replay)));
-        if run.scenario.settings.create_retry_not_sent {
-            judged.push((Check::CreateRetryNotSent, each(create_retry_not_sent)));
-        }
-    }
-    if !run.scenario.operation.is_wait() {
-        judged.push((Check::Retries, each(retries)));
+    if !run.sent.is_empty() {
+        judged.extend([
+            (Check::TokenInItsHeader, token_in_its_header(run)),
+            (Check::OnlyTheService, only_the_service(run)),
+            (Check::AttemptTimeout, attempt_timeout(run)),
+        ]);
     }
     if run.scenario.operation == Operation::CreateDocketsV2 {
-        judged.push((Check::MaxInFlight, max_in_flight(run)));
-        judged.push((Check::BatchIsComplete, batch_is_complete(run)));
+        judged.extend([
+            (Check::MaxInFlight, max_in_flight(run)),
+            (Check::BatchIsComplete, batch_is_complete(run)),
+        ]);
     }
-    let Ok(returned) = &run.returned else {
-        return judged;
-    };
-    let mut of_results = [
-        (Check::ErrorCase, Findings::new()),
-        (Check::AttemptsAreTold, Findings::new()),
-        (Check::AnswerIsKept, Findings::new()),
-        (Check::AnswerIsWhole, Findings::new()),
-        (Check::BatchOrder, Findings::new()),
-    ];
-    for (index, (trace, returned)) in traces.iter().zip(returned).enumerate() {
-        let found = [
-            error_case(run, trace, returned.as_ref().err()),
-            attempts_are_told(run, trace, returned.as_ref().err()),
-            answer_is_kept(trace, returned.as_ref().err()),
-            answer_is_whole(run, trace, returned.as_ref().ok().map(|ok| &ok.raw_json)),
-            batch_order(
-                run,
-                index,
-                returned.as_ref().ok().and_then(|ok| ok.id.as_deref()),
-            ),
-        ];
-        for ((_, findings), found) in of_results.iter_mut().zip(found) {
-            findings.extend(found);
+    let traces = Trace::all(run);
+    for (check, judge) in OF_TRACES {
+        add(
+            &mut judged,
+            check,
+            traces.iter().map(|trace| judge(run, trace)),
+        );
+    }
+    for (check, judge) in OF_RESULTS {
+        let results = traces.iter().zip(run.returned.iter().flatten());
+        let findings = results.map(|(trace, returned)| judge(run, trace, returned));
+        add(&mut judged, check, findings);
+    }
+    if let (Ok(returned), true) = (&run.returned, run.scenario.arguments.items > 1) {
+        let ids = returned.iter().map(|one| one.as_ref().ok()?.id.as_deref());
+        let order = ids.enumerate().map(|(index, id)| batch_order(index, id?));
+        if run.scenario.operation == Operation::CreateDocketsV2 {
+            add(&mut judged, Check::BatchOrder, order);
         }
     }
-    let is_batch = run.scenario.operation == Operation::CreateDocketsV2;
-    judged.extend(
-        of_results
-            .into_iter()
-            .filter(|(check, _)| *check != Check::BatchOrder || is_batch),
-    );
     judged
 }
+
+/// Takes what was found into the judgement, where there was anything to judge.
+fn add(
+    judged: &mut Vec<(Check, Findings)>,
+    check: Check,
+    findings: impl Iterator<Item = Option<Findings>>,
+) {
+    let all = findings.flatten().reduce(|mut all, more| {
+        all.extend(more);
+        all
+    });
+    judged.extend(all.map(|all| (check, all)));
+}
+
+/// Judges an operation, or an item of a batch, by its requests; none where they have
+/// nothing to do with the check.
+type OfTrace = fn(&Run, &Trace) -> Option<Findings>;
+
+const OF_TRACES: [(Check, OfTrace); 6] = [
+    (Check::NoReplay, no_replay),
+    (Check::CreateRetryNotSent, create_retry_not_sent),
+    (Check::FinalAnswers, final_answers),
+    (Check::Retries, retries),
+    (Check::RetryAfter, retry_after),
+    (Check::MaxAttempts, max_attempts),
+];
+
+/// The same by its requests and its result.
+type OfResult = fn(&Run, &Trace, &Returned) -> Option<Findings>;
+
+const OF_RESULTS: [(Check, OfResult); 4] = [
+    (Check::ErrorCase, error_case),
+    (Check::AttemptsAreTold, attempts_are_told),
+    (Check::AnswerIsKept, answer_is_kept),
+    (Check::AnswerIsWhole, answer_is_whole),
+];
 
 fn returns(run: &Run) -> Findings {
     run.returned.as_ref().err().cloned().into_iter().collect()
 }
 
-fn no_replay(_: &Run, trace: &Trace) -> Findings {
-    let replays = trace.attempts.windows(2).filter(|pair| {
+fn no_replay(run: &Run, trace: &Trace) -> Option<Findings> {
+    let may_be_processed = |attempt: &Attempt| {
         !matches!(
-            pair[0].outcome(),
+            attempt.outcome(),
             Outcome::NotSent | Outcome::Status(429 | 425 | 408 | 500..=599, _)
         )
-    });
-    replays
-        .map(|pair| {
-            format!(
-                "sent again at {} ms after an attempt that may have been processed ({})",
-                pair[1].sent.at_ms,
-                told(&pair[0])
-            )
-        })
-        .collect()
-}
-
-fn create_retry_not_sent(_: &Run, trace: &Trace) -> Findings {
-    let replays = trace
-        .attempts
-        .windows(2)
-        .filter(|pair| matches!(pair[0].outcome(), Outcome::Status(408 | 500..=599, _)));
-    replays
-        .map(|pair| {
-            format!(
-                "sent again at {} ms after {}",
-                pair[1].sent.at_ms,
-                told(&pair[0])
-            )
-        })
-        .collect()
-}
-
-fn final_answers(run: &Run, trace: &Trace) -> Findings {
-    // A wait goes on after what is not ready yet.
-    let goes_on = |attempt: &Attempt| {
-        run.scenario.operation.is_wait()
-            && matches!(attempt.outcome(), Outcome::Status(200..=299, _))
     };
-    let repeated = trace
-        .attempts
-        .windows(2)
-        .filter(|pair| !pair[0].may_be_repeated(run) && !pair[0].on_the_edge && !goes_on(&pair[0]));
-    repeated
+    let create = run.scenario.operation.is_create();
+    (create && trace.attempts.iter().any(may_be_processed))
+        .then(|| repeated(trace, |attempt| may_be_processed(attempt)))
+}
+
+fn create_retry_not_sent(run: &Run, trace: &Trace) -> Option<Findings> {
+    let failed =
+        |attempt: &Attempt| matches!(attempt.outcome(), Outcome::Status(408 | 500..=599, _));
+    let Scenario {
+        operation,
+        settings,
+        ..
+    } = &run.scenario;
+    let applies = operation.is_create() && settings.create_retry_not_sent;
+    (applies && trace.attempts.iter().any(failed)).then(|| repeated(trace, failed))
+}
+
+fn final_answers(run: &Run, trace: &Trace) -> Option<Findings> {
+    // A wait goes on after what is not ready yet.
+    let is_final = |attempt: &Attempt| {
+        let pending = run.scenario.operation.is_wait()
+            && matches!(attempt.outcome(), Outcome::Status(200..=299, _));
+        !attempt.may_be_repeated(run) && !attempt.on_the_edge && !pending
+    };
+    (trace.attempts.iter().any(is_final)).then(|| repeated(trace, is_final))
+}
+
+/// The requests that follow what nothing may follow.
+fn repeated(trace: &Trace, is_final: impl Fn(&Attempt) -> bool) -> Findings {
+    let pairs = trace.attempts.windows(2).filter(|pair| is_final(&pair[0]));
+    pairs
         .map(|pair| {
-            format!(
-                "sent again at {} ms after {}",
-                pair[1].sent.at_ms,
-                told(&pair[0])
-            )
+            let again_ms = pair[1].sent.at_ms;
+            format!("sent again at {again_ms} ms after {}", told(&pair[0]))
         })
         .collect()
 }
@@ -198,49 +201,64 @@ fn attempt_timeout(run: &Run) -> Findings {
     late.collect()
 }
 
-fn max_attempts(run: &Run, trace: &Trace) -> Findings {
+fn max_attempts(run: &Run, trace: &Trace) -> Option<Findings> {
     let limit = run.scenario.settings.max_attempts as usize;
-    let count = match (run.scenario.operation.is_wait(), &run.returned) {
+    let count = match (run.scenario.operation.is_wait(), run.returned.as_deref()) {
         // A wait has so many for each poll; the error tells of the last one.
-        (true, Ok(returned)) => match returned.as_slice() {
-            [Err(error)] => attempts(error).len(),
-            _ => 0,
-        },
-        _ => trace.attempts.len(),
+        (true, Ok([Err(error)])) => attempts(error).len(),
+        (true, _) => return None,
+        (false, _) => trace.attempts.len(),
     };
-    match count > limit {
+    Some(match count > limit {
         true => vec![format!("{count} attempts, the limit is {limit}")],
         false => Vec::new(),
-    }
+    })
 }
 
-fn retry_after(run: &Run, trace: &Trace) -> Findings {
+fn retry_after(run: &Run, trace: &Trace) -> Option<Findings> {
+    let asks = |attempt: &Attempt| {
+        let heeded = attempt.may_be_repeated(run) && !attempt.on_the_edge;
+        attempt
+            .asked_ms(run)
+            .filter(|asked_ms| heeded && *asked_ms > 0)
+    };
+    trace.attempts.iter().find_map(asks)?;
     let mut found = Findings::new();
     for pair in trace.attempts.windows(2) {
-        let (Some(asked_ms), Some(ended_ms)) = (pair[0].asked_ms(run), pair[0].ended_ms()) else {
+        let (Some(asked_ms), Some(ended_ms)) = (asks(&pair[0]), pair[0].ended_ms()) else {
             continue;
         };
         let pause_ms = pair[1].sent.at_ms.saturating_sub(ended_ms);
-        // Only where the attempt may be repeated at all is the header heeded.
-        if pair[0].may_be_repeated(run) && pause_ms < asked_ms {
+        if pause_ms < asked_ms {
             found.push(format!(
                 "sent again {pause_ms} ms after {}, which asks for {asked_ms}",
                 told(&pair[0])
             ));
         }
     }
-    found
+    Some(found)
 }
 
 /// What can be repeated is, while there are attempts and time; pauses are no longer than
 /// back-off and service ask for.
-fn retries(run: &Run, trace: &Trace) -> Findings {
-    let settings = &run.scenario.settings;
+fn retries(run: &Run, trace: &Trace) -> Option<Findings> {
+    let Scenario {
+        operation,
+        arguments,
+        settings,
+        ..
+    } = &run.scenario;
     // One item's rate limit holds back all others.
-    let held_back = run.scenario.arguments.items > 1
+    let held_back = arguments.items > 1
         && (run.sent.iter()).any(|sent| matches!(sent.heard, Heard::Answer(429 | 425, _)));
-    if trace.on_the_edge() || held_back || run.returned.is_err() {
-        return Vec::new();
+    let repeatable = |attempt: &Attempt| attempt.may_be_repeated(run);
+    if operation.is_wait()
+        || held_back
+        || run.returned.is_err()
+        || trace.on_the_edge()
+        || !trace.attempts.iter().any(repeatable)
+    {
+        return None;
     }
     let longest_pause_ms = |index: usize, attempt: &Attempt| {
         let doubled = settings.backoff_ms.saturating_mul(1 << index.min(32));
@@ -250,7 +268,7 @@ fn retries(run: &Run, trace: &Trace) -> Findings {
     let mut found = Findings::new();
     for (index, pair) in trace.attempts.windows(2).enumerate() {
         let longest_ms = longest_pause_ms(index, &pair[0]);
-        let pause_ms = pair[1].sent.at_ms - pair[0].ended_ms().unwrap_or(0);
+        let pause_ms = pair[1].sent.at_ms - pair[0].ended_ms()?;
         // A date is a whole second, and so may be what the guest knows of the time.
         if pause_ms > longest_ms.saturating_add(1_000 + TOLERANCE_MS) {
             found.push(format!(
@@ -259,19 +277,14 @@ fn retries(run: &Run, trace: &Trace) -> Findings {
             ));
         }
     }
-    let (Some(first), Some(last)) = (trace.attempts.first(), trace.attempts.last()) else {
-        return found;
-    };
-    let Some(ended_ms) = last.ended_ms() else {
-        return found;
-    };
-    // Too large a body is given up and not read again.
-    let too_large = matches!(last.outcome(), Outcome::Status(_, HeardBody::Begun));
+    let (first, last) = (trace.attempts.first()?, trace.attempts.last()?);
     let longest_ms = longest_pause_ms(trace.attempts.len() - 1, last);
-    let fits = ended_ms.saturating_add(longest_ms).saturating_add(1_000)
+    let fits = (last.ended_ms()?.saturating_add(longest_ms)).saturating_add(1_000)
         < first.sent.at_ms + settings.deadline_ms;
     let attempts_left = trace.attempts.len() < settings.max_attempts as usize;
-    if last.may_be_repeated(run) && attempts_left && fits && !too_large {
+    // Too large a body is given up and not read again.
+    let too_large = matches!(last.outcome(), Outcome::Status(_, HeardBody::Begun));
+    if repeatable(last) && attempts_left && fits && !too_large {
         found.push(format!(
             "given up after {} attempts and {}, with {} attempts and time left",
             trace.attempts.len(),
@@ -279,43 +292,40 @@ fn retries(run: &Run, trace: &Trace) -> Findings {
             settings.max_attempts
         ));
     }
-    found
+    Some(found)
 }
 
-fn error_case(run: &Run, trace: &Trace, error: Option<&RequestError>) -> Findings {
-    let trace = match (run.scenario.operation.is_wait(), error) {
+fn error_case(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let trace = match (run.scenario.operation.is_wait(), returned) {
         // A wait that ends well may have seen whatever; one that fails tells of its
         // last poll.
-        (true, None) => return Vec::new(),
-        (true, Some(error)) => trace.last(attempts(error).len()),
+        (true, Ok(_)) => return None,
+        (true, Err(error)) => trace.last(attempts(error).len()),
         (false, _) => trace.last(trace.attempts.len()),
     };
     if trace.on_the_edge() {
-        return Vec::new();
+        return None;
     }
-    let found = error.map_or("ok", case);
+    let found = outcome(returned);
     let allowed = trace.allowed_cases();
-    match allowed.contains(&found) {
+    Some(match allowed.contains(&found) {
         true => Vec::new(),
         false => vec![format!("{found} where {} is due", allowed.join(" or "))],
-    }
+    })
 }
 
-fn attempts_are_told(run: &Run, trace: &Trace, error: Option<&RequestError>) -> Findings {
-    let Some(error) = error else {
-        return Vec::new();
-    };
-    let told = attempts(error);
+fn attempts_are_told(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let told = attempts(returned.as_ref().err()?);
     let seen = match run.scenario.operation.is_wait() {
         true => trace.last(told.len()),
         false => trace.last(trace.attempts.len()),
     };
     if told.len() != seen.attempts.len() {
-        return vec![format!(
+        return Some(vec![format!(
             "tells of {} attempts, there were {}",
             told.len(),
             seen.attempts.len()
-        )];
+        )]);
     }
     let began_ms = seen.attempts.first().map_or(0, |first| first.sent.at_ms);
     let offset_ms = told.first().map_or(0, |first| u64::from(first.started_ms));
@@ -337,11 +347,11 @@ fn attempts_are_told(run: &Run, trace: &Trace, error: Option<&RequestError>) -> 
             Outcome::Status(status, body) => (Some(status), body == HeardBody::Broken),
             _ => (None, true),
         };
-        let transport_error = told
+        let says_why = told
             .transport_error
             .as_deref()
             .is_some_and(|text| !text.is_empty());
-        if told.status != status || broken && !transport_error {
+        if told.status != status || broken && !says_why {
             found.push(format!(
                 "tells of {:?} and {:?}, there was {}",
                 told.status,
@@ -350,51 +360,48 @@ fn attempts_are_told(run: &Run, trace: &Trace, error: Option<&RequestError>) -> 
             ));
         }
     }
-    found
+    Some(found)
 }
 
-fn answer_is_kept(trace: &Trace, error: Option<&RequestError>) -> Findings {
-    let Some(response) = error.and_then(response) else {
-        return Vec::new();
-    };
-    let mut statuses = trace
+fn answer_is_kept(_: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let response = response(returned.as_ref().err()?)?;
+    let decisive = trace
         .attempts
         .iter()
-        .filter_map(|attempt| match attempt.outcome() {
-            Outcome::Status(status, body) => Some((attempt, status, body)),
+        .rev()
+        .find_map(|attempt| match attempt.outcome() {
+            Outcome::Status(status, body) if status == response.status => Some((attempt, body)),
             _ => None,
         });
-    let decisive = statuses.rfind(|(_, status, _)| *status == response.status);
-    let Some((attempt, _, heard)) = decisive else {
-        return vec![format!(
+    let Some((attempt, heard)) = decisive else {
+        return Some(vec![format!(
             "keeps an answer {}, which there was not",
             response.status
-        )];
+        )]);
     };
-    let Some(body) = attempt.body().filter(|_| heard == HeardBody::Whole) else {
-        return match response.body_cut {
+    if heard != HeardBody::Whole {
+        return Some(match response.body_cut {
             true => Vec::new(),
             false => vec!["keeps half of a body as if it were the whole".to_owned()],
-        };
-    };
+        });
+    }
+    let body = attempt.body()?;
     let body = String::from_utf8_lossy(&body);
     // What echoes the token is masked, each component in its own way.
     let clean = body.find(&CANARY[..8]).unwrap_or(body.len());
     let due = &body[..body.floor_char_boundary(clean.min(KEPT_BODY_BYTES))];
-    match response.body.starts_with(due) {
+    Some(match response.body.starts_with(due) {
         true => Vec::new(),
         false => vec![format!(
             "keeps {:?}… of a body that begins {:?}…",
             cut(&response.body),
             cut(due)
         )],
-    }
+    })
 }
 
-fn answer_is_whole(run: &Run, trace: &Trace, raw_json: Option<&Vec<String>>) -> Findings {
-    let Some(raw_json) = raw_json else {
-        return Vec::new();
-    };
+fn answer_is_whole(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let raw_json = &returned.as_ref().ok()?.raw_json;
     let seen = trace
         .attempts
         .iter()
@@ -403,31 +410,25 @@ fn answer_is_whole(run: &Run, trace: &Trace, raw_json: Option<&Vec<String>>) -> 
             Outcome::Status(200..=299, HeardBody::Whole) => Some(attempt.records()),
             _ => None,
         });
-    match seen {
+    Some(match seen {
         Some(Some(records)) if records == *raw_json => Vec::new(),
         // A wait may end without having seen anything, and say so.
         None if run.scenario.operation.is_wait() && raw_json.is_empty() => Vec::new(),
-        _ if trace.on_the_edge() => Vec::new(),
+        _ if trace.on_the_edge() => return None,
         Some(Some(records)) => vec![format!(
             "returns {:?}…, the service answered {:?}…",
             raw_json.iter().map(|json| cut(json)).collect::<Vec<_>>(),
             records.iter().map(|json| cut(json)).collect::<Vec<_>>()
         )],
         Some(None) | None => vec!["returns what the service never answered".to_owned()],
-    }
+    })
 }
 
-fn batch_order(run: &Run, index: usize, id: Option<&str>) -> Findings {
-    // With a lone item there is no order, and its script need not name it.
-    if run.scenario.arguments.items == 1 {
-        return Vec::new();
-    }
-    match id {
-        Some(id) if id != external_id(index) => {
-            vec![format!("result {index} is that of {id}")]
-        }
-        _ => Vec::new(),
-    }
+fn batch_order(index: usize, id: &str) -> Option<Findings> {
+    Some(match id == external_id(index) {
+        true => Vec::new(),
+        false => vec![format!("result {index} is that of {id}")],
+    })
 }
 
 fn batch_is_complete(run: &Run) -> Findings {

@@ -14,6 +14,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// Whether it was ended early, since the host had to end too many calls.
     pub gave_up: bool,
+    /// The largest memory that the guest had. Unit: bytes.
+    pub memory_bytes: usize,
 }
 
 /// A check and what happened.
@@ -109,6 +111,11 @@ impl fmt::Display for Report {
         if self.gave_up {
             writeln!(formatter, "\ngiven up: the host had to end too many calls")?;
         }
-        write!(formatter, "\n{passed} checks passed, {failed} failed")
+        writeln!(
+            formatter,
+            "\nthe guest used {} MiB of memory at the most",
+            self.memory_bytes >> 20
+        )?;
+        write!(formatter, "{passed} checks passed, {failed} failed")
     }
 }

@@ -1,0 +1,216 @@
+//! What `host-test check` and `host-test faults` say: our component passes, each
+//! mutant of it is caught by the check that is meant for it.
+
+use host_test::check::{Check, Options, Source, check, faults};
+use host_test::limits::Limits;
+use host_test::script::{Script, Step};
+use host_test::{InstanceSettings, Plugin};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use voice_calling_mutants::Mutant;
+
+fn in_repository(path: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
+}
+
+fn component_path() -> PathBuf {
+    match std::env::var_os("HOST_TEST_COMPONENT") {
+        Some(path) => path.into(),
+        None => in_repository("target/voice-calling.wasm"),
+    }
+}
+
+fn mutants() -> Vec<u8> {
+    let path = in_repository("target/mutants.wasm");
+    std::fs::read(path).expect("target/mutants.wasm, which `cargo xtask mutants` makes")
+}
+
+fn mutation(name: &str) -> Vec<(String, String)> {
+    vec![("MUTANT".to_owned(), name.to_owned())]
+}
+
+/// Compares a report with the one in the repository, or writes it there where
+/// `HOST_TEST_WRITE_REPORTS` is set.
+fn assert_current(path: &str, report: &str) {
+    let path = in_repository(path);
+    if std::env::var_os("HOST_TEST_WRITE_REPORTS").is_some() {
+        std::fs::write(&path, report).expect("the report");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == report,
+        "{} is not current; with HOST_TEST_WRITE_REPORTS=1 this test writes it:\n{report}",
+        path.display()
+    );
+}
+
+#[test]
+fn the_component_passes_every_check_in_ten_thousand_random_histories() {
+    let wasm = std::fs::read(component_path()).expect("the component");
+    let report = check(&wasm, Vec::new(), &Options::default(), |_, _| ()).unwrap();
+    println!("{report}");
+    assert!(report.passed(), "{report}");
+    let judged = |check| {
+        let row = report.rows.iter().find(|row| row.check == check);
+        row.map_or(0, |row| row.runs)
+    };
+    assert!(judged(Check::Returns) > 15_000);
+}
+
+#[test]
+fn the_report_of_faults_in_the_repository_is_current() {
+    let plugin = Plugin::load(&component_path()).unwrap();
+    let table = faults::play(&plugin.into()).unwrap();
+    assert_eq!(table.findings, [""; 0]);
+    assert_current("docs/faults.md", &table.markdown());
+}
+
+/// The check that is meant for a mutant, and the scenarios in which it shows.
+fn meant(mutant: Mutant) -> (Check, Source) {
+    use Source::{Bodies, Directed};
+    match mutant {
+        Mutant::None => (Check::Returns, Directed),
+        Mutant::ReplaysUnknownOutcome => (Check::NoReplay, Directed),
+        Mutant::ReplaysServerErrors => (Check::CreateRetryNotSent, Directed),
+        Mutant::LeaksToken | Mutant::LogsToken => (Check::TokenIsNotTold, Directed),
+        Mutant::FollowsRedirects => (Check::OnlyTheService, Directed),
+        Mutant::IgnoresRetryAfter => (Check::RetryAfter, Directed),
+        Mutant::DropsUnknownFields | Mutant::RoundsNumbers => (Check::AnswerIsWhole, Directed),
+        Mutant::LosesOrder => (Check::BatchOrder, Directed),
+        Mutant::ExceedsMaxInFlight => (Check::MaxInFlight, Directed),
+        Mutant::OverrunsDeadline => (Check::Deadline, Directed),
+        Mutant::OverrunsAttemptTimeout => (Check::AttemptTimeout, Directed),
+        Mutant::TriesTooOften => (Check::MaxAttempts, Directed),
+        Mutant::HidesAttempts => (Check::AttemptsAreTold, Directed),
+        Mutant::NeverRetries => (Check::Retries, Directed),
+        Mutant::CallsInsecureHosts => (Check::InsecureHttp, Directed),
+        Mutant::ReadsWithoutEnd => (Check::Memory, Bodies),
+        Mutant::SwallowsBrokenBodies => (Check::ErrorCase, Bodies),
+        Mutant::LoopsForever | Mutant::AllocatesWithoutEnd => (Check::Returns, Directed),
+    }
+}
+
+#[test]
+fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
+    let wasm = mutants();
+    let mut report = "# What catches which mutant\n\n\
+        Each row is the component with one fault, put there on purpose (`component/mutants`), \
+        and the checks that fail for it: the one that is meant for the fault, and others that \
+        notice it. `cargo test --package host-test --test check` makes this list.\n\n\
+        | mutant | meant for it | others that notice it |\n|---|---|---|\n"
+        .to_owned();
+    for (name, mutant) in Mutant::ALL {
+        let (meant, source) = meant(mutant);
+        let options = Options {
+            sources: vec![source, Source::Histories],
+            histories: 100,
+            ..Options::default()
+        };
+        let found = check(&wasm, mutation(name), &options, |_, _| ()).unwrap();
+        let mut failed = found.failed_checks();
+        if mutant == Mutant::None {
+            assert_eq!(failed, [], "{found}");
+            continue;
+        }
+        assert!(failed.contains(&meant), "{name} is not caught:\n{found}");
+        failed.retain(|check| *check != meant);
+        let others: Vec<_> = failed.iter().map(|check| check.name()).collect();
+        writeln!(
+            report,
+            "| {name} | {} | {} |",
+            meant.name(),
+            others.join(", ")
+        )
+        .unwrap();
+    }
+    assert_current("docs/mutants.md", &report);
+}
+
+#[test]
+fn what_is_no_component_of_ours_is_told_apart() {
+    let foreign = r#"(component (import "wasi:filesystem/types@0.2.0" (instance (export "x" (func)))))"#;
+    for (wasm, says) in [
+        (b"no wasm".to_vec(), "no component"),
+        (b"\0asm\x0d\0\x01\0".to_vec(), "does not export the world"),
+        (foreign.as_bytes().to_vec(), "wasi:filesystem/types@0.2.0"),
+    ] {
+        let wasm = wat::parse_bytes(&wasm).map_or(wasm.clone(), |wasm| wasm.into_owned());
+        let report = check(&wasm, Vec::new(), &Options::default(), |_, _| ()).unwrap();
+        assert!(!report.passed());
+        assert!(report.to_string().contains(says), "{says}: {report}");
+    }
+}
+
+/// What a mutant's call fails with at these limits.
+async fn stopped(mutant: &str, limits: Limits) -> String {
+    let plugin = Plugin::compile(&mutants()).unwrap();
+    let script = Script::new([Step::ok("[]")]);
+    let environment = [
+        ("VOICE_CALLING_BASE_URL", "http://127.0.0.1"),
+        ("VOICE_CALLING_API_TOKEN", "limited-token-0001"),
+        ("MUTANT", mutant),
+    ];
+    let mut settings = InstanceSettings::new(environment, script.outgoing());
+    settings.limits = limits;
+    let mut instance = plugin.instantiate(settings).await.unwrap();
+    let error = instance.list_agents("org-1").await.unwrap_err();
+    assert!(script.sent().is_empty());
+    format!("{error:#}")
+}
+
+#[tokio::test]
+async fn a_guest_that_loops_for_ever_is_stopped_and_the_error_says_so() {
+    let limits = Limits {
+        computing: Duration::from_millis(200),
+        ..Limits::default()
+    };
+    let error = stopped("loops-forever", limits).await;
+    assert!(
+        error.contains("the guest was stopped: it computed for longer than 200 ms in one call"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_guest_that_loops_lets_others_on_its_thread_go_on() {
+    let limits = Limits {
+        computing: Duration::from_secs(600),
+        ..Limits::default()
+    };
+    let looping = stopped("loops-forever", limits);
+    let ended = tokio::time::timeout(Duration::from_millis(100), looping).await;
+    assert!(ended.is_err(), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_guest_that_allocates_without_end_is_stopped_and_the_error_says_so() {
+    let limits = Limits {
+        memory_bytes: 32 << 20,
+        ..Limits::default()
+    };
+    let error = stopped("allocates-without-end", limits).await;
+    assert!(
+        error.contains("the guest was stopped: it asks for"),
+        "{error}"
+    );
+    assert!(error.contains("and its limit is 33554432"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guest_that_waits_is_not_taken_for_one_that_computes() {
+    let plugin = Plugin::load(&component_path()).unwrap();
+    let script = Script::new([Step::status(503)]);
+    let environment = [
+        ("VOICE_CALLING_BASE_URL", "http://127.0.0.1"),
+        ("VOICE_CALLING_API_TOKEN", "limited-token-0001"),
+        ("VOICE_CALLING_MAX_ATTEMPTS", "100"),
+        ("VOICE_CALLING_DEADLINE_MS", "86400000"),
+    ];
+    let mut settings = InstanceSettings::new(environment, script.outgoing());
+    settings.limits.computing = Duration::from_secs(10);
+    let mut instance = plugin.instantiate(settings).await.unwrap();
+    instance.list_agents("org-1").await.unwrap().unwrap_err();
+    assert_eq!(script.sent().len(), 100);
+    assert!(script.now_ms() > 60_000);
+}
