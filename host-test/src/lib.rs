@@ -27,17 +27,24 @@
 mod capabilities;
 pub mod clock;
 pub mod demo;
+pub mod har;
 pub mod interface;
 pub mod invoke;
+pub mod masking;
 pub mod mock;
 pub mod network;
 pub mod outgoing;
 pub mod plugin;
 pub mod receiver;
 pub mod recorder;
+pub mod secrets;
+mod stderr;
+mod timestamp;
 pub mod values;
 
+pub use masking::PersonalData;
 pub use network::{InMemoryNetwork, Network, PooledNetwork};
 pub use outgoing::{Outgoing, Reach};
 pub use plugin::{Instance, InstanceSettings, Plugin, Stderr, types};
 pub use recorder::{Exchange, Recorder};
+pub use secrets::Secrets;
