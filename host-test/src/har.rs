@@ -12,6 +12,7 @@ use http::{StatusCode, Version};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use std::time::Duration;
+use voice_calling_core::token;
 
 /// What HAR has for a size or a time that is not known.
 const UNKNOWN: i64 = -1;
@@ -217,7 +218,7 @@ impl View<'_> {
             method: self.seen(&exchange.method, |method| {
                 masking::method(method).to_owned()
             }),
-            url: format!("{origin}{path_and_query}"),
+            url: url(&origin, &path_and_query),
             http_version: version(exchange.version),
             cookies: [],
             headers: self.headers(&exchange.headers),
@@ -373,6 +374,21 @@ fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let mut headers = headers.iter();
     let found = headers.find(|(header, _)| header == name);
     found.map(|(_, value)| value.as_str())
+}
+
+/// A URL, also where something in it was masked.
+fn url(origin: &str, path_and_query: &str) -> String {
+    let origin = origin.replace(token::MASK, "masked.invalid");
+    let mut url = origin;
+    for character in path_and_query.chars() {
+        match character {
+            '[' => url += "%5B",
+            ']' => url += "%5D",
+            ' ' => url += "%20",
+            other => url.push(other),
+        }
+    }
+    url
 }
 
 fn query(path_and_query: &str) -> Vec<NameValue> {

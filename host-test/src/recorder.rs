@@ -346,12 +346,15 @@ impl Drop for Recording {
         if let Some(ending) = self.ending.take() {
             exchange.ending = ending;
         }
-        let exchange = exchange.masked(&self.recorder.secrets);
-        drop(exchanges);
-        let origin = masking::origin(&exchange.origin);
-        let ending = exchange.ending.to_string();
-        let (method, ending) = (masking::method(&exchange.method), masking::error(&ending));
-        tracing::debug!(%method, %origin, %ending, "exchange");
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            let secrets = &self.recorder.secrets;
+            let method = masking::method(&exchange.method).to_owned();
+            let origin = masking::origin(&secrets.mask(&exchange.origin));
+            let ending = secrets.mask(&exchange.ending.to_string());
+            drop(exchanges);
+            let ending = masking::error(&ending);
+            tracing::debug!(method, origin, ending, "exchange");
+        }
     }
 }
 
