@@ -1,7 +1,7 @@
 //! Exchanges as an HTTP Archive (HAR 1.2), which the developer tools of browsers open.
 //!
 //! The token is in none of it. The people in it are masked by the rules of
-//! [`masking`](crate::masking), unless the user wants to see them.
+//! [`masking`], unless the user wants to see them.
 
 use crate::masking::{self, PersonalData};
 use crate::recorder::{Body, BodyEnd, Ending, Exchange};

@@ -26,6 +26,14 @@ use tracing_subscriber::EnvFilter;
 use voice_calling_core::base_url::BaseUrl;
 use voice_calling_core::settings::PREFIX;
 
+/// What traces the arguments of a guest's calls, which are paths with identifiers in
+/// them, and headers. No log level shows these.
+const ARGUMENTS_TRACED_BY: [&str; 3] = [
+    "wasmtime_wasi::p2::bindings",
+    "wasmtime_wasi_http::p2::bindings",
+    "wasmtime_wasi_io::bindings",
+];
+
 /// The host harness of voice-calling
 #[derive(Parser)]
 #[command(version)]
@@ -145,7 +153,11 @@ struct Mock {
 #[tokio::main]
 async fn main() -> ExitCode {
     let command_line = CommandLine::parse();
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    for bindings in ARGUMENTS_TRACED_BY {
+        let directive = format!("{bindings}=debug").parse();
+        filter = filter.add_directive(directive.expect("a directive"));
+    }
     let recorder = Recorder::default();
     let secrets = recorder.secrets().clone();
     learn_tokens(&secrets, &command_line.command);
