@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::limits::Memory;
 use crate::outgoing::Outgoing;
 use crate::plugin::{InstanceSettings, Stderr};
+use crate::stderr::MaskedStderr;
 use anyhow::Result;
 use wasmtime::component::{HasData, Linker, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
@@ -26,13 +27,16 @@ pub struct Guest {
 
 impl Guest {
     pub(crate) fn new(settings: InstanceSettings) -> Self {
+        let secrets = settings.outgoing.recorder.secrets();
+        let variables = settings.environment.iter();
+        secrets.learn_environment(variables.map(|(name, value)| (name.as_str(), value.as_str())));
         let clock = settings.date.map_or_else(Clock::start, Clock::start_at);
         let mut wasi = WasiCtx::builder();
         wasi.envs(&settings.environment)
             .monotonic_clock(clock)
             .wall_clock(clock);
         match settings.stderr {
-            Stderr::Inherited => wasi.inherit_stderr(),
+            Stderr::Inherited => wasi.stderr(MaskedStderr::new(secrets)),
             Stderr::Kept(pipe) => wasi.stderr(pipe),
         };
         if let Some(randomness) = settings.randomness {

@@ -8,12 +8,17 @@ use clap::{Args, Parser, Subcommand};
 use host_test::mock::{
     CallStatus, FaultOrder, Meanings, MockService, Options, Pace, WebhookOptions,
 };
-use host_test::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr};
-use host_test::{check, demo, interface, invoke};
+use host_test::{
+    InstanceSettings, Outgoing, PersonalData, Plugin, PooledNetwork, Reach, Recorder, Secrets,
+    Stderr,
+};
+use host_test::{check, demo, har, interface, invoke};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::value::RawValue;
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::collections::BTreeSet;
-use std::io::{IsTerminal, Read};
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,6 +26,14 @@ use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 use voice_calling_core::base_url::BaseUrl;
 use voice_calling_core::settings::PREFIX;
+
+/// What traces the arguments of a guest's calls, which are paths with identifiers in
+/// them, and headers. No log level shows these.
+const ARGUMENTS_TRACED_BY: [&str; 3] = [
+    "wasmtime_wasi::p2::bindings",
+    "wasmtime_wasi_http::p2::bindings",
+    "wasmtime_wasi_io::bindings",
+];
 
 /// The host harness of voice-calling
 #[derive(Parser)]
@@ -33,7 +46,7 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Command {
     /// Runs the main job on the built-in mock service, with progress and tables
-    Demo(Component),
+    Demo(Demo),
     /// Calls a function of the component, JSON in and out
     ///
     /// The component gets the environment variables that begin with VOICE_CALLING_, and
@@ -62,6 +75,28 @@ struct Component {
 }
 
 #[derive(Args)]
+struct Demo {
+    #[command(flatten)]
+    component: Component,
+    #[command(flatten)]
+    archive: Archive,
+}
+
+#[derive(Args)]
+struct Archive {
+    /// Writes all HTTP exchanges to this file, as an HTTP Archive for the developer tools of
+    /// a browser
+    ///
+    /// It is written also if something goes wrong. The token is masked; phone numbers, call
+    /// context and all else that may be about people are masked too.
+    #[arg(long, value_name = "FILE")]
+    har: Option<PathBuf>,
+    /// Leaves phone numbers and call context in the archive, but not the token
+    #[arg(long, requires = "har")]
+    har_unmasked: bool,
+}
+
+#[derive(Args)]
 struct Invoke {
     /// Interface and function, such as calls.make-call
     function: String,
@@ -78,6 +113,8 @@ struct Invoke {
     place_real_call: bool,
     #[command(flatten)]
     component: Component,
+    #[command(flatten)]
+    archive: Archive,
 }
 
 #[derive(Args)]
@@ -165,36 +202,68 @@ fn variable(text: &str) -> Result<(String, String)> {
 
 fn main() -> ExitCode {
     let command_line = CommandLine::parse();
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    for bindings in ARGUMENTS_TRACED_BY {
+        let directive = format!("{bindings}=debug").parse();
+        filter = filter.add_directive(directive.expect("a directive"));
+    }
+    let recorder = Recorder::default();
+    let secrets = recorder.secrets().clone();
+    learn_tokens(&secrets, &command_line.command);
+    tell_panics_without(secrets.clone());
+    let log = secrets.clone();
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(move || log.lines(std::io::stderr()))
         .with_ansi(std::io::stderr().is_terminal())
         .init();
-    match run(command_line.command) {
+    match run(command_line.command, recorder) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", secrets.mask(&format!("{error:#}")));
             ExitCode::from(2)
         }
     }
 }
 
-fn run(command: Command) -> Result<ExitCode> {
+/// The tokens are known before anything is written.
+fn learn_tokens(secrets: &Secrets, command: &Command) {
+    for (name, value) in std::env::vars_os() {
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        secrets.learn_environment([(&*name, &*value)]);
+    }
+    if let Command::Mock(mock) = command {
+        secrets.learn(&mock.token);
+    }
+}
+
+/// Panics are told on stderr as always, without the tokens.
+fn tell_panics_without(secrets: Secrets) {
+    std::panic::set_hook(Box::new(move |panic| {
+        let mut told = panic.to_string();
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            told += &format!("\n{backtrace}");
+        }
+        eprintln!("{}", secrets.mask(&told));
+    }));
+}
+
+fn run(command: Command, recorder: Recorder) -> Result<ExitCode> {
     match command {
         // These have runtimes of their own, in which time is virtual.
         Command::Check(check) => run_check(check),
         Command::Faults(faults) => run_faults(&faults),
         command => tokio::runtime::Runtime::new()
             .context("cannot make a runtime")?
-            .block_on(run_in_real_time(command)),
+            .block_on(run_in_real_time(command, recorder)),
     }
 }
 
-async fn run_in_real_time(command: Command) -> Result<ExitCode> {
+async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCode> {
     match command {
-        Command::Demo(Component { component }) => demo::run(&Plugin::load(&component)?).await?,
-        Command::Invoke(invoke) => return run_invoke(invoke).await,
+        Command::Demo(demo) => run_demo(demo, recorder).await?,
+        Command::Invoke(invoke) => return run_invoke(invoke, recorder).await,
         Command::Mock(mock) => serve_mock(*mock).await?,
         Command::Check(_) | Command::Faults(_) => bail!("not a command of real time"),
     }
@@ -258,7 +327,51 @@ fn read_component(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
-async fn run_invoke(invoke: Invoke) -> Result<ExitCode> {
+async fn run_demo(demo: Demo, recorder: Recorder) -> Result<()> {
+    let plugin = Plugin::load(&demo.component.component)?;
+    let (recorder, file) = demo.archive.begin(recorder)?;
+    let ran = demo::run(&plugin, recorder.clone()).await;
+    let written = demo.archive.write(file, &recorder);
+    ran.and(written)
+}
+
+impl Archive {
+    /// Opens the file before anything is sent, since a call whose record cannot be
+    /// written is better not made. Bodies are recorded for it alone.
+    fn begin(&self, recorder: Recorder) -> Result<(Recorder, Option<File>)> {
+        let Some(path) = &self.har else {
+            return Ok((recorder, None));
+        };
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        // Who may read it is for its owner to say.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options
+            .open(path)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok((recorder.with_bodies(), Some(file)))
+    }
+
+    fn write(&self, file: Option<File>, recorder: &Recorder) -> Result<()> {
+        let (Some(file), Some(path)) = (file, &self.har) else {
+            return Ok(());
+        };
+        let personal_data = match self.har_unmasked {
+            true => PersonalData::Shown,
+            false => PersonalData::Masked,
+        };
+        let archive = har::archive(&recorder.exchanges(), personal_data);
+        let mut file = BufWriter::new(file);
+        serde_json::to_writer_pretty(&mut file, &archive)
+            .map_err(std::io::Error::from)
+            .and_then(|()| file.write_all(b"\n"))
+            .and_then(|()| file.flush())
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<ExitCode> {
     let environment = settings_of_user()?;
     let base_url = environment
         .iter()
@@ -278,25 +391,24 @@ async fn run_invoke(invoke: Invoke) -> Result<ExitCode> {
         json => json.to_owned(),
     };
     let arguments: &RawValue = serde_json::from_str(&json).context("--json is no JSON")?;
+    let plugin = Plugin::load(&invoke.component.component)?;
     let reach = reach_of(base_url);
+    let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {
         network: Arc::new(PooledNetwork::new(reach.clone())?),
         reach,
-        recorder: Recorder::default(),
+        recorder: recorder.clone(),
     };
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.stderr = Stderr::Inherited;
-    let plugin = Plugin::load(&invoke.component.component)?;
-    match invoke::invoke(&plugin, settings, &invoke.function, arguments).await? {
-        Ok(value) => {
-            println!("{value:#}");
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(error) => {
-            println!("{:#}", serde_json::json!({ "error": error }));
-            Ok(ExitCode::FAILURE)
-        }
-    }
+    let answer = invoke::invoke(&plugin, settings, &invoke.function, arguments).await;
+    let written = invoke.archive.write(file, &recorder);
+    let (shown, code) = match answer? {
+        Ok(value) => (value, ExitCode::SUCCESS),
+        Err(error) => (serde_json::json!({ "error": error }), ExitCode::FAILURE),
+    };
+    println!("{:#}", recorder.secrets().mask_json(&shown));
+    written.map(|()| code)
 }
 
 /// The variables that are settings of the component.

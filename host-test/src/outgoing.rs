@@ -1,7 +1,7 @@
 //! What a guest may reach, and the hook through which all its requests go.
 
 use crate::network::Network;
-use crate::recorder::{Ending, Recorder};
+use crate::recorder::Recorder;
 use http::Request;
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -74,8 +74,7 @@ impl WasiHttpHooks for Outgoing {
         options: Option<RequestOptions>,
         _: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> Box<dyn Future<Output = Result<Sent, Error>> + Send> {
-        let recording = self.recorder.begin(&request);
-        let method = request.method().clone();
+        let (request, recording) = self.recorder.begin(request);
         let authority = request
             .uri()
             .authority()
@@ -89,12 +88,7 @@ impl WasiHttpHooks for Outgoing {
                 Some(sending) => sending.await,
                 None => Err(Error::HttpRequestDenied),
             };
-            let ending = match &sent {
-                Ok(response) => Ending::Status(response.status().as_u16()),
-                Err(error) => Ending::Error(error.to_string()),
-            };
-            tracing::debug!(%method, %authority, %ending, "exchange");
-            recording.end(ending);
+            let sent = recording.end(sent);
             let done: Box<dyn Future<Output = _> + Send> = Box::new(async { Ok(()) });
             sent.map(|response| (response, done))
         })

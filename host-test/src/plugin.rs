@@ -128,7 +128,7 @@ impl InstanceSettings {
 /// Where a guest's stderr goes.
 #[derive(Clone)]
 pub enum Stderr {
-    /// To the harness's own.
+    /// To the harness's own, line by line and without the token.
     Inherited,
     /// Into memory.
     Kept(MemoryOutputPipe),

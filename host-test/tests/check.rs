@@ -129,7 +129,8 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
 
 #[test]
 fn what_is_no_component_of_ours_is_told_apart() {
-    let foreign = r#"(component (import "wasi:filesystem/types@0.2.0" (instance (export "x" (func)))))"#;
+    let foreign =
+        r#"(component (import "wasi:filesystem/types@0.2.0" (instance (export "x" (func)))))"#;
     for (wasm, says) in [
         (b"no wasm".to_vec(), "no component"),
         (b"\0asm\x0d\0\x01\0".to_vec(), "does not export the world"),

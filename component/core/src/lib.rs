@@ -25,7 +25,7 @@ mod request;
 mod retry;
 pub mod retry_after;
 pub mod settings;
-mod token;
+pub mod token;
 mod transport;
 mod wait;
 pub mod webhooks;

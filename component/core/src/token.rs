@@ -6,7 +6,7 @@ use std::fmt;
 const MASKED_FROM_BYTES: usize = 8;
 
 /// What stands where the token stood.
-const MASK: &str = "[api token]";
+pub const MASK: &str = "[api token]";
 
 /// The token, or the placeholder that an engine swaps in the outgoing header.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,28 +38,38 @@ impl ApiToken {
         format!("Bearer {}", self.0)
     }
 
-    /// A text in which the token is masked, for errors and logs: as it is, and as
-    /// JSON writes it. A beginning of it at the very end counts too, since a body may
-    /// have been cut there.
+    /// A text in which the token is masked, for errors and logs.
     pub(crate) fn mask(&self, text: &str) -> String {
-        if self.0.len() < MASKED_FROM_BYTES {
-            return text.to_owned();
-        }
-        let escaped = self.0.replace('\\', "\\\\").replace('"', "\\\"");
-        let slashes_too = escaped.replace('/', "\\/");
-        let mut masked = text.to_owned();
-        for form in [&slashes_too, &escaped, &self.0] {
-            masked = masked.replace(form.as_str(), MASK);
-            let cut = (MASKED_FROM_BYTES..form.len())
-                .rev()
-                .find(|length| masked.ends_with(&form[..*length]));
-            if let Some(length) = cut {
-                masked.truncate(masked.len() - length);
-                masked.push_str(MASK);
-            }
-        }
-        masked
+        mask(&self.0, text)
     }
+}
+
+/// A text in which a token is masked: as it is, and as JSON writes it. A beginning of
+/// it at the very end counts too, since the text may have been cut there. A token of
+/// less than 8 bytes is left alone.
+///
+/// Hosts that show what a component answered, wrote or sent mask it by the same rule,
+/// which is why this is public. The token may be any text here, also one that no
+/// header can carry.
+pub fn mask(token: &str, text: &str) -> String {
+    if token.len() < MASKED_FROM_BYTES {
+        return text.to_owned();
+    }
+    let escaped = token.replace('\\', "\\\\").replace('"', "\\\"");
+    let slashes_too = escaped.replace('/', "\\/");
+    let mut masked = text.to_owned();
+    for form in [slashes_too.as_str(), &escaped, token] {
+        masked = masked.replace(form, MASK);
+        let cut = (MASKED_FROM_BYTES..form.len())
+            .rev()
+            .filter(|length| form.is_char_boundary(*length))
+            .find(|length| masked.ends_with(&form[..*length]));
+        if let Some(length) = cut {
+            masked.truncate(masked.len() - length);
+            masked.push_str(MASK);
+        }
+    }
+    masked
 }
 
 impl fmt::Debug for ApiToken {
@@ -95,6 +105,13 @@ mod tests {
         ] {
             assert_eq!(token.mask(&format!("echo: {echo}")), "echo: [api token]");
         }
+    }
+
+    #[test]
+    fn a_token_that_no_header_can_carry_is_masked_all_the_same() {
+        let token = "geh\u{e9}imnis-\u{e9}\u{e9}\u{e9}";
+        assert_eq!(mask(token, &format!("a {token} b")), "a [api token] b");
+        assert_eq!(mask(token, "a geh\u{e9}imnis-\u{e9}"), "a [api token]");
     }
 
     #[test]

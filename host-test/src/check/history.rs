@@ -60,6 +60,10 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         |(operation, arguments, settings)| {
             let turns = prop::collection::vec(turn(operation), 1..=10);
             let date = 0..4_102_444_800_u64;
+            let settings = match operation.is_wait() {
+                true => with_fewer_polls(settings, arguments),
+                false => settings,
+            };
             (turns, any::<u64>(), date).prop_map(move |(turns, random, unix_time_s)| Scenario {
                 name: String::new(),
                 operation,
@@ -72,6 +76,16 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             })
         },
     )
+}
+
+/// A hundred thousand polls say no more than some hundred.
+fn with_fewer_polls(settings: Settings, arguments: Arguments) -> Settings {
+    let least_ms = u64::from(arguments.timeout_ms) / 200;
+    Settings {
+        backoff_ms: settings.backoff_ms.max(least_ms),
+        max_backoff_ms: settings.max_backoff_ms.max(least_ms),
+        ..settings
+    }
 }
 
 fn arguments() -> impl Strategy<Value = Arguments> {

@@ -11,7 +11,7 @@ use crate::mock::{
 use crate::outgoing::Outgoing;
 use crate::plugin::{Instance, InstanceSettings, Plugin};
 use crate::receiver::WebhookReceiver;
-use crate::recorder::Ending;
+use crate::recorder::{Ending, Recorder};
 use crate::types::*;
 use crate::{PooledNetwork, Reach};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -39,12 +39,17 @@ const VERSION_1_NUMBER: &str = "919876500002";
 const DIRECT_NUMBER: &str = "+91 98765 00003";
 const BATCH: usize = 20;
 
-/// Runs the demo. An error is a step that did not do what it should.
-pub async fn run(plugin: &Plugin) -> Result<()> {
+/// Runs the demo, and records its exchanges. An error is a step that did not do what it
+/// should.
+pub async fn run(plugin: &Plugin, recorder: Recorder) -> Result<()> {
     let receiver = WebhookReceiver::start().await;
     let mock = MockService::start(service(&receiver)).await?;
-    let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
-    let progress = Progress::start();
+    let secrets = recorder.secrets().clone();
+    let outgoing = Outgoing {
+        recorder,
+        ..Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?)
+    };
+    let progress = Progress::start(secrets.clone());
     let mut demo = Demo {
         plugin,
         receiver,
@@ -68,7 +73,8 @@ pub async fn run(plugin: &Plugin) -> Result<()> {
     demo.check_phones()?;
 
     demo.progress.finish();
-    println!("{}", demo.report.tables(&demo.mock.requests()));
+    let tables = demo.report.tables(&demo.mock.requests());
+    println!("{}", secrets.mask(&tables));
     demo.mock.stop().await;
     Ok(())
 }

@@ -1,16 +1,19 @@
 //! Progress for people: a spinner on a terminal, plain lines elsewhere.
 
+use crate::secrets::Secrets;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::io::{IsTerminal, stdout};
 use std::time::Duration;
 
 pub(super) struct Progress {
+    secrets: Secrets,
     spinner: ProgressBar,
     step: String,
 }
 
 impl Progress {
-    pub(super) fn start() -> Self {
+    /// What is shown is shown without these secrets.
+    pub(super) fn start(secrets: Secrets) -> Self {
         let spinner = ProgressBar::new_spinner();
         spinner.set_draw_target(match stdout().is_terminal() {
             true => ProgressDrawTarget::stdout(),
@@ -18,6 +21,7 @@ impl Progress {
         });
         spinner.enable_steady_tick(Duration::from_millis(100));
         Self {
+            secrets,
             spinner,
             step: String::new(),
         }
@@ -35,7 +39,8 @@ impl Progress {
 
     /// How far the step is; seen on a terminal only.
     pub(super) fn update(&self, state: &str) {
-        self.spinner.set_message(format!("{}: {state}", self.step));
+        self.spinner
+            .set_message(self.secrets.mask(&format!("{}: {state}", self.step)));
     }
 
     /// Something that happened in the step.
@@ -53,6 +58,7 @@ impl Progress {
     }
 
     fn line(&self, line: &str) {
+        let line = self.secrets.mask(line);
         self.spinner.suspend(|| println!("{line}"));
     }
 }

@@ -11,7 +11,7 @@ use super::call::{CallFacts, CallStatus, METADATA, recording_url};
 use super::json_object::{Fields, JsonObject};
 use super::options::{Meanings, OpenDocketFields, V2Status};
 use super::refusal::Problem;
-use super::timestamp::iso_8601;
+use crate::timestamp::iso_8601;
 
 /// Which creation endpoint a docket came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,7 +31,6 @@ mod received;
 mod refusal;
 mod service;
 mod state;
-mod timestamp;
 mod webhook;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

@@ -10,6 +10,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 use wiremock::{Request, Respond, ResponseTemplate};
 
+use crate::masking;
+use voice_calling_core::token;
+
 use super::answer::{Answer, Reply, answer};
 use super::call::CallStatus;
 use super::endpoint::route;
@@ -136,7 +139,9 @@ impl Respond for Responder {
             .and_then(|endpoint| service.faults().take(endpoint));
         let answer = service.answer(&received, fault.as_ref());
         received.answered = answer.status;
-        tracing::debug!(method = %received.method, path = received.path(), status = %answer.status, "answered");
+        let path = token::mask(&service.state().token, received.path());
+        let path = masking::path_and_query(&path);
+        tracing::debug!(method = %received.method, path, status = %answer.status, "answered");
         service.requests().push(received);
         let fault_delay = fault.map_or(Duration::ZERO, |fault| fault.answer_delay());
         template(answer, service.answer_delay + fault_delay)

@@ -15,6 +15,7 @@ mod invoke;
 mod log;
 mod operation;
 mod pauses;
+mod recorder;
 mod script;
 mod secrets;
 mod settings;

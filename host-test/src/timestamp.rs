@@ -1,9 +1,10 @@
-//! The service's timestamps: ISO 8601 without zone offset, with fractional seconds.
+//! Timestamps as the service has them: ISO 8601 without zone offset, with fractional
+//! seconds.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `time` in UTC, such as `2026-01-31T09:08:07.000001`.
-pub(super) fn iso_8601(time: SystemTime) -> String {
+pub(crate) fn iso_8601(time: SystemTime) -> String {
     let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (
         since_epoch.as_secs() / 86_400,

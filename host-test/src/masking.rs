@@ -1,0 +1,460 @@
+//! What of an exchange may be shown without the people in it: no phone numbers, no call
+//! context, nothing of what was said.
+//!
+//! It is a list of what may be seen, so that whatever is not known stays hidden. Names
+//! of members are seen where they are the service's own; in free-form objects they are
+//! somebody's data as well, so that these are hidden whole.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// What stands where something was hidden.
+pub const MASK: &str = "[masked]";
+
+/// Whether the people in exchanges are to be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PersonalData {
+    /// Only what is known to be harmless is seen.
+    Masked,
+    /// Everything is seen, apart from the token.
+    Shown,
+}
+
+/// Digits from which on a text may hold a phone number.
+const NUMBER_DIGITS: usize = 7;
+
+/// How deep the service's own structures are, and more.
+const DEPTH: usize = 8;
+
+/// Members that hold an object or a list of the service's own making; every other one
+/// may be free-form.
+const CONTAINERS: [&str; 3] = ["attempts", "detail", "extra_config"];
+
+/// Headers that HTTP or the service makes.
+const HEADERS: [&str; 16] = [
+    "accept",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "date",
+    "host",
+    "keep-alive",
+    "request-id",
+    "retry-after",
+    "server",
+    "transfer-encoding",
+    "user-agent",
+    "vary",
+    "x-correlation-id",
+    "x-request-id",
+];
+
+/// The words of the service's paths.
+const PATH_WORDS: [&str; 7] = [
+    "agents",
+    "api",
+    "call_details",
+    "dockets",
+    "make_call",
+    "v1",
+    "v2",
+];
+
+/// A body as it may be seen: JSON without its values, apart from the harmless ones;
+/// nothing of any other body.
+pub fn body(bytes: &[u8]) -> String {
+    if bytes.is_empty() {
+        return String::new();
+    }
+    match serde_json::from_slice::<&RawValue>(bytes) {
+        Ok(json) => masked_json(json, None, DEPTH),
+        Err(_) => format!("[masked: {} bytes]", bytes.len()),
+    }
+}
+
+/// A value as it may be seen: that of a member by this name, or the whole body.
+fn masked_json(json: &RawValue, name: Option<&str>, depth: usize) -> String {
+    let own = name.is_none_or(|name| CONTAINERS.contains(&name));
+    let text = json.get();
+    let masked = || format!("\"{MASK}\"");
+    match text.as_bytes().first() {
+        Some(b'{') if own && depth > 0 => {
+            let Ok(Members(members)) = serde_json::from_str(text) else {
+                return masked();
+            };
+            let member = |(name, value): &(String, &RawValue)| {
+                let seen = if is_name(name) { name } else { MASK };
+                format!("\"{seen}\":{}", masked_json(value, Some(name), depth - 1))
+            };
+            let members: Vec<_> = members.iter().map(member).collect();
+            format!("{{{}}}", members.join(","))
+        }
+        Some(b'[') if own && depth > 0 => {
+            let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(text) else {
+                return masked();
+            };
+            let element = |value: &&RawValue| masked_json(value, name, depth - 1);
+            let elements: Vec<_> = elements.iter().map(element).collect();
+            format!("[{}]", elements.join(","))
+        }
+        Some(b't' | b'f' | b'n') => text.to_owned(),
+        _ if name.is_some_and(|name| is_harmless(name, text)) => text.to_owned(),
+        _ => masked(),
+    }
+}
+
+/// Whether a text or number is one of those that may be seen, by its name and its look:
+/// a name alone does not keep a service from putting something else there.
+fn is_harmless(name: &str, json: &str) -> bool {
+    let text = json.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+    match (name, text) {
+        ("agent_id" | "outbound_call_count" | "version", None) => {
+            json.len() < NUMBER_DIGITS && json.bytes().all(|byte| byte.is_ascii_digit())
+        }
+        ("docket_id" | "task_id" | "closed_call_id" | "latest_call_id", Some(id)) => is_id(id),
+        ("status" | "call_status" | "closure_reason" | "notification_status", Some(word)) => {
+            let of_word = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+            word.len() <= 32 && word.bytes().all(of_word)
+        }
+        ("created_at" | "updated_at" | "closed_at" | "first_called_at", Some(time)) => {
+            is_time(time)
+        }
+        _ => false,
+    }
+}
+
+/// A path with its query as it may be seen.
+pub fn path_and_query(path_and_query: &str) -> String {
+    let (path, query) = match path_and_query.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (path_and_query, None),
+    };
+    // What comes before the service's own words is the path of the base URL.
+    let mut before = "";
+    let mut begun = false;
+    let mut segments = Vec::new();
+    for segment in path.split('/') {
+        let own = PATH_WORDS.contains(&segment);
+        let has_id = matches!(before, "dockets" | "call_details");
+        begun |= own;
+        let seen = segment.is_empty() || own || ((has_id || !begun) && is_id(segment));
+        segments.push(if seen { segment } else { MASK });
+        before = segment;
+    }
+    let mut masked = segments.join("/");
+    if let Some(query) = query {
+        let parameter = |parameter: &str| {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let seen = if is_name(name) { name } else { MASK };
+            match name == "organizationId" && is_id(value) {
+                true => format!("{seen}={value}"),
+                false => format!("{seen}={MASK}"),
+            }
+        };
+        let parameters: Vec<_> = query.split('&').map(parameter).collect();
+        masked = format!("{masked}?{}", parameters.join("&"));
+    }
+    masked
+}
+
+/// Scheme, host and port as they may be seen: a guest could ask for a host that has a
+/// number for its name.
+pub fn origin(origin: &str) -> String {
+    let host = origin.split_once("://").map_or(origin, |(_, host)| host);
+    let address =
+        host.parse::<std::net::SocketAddr>().is_ok() || host.parse::<std::net::IpAddr>().is_ok();
+    match holds_number(host) && !address {
+        true => origin.replace(host, "masked.invalid"),
+        false => origin.to_owned(),
+    }
+}
+
+/// A header's value as it may be seen.
+pub fn header(name: &str, value: &str) -> String {
+    let seen = match name.to_ascii_lowercase().as_str() {
+        // The recorder has masked it already.
+        "auth_token" => true,
+        "content-length" => value.len() <= 20 && value.bytes().all(|b| b.is_ascii_digit()),
+        "host" => origin(value) == value,
+        name => HEADERS.contains(&name) && (is_uuid(value) || !holds_number(value)),
+    };
+    if seen { value } else { MASK }.to_owned()
+}
+
+/// A header's name as it may be seen.
+pub fn header_name(name: &str) -> String {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let seen = name.bytes().all(is_token) && !holds_number(name);
+    if seen { name } else { MASK }.to_owned()
+}
+
+/// A method as it may be seen, which may be any word of a guest.
+pub fn method(method: &str) -> &str {
+    match method {
+        "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS" => method,
+        _ => MASK,
+    }
+}
+
+/// A transport error as it may be seen: its kind. What stands behind a colon or in
+/// brackets may be anybody's words.
+pub fn error(error: &str) -> &str {
+    let end = error.find([':', '(']).unwrap_or(error.len());
+    error[..end].trim_end()
+}
+
+/// Whether a member's or parameter's name looks like one that a program has.
+fn is_name(name: &str) -> bool {
+    let of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    (1..=40).contains(&name.len()) && name.bytes().all(of_name) && !holds_number(name)
+}
+
+/// Whether this looks like an identifier that holds nothing else.
+fn is_id(text: &str) -> bool {
+    let of_id = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let id = (1..=64).contains(&text.len()) && text.bytes().all(of_id);
+    id && (is_uuid(text) || !holds_number(text))
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36 && uuid::Uuid::try_parse(text).is_ok()
+}
+
+/// Whether this begins with a date and has nothing but a time after it.
+fn is_time(text: &str) -> bool {
+    let digits = |range: std::ops::Range<usize>| {
+        let digits = text.get(range).unwrap_or_default();
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let date = digits(0..4) && digits(5..7) && digits(8..10);
+    let of_time = |byte: u8| byte.is_ascii_digit() || b"-:.+TZ ".contains(&byte);
+    let dashes = text.get(4..5) == Some("-") && text.get(7..8) == Some("-");
+    date && dashes && text.len() <= 35 && text.bytes().all(of_time)
+}
+
+/// Whether there are as many digits as a phone number has, however they are grouped.
+fn holds_number(text: &str) -> bool {
+    let mut digits = 0;
+    text.bytes().any(|byte| {
+        match byte {
+            b'0'..=b'9' => digits += 1,
+            b' ' | b'-' | b'_' | b'.' | b'+' | b'/' | b'(' | b')' => {}
+            _ => digits = 0,
+        }
+        digits >= NUMBER_DIGITS
+    })
+}
+
+/// The members of an object in order, repeated ones too, their values unread.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_keeps_its_structure_and_hides_its_values() {
+        assert_eq!(
+            body(
+                br#"{"agent_id": 7, "to_phone_number": "919876543210", "external_id": "crm-1",
+                     "extra_config": {"call_context": {"Asha": {"a": [1]}}, "retries": 3}}"#
+            ),
+            concat!(
+                r#"{"agent_id":7,"to_phone_number":"[masked]","external_id":"[masked]","#,
+                r#""extra_config":{"call_context":"[masked]","retries":"[masked]"}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn an_answer_keeps_ids_statuses_times_booleans_and_null() {
+        let docket = concat!(
+            r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-123456789012","status":"COMPLETED","#,
+            r#""created":true,"closed_call_id":null,"outbound_call_count":2,"#,
+            r#""created_at":"2026-01-31T09:08:07.000001","closure_reason":"DISPOSITION"}"#
+        );
+        assert_eq!(body(docket.as_bytes()), docket);
+        assert_eq!(
+            body(br#"[{"task_id":"t-1","call_status":"NO_ANSWER"}]"#),
+            r#"[{"task_id":"t-1","call_status":"NO_ANSWER"}]"#
+        );
+    }
+
+    #[test]
+    fn a_harmless_name_does_not_show_what_looks_like_something_else() {
+        for value in [
+            r#"{"status":"call Asha"}"#,
+            r#"{"status":"Asha"}"#,
+            r#"{"status":919876543210}"#,
+            r#"{"agent_id":919876543210}"#,
+            r#"{"agent_id":"Asha"}"#,
+            r#"{"task_id":"call-919876543210"}"#,
+            r#"{"task_id":"98765-43210"}"#,
+            r#"{"docket_id":"Asha Rao"}"#,
+            r#"{"created_at":"919876543210"}"#,
+            r#"{"created_at":"2026-01-31 Asha"}"#,
+            r#"{"status":{"Asha":"OPEN"}}"#,
+            r#"{"status":["OPEN"]}"#,
+            r#"{"st\u0061tus":"Asha"}"#,
+            r#"{"task_id":"\u0041sha"}"#,
+        ] {
+            let masked = body(value.as_bytes());
+            assert!(masked.ends_with(r#":"[masked]"}"#), "{value}: {masked}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_problems_hides_the_input_that_it_echoes() {
+        assert_eq!(
+            body(
+                br#"{"detail": [{"type": "string_too_short", "loc": ["body", "to_phone_number"],
+                     "msg": "91987", "input": {"Asha": 1}, "ctx": {"min_length": 12}}]}"#
+            ),
+            concat!(
+                r#"{"detail":[{"type":"[masked]","loc":"[masked]","msg":"[masked]","#,
+                r#""input":"[masked]","ctx":"[masked]"}]}"#
+            )
+        );
+        assert_eq!(
+            body(br#"{"detail":["Asha",null]}"#),
+            r#"{"detail":["[masked]",null]}"#
+        );
+    }
+
+    #[test]
+    fn insights_and_other_free_form_objects_are_hidden_whole() {
+        for name in [
+            "call_insights",
+            "call_context",
+            "metadata",
+            "call_metadata",
+            "tools",
+            "prompt",
+            "something_new",
+        ] {
+            let json = format!(r#"{{"{name}":{{"status":"ANSWERED"}}}}"#);
+            assert_eq!(body(json.as_bytes()), format!(r#"{{"{name}":"[masked]"}}"#));
+            let none = format!(r#"{{"{name}":null}}"#);
+            assert_eq!(body(none.as_bytes()), none);
+        }
+    }
+
+    #[test]
+    fn names_that_no_program_has_are_hidden() {
+        assert_eq!(
+            body(br#"{"919876543210":1,"Asha Rao":2,"":{"a":3},"n919876543210":4,"region":5}"#),
+            concat!(
+                r#"{"[masked]":"[masked]","[masked]":"[masked]","[masked]":"[masked]","#,
+                r#""[masked]":"[masked]","region":"[masked]"}"#
+            )
+        );
+    }
+
+    #[test]
+    fn json_that_no_parser_reads_whole_is_masked_as_far_as_it_goes() {
+        let context = r#"{"big":1e400,"half":"\ud83d","\udc00":null}"#;
+        assert_eq!(
+            body(format!(r#"{{"call_context":{context},"status":"OPEN"}}"#).as_bytes()),
+            r#"{"call_context":"[masked]","status":"OPEN"}"#
+        );
+        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+        assert!(body(deep.as_bytes()).contains(MASK));
+    }
+
+    #[test]
+    fn of_a_body_that_is_no_json_only_the_length_is_seen() {
+        assert_eq!(body(b"call Asha"), "[masked: 9 bytes]");
+        assert_eq!(body(b"{\"status\":\"OPEN\""), "[masked: 16 bytes]");
+        assert_eq!(body(b"\xff\xfe"), "[masked: 2 bytes]");
+        assert_eq!(body(b"\"Asha\""), "\"[masked]\"");
+        assert_eq!(body(b"919876543210"), "\"[masked]\"");
+        assert_eq!(body(b""), "");
+    }
+
+    #[test]
+    fn of_a_path_the_services_words_and_ids_are_seen() {
+        for (path, seen) in [
+            ("/api/v2/dockets", "/api/v2/dockets"),
+            ("/agents/", "/agents/"),
+            ("/call_details/task-1", "/call_details/task-1"),
+            ("/call_details/919876543210", "/call_details/[masked]"),
+            ("/call_details/Asha%20Rao", "/call_details/[masked]"),
+            ("/voice/make_call", "/voice/make_call"),
+            ("/make_call/Asha", "/make_call/[masked]"),
+            ("/Asha%20Rao/make_call", "/[masked]/make_call"),
+            (
+                "/api/v1/agents?organizationId=org-1",
+                "/api/v1/agents?organizationId=org-1",
+            ),
+            (
+                "/api/v1/agents?organizationId=919876543210&name=Asha&a%20b=c&d",
+                "/api/v1/agents?organizationId=[masked]&name=[masked]&[masked]=[masked]&d=[masked]",
+            ),
+        ] {
+            assert_eq!(path_and_query(path), seen, "{path}");
+        }
+    }
+
+    #[test]
+    fn of_headers_what_http_makes_is_seen() {
+        for (name, value, seen) in [
+            ("content-type", "application/json", true),
+            ("Content-Length", "12345678", true),
+            ("date", "Sat, 31 Jan 2026 13:07:11 GMT", true),
+            ("retry-after", "Sat, 31 Jan 2026 13:07:11 GMT", true),
+            ("x-request-id", "7f8d3b0e-0d51-4f0c-9a63-123456789012", true),
+            ("x-request-id", "919876543210/1", false),
+            ("host", "127.0.0.1:18080", true),
+            ("host", "919876543210.example", false),
+            ("location", "/call/919876543210", false),
+            ("x-name", "Asha", false),
+        ] {
+            let expected = if seen { value } else { MASK };
+            assert_eq!(header(name, value), expected, "{name}: {value}");
+        }
+        assert_eq!(header_name("x-919876543210"), MASK);
+    }
+
+    #[test]
+    fn of_hosts_methods_and_errors_no_word_of_a_guest_is_seen() {
+        assert_eq!(origin("http://127.0.0.1:18080"), "http://127.0.0.1:18080");
+        assert_eq!(origin("https://[::1]:18080"), "https://[::1]:18080");
+        assert_eq!(
+            origin("https://api.example:8443"),
+            "https://api.example:8443"
+        );
+        assert_eq!(
+            origin("http://n919876543210.example"),
+            "http://masked.invalid"
+        );
+        assert_eq!((method("GET"), method("ASHA")), ("GET", MASK));
+        assert_eq!(error("internal error: call Asha"), "internal error");
+        assert_eq!(error("DNS error (info code 3)"), "DNS error");
+        assert_eq!(error("connection refused"), "connection refused");
+    }
+}

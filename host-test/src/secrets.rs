@@ -1,0 +1,292 @@
+//! The tokens that must not be seen, and how they are kept out of what the harness
+//! shows: records, logs, errors, answers.
+//!
+//! A token is found as it is, as JSON writes it, percent-encoded, and behind JSON's
+//! `\u00..`. What somebody has turned into anything else (base64, UTF-16, a part of it
+//! in the middle of a text) is not recognised.
+
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Arc, PoisonError, RwLock};
+use voice_calling_core::settings::PREFIX;
+use voice_calling_core::token;
+
+/// A line that a guest never ends is cut here, since a token must not slip through
+/// between two pieces of it.
+const LONGEST_LINE: usize = 64 * 1024;
+
+/// The tokens that a harness has learned of. Clones share them.
+#[derive(Clone, Default)]
+pub struct Secrets(Arc<RwLock<BTreeSet<String>>>);
+
+impl Secrets {
+    /// Learns a token, with or without `Bearer ` before it.
+    pub fn learn(&self, token: &str) {
+        let token = token.trim();
+        let token = token.strip_prefix("Bearer ").unwrap_or(token).trim();
+        let known = |tokens: &BTreeSet<String>| tokens.contains(token);
+        if token.is_empty() || known(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
+            return;
+        }
+        let mut tokens = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        tokens.insert(token.to_owned());
+    }
+
+    /// Learns the token in a guest's environment, if there is one.
+    pub fn learn_environment<'a>(&self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        for (name, value) in variables {
+            if name.strip_prefix(PREFIX) == Some("API_TOKEN") {
+                self.learn(value);
+            }
+        }
+    }
+
+    /// A text without the tokens. Those of less than 8 bytes are not looked for, since
+    /// they could be any word.
+    pub fn mask(&self, text: &str) -> String {
+        let tokens = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut tokens: Vec<_> = tokens.iter().collect();
+        // One token may be a part of another.
+        tokens.sort_by_key(|token| std::cmp::Reverse(token.len()));
+        let mut masked = text.to_owned();
+        for token in tokens {
+            masked = token::mask(token, &masked);
+            for decode in [percent_decoded, without_json_escapes] {
+                let Some(decoded) = decode(&masked) else {
+                    continue;
+                };
+                let hidden = token::mask(token, &decoded);
+                if hidden != decoded {
+                    masked = hidden;
+                }
+            }
+        }
+        masked
+    }
+
+    /// Bytes without the tokens. Bytes that are no UTF-8 stay as they are, unless there
+    /// is a token among them.
+    pub fn mask_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        let text = String::from_utf8_lossy(bytes);
+        let masked = self.mask(&text);
+        match masked == text {
+            true => bytes.to_vec(),
+            false => masked.into_bytes(),
+        }
+    }
+
+    /// JSON without the tokens, in names as in values.
+    pub fn mask_json(&self, json: &Value) -> Value {
+        match json {
+            Value::String(text) => self.mask(text).into(),
+            Value::Array(elements) => elements.iter().map(|value| self.mask_json(value)).collect(),
+            Value::Object(members) => members
+                .iter()
+                .map(|(name, value)| (self.mask(name), self.mask_json(value)))
+                .collect(),
+            other => other.clone(),
+        }
+    }
+
+    /// A way to write lines without the tokens.
+    pub fn lines<W: Write>(&self, to: W) -> MaskedLines<W> {
+        MaskedLines {
+            secrets: self.clone(),
+            to,
+            line: Vec::new(),
+            is_cut: false,
+        }
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tokens = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        write!(formatter, "{} × {}", tokens.len(), token::MASK)
+    }
+}
+
+/// None where nothing is encoded.
+fn percent_decoded(text: &str) -> Option<String> {
+    let decoded = || percent_decode_str(text).decode_utf8_lossy().into_owned();
+    text.contains('%').then(decoded)
+}
+
+/// JSON may write each letter of a token as `\u00..`. None where it does not.
+fn without_json_escapes(text: &str) -> Option<String> {
+    let mut pieces = text.split("\\u00");
+    let mut plain = pieces.next()?.to_owned();
+    let mut changed = false;
+    for piece in pieces {
+        let digits = piece.get(..2);
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if byte.is_ascii() => {
+                plain.push(byte.into());
+                plain.push_str(&piece[2..]);
+                changed = true;
+            }
+            _ => {
+                plain.push_str("\\u00");
+                plain.push_str(piece);
+            }
+        }
+    }
+    changed.then_some(plain)
+}
+
+/// Writes lines once they are whole, without the tokens. What is left at the end is
+/// written when this is dropped.
+pub struct MaskedLines<W: Write> {
+    secrets: Secrets,
+    to: W,
+    line: Vec<u8>,
+    /// The line was too long; the rest of it is passed over.
+    is_cut: bool,
+}
+
+impl<W: Write> MaskedLines<W> {
+    fn write_line(&mut self, end: &str) -> io::Result<()> {
+        let line = String::from_utf8_lossy(&self.line);
+        let masked = self.secrets.mask(&line) + end;
+        self.line.clear();
+        self.to.write_all(masked.as_bytes())
+    }
+}
+
+impl<W: Write> Write for MaskedLines<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let ends = piece.ends_with(b"\n");
+            let text = piece.strip_suffix(b"\n").unwrap_or(piece);
+            if self.is_cut {
+                self.is_cut = !ends;
+                continue;
+            }
+            let room = LONGEST_LINE - self.line.len();
+            if text.len() > room {
+                self.line.extend_from_slice(&text[..room]);
+                self.is_cut = !ends;
+                self.write_line(" [cut]\n")?;
+                continue;
+            }
+            self.line.extend_from_slice(text);
+            if ends {
+                self.write_line("\n")?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    /// A line that is not whole yet stays back.
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+impl<W: Write> Drop for MaskedLines<W> {
+    fn drop(&mut self) {
+        if !self.line.is_empty() {
+            // There is nobody left to be told.
+            let _ = self.write_line("");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const CANARY: &str = "canary/5f1e\"0c77";
+
+    fn secrets() -> Secrets {
+        let secrets = Secrets::default();
+        let environment = [
+            ("VOICE_CALLING_BASE_URL", "http://127.0.0.1"),
+            ("VOICE_CALLING_API_TOKEN", CANARY),
+        ];
+        secrets.learn_environment(environment);
+        secrets
+    }
+
+    fn written(pieces: &[&[u8]]) -> String {
+        let mut written = Vec::new();
+        let mut lines = secrets().lines(&mut written);
+        for piece in pieces {
+            lines.write_all(piece).unwrap();
+        }
+        drop(lines);
+        String::from_utf8(written).unwrap()
+    }
+
+    #[test]
+    fn a_token_is_masked_however_a_text_spells_it() {
+        for text in [
+            "canary/5f1e\"0c77",
+            r#"canary\/5f1e\"0c77"#,
+            "canary%2F5f1e%220c77",
+            "%63anary/5f1e%220c77",
+            r"canary/5f1e\u00220c77",
+            r"\u0063\u0061nary\u002F5f1e\u00220c77",
+        ] {
+            assert_eq!(secrets().mask(&format!("a {text} b")), "a [api token] b");
+        }
+    }
+
+    #[test]
+    fn a_text_without_a_token_stays_as_it_is() {
+        let text = r"50% of \u0041\u00zz\u00e9 %C3%A9 canary";
+        assert_eq!(secrets().mask(text), text);
+        let bytes = b"\xff\xfe canary";
+        assert_eq!(secrets().mask_bytes(bytes), bytes);
+        assert_eq!(
+            secrets().mask_bytes(b"\xff canary/5f1e\"0c77"),
+            "\u{fffd} [api token]".as_bytes()
+        );
+    }
+
+    #[test]
+    fn every_token_is_masked_whole_also_if_one_is_a_part_of_another() {
+        let secrets = Secrets::default();
+        for token in ["canary-1", "canary-1-and-more", "Bearer other-token\n", ""] {
+            secrets.learn(token);
+        }
+        assert_eq!(
+            secrets.mask("canary-1-and-more, canary-1, other-token."),
+            "[api token], [api token], [api token]."
+        );
+        assert_eq!(format!("{secrets:?}"), "3 × [api token]");
+    }
+
+    #[test]
+    fn json_is_masked_in_names_and_values_and_in_json_within_it() {
+        let inner = json!({ "echo": CANARY }).to_string();
+        let json = json!({ CANARY: [CANARY, 1, null, inner] });
+        let masked =
+            json!({ "[api token]": ["[api token]", 1, null, "{\"echo\":\"[api token]\"}"] });
+        assert_eq!(secrets().mask_json(&json), masked);
+    }
+
+    #[test]
+    fn a_token_in_lines_is_masked_also_if_it_comes_in_pieces() {
+        let pieces = [
+            &b"one cana"[..],
+            b"ry/5f1e\"0c7",
+            b"7\ntwo\nthree canary/5f",
+        ];
+        assert_eq!(written(&pieces), "one [api token]\ntwo\nthree [api token]");
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_cut_and_the_next_one_is_whole() {
+        let endless = "x".repeat(LONGEST_LINE - 10);
+        let pieces = [endless.as_bytes(), CANARY.as_bytes(), b"more\nnext\n"];
+        assert_eq!(
+            written(&pieces),
+            format!("{endless}[api token] [cut]\nnext\n")
+        );
+    }
+}
