@@ -26,20 +26,15 @@ pub fn base_url(data: &[u8]) {
 
 fn assert_parts(base_url: &BaseUrl, url: &str) {
     let (authority, path) = (base_url.authority(), base_url.path());
-    let odd = |c: char| !c.is_ascii_graphic() || "@/?#\\\"<>".contains(c) || c.is_ascii_uppercase();
+    let odd = |c: char| !c.is_ascii_graphic() || "?#\\\"<>".contains(c);
+    let odd_in_authority = |c: char| odd(c) || c == '@' || c == '/' || c.is_ascii_uppercase();
+    assert!(!authority.is_empty() && !authority.contains(odd_in_authority));
+    assert!(path.is_empty() || (path.starts_with('/') && !path.ends_with('/')));
+    assert!(!path.contains(odd));
     assert!(
-        !authority.is_empty() && !authority.contains(odd),
-        "{authority:?}"
-    );
-    assert!(path.is_empty() || path.starts_with('/'), "{path:?}");
-    assert!(!path.ends_with('/'), "{path:?}");
-    assert!(
-        path.bytes()
-            .all(|b| b.is_ascii_graphic() && !b"?#\\\"<>".contains(&b))
-    );
-    assert!(
-        path.split('/')
-            .all(|segment| segment != "." && segment != "..")
+        !path
+            .split('/')
+            .any(|segment| segment == "." || segment == "..")
     );
 
     let scheme = match base_url.scheme() {
@@ -48,17 +43,10 @@ fn assert_parts(base_url: &BaseUrl, url: &str) {
     };
     let written = format!("{scheme}://{authority}{path}");
     let came = url.trim_end_matches('/');
-    assert!(
-        written.eq_ignore_ascii_case(came),
-        "{written:?} is not {url:?}"
-    );
+    assert!(written.eq_ignore_ascii_case(came), "{written:?}");
     assert!(came.ends_with(path), "a path keeps its case");
     assert_eq!(BaseUrl::parse(&written).as_ref(), Ok(base_url));
-    assert_eq!(
-        base_url.is_loopback(),
-        is_loopback(host(authority)),
-        "{url:?}"
-    );
+    assert_eq!(base_url.is_loopback(), is_loopback(host(authority)));
 }
 
 /// An authority without its port.

@@ -2,23 +2,23 @@
 //! the webhook, the header `retry-after`, and the environment variables.
 //!
 //! A target is a function of bytes that panics where a promise of the WIT package does
-//! not hold for them; not to panic in the core is only the first of these promises. The
-//! others are told apart by a second, simpler way to the same result: [`members`] takes
-//! JSON apart by its brackets, [`settings()`] judges an environment by the README's table.
+//! not hold for them. That the core does not panic is only the first of these promises;
+//! the others are checked by coming to the same result in a second, simpler way: JSON is
+//! taken apart by its brackets, an environment is judged by the README's table.
 //!
-//! `cargo test` replays the corpora on any compiler. The fuzzer needs a nightly one and
-//! [cargo-fuzz](https://crates.io/crates/cargo-fuzz), and is run from the root of the
+//! `cargo test` replays the corpora with any compiler. To look for more inputs takes a
+//! nightly one and [cargo-fuzz](https://crates.io/crates/cargo-fuzz), in the root of the
 //! repository:
 //!
 //! ```sh
 //! cargo +nightly fuzz run docket --features libfuzzer --sanitizer none -- -max_len=4096
 //! ```
 //!
-//! (The core forbids unsafe code outside of generated bindings, so without a sanitizer
-//! the fuzzer misses little and is faster.) What it finds goes to `fuzz/artifacts`, and
-//! from there, as a plain test, to the core. New inputs go to `fuzz/corpus`;
-//! `cargo +nightly fuzz cmin docket --features libfuzzer` keeps the ones that add
-//! something, and drops hand-made seeds that do not: bring those back by `git checkout`.
+//! Without a sanitizer it is faster, and misses little where no code is unsafe. An input
+//! that fails goes to `fuzz/artifacts`; once the core has a plain test for it, it goes to
+//! the corpus under a name that says what it is. Inputs that the fuzzer finds new ways
+//! with are added to `fuzz/corpus/docket`, named by their hashes. Most are not worth
+//! keeping: `-merge=1` into an empty folder picks those that add to the named ones.
 
 #![forbid(unsafe_code)]
 

@@ -84,7 +84,9 @@ fn spellings(date_s: u64) -> [String; 3] {
     let weekday = WEEKDAYS[(day % 7) as usize];
     let short_weekday = &weekday[..3];
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     // 400 years have the same number of days wherever they begin.
     let mut year = 1970 + day / 146_097 * 400;
     day %= 146_097;
