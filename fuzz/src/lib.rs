@@ -11,14 +11,21 @@
 //! repository:
 //!
 //! ```sh
-//! cargo +nightly fuzz run docket --features libfuzzer --sanitizer none -- -max_len=4096
+//! mkdir -p target/found
+//! cargo +nightly fuzz run docket --features libfuzzer --sanitizer none \
+//!     target/found fuzz/corpus/docket -- -max_len=4096
 //! ```
 //!
 //! Without a sanitizer it is faster, and misses little where no code is unsafe. An input
-//! that fails goes to `fuzz/artifacts`; once the core has a plain test for it, it goes to
-//! the corpus under a name that says what it is. Inputs that the fuzzer finds new ways
-//! with are added to `fuzz/corpus/docket`, named by their hashes. Most are not worth
-//! keeping: `-merge=1` into an empty folder picks those that add to the named ones.
+//! that fails goes to `fuzz/artifacts/docket`; once the core has a plain test for it, it
+//! goes to the corpus under a name that says what it is. Inputs that find new ways through
+//! the code go to `target/found`. Those that add to a corpus are copied there, under names
+//! that are their hashes, by
+//!
+//! ```sh
+//! cargo +nightly fuzz run docket --features libfuzzer --sanitizer none \
+//!     fuzz/corpus/docket target/found -- -merge=1 -use_counters=0 -max_len=1024
+//! ```
 
 #![forbid(unsafe_code)]
 
