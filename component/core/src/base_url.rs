@@ -4,6 +4,8 @@
 use crate::transport::Scheme;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+const USER_INFORMATION: &str = "user information (`@`)";
+
 /// A base URL that has been checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl {
@@ -25,6 +27,15 @@ impl BaseUrl {
     /// port and a path. The error says what was found, and never quotes what may
     /// be a secret.
     pub fn parse(url: &str) -> Result<Self, String> {
+        Self::take_apart(url).map_err(|found| match url.contains('@') {
+            // A password may hold any character, also one that ends an authority: its
+            // beginning would be quoted as a port, a host or a scheme.
+            true if found.contains('"') => USER_INFORMATION.into(),
+            _ => found,
+        })
+    }
+
+    fn take_apart(url: &str) -> Result<Self, String> {
         if url.is_empty() {
             return Err("an empty value".into());
         }
@@ -48,7 +59,7 @@ impl BaseUrl {
             None => (rest, ""),
         };
         if authority.contains('@') {
-            return Err("user information (`@`)".into());
+            return Err(USER_INFORMATION.into());
         }
         let (host, port) = split_port(authority)?;
         if let Some(port) = port {
@@ -191,6 +202,24 @@ mod tests {
                 "{url}"
             );
         }
+    }
+
+    #[test]
+    fn no_part_of_a_password_is_shown_whatever_is_in_it() {
+        for url in [
+            "https://me:secret@api.example",
+            "https://me:secret/x@api.example",
+            "https://me:secret:x/y@api.example",
+            "https://secret\\/x@api.example",
+            "https://[::1]secret/@api.example",
+            "https://[secret]/@api.example",
+            "secret@x://api.example",
+        ] {
+            let message = BaseUrl::parse(url).unwrap_err();
+            assert_eq!(message, "user information (`@`)", "{url}");
+        }
+        let base = BaseUrl::parse("https://api.example/a@b").unwrap();
+        assert_eq!(base.path(), "/a@b", "a path may have an `@`");
     }
 
     #[test]

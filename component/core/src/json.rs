@@ -70,8 +70,15 @@ impl<'a> Value<'a> {
         serde_json::from_str(self.text()).ok()
     }
 
+    /// The nearest number that an f64 can hold; none for another kind, and for one
+    /// beyond the largest.
     pub(crate) fn to_number(self) -> Option<f64> {
-        serde_json::from_str(self.text()).ok()
+        // Every JSON number is one of Rust too, and serde_json is not exact to the last
+        // digit.
+        self.text()
+            .parse()
+            .ok()
+            .filter(|number: &f64| number.is_finite())
     }
 
     pub(crate) fn to_boolean(self) -> Option<bool> {
@@ -476,6 +483,26 @@ mod tests {
         assert_eq!(record.any_json("z"), None);
         assert_eq!(object(r#"{"i":99999999999999999999}"#).integer("i"), None);
         assert_eq!(object(r#"{"n":1e999}"#).number("n"), None);
+    }
+
+    #[test]
+    fn a_number_is_the_nearest_that_there_is() {
+        for (json, number) in [
+            (
+                "133333333333333333333333331231257827",
+                Some(1.333_333_333_333_333_2e35),
+            ),
+            ("0.1000000000000000055511151231257827", Some(0.1)),
+            ("5e-324", Some(f64::from_bits(1))),
+            ("1e-400", Some(0.0)),
+            ("1.7976931348623157e308", Some(f64::MAX)),
+            ("1e309", None),
+            ("\"7\"", None),
+            ("[7]", None),
+            ("null", None),
+        ] {
+            assert_eq!(Value::parse(json).unwrap().to_number(), number, "{json}");
+        }
     }
 
     #[test]

@@ -196,7 +196,7 @@ fn play(
     };
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     thread::scope(|scope| -> Result<()> {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         for worker in workers {
             worker
                 .join()

@@ -218,3 +218,20 @@ async fn a_host_that_the_policy_denies_is_a_problem_of_configuration_that_names_
         assert_eq!(way_out.recorder.exchanges().len(), 1, "{operation:?}");
     }
 }
+
+#[tokio::test]
+async fn an_answer_with_100_000_headers_or_one_of_a_megabyte_leaves_a_create_unknown() {
+    let many: String = (0..100_000)
+        .map(|index| format!("x-{index}: x\r\n"))
+        .collect();
+    let large = format!("x-large: {}\r\n", "x".repeat(1 << 20));
+    for headers in [many, large] {
+        let answer = http(&format!("200 OK\r\n{headers}Content-Length: 2\r\n\r\n[]"));
+        let (error, peer) = with_peer(CreateDocketV2, [answer.clone()], &[]).await;
+        assert_eq!(case(&error), "permanent-outcome-unknown", "{error:?}");
+        assert_eq!(peer.connections(), 1);
+        let (error, peer) = with_peer(ListAgents, [answer], &[]).await;
+        assert_eq!(case(&error), "timed-out", "{error:?}");
+        assert_eq!(peer.connections(), 4);
+    }
+}

@@ -1,0 +1,132 @@
+//! A service that exists only in memory and has one answer to everything.
+
+use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::sync::LazyLock;
+use std::task::{Context, Poll, Waker};
+use voice_calling_core::{Client, Request, Response, SendError, Settings, Timeouts, Transport};
+
+/// The token of the clients here. JSON may write it in three ways, all of which have to
+/// be masked.
+pub(crate) const TOKEN: &str = r#"to/k"en\0123"#;
+
+/// What the service answers, and what it has seen.
+pub(crate) struct Service {
+    status: u16,
+    retry_after: Option<Vec<u8>>,
+    body: Vec<u8>,
+    now_ms: Cell<u64>,
+    /// Every request with the time it may take.
+    pub(crate) sent: RefCell<Vec<(Request, Timeouts)>>,
+    /// Every sleep that somebody waited for. Unit: milliseconds.
+    pub(crate) slept_ms: RefCell<Vec<u64>>,
+    /// The lines of the log.
+    pub(crate) log: RefCell<Vec<String>>,
+}
+
+impl Service {
+    /// A service that answers so.
+    pub(crate) fn answering(status: u16, body: &[u8]) -> Self {
+        Self {
+            status,
+            retry_after: None,
+            body: body.to_vec(),
+            now_ms: Cell::new(0),
+            sent: RefCell::default(),
+            slept_ms: RefCell::default(),
+            log: RefCell::default(),
+        }
+    }
+
+    /// The same with the header `retry-after`.
+    pub(crate) fn with_retry_after(mut self, value: &[u8]) -> Self {
+        self.retry_after = Some(value.to_vec());
+        self
+    }
+
+    /// When it is, after all sleeps. Unit: milliseconds.
+    pub(crate) fn time_ms(&self) -> u64 {
+        self.now_ms.get()
+    }
+}
+
+/// A client of this service. It makes one attempt.
+pub(crate) fn client(service: &Service) -> Client<&Service> {
+    static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
+        let environment = [
+            ("VOICE_CALLING_BASE_URL", "https://api.example"),
+            ("VOICE_CALLING_API_TOKEN", TOKEN),
+            ("VOICE_CALLING_MAX_ATTEMPTS", "1"),
+        ];
+        Settings::from_environment(
+            environment.map(|(variable, value)| (variable.to_owned(), value.to_owned())),
+        )
+        .expect("settings of a fuzz target")
+    });
+    Client::new(SETTINGS.clone(), service)
+}
+
+/// The result of what never has to wait.
+pub(crate) fn run<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("a service in memory made somebody wait"),
+    }
+}
+
+impl Transport for &Service {
+    type Response = Answer;
+
+    async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<Answer, SendError> {
+        self.sent.borrow_mut().push((request.clone(), timeouts));
+        Ok(Answer {
+            status: self.status,
+            retry_after: self.retry_after.clone(),
+            body: Some(self.body.clone()),
+        })
+    }
+
+    /// Time passes at once, for those who wait for it.
+    async fn sleep(&self, duration_ms: u64) {
+        self.slept_ms.borrow_mut().push(duration_ms);
+        self.now_ms
+            .set(self.now_ms.get().saturating_add(duration_ms));
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.now_ms.get()
+    }
+
+    fn unix_time_s(&self) -> u64 {
+        0
+    }
+
+    fn random(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn log(&self, line: &str) {
+        self.log.borrow_mut().push(line.to_owned());
+    }
+}
+
+/// An answer on its way.
+pub(crate) struct Answer {
+    status: u16,
+    retry_after: Option<Vec<u8>>,
+    body: Option<Vec<u8>>,
+}
+
+impl Response for Answer {
+    fn status(&self) -> u16 {
+        self.status
+    }
+
+    fn header(&self, name: &str) -> Option<Vec<u8>> {
+        self.retry_after.clone().filter(|_| name == "retry-after")
+    }
+
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
+        Ok(self.body.take())
+    }
+}

@@ -1,0 +1,139 @@
+//! `host-test`: runs components, calls them, and judges them.
+
+#![forbid(unsafe_code)]
+
+mod archive;
+mod check;
+mod demo;
+mod invoke;
+mod mock;
+
+use anyhow::{Context, Result, bail};
+use check::{Check, Faults, run_check, run_faults};
+use clap::{Args, Parser, Subcommand};
+use demo::{Demo, run_demo};
+use host_test::{Recorder, Secrets, interface};
+use invoke::{Invoke, run_invoke};
+use mock::{Mock, serve_mock};
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+/// What traces the arguments of a guest's calls, which are paths with identifiers in
+/// them, and headers. No log level shows these.
+const ARGUMENTS_TRACED_BY: [&str; 3] = [
+    "wasmtime_wasi::p2::bindings",
+    "wasmtime_wasi_http::p2::bindings",
+    "wasmtime_wasi_io::bindings",
+];
+
+/// The host harness of voice-calling
+#[derive(Parser)]
+#[command(version)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs the main job on the built-in mock service, with progress and tables
+    Demo(Demo),
+    /// Calls a function of the component, JSON in and out
+    ///
+    /// The component gets the environment variables that begin with VOICE_CALLING_, and
+    /// reaches the host of VOICE_CALLING_BASE_URL and nothing else. The answer is printed as
+    /// JSON, an error of the component too, with exit code 1; anything else that goes wrong is
+    /// told on stderr, with exit code 2.
+    #[command(after_long_help = interface::functions_help().unwrap_or_default())]
+    Invoke(Invoke),
+    /// Serves the mock service until Ctrl-C
+    Mock(Box<Mock>),
+    /// Judges any component that exports our world, whatever the service and the network do
+    ///
+    /// The service is in memory and the clock is virtual: no request leaves this process. Every
+    /// check is judged in thousands of scenarios, most of them random. Exit code 1 where the
+    /// component fails a check, 2 where something else goes wrong.
+    Check(Check),
+    /// Shows what becomes of every error code at every moment for every function
+    Faults(Faults),
+}
+
+#[derive(Args)]
+struct Component {
+    /// The component
+    #[arg(long, value_name = "FILE", default_value = "target/voice-calling.wasm")]
+    component: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let command_line = CommandLine::parse();
+    let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    for bindings in ARGUMENTS_TRACED_BY {
+        let directive = format!("{bindings}=debug").parse();
+        filter = filter.add_directive(directive.expect("a directive"));
+    }
+    let recorder = Recorder::default();
+    let secrets = recorder.secrets().clone();
+    learn_tokens(&secrets, &command_line.command);
+    tell_panics_without(secrets.clone());
+    let log = secrets.clone();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(move || log.lines(std::io::stderr()))
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+    match run(command_line.command, recorder) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {}", secrets.mask(&format!("{error:#}")));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The tokens are known before anything is written.
+fn learn_tokens(secrets: &Secrets, command: &Command) {
+    for (name, value) in std::env::vars_os() {
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        secrets.learn_environment([(&*name, &*value)]);
+    }
+    if let Command::Mock(mock) = command {
+        secrets.learn(&mock.token);
+    }
+}
+
+/// Panics are told on stderr as always, without the tokens.
+fn tell_panics_without(secrets: Secrets) {
+    std::panic::set_hook(Box::new(move |panic| {
+        let mut told = panic.to_string();
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            told += &format!("\n{backtrace}");
+        }
+        eprintln!("{}", secrets.mask(&told));
+    }));
+}
+
+fn run(command: Command, recorder: Recorder) -> Result<ExitCode> {
+    match command {
+        // These have runtimes of their own, in which time is virtual.
+        Command::Check(check) => run_check(check),
+        Command::Faults(faults) => run_faults(&faults),
+        command => tokio::runtime::Runtime::new()
+            .context("cannot make a runtime")?
+            .block_on(run_in_real_time(command, recorder)),
+    }
+}
+
+async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCode> {
+    match command {
+        Command::Demo(demo) => run_demo(demo, recorder).await?,
+        Command::Invoke(invoke) => return run_invoke(invoke, recorder).await,
+        Command::Mock(mock) => serve_mock(*mock).await?,
+        Command::Check(_) | Command::Faults(_) => bail!("not a command of real time"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
