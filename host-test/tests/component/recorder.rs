@@ -227,7 +227,7 @@ async fn the_token_is_in_no_record_whatever_echoes_it() {
         Step::status(401).header("auth_token", CANARY),
         Step::status(302).header(
             "location",
-            &format!("/?token={}", CANARY.replace('-', "%2d")),
+            format!("/?token={}", CANARY.replace('-', "%2d")),
         ),
         Step::fail(ErrorCode::InternalError(Some(format!("sent {CANARY}")))),
     ] {
