@@ -291,3 +291,90 @@ fn a_demo_without_a_component_says_how_to_build_one() {
         stderr(&output)
     );
 }
+
+const MUTANTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/mutants.wasm");
+
+fn check(component: &str, arguments: &[&str]) -> Output {
+    host_test()
+        .args(["check", component])
+        .args(arguments)
+        .output()
+        .expect("the command runs")
+}
+
+#[test]
+fn a_component_that_passes_the_checks_is_told_so_for_people_and_for_machines() {
+    let some = ["--scenarios", "histories", "--histories", "20"];
+    let output = check(&component(), &some);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.contains("✓ ┆ no-replay"), "{table}");
+    assert!(table.ends_with(" checks passed, 0 failed\n"), "{table}");
+
+    let only = ["--json", "--only", "returns,memory"];
+    let output = check(&component(), &[&some[..], &only].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report = stdout_json(&output);
+    let rows = report["rows"].as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|row| &row["check"]).collect();
+    assert_eq!(names, ["returns", "memory"]);
+    for row in rows {
+        assert_eq!((&row["runs"], &row["failed"]), (&20.into(), &0.into()));
+    }
+}
+
+#[test]
+fn a_component_that_fails_a_check_ends_with_1_and_the_scenario_in_which_it_did() {
+    let mutant = ["--env", "MUTANT=hides-attempts", "--json"];
+    let some = ["--scenarios", "histories", "--histories", "50"];
+    let output = check(MUTANTS, &[&mutant[..], &some].concat());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let report = stdout_json(&output);
+    let rows = report["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["check"] == "attempts-are-told");
+    let row = row.unwrap();
+    assert!(row["simplest"].as_str().unwrap().starts_with("Scenario {"));
+
+    // The seed that is told fails again, alone.
+    let seed = row["seed"].to_string();
+    let again = [&mutant[..], &["--seed", &seed]].concat();
+    let report = stdout_json(&check(MUTANTS, &again));
+    let rows = report["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["check"] == "attempts-are-told");
+    assert_eq!(row.unwrap()["failed"], 1);
+}
+
+#[test]
+fn a_check_that_cannot_be_made_is_no_failure_of_the_component() {
+    for (component, arguments, says) in [
+        ("no-such-file.wasm", &[][..], "cannot read the component"),
+        (MUTANTS, &["--env", "MUTANT"][..], "NAME=VALUE"),
+        (
+            MUTANTS,
+            &["--env", "VOICE_CALLING_BASE_URL=https://api.example"],
+            "set by the check itself",
+        ),
+        (MUTANTS, &["--only", "no-such-check"], "no-replay"),
+    ] {
+        let output = check(component, arguments);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn the_table_of_faults_is_printed_for_people_and_as_markdown() {
+    for (arguments, says) in [
+        (&[][..], "1560 runs, 0 findings"),
+        (&["--markdown"][..], "| connection-refused | not sent |"),
+    ] {
+        let output = host_test()
+            .args(["faults", "--component", &component()])
+            .args(arguments)
+            .output()
+            .expect("the command runs");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(shown.contains(says), "{shown}");
+    }
+}

@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::time::Duration;
 
 /// How many simpler histories are tried where one fails.
-const SIMPLIFICATIONS: usize = 200;
+const SIMPLIFICATIONS: usize = 2_000;
 
 /// The history of this seed.
 pub fn of_seed(seed: u64) -> Scenario {
@@ -56,24 +56,27 @@ fn named(seed: u64, scenario: Scenario) -> Scenario {
 }
 
 fn scenarios() -> impl Strategy<Value = Scenario> {
-    (select(&Operation::ALL[..]), arguments(), settings()).prop_flat_map(
-        |(operation, arguments, settings)| {
-            let turns = prop::collection::vec(turn(operation), 1..=10);
-            let date = 0..4_102_444_800_u64;
-            let settings = match operation.is_wait() {
+    let turns = |operation| {
+        (
+            Just(operation),
+            prop::collection::vec(turn(operation), 1..=10),
+        )
+    };
+    let played = select(&Operation::ALL[..]).prop_flat_map(turns);
+    let date = 0..4_102_444_800_u64;
+    (settings(), arguments(), any::<u64>(), date, played).prop_map(
+        |(settings, arguments, random, unix_time_s, (operation, turns))| Scenario {
+            name: String::new(),
+            operation,
+            arguments,
+            settings: match operation.is_wait() {
                 true => with_fewer_polls(settings, arguments),
                 false => settings,
-            };
-            (turns, any::<u64>(), date).prop_map(move |(turns, random, unix_time_s)| Scenario {
-                name: String::new(),
-                operation,
-                arguments,
-                settings: settings.clone(),
-                base_url: BASE_URL,
-                turns,
-                random,
-                unix_time_s,
-            })
+            },
+            base_url: BASE_URL,
+            turns,
+            random,
+            unix_time_s,
         },
     )
 }
@@ -97,7 +100,9 @@ fn arguments() -> impl Strategy<Value = Arguments> {
 }
 
 fn settings() -> impl Strategy<Value = Settings> {
-    let limits = (milliseconds(100_000), milliseconds(100_000));
+    // Half of the deadlines leave time for everything.
+    let deadline = prop_oneof![milliseconds(100_000), 30_000..=100_000_u64];
+    let limits = (milliseconds(100_000), deadline);
     let pauses = (milliseconds(10_000), milliseconds(10_000));
     (
         limits,
