@@ -2,7 +2,7 @@
 //! HTTP. No files, no sockets, nothing else.
 
 use crate::clock::Clock;
-use crate::limits::Memory;
+use crate::limits::{HEADER_BYTES, Memory, RESOURCES};
 use crate::outgoing::Outgoing;
 use crate::plugin::{InstanceSettings, Stderr};
 use crate::stderr::MaskedStderr;
@@ -42,10 +42,14 @@ impl Guest {
         if let Some(randomness) = settings.randomness {
             wasi.insecure_random(Deterministic::new(randomness));
         }
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(RESOURCES);
+        let mut http = WasiHttpCtx::new();
+        http.set_field_size_limit(HEADER_BYTES);
         Self {
             wasi: wasi.build(),
-            http: WasiHttpCtx::new(),
-            table: ResourceTable::new(),
+            http,
+            table,
             outgoing: settings.outgoing,
             memory: Memory::new(settings.limits),
         }

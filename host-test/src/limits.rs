@@ -14,8 +14,18 @@ use wasmtime::{Engine, ResourceLimiter, Result as WasmtimeResult, bail};
 /// How often the engine looks after its guests.
 const TICK: Duration = Duration::from_millis(10);
 
-/// How many elements the tables of an instance may have; ours has some hundred.
-const TABLE_ELEMENTS: usize = 100_000;
+/// How many elements a table may have; ours has some hundred.
+const TABLE_ELEMENTS: usize = 10_000;
+
+/// How many instances, tables and memories a component may have within; ours has some.
+const PARTS: usize = 64;
+
+/// How many resources of the host a guest may hold: a batch with 1000 requests in flight
+/// needs some ten for each.
+pub(crate) const RESOURCES: usize = 32_768;
+
+/// How large the headers of a guest's request may be, all together.
+pub(crate) const HEADER_BYTES: usize = 32_768;
 
 /// What an instance may use up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +33,8 @@ pub struct Limits {
     /// For all its linear memories together. Unit: bytes.
     pub memory_bytes: usize,
     /// For one call. Only the time in which the guest computes counts, not that in
-    /// which it waits: a wait of days is no loop.
+    /// which it waits. Each poll of a wait computes for a fraction of a millisecond: a
+    /// wait of days with pauses of seconds may need more than the default.
     pub computing: Duration,
 }
 
@@ -106,6 +117,18 @@ impl ResourceLimiter for Memory {
         }
         Ok(true)
     }
+
+    fn instances(&self) -> usize {
+        PARTS
+    }
+
+    fn tables(&self) -> usize {
+        PARTS
+    }
+
+    fn memories(&self) -> usize {
+        PARTS
+    }
 }
 
 /// The time that a guest has computed in the present call.
@@ -116,13 +139,12 @@ pub(crate) struct Computing {
     spent: Arc<Spent>,
 }
 
-/// Both in nanoseconds since the instance was made.
 #[derive(Debug, Default)]
 struct Spent {
-    /// Before the guest began to run this time.
-    before: AtomicU64,
-    /// When it did.
-    resumed: AtomicU64,
+    /// How long it had run before it began to run this time.
+    before_ns: AtomicU64,
+    /// When it did, since the instance was made.
+    resumed_ns: AtomicU64,
 }
 
 impl Computing {
@@ -147,7 +169,7 @@ impl Computing {
 
     /// A call that counts.
     pub(crate) async fn count<F: Future>(&self, call: F) -> F::Output {
-        self.spent.before.store(0, Ordering::Relaxed);
+        self.spent.before_ns.store(0, Ordering::Relaxed);
         Counted {
             computing: self.clone(),
             call: Box::pin(call),
@@ -155,14 +177,14 @@ impl Computing {
         .await
     }
 
-    fn now(&self) -> u64 {
+    fn now_ns(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     fn spent(&self) -> Duration {
-        let resumed = self.spent.resumed.load(Ordering::Relaxed);
-        let before = self.spent.before.load(Ordering::Relaxed);
-        Duration::from_nanos(before + self.now().saturating_sub(resumed))
+        let resumed_ns = self.spent.resumed_ns.load(Ordering::Relaxed);
+        let before_ns = self.spent.before_ns.load(Ordering::Relaxed);
+        Duration::from_nanos(before_ns + self.now_ns().saturating_sub(resumed_ns))
     }
 }
 
@@ -177,11 +199,11 @@ impl<F: Future> Future for Counted<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let spent = self.computing.spent.clone();
-        let resumed = self.computing.now();
-        spent.resumed.store(resumed, Ordering::Relaxed);
+        let resumed_ns = self.computing.now_ns();
+        spent.resumed_ns.store(resumed_ns, Ordering::Relaxed);
         let polled = self.call.as_mut().poll(context);
-        let ran = self.computing.now().saturating_sub(resumed);
-        spent.before.fetch_add(ran, Ordering::Relaxed);
+        let ran_ns = self.computing.now_ns().saturating_sub(resumed_ns);
+        spent.before_ns.fetch_add(ran_ns, Ordering::Relaxed);
         polled
     }
 }

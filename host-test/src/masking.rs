@@ -220,19 +220,39 @@ fn is_id(text: &str) -> bool {
 }
 
 fn is_uuid(text: &str) -> bool {
-    text.len() == 36 && uuid::Uuid::try_parse(text).is_ok()
+    // One of digits alone could be made of phone numbers.
+    let letters = text.bytes().any(|byte| byte.is_ascii_alphabetic());
+    text.len() == 36 && letters && uuid::Uuid::try_parse(text).is_ok()
 }
 
-/// Whether this begins with a date and has nothing but a time after it.
+/// Whether this is a date, or a date and a time: digits stand only where a time has them.
 fn is_time(text: &str) -> bool {
-    let digits = |range: std::ops::Range<usize>| {
-        let digits = text.get(range).unwrap_or_default();
-        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    const PATTERN: &[u8] = b"dddd-dd-ddTdd:dd:dd.";
+    let digit = |byte: u8| byte.is_ascii_digit();
+    let fits = |(byte, expected): (u8, &u8)| match expected {
+        b'd' => digit(byte),
+        b'T' => b"T ".contains(&byte),
+        expected => byte == *expected,
     };
-    let date = digits(0..4) && digits(5..7) && digits(8..10);
-    let of_time = |byte: u8| byte.is_ascii_digit() || b"-:.+TZ ".contains(&byte);
-    let dashes = text.get(4..5) == Some("-") && text.get(7..8) == Some("-");
-    date && dashes && text.len() <= 35 && text.bytes().all(of_time)
+    let (time, zone) = match text.strip_suffix('Z') {
+        Some(time) => (time, ""),
+        None => text.split_at(
+            text.char_indices()
+                .skip(19)
+                .find(|(_, c)| "+-".contains(*c))
+                .map_or(text.len(), |(at, _)| at),
+        ),
+    };
+    let whole = [10, 16, 19].contains(&time.len()) || (21..=26).contains(&time.len());
+    let fraction = time.bytes().skip(PATTERN.len());
+    let zone_fits = match zone.as_bytes() {
+        [] => true,
+        [_, a, b, b':', c, d] | [_, a, b, c, d] => {
+            [a, b, c, d].into_iter().all(|byte| digit(*byte))
+        }
+        _ => false,
+    };
+    whole && time.bytes().zip(PATTERN).all(fits) && fraction.into_iter().all(digit) && zone_fits
 }
 
 /// Whether there are as many digits as a phone number has, however they are grouped.

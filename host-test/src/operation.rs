@@ -144,7 +144,10 @@ impl Operation {
                 let wait = instance
                     .wait_for_call_details("task-1", wait(timeout_ms))
                     .await?;
-                wait.map(|wait| Answered::of(wait.details.into_iter().map(|one| one.raw_json)))
+                wait.map(|wait| Answered {
+                    completed: Some(wait.completed),
+                    ..Answered::of(wait.details.into_iter().map(|one| one.raw_json))
+                })
             }
             CreateDocket => {
                 let created = instance.create_docket(&docket()).await?;
@@ -162,7 +165,10 @@ impl Operation {
                 let wait = instance
                     .wait_for_docket(DOCKET_ID, wait(timeout_ms))
                     .await?;
-                wait.map(|wait| Answered::of(wait.docket.map(|docket| docket.raw_json)))
+                wait.map(|wait| Answered {
+                    completed: Some(wait.completed),
+                    ..Answered::of(wait.docket.map(|docket| docket.raw_json))
+                })
             }
             CreateDocketsV2 => {
                 let batch: Vec<_> = (0..items).map(item).collect();
@@ -213,6 +219,8 @@ pub type Returned = std::result::Result<Answered, RequestError>;
 pub struct Answered {
     /// The task id or docket id, where the function gives one.
     pub id: Option<String>,
+    /// Whether a wait has seen what it waits for.
+    pub completed: Option<bool>,
     /// The raw JSON of each record, in order.
     pub raw_json: Vec<String>,
 }
@@ -220,8 +228,8 @@ pub struct Answered {
 impl Answered {
     fn of(raw_json: impl IntoIterator<Item = String>) -> Self {
         Self {
-            id: None,
             raw_json: raw_json.into_iter().collect(),
+            ..Self::default()
         }
     }
 
@@ -229,6 +237,7 @@ impl Answered {
         Self {
             id: Some(id),
             raw_json: vec![raw_json],
+            ..Self::default()
         }
     }
 }

@@ -16,6 +16,9 @@ use tokio::time::sleep;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
+/// How much of each body is kept, to be compared with what a guest tells of it.
+const KEPT_BEGINNING_BYTES: usize = 4_096;
+
 /// What the service does with one request.
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -205,6 +208,11 @@ pub struct Sent {
     pub step: usize,
     /// What the guest has heard.
     pub heard: Heard,
+    /// The beginning of the body that came with it.
+    pub heard_beginning: Vec<u8>,
+    /// When the service last did something about it, or was just about to; none where it
+    /// keeps silent. Unit: milliseconds since the service began.
+    pub acted_ms: Option<u64>,
     /// When that was over; none while it is open. Unit: milliseconds since the service
     /// began.
     pub ended_ms: Option<u64>,
@@ -323,6 +331,8 @@ impl Open {
             options,
             step: index,
             heard: Heard::Nothing,
+            heard_beginning: Vec::new(),
+            acted_ms: None,
             ended_ms: None,
         });
         let record = record.clone();
@@ -331,6 +341,24 @@ impl Open {
 
     fn note(&self, note: impl FnOnce(&mut Sent)) {
         note(&mut self.record.history().sent[self.index]);
+    }
+
+    /// Lets time pass until the service does something.
+    async fn act_after(&self, pause: Duration) {
+        let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+        let acts_ms = self.record.now_ms().saturating_add(pause_ms);
+        self.note(|sent| sent.acted_ms = Some(acts_ms));
+        sleep(pause).await;
+    }
+
+    /// Notes what is given of a body.
+    fn give(&self, bytes: Bytes) -> Bytes {
+        self.note(|sent| {
+            let room = KEPT_BEGINNING_BYTES - sent.heard_beginning.len();
+            let kept = &bytes[..bytes.len().min(room)];
+            sent.heard_beginning.extend_from_slice(kept);
+        });
+        bytes
     }
 }
 
@@ -398,7 +426,10 @@ impl Script {
 }
 
 async fn answer(step: Step, open: Open) -> Result<http::Response<WasiBody>, Error> {
-    sleep(step.after).await;
+    if let Does::Silence = step.does {
+        return std::future::pending().await;
+    }
+    open.act_after(step.after).await;
     match step.does {
         Does::Silence => std::future::pending().await,
         Does::Fail(code) => {
@@ -431,45 +462,43 @@ fn body(pieces: Vec<Piece>, open: Open) -> WasiBody {
     };
     let external_id = open.record.history().sent[open.index].external_id();
     let rest = (VecDeque::from(pieces), Some(open));
-    let frames = stream::unfold(rest, move |(mut pieces, mut open)| {
+    let frames = stream::unfold(rest, move |(mut pieces, open)| {
         let external_id = external_id.clone();
         async move {
-            let data = |bytes| Ok(Frame::data(bytes));
+            // A body that has ended is not asked again.
+            let open: Open = open?;
             loop {
-                match pieces.pop_front() {
-                    Some(Piece::Pause(pause)) => sleep(pause).await,
-                    Some(Piece::Bytes(bytes)) => return Some((data(bytes), (pieces, open))),
-                    Some(Piece::ExternalId) => {
-                        return Some((data(external_id.into()), (pieces, open)));
+                let bytes = match pieces.pop_front() {
+                    Some(Piece::Pause(pause)) => {
+                        open.act_after(pause).await;
+                        continue;
                     }
-                    Some(Piece::Repeat { times: Some(0), .. }) => {}
+                    Some(Piece::Bytes(bytes)) => bytes,
+                    Some(Piece::ExternalId) => external_id.into(),
+                    Some(Piece::Repeat { times: Some(0), .. }) => continue,
                     Some(Piece::Repeat {
                         bytes,
                         times,
                         pause,
                     }) => {
-                        sleep(pause).await;
+                        open.act_after(pause).await;
                         pieces.push_front(Piece::Repeat {
                             bytes: bytes.clone(),
                             times: times.map(|times| times - 1),
                             pause,
                         });
-                        return Some((data(bytes), (pieces, open)));
+                        bytes
                     }
                     Some(Piece::Break(code)) => {
-                        if let Some(open) = open.take() {
-                            heard(&open, HeardBody::Broken);
-                        }
-                        pieces.clear();
-                        return Some((Err(error(code)), (pieces, open)));
+                        heard(&open, HeardBody::Broken);
+                        return Some((Err(error(code)), (pieces, None)));
                     }
                     None => {
-                        if let Some(open) = open.take() {
-                            heard(&open, HeardBody::Whole);
-                        }
+                        heard(&open, HeardBody::Whole);
                         return None;
                     }
-                }
+                };
+                return Some((Ok(Frame::data(open.give(bytes))), (pieces, Some(open))));
             }
         }
     });

@@ -48,14 +48,49 @@ fn assert_current(path: &str, report: &str) {
 #[test]
 fn the_component_passes_every_check_in_ten_thousand_random_histories() {
     let wasm = std::fs::read(component_path()).expect("the component");
-    let report = check(&wasm, Vec::new(), &Options::default(), |_, _| ()).unwrap();
+    let histories = Options {
+        sources: vec![Source::Histories],
+        ..Options::default()
+    };
+    let report = check(&wasm, Vec::new(), &histories, |_, _| ()).unwrap();
     println!("{report}");
     assert!(report.passed(), "{report}");
+    // A random history that judges nothing proves nothing.
     let judged = |check| {
         let row = report.rows.iter().find(|row| row.check == check);
         row.map_or(0, |row| row.runs)
     };
-    assert!(judged(Check::Returns) > 15_000);
+    for (check, least) in [
+        (Check::Returns, 10_000),
+        (Check::NoReplay, 3_000),
+        (Check::CreateRetryNotSent, 300),
+        (Check::ErrorCase, 7_000),
+        (Check::FinalAnswers, 3_000),
+        (Check::Retries, 1_500),
+        (Check::RetryAfter, 800),
+        (Check::AttemptsAreTold, 6_000),
+        (Check::AnswerIsKept, 3_000),
+        (Check::AnswerIsWhole, 1_500),
+        (Check::WaitsEnd, 300),
+        (Check::MaxInFlight, 800),
+        (Check::BatchOrder, 300),
+    ] {
+        let runs = judged(check);
+        assert!(runs >= least, "{} is judged in {runs} runs", check.name());
+    }
+}
+
+#[test]
+fn the_component_passes_every_check_in_every_scenario_that_somebody_thought_of() {
+    let wasm = std::fs::read(component_path()).expect("the component");
+    let options = Options {
+        histories: 0,
+        ..Options::default()
+    };
+    let report = check(&wasm, Vec::new(), &options, |_, _| ()).unwrap();
+    println!("{report}");
+    // All sources count as played, so that a check that nothing was tried for fails.
+    assert!(report.passed(), "{report}");
 }
 
 #[test]
@@ -83,6 +118,7 @@ fn meant(mutant: Mutant) -> (Check, Source) {
         Mutant::OverrunsAttemptTimeout => (Check::AttemptTimeout, Directed),
         Mutant::TriesTooOften => (Check::MaxAttempts, Directed),
         Mutant::HidesAttempts => (Check::AttemptsAreTold, Directed),
+        Mutant::CallsSilenceHarmless => (Check::ErrorCase, Directed),
         Mutant::NeverRetries => (Check::Retries, Directed),
         Mutant::CallsInsecureHosts => (Check::InsecureHttp, Directed),
         Mutant::ReadsWithoutEnd => (Check::Memory, Bodies),
@@ -198,20 +234,17 @@ async fn a_guest_that_allocates_without_end_is_stopped_and_the_error_says_so() {
     assert!(error.contains("and its limit is 33554432"), "{error}");
 }
 
-#[tokio::test(start_paused = true)]
+// The time to compute is real, so this waits for real.
+#[tokio::test]
 async fn a_guest_that_waits_is_not_taken_for_one_that_computes() {
     let plugin = Plugin::load(&component_path()).unwrap();
-    let script = Script::new([Step::status(503)]);
+    let script = Script::new([Step::ok("[]").after_ms(1_500)]);
     let environment = [
         ("VOICE_CALLING_BASE_URL", "http://127.0.0.1"),
         ("VOICE_CALLING_API_TOKEN", "limited-token-0001"),
-        ("VOICE_CALLING_MAX_ATTEMPTS", "100"),
-        ("VOICE_CALLING_DEADLINE_MS", "86400000"),
     ];
     let mut settings = InstanceSettings::new(environment, script.outgoing());
-    settings.limits.computing = Duration::from_secs(10);
+    settings.limits.computing = Duration::from_millis(500);
     let mut instance = plugin.instantiate(settings).await.unwrap();
-    instance.list_agents("org-1").await.unwrap().unwrap_err();
-    assert_eq!(script.sent().len(), 100);
-    assert!(script.now_ms() > 60_000);
+    instance.list_agents("org-1").await.unwrap().unwrap();
 }

@@ -5,6 +5,10 @@ use std::fmt;
 /// Tokens shorter than this are not masked: they could be any word of a text.
 const MASKED_FROM_BYTES: usize = 8;
 
+/// A beginning of a token is masked anywhere if it is so long; a shorter one may be a
+/// word of the text.
+const CUT_FROM_BYTES: usize = 16;
+
 /// What stands where the token stood.
 pub const MASK: &str = "[api token]";
 
@@ -44,9 +48,9 @@ impl ApiToken {
     }
 }
 
-/// A text in which a token is masked: as it is, and as JSON writes it. A beginning of
-/// it at the very end counts too, since the text may have been cut there. A token of
-/// less than 8 bytes is left alone.
+/// A text in which a token is masked: as it is, and as JSON writes it. Texts are cut in
+/// many places, so that a beginning of it counts too: with 16 bytes anywhere, with 8 at
+/// the very end. A token of less than 8 bytes is left alone.
 ///
 /// Hosts that show what a component answered, wrote or sent mask it by the same rule,
 /// which is why this is public. The token may be any text here, also one that no
@@ -59,15 +63,35 @@ pub fn mask(token: &str, text: &str) -> String {
     let slashes_too = escaped.replace('/', "\\/");
     let mut masked = text.to_owned();
     for form in [slashes_too.as_str(), &escaped, token] {
-        masked = masked.replace(form, MASK);
-        let cut = (MASKED_FROM_BYTES..form.len())
-            .rev()
-            .filter(|length| form.is_char_boundary(*length))
-            .find(|length| masked.ends_with(&form[..*length]));
-        if let Some(length) = cut {
-            masked.truncate(masked.len() - length);
-            masked.push_str(MASK);
-        }
+        masked = without(form, &masked);
+    }
+    masked
+}
+
+/// A text without a form of the token, as much of it as stands in each place.
+fn without(form: &str, text: &str) -> String {
+    let (beginning, _) = form.split_at(form.ceil_char_boundary(CUT_FROM_BYTES));
+    let mut masked = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(beginning) {
+        let (before, found) = rest.split_at(at);
+        let same = form.char_indices().zip(found.chars());
+        let length = same
+            .take_while(|((_, expected), character)| expected == character)
+            .last()
+            .map_or(0, |((start, _), character)| start + character.len_utf8());
+        masked.push_str(before);
+        masked.push_str(MASK);
+        rest = &found[length..];
+    }
+    masked.push_str(rest);
+    let cut = (MASKED_FROM_BYTES..form.len())
+        .rev()
+        .filter(|length| form.is_char_boundary(*length))
+        .find(|length| masked.ends_with(&form[..*length]));
+    if let Some(length) = cut {
+        masked.truncate(masked.len() - length);
+        masked.push_str(MASK);
     }
     masked
 }
@@ -83,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_masked_wherever_it_stands_whole_or_cut_at_the_end() {
+    fn a_token_is_masked_wherever_it_stands_whole_or_cut() {
         let token = ApiToken::parse("tok-0123456789").unwrap();
         assert_eq!(
             token.mask("a tok-0123456789 b tok-0123456789"),
@@ -92,6 +116,19 @@ mod tests {
         assert_eq!(token.mask("echo: tok-01234"), "echo: [api token]");
         assert_eq!(token.mask("echo: tok-0"), "echo: tok-0");
         assert_eq!(format!("{token:?}"), "[api token]");
+    }
+
+    #[test]
+    fn a_long_beginning_of_a_token_is_masked_anywhere() {
+        let token = ApiToken::parse("tok-0123456789-abcdefgh").unwrap();
+        assert_eq!(
+            token.mask("\"tok-0123456789-abc…\", where one of 12 digits is allowed"),
+            "\"[api token]…\", where one of 12 digits is allowed"
+        );
+        assert_eq!(
+            token.mask("tok-0123456789 is a word"),
+            "tok-0123456789 is a word"
+        );
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub enum Mutant {
     TriesTooOften,
     /// Shows only the last attempt in errors.
     HidesAttempts,
+    /// Calls a create that may have been processed `timed-out`, which engines replay.
+    CallsSilenceHarmless,
     /// Makes one attempt, whatever `MAX_ATTEMPTS` says.
     NeverRetries,
     /// Sends the token in the clear to any host.
@@ -55,7 +57,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// Every mutant by its name.
-    pub const ALL: [(&'static str, Mutant); 21] = [
+    pub const ALL: [(&'static str, Mutant); 22] = [
         ("none", Mutant::None),
         ("replays-unknown-outcome", Mutant::ReplaysUnknownOutcome),
         ("replays-server-errors", Mutant::ReplaysServerErrors),
@@ -71,6 +73,7 @@ impl Mutant {
         ("overruns-attempt-timeout", Mutant::OverrunsAttemptTimeout),
         ("tries-too-often", Mutant::TriesTooOften),
         ("hides-attempts", Mutant::HidesAttempts),
+        ("calls-silence-harmless", Mutant::CallsSilenceHarmless),
         ("never-retries", Mutant::NeverRetries),
         ("calls-insecure-hosts", Mutant::CallsInsecureHosts),
         ("reads-without-end", Mutant::ReadsWithoutEnd),

@@ -4,7 +4,8 @@ use crate::mutant::Mutant;
 use crate::raw_json::{with_rounded_numbers, without_unknown_fields};
 use crate::types::{
     AgentSummary, Attempt, CallDetails, CallDetailsWait, CallInsights, CreatedAgent, CreatedDocket,
-    CreatedDocketV2, Docket, DocketWait, NextAction, RequestError, StartedCall, UserInterest,
+    CreatedDocketV2, Docket, DocketWait, NextAction, RequestError, StartedCall, TransportFailure,
+    UserInterest,
 };
 
 /// What is done to results.
@@ -23,6 +24,14 @@ impl Change<'_> {
     }
 
     fn error(&self, error: &mut RequestError) {
+        if let (Mutant::CallsSilenceHarmless, RequestError::PermanentOutcomeUnknown(unknown)) =
+            (self.mutant, &mut *error)
+        {
+            *error = RequestError::TimedOut(TransportFailure {
+                message: std::mem::take(&mut unknown.message),
+                attempts: std::mem::take(&mut unknown.attempts),
+            });
+        }
         let (message, attempts) = parts(error);
         match (self.mutant, message, attempts) {
             (Mutant::LeaksToken, Some(message), _) => {

@@ -198,7 +198,7 @@ fn redirects(operation: Operation) -> Vec<Scenario> {
         for location in [
             "http://127.0.0.1:9999/elsewhere",
             "/elsewhere",
-            "//localhost/x",
+            "https://evil.example/",
         ] {
             let redirect = Step::status(status).header("location", location);
             let turns = [redirect.into(), Scenario::satisfying(operation)];
@@ -211,7 +211,11 @@ fn redirects(operation: Operation) -> Vec<Scenario> {
 
 /// A service, and a host, that tell the token to whoever listens.
 fn echoes(operation: Operation) -> Vec<Scenario> {
-    let body = format!("wrong: Bearer {CANARY}; {CANARY}");
+    let escaped = CANARY.replace('\\', "\\\\").replace('"', "\\\"");
+    let body = format!(
+        "wrong: Bearer {CANARY}; {escaped}; {}",
+        escaped.replace('/', "\\/")
+    );
     let mut turns: Vec<(String, Turn)> = Vec::new();
     for status in [200, 302, 400, 401, 404, 422, 429, 500, 503, 600] {
         let step = Step::status(status)

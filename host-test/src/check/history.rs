@@ -51,6 +51,7 @@ fn tree(seed: u64) -> impl ValueTree<Value = Scenario> {
 fn named(seed: u64, scenario: Scenario) -> Scenario {
     Scenario {
         name: format!("history --seed {seed}"),
+        seed: Some(seed),
         ..scenario
     }
 }
@@ -67,6 +68,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
     (settings(), arguments(), any::<u64>(), date, played).prop_map(
         |(settings, arguments, random, unix_time_s, (operation, turns))| Scenario {
             name: String::new(),
+            seed: None,
             operation,
             arguments,
             settings: match operation.is_wait() {
@@ -269,7 +271,7 @@ fn record() -> impl Strategy<Value = String> {
             _ => "RINGING",
         };
         let mut object = format!(
-            "{{\"docket_id\":\"{DOCKET_ID}\", \"task_id\" : \"task-1\",\"status\":\"{status}\",\
+            "{{\"docket_id\":\"{DOCKET_ID}\", \"task_id\":\"task-1\",\"status\":\"{status}\",\
              \"call_status\":\"{call_status}\""
         );
         for (name, value) in members {

@@ -51,6 +51,7 @@ pub enum Check {
     AttemptsAreTold,
     AnswerIsKept,
     AnswerIsWhole,
+    WaitsEnd,
     MaxInFlight,
     BatchOrder,
     BatchIsComplete,
@@ -89,12 +90,15 @@ impl Check {
             Check::AttemptsAreTold => "errors list all attempts in order, with status and times",
             Check::AnswerIsKept => "errors keep status and beginning of the answer",
             Check::AnswerIsWhole => "raw JSON is what the service answered, digit for digit",
+            Check::WaitsEnd => "a wait asks until something is ready, and no longer",
             Check::MaxInFlight => "a batch has at most MAX_IN_FLIGHT requests open",
             Check::BatchOrder => "the results of a batch are in the order of its requests",
             Check::BatchIsComplete => "a batch has a result for each request, and accounts for all",
             Check::TokenInItsHeader => "the token is in its header and nowhere else in a request",
             Check::TokenIsNotTold => "the token is in no error, log or panic message",
-            Check::OnlyTheService => "requests go to the service, redirects are not followed",
+            Check::OnlyTheService => {
+                "requests are the right ones, and go to no other host, not even after a redirect"
+            }
             Check::InsecureHttp => "plain http to a remote host is refused",
             Check::Memory => "the guest needs at most 128 MiB of memory",
         }
@@ -154,11 +158,16 @@ pub fn check(
     let plugin = match Plugin::compile(wasm) {
         Ok(plugin) => plugin,
         Err(error) => {
-            tally.add(Check::Imports, "the component", &[format!("{error:#}")]);
+            tally.add(
+                Check::Imports,
+                "the component",
+                None,
+                &[format!("{error:#}")],
+            );
             return Ok(tally.into_report(options));
         }
     };
-    tally.add(Check::Imports, "the component", &[]);
+    tally.add(Check::Imports, "the component", None, &[]);
     let subject = &Subject {
         plugin,
         environment,
@@ -166,6 +175,7 @@ pub fn check(
     play(subject, &tally, options, progress)?;
     let mut report = tally.into_report(options);
     if !report.gave_up {
+        // A call that the host had to end costs too much to be tried again and again.
         report.simplify(|check, seed| simplest_failing(subject, check, seed));
     }
     Ok(report)
@@ -276,16 +286,19 @@ impl Tally {
             .fetch_max(run.memory_bytes, Ordering::Relaxed);
         for (check, findings) in properties::judge(run) {
             let Scenario {
-                name, operation, ..
+                name,
+                operation,
+                seed,
+                ..
             } = &run.scenario;
-            self.add(check, &format!("{operation}, {name}"), &findings);
+            self.add(check, &format!("{operation}, {name}"), *seed, &findings);
             if check == Check::Returns && self.failed(check) >= PATIENCE {
                 self.gave_up.store(true, Ordering::Relaxed);
             }
         }
     }
 
-    fn add(&self, check: Check, scenario: &str, findings: &[String]) {
+    fn add(&self, check: Check, scenario: &str, seed: Option<u64>, findings: &[String]) {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let found = found.entry(check).or_default();
         found.runs += 1;
@@ -296,9 +309,7 @@ impl Tally {
         if found.examples.len() < EXAMPLES {
             found.examples.push(format!("{scenario}: {finding}"));
         }
-        if let Some((_, seed)) = scenario.split_once("history --seed ") {
-            found.seed = [found.seed, seed.parse().ok()].into_iter().flatten().min();
-        }
+        found.seed = [found.seed, seed].into_iter().flatten().min();
     }
 
     fn failed(&self, check: Check) -> u64 {

@@ -2,14 +2,17 @@
 //! was to be seen.
 
 use super::Check;
-use super::scenario::{CANARY, Run, Scenario, Settings};
-use super::trace::{Attempt, Outcome, Trace};
+use super::scenario::{BASE_URL, CANARY, Run, Scenario, Settings};
+use super::trace::{Attempt, Outcome, Trace, has};
 use crate::failure::{attempts, case, outcome, response};
-use crate::operation::{Operation, Returned, external_id};
+use crate::operation::{NUMBER, Operation, Returned, external_id};
 use crate::script::{Heard, HeardBody, most_open};
 
 /// By how much a time limit may be overrun: what a guest needs to compute.
 const TOLERANCE_MS: u64 = 50;
+
+/// A date is a whole second, and so is what a guest knows of the time.
+const DATE_PRECISION_MS: u64 = 1_000;
 
 /// What the guest's memory stays below at the default settings, batches included.
 pub const MEMORY_BYTES: usize = 128 << 20;
@@ -32,10 +35,10 @@ pub fn judge(run: &Run) -> Vec<(Check, Findings)> {
         judged.push((Check::InsecureHttp, insecure_http(run)));
         return judged;
     }
+    judged.push((Check::OnlyTheService, only_the_service(run)));
     if !run.sent.is_empty() {
         judged.extend([
             (Check::TokenInItsHeader, token_in_its_header(run)),
-            (Check::OnlyTheService, only_the_service(run)),
             (Check::AttemptTimeout, attempt_timeout(run)),
         ]);
     }
@@ -97,7 +100,8 @@ const OF_TRACES: [(Check, OfTrace); 6] = [
 /// The same by its requests and its result.
 type OfResult = fn(&Run, &Trace, &Returned) -> Option<Findings>;
 
-const OF_RESULTS: [(Check, OfResult); 4] = [
+const OF_RESULTS: [(Check, OfResult); 5] = [
+    (Check::WaitsEnd, waits_end),
     (Check::ErrorCase, error_case),
     (Check::AttemptsAreTold, attempts_are_told),
     (Check::AnswerIsKept, answer_is_kept),
@@ -268,9 +272,11 @@ fn retries(run: &Run, trace: &Trace) -> Option<Findings> {
     let mut found = Findings::new();
     for (index, pair) in trace.attempts.windows(2).enumerate() {
         let longest_ms = longest_pause_ms(index, &pair[0]);
-        let pause_ms = pair[1].sent.at_ms - pair[0].ended_ms()?;
-        // A date is a whole second, and so may be what the guest knows of the time.
-        if pause_ms > longest_ms.saturating_add(1_000 + TOLERANCE_MS) {
+        let Some(pause_ms) = pair[1].sent.at_ms.checked_sub(pair[0].ended_ms()?) else {
+            found.push(format!("sent again while {} was open", told(&pair[0])));
+            continue;
+        };
+        if pause_ms > longest_ms.saturating_add(DATE_PRECISION_MS + TOLERANCE_MS) {
             found.push(format!(
                 "a pause of {pause_ms} ms after {}, at most {longest_ms} are due",
                 told(&pair[0])
@@ -279,7 +285,7 @@ fn retries(run: &Run, trace: &Trace) -> Option<Findings> {
     }
     let (first, last) = (trace.attempts.first()?, trace.attempts.last()?);
     let longest_ms = longest_pause_ms(trace.attempts.len() - 1, last);
-    let fits = (last.ended_ms()?.saturating_add(longest_ms)).saturating_add(1_000)
+    let fits = (last.ended_ms()?.saturating_add(longest_ms)).saturating_add(DATE_PRECISION_MS)
         < first.sent.at_ms + settings.deadline_ms;
     let attempts_left = trace.attempts.len() < settings.max_attempts as usize;
     // Too large a body is given up and not read again.
@@ -305,6 +311,9 @@ fn error_case(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings>
     };
     if trace.on_the_edge() {
         return None;
+    }
+    if trace.attempts.is_empty() && run.scenario.operation != Operation::CreateDocketsV2 {
+        return Some(vec!["nothing was sent".to_owned()]);
     }
     let found = outcome(returned);
     let allowed = trace.allowed_cases();
@@ -363,8 +372,15 @@ fn attempts_are_told(run: &Run, trace: &Trace, returned: &Returned) -> Option<Fi
     Some(found)
 }
 
-fn answer_is_kept(_: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
-    let response = response(returned.as_ref().err()?)?;
+fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let error = returned.as_ref().err()?;
+    let Some(response) = response(error) else {
+        let last = trace.attempts.last()?;
+        let answered = matches!(last.outcome(), Outcome::Status(..)) && !last.on_the_edge;
+        // A read without a whole answer tells of its attempts.
+        let due = answered && run.scenario.operation.is_create();
+        return due.then(|| vec![format!("{} keeps no answer", case(error))]);
+    };
     let decisive = trace
         .attempts
         .iter()
@@ -379,14 +395,12 @@ fn answer_is_kept(_: &Run, trace: &Trace, returned: &Returned) -> Option<Finding
             response.status
         )]);
     };
-    if heard != HeardBody::Whole {
-        return Some(match response.body_cut {
-            true => Vec::new(),
-            false => vec!["keeps half of a body as if it were the whole".to_owned()],
-        });
+    if heard != HeardBody::Whole && !response.body_cut {
+        return Some(vec![
+            "keeps half of a body as if it were the whole".to_owned(),
+        ]);
     }
-    let body = attempt.body()?;
-    let body = String::from_utf8_lossy(&body);
+    let body = String::from_utf8_lossy(&attempt.sent.heard_beginning);
     // What echoes the token is masked, each component in its own way.
     let clean = body.find(&CANARY[..8]).unwrap_or(body.len());
     let due = &body[..body.floor_char_boundary(clean.min(KEPT_BODY_BYTES))];
@@ -411,7 +425,17 @@ fn answer_is_whole(run: &Run, trace: &Trace, returned: &Returned) -> Option<Find
             _ => None,
         });
     Some(match seen {
-        Some(Some(records)) if records == *raw_json => Vec::new(),
+        Some(Some(records)) if records == *raw_json => {
+            let id = returned.as_ref().ok().and_then(|ok| ok.id.as_deref());
+            match (id, raw_json.first()) {
+                (Some(id), Some(json))
+                    if !has(json, "task_id", id) && !has(json, "docket_id", id) =>
+                {
+                    vec![format!("the id {id:?} is not that of the answer")]
+                }
+                _ => Vec::new(),
+            }
+        }
         // A wait may end without having seen anything, and say so.
         None if run.scenario.operation.is_wait() && raw_json.is_empty() => Vec::new(),
         _ if trace.on_the_edge() => return None,
@@ -422,6 +446,44 @@ fn answer_is_whole(run: &Run, trace: &Trace, returned: &Returned) -> Option<Find
         )],
         Some(None) | None => vec!["returns what the service never answered".to_owned()],
     })
+}
+
+/// A wait goes on until something is ready, and no longer.
+fn waits_end(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let completed = returned.as_ref().ok()?.completed?;
+    if trace.on_the_edge() {
+        return None;
+    }
+    let ready = trace.attempts.iter().position(Attempt::is_ready);
+    let (last, settings) = (trace.attempts.last(), &run.scenario.settings);
+    let Some(last) = last else {
+        return Some(vec!["ended without asking".to_owned()]);
+    };
+    let mut found = Findings::new();
+    if completed != ready.is_some() {
+        found.push(format!(
+            "completed is {completed}, and the service said otherwise"
+        ));
+    }
+    if ready.is_some_and(|ready| ready + 1 < trace.attempts.len()) {
+        found.push("asked on after it was ready".to_owned());
+    }
+    // A pause that does not fit is not begun.
+    let pause_ms = settings.max_backoff_ms.max(last.asked_ms(run).unwrap_or(0));
+    let timeout_ms = u64::from(run.scenario.arguments.timeout_ms);
+    if !completed
+        && run
+            .ended_ms
+            .saturating_add(pause_ms)
+            .saturating_add(TOLERANCE_MS)
+            < timeout_ms
+    {
+        found.push(format!(
+            "not completed, and given up after {} ms",
+            run.ended_ms
+        ));
+    }
+    Some(found)
 }
 
 fn batch_order(index: usize, id: &str) -> Option<Findings> {
@@ -437,10 +499,14 @@ fn batch_is_complete(run: &Run) -> Findings {
     };
     let items = run.scenario.arguments.items;
     let mut found = Findings::new();
+    // What a rate limit held back may have had no time any more.
+    let limited = (run.sent.iter()).any(|sent| matches!(sent.heard, Heard::Answer(429 | 425, _)));
+    let timeout_ms = u64::from(run.scenario.arguments.timeout_ms);
+    let had_time = !limited && run.ended_ms + TOLERANCE_MS < timeout_ms;
     if returned.len() != items {
         found.push(format!("{} results for {items} requests", returned.len()));
     }
-    if items > 1 {
+    if items != 1 {
         let known: usize = Trace::all(run)
             .iter()
             .map(|trace| trace.attempts.len())
@@ -458,6 +524,9 @@ fn batch_is_complete(run: &Run) -> Findings {
                 "item {index} was never sent and is {}",
                 outcome(returned)
             ));
+        }
+        if trace.attempts.is_empty() && had_time {
+            found.push(format!("item {index} was never sent, and there was time"));
         }
     }
     found
@@ -512,23 +581,43 @@ fn token_is_not_told(run: &Run) -> Findings {
     found
 }
 
-/// Whether a text shows the token, or most of it.
+/// Whether a text shows any eight bytes of the token.
 fn shows_token(text: &str) -> bool {
-    text.contains(&CANARY[..12])
+    let parts = CANARY.as_bytes().windows(8);
+    parts
+        .filter_map(|part| std::str::from_utf8(part).ok())
+        .any(|part| text.contains(part))
 }
 
 fn only_the_service(run: &Run) -> Findings {
     let expected = run.scenario.operation.request_line();
-    let host = "127.0.0.1";
     let other = run.sent.iter().filter_map(|sent| {
-        let authority = sent
-            .uri
-            .authority()
-            .map_or("", |authority| authority.as_str());
         let line = format!("{} {}", sent.method, sent.path_and_query());
-        (authority != host || line != expected).then(|| format!("a request {line} to {authority}"))
+        (line != expected).then(|| format!("a request {line}"))
     });
-    other.collect()
+    let foreign = run.origins.iter().filter(|origin| *origin != BASE_URL);
+    let foreign = foreign.map(|origin| format!("a request to {origin}"));
+    other.chain(foreign).chain(other_people(run)).collect()
+}
+
+/// Creates that ring another phone than they should, or change when they are repeated.
+fn other_people(run: &Run) -> Findings {
+    let read = run.sent.iter().filter(|sent| !sent.body.is_empty());
+    let bodies: Vec<_> = read
+        .map(|sent| (sent.external_id(), String::from_utf8_lossy(&sent.body)))
+        .collect();
+    let rings = Operation::RINGING.contains(&run.scenario.operation);
+    let mut found = Findings::new();
+    for (id, body) in &bodies {
+        if rings && !body.contains(&format!("\"to_phone_number\":\"{NUMBER}\"")) {
+            found.push("another number is called".to_owned());
+        }
+        let first = bodies.iter().find(|(first, _)| first == id);
+        if first.is_some_and(|(_, first)| first != body) {
+            found.push("a repeated request differs from the first".to_owned());
+        }
+    }
+    found
 }
 
 fn insecure_http(run: &Run) -> Findings {

@@ -12,7 +12,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The token that every scenario gives. It is searched for wherever it does not belong.
-pub const CANARY: &str = "canary-5f1e0c77a1b2";
+///
+/// JSON writes some of it in other ways.
+pub const CANARY: &str = r#"canary-5f/1e"0c\77a1b2d4e6"#;
 
 /// The service of every scenario, unless it is about another.
 pub const BASE_URL: &str = "http://127.0.0.1";
@@ -171,6 +173,8 @@ impl From<Step> for Turn {
 pub struct Scenario {
     /// What it is, for people.
     pub name: String,
+    /// Where it comes from, if it is a random history.
+    pub seed: Option<u64>,
     /// The function.
     pub operation: Operation,
     /// Its arguments.
@@ -196,6 +200,7 @@ impl Scenario {
     ) -> Self {
         Self {
             name: name.into(),
+            seed: None,
             operation,
             arguments: Arguments::default(),
             settings: Settings::default(),
@@ -234,6 +239,7 @@ impl Scenario {
             returned: returned.map_err(|error| format!("{error:#}")),
             ended_ms: u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX),
             sent: script.sent(),
+            origins: origins(&script),
             stderr: seen.stderr,
             memory_bytes: seen.memory_bytes,
             scenario: self.clone(),
@@ -300,6 +306,11 @@ impl From<Plugin> for Subject {
     }
 }
 
+fn origins(script: &Script) -> Vec<String> {
+    let exchanges = script.outgoing().recorder.exchanges().into_iter();
+    exchanges.map(|exchange| exchange.origin).collect()
+}
+
 #[derive(Default)]
 struct Seen {
     stderr: String,
@@ -317,6 +328,8 @@ pub struct Run {
     pub ended_ms: u64,
     /// The requests that the service saw.
     pub sent: Vec<Sent>,
+    /// Where requests went, those too that were denied.
+    pub origins: Vec<String>,
     /// What the guest wrote.
     pub stderr: String,
     /// The size of its memories.

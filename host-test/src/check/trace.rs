@@ -27,6 +27,12 @@ pub struct Attempt<'a> {
     pub on_the_edge: bool,
 }
 
+/// Whether a record of a scenario has this member. It is looked for as it is written
+/// there, since not every reader of JSON understands all that stands beside it.
+pub fn has(json: &str, name: &str, value: &str) -> bool {
+    json.contains(&format!("\"{name}\":\"{value}\""))
+}
+
 /// What an attempt came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -61,10 +67,13 @@ impl<'a> Trace<'a> {
         for sent in sent {
             let ended_ms = sent.ended_ms.unwrap_or(run.ended_ms);
             let near = |edge_ms: u64| edge_ms.abs_diff(ended_ms) <= 1;
+            // Where the service had nothing to do at that moment, it was the guest's timer.
+            let acted = sent.acted_ms.is_some_and(near);
             let settings = &run.scenario.settings;
             // Each poll of a wait has a deadline of its own, which begins with any of them.
             let mut began_ms = attempts.iter().map(|before| before.sent.at_ms);
-            let on_the_edge = ended_ms > sent.at_ms
+            let on_the_edge = acted
+                && ended_ms > sent.at_ms
                 && (near(sent.at_ms + settings.attempt_timeout_ms)
                     || near(sent.at_ms + settings.deadline_ms)
                     || near(run.scenario.arguments.timeout_ms.into())
@@ -199,6 +208,20 @@ impl Attempt<'_> {
         Some(u64::try_from(date.saturating_sub(now).as_millis()).unwrap_or(u64::MAX))
     }
 
+    /// Whether its answer ends a wait.
+    pub fn is_ready(&self) -> bool {
+        let Outcome::Status(200..=299, HeardBody::Whole) = self.outcome() else {
+            return false;
+        };
+        let records = self.records().unwrap_or_default();
+        let ready = |json: &String| {
+            has(json, "status", "COMPLETED")
+                || has(json, "call_status", "BUSY")
+                || has(json, "call_status", "NO_ANSWER")
+        };
+        !records.is_empty() && records.iter().all(ready)
+    }
+
     /// What the records of its answer are, where it satisfies the operation.
     pub fn records(&self) -> Option<Vec<String>> {
         match &self.turn.satisfies {
@@ -213,10 +236,5 @@ impl Attempt<'_> {
                 ])
             }
         }
-    }
-
-    /// The whole body of its answer, where it has an end.
-    pub fn body(&self) -> Option<Vec<u8>> {
-        self.turn.step.whole_body(&self.sent.external_id())
     }
 }

@@ -19,7 +19,10 @@ use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tracing_subscriber::EnvFilter;
+use tracing::Level;
+use tracing_subscriber::filter::{EnvFilter, filter_fn};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// What traces the arguments of a guest's calls, which are paths with identifiers in
 /// them, and headers. No log level shows these.
@@ -70,21 +73,23 @@ struct Component {
 
 fn main() -> ExitCode {
     let command_line = CommandLine::parse();
-    let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    for bindings in ARGUMENTS_TRACED_BY {
-        let directive = format!("{bindings}=debug").parse();
-        filter = filter.add_directive(directive.expect("a directive"));
-    }
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    // Whatever the filter says.
+    let tells_no_arguments = filter_fn(|what| {
+        let traced = |by: &&str| what.target().starts_with(*by);
+        *what.level() != Level::TRACE || !ARGUMENTS_TRACED_BY.iter().any(traced)
+    });
     let recorder = Recorder::default();
     let secrets = recorder.secrets().clone();
     learn_tokens(&secrets, &command_line.command);
     tell_panics_without(secrets.clone());
     let log = secrets.clone();
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let shown = tracing_subscriber::fmt::layer()
         .with_writer(move || log.lines(std::io::stderr()))
         .with_ansi(std::io::stderr().is_terminal())
-        .init();
+        .with_filter(tells_no_arguments)
+        .with_filter(filter);
+    tracing_subscriber::registry().with(shown).init();
     match run(command_line.command, recorder) {
         Ok(code) => code,
         Err(error) => {
