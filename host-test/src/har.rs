@@ -9,7 +9,7 @@ use crate::timestamp::iso_8601;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::{StatusCode, Version};
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde::Serialize;
 use std::time::Duration;
 use voice_calling_core::token;
@@ -376,18 +376,27 @@ fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
+/// What no URL has as it is, though what is left of one that was masked may have it.
+const NO_URL: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'<')
+    .add(b'>')
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
 /// A URL, also where something in it was masked.
 fn url(origin: &str, path_and_query: &str) -> String {
     let origin = origin.replace(token::MASK, "masked.invalid");
     let mut url = origin;
-    for character in path_and_query.chars() {
-        match character {
-            '[' => url += "%5B",
-            ']' => url += "%5D",
-            ' ' => url += "%20",
-            other => url.push(other),
-        }
-    }
+    url.extend(utf8_percent_encode(path_and_query, NO_URL));
     url
 }
 

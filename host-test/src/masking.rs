@@ -30,7 +30,7 @@ const DEPTH: usize = 8;
 
 /// Members that hold an object or a list of the service's own making; every other one
 /// may be free-form.
-const CONTAINERS: [&str; 3] = ["attempts", "detail", "extra_config"];
+const CONTAINERS: [&str; 2] = ["detail", "extra_config"];
 
 /// Headers that HTTP or the service makes.
 const HEADERS: [&str; 16] = [
@@ -326,6 +326,30 @@ mod tests {
     }
 
     #[test]
+    fn times_are_known_with_and_without_a_fraction_and_a_zone() {
+        for time in [
+            "2026-01-31",
+            "2026-01-31T10:00",
+            "2026-01-31 10:00:00",
+            "2026-01-31T10:00:00Z",
+            "2026-01-31T10:00:00.123456Z",
+            "2026-01-31T10:00:00+05:30",
+            "2026-01-31T10:00:00.123-0800",
+        ] {
+            assert!(is_time(time), "{time}");
+        }
+        for other in [
+            "",
+            "2026-01-3",
+            "2026-01-31T",
+            "2026-01-31T10:00:00.",
+            "919876543210",
+        ] {
+            assert!(!is_time(other), "{other}");
+        }
+    }
+
+    #[test]
     fn a_harmless_name_does_not_show_what_looks_like_something_else() {
         for value in [
             r#"{"status":"call Asha"}"#,
@@ -338,6 +362,9 @@ mod tests {
             r#"{"docket_id":"Asha Rao"}"#,
             r#"{"created_at":"919876543210"}"#,
             r#"{"created_at":"2026-01-31 Asha"}"#,
+            r#"{"created_at":"2026-01-31 919876543210"}"#,
+            r#"{"created_at":"2026-01-31T10:00:00.9198765432"}"#,
+            r#"{"docket_id":"91987654-3210-0000-0000-000000000000"}"#,
             r#"{"status":{"Asha":"OPEN"}}"#,
             r#"{"status":["OPEN"]}"#,
             r#"{"st\u0061tus":"Asha"}"#,

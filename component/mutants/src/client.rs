@@ -116,6 +116,9 @@ impl<T: Transport> Client<T> {
         if self.mutant == Mutant::LosesOrder {
             results.reverse();
         }
+        if self.mutant == Mutant::DropsFailedItems {
+            results.retain(Result::is_ok);
+        }
         Ok(results)
     }
 

@@ -41,6 +41,16 @@ pub enum Mutant {
     HidesAttempts,
     /// Calls a create that may have been processed `timed-out`, which engines replay.
     CallsSilenceHarmless,
+    /// Sends a request again, once and in the same attempt, after a 4xx that is final.
+    RepeatsRejections,
+    /// Keeps no body in errors.
+    DropsBodies,
+    /// Says of a wait that it is completed where it is not, and the other way round.
+    MistakesReadiness,
+    /// Leaves the failed items of a batch out of its results.
+    DropsFailedItems,
+    /// Sends the token in a second header as well.
+    CopiesToken,
     /// Makes one attempt, whatever `MAX_ATTEMPTS` says.
     NeverRetries,
     /// Sends the token in the clear to any host.
@@ -57,7 +67,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// Every mutant by its name.
-    pub const ALL: [(&'static str, Mutant); 22] = [
+    pub const ALL: [(&'static str, Mutant); 27] = [
         ("none", Mutant::None),
         ("replays-unknown-outcome", Mutant::ReplaysUnknownOutcome),
         ("replays-server-errors", Mutant::ReplaysServerErrors),
@@ -74,6 +84,11 @@ impl Mutant {
         ("tries-too-often", Mutant::TriesTooOften),
         ("hides-attempts", Mutant::HidesAttempts),
         ("calls-silence-harmless", Mutant::CallsSilenceHarmless),
+        ("repeats-rejections", Mutant::RepeatsRejections),
+        ("drops-bodies", Mutant::DropsBodies),
+        ("mistakes-readiness", Mutant::MistakesReadiness),
+        ("drops-failed-items", Mutant::DropsFailedItems),
+        ("copies-token", Mutant::CopiesToken),
         ("never-retries", Mutant::NeverRetries),
         ("calls-insecure-hosts", Mutant::CallsInsecureHosts),
         ("reads-without-end", Mutant::ReadsWithoutEnd),

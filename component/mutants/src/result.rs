@@ -4,8 +4,8 @@ use crate::mutant::Mutant;
 use crate::raw_json::{with_rounded_numbers, without_unknown_fields};
 use crate::types::{
     AgentSummary, Attempt, CallDetails, CallDetailsWait, CallInsights, CreatedAgent, CreatedDocket,
-    CreatedDocketV2, Docket, DocketWait, NextAction, RequestError, StartedCall, TransportFailure,
-    UserInterest,
+    CreatedDocketV2, Docket, DocketWait, HttpResponse, NextAction, RequestError, StartedCall,
+    TransportFailure, UserInterest,
 };
 
 /// What is done to results.
@@ -32,6 +32,11 @@ impl Change<'_> {
                 attempts: std::mem::take(&mut unknown.attempts),
             });
         }
+        if self.mutant == Mutant::DropsBodies
+            && let Some(response) = response(error)
+        {
+            response.body.clear();
+        }
         let (message, attempts) = parts(error);
         match (self.mutant, message, attempts) {
             (Mutant::LeaksToken, Some(message), _) => {
@@ -43,6 +48,20 @@ impl Change<'_> {
             }
             _ => {}
         }
+    }
+}
+
+/// The answer that an error keeps.
+fn response(error: &mut RequestError) -> Option<&mut HttpResponse> {
+    match error {
+        RequestError::PermanentUnauthorized(failure)
+        | RequestError::PermanentNotFound(failure)
+        | RequestError::PermanentRejected(failure)
+        | RequestError::PermanentUnexpectedResponse(failure)
+        | RequestError::RateLimited(failure)
+        | RequestError::Unavailable(failure) => Some(&mut failure.response),
+        RequestError::PermanentOutcomeUnknown(unknown) => unknown.response.as_mut(),
+        _ => None,
     }
 }
 
@@ -128,12 +147,14 @@ impl Changeable for CreatedAgent {
 
 impl Changeable for CallDetailsWait {
     fn apply(&mut self, change: &Change<'_>) {
+        self.completed ^= change.mutant == Mutant::MistakesReadiness;
         self.details.apply(change);
     }
 }
 
 impl Changeable for DocketWait {
     fn apply(&mut self, change: &Change<'_>) {
+        self.completed ^= change.mutant == Mutant::MistakesReadiness;
         self.docket.apply(change);
     }
 }

@@ -26,7 +26,12 @@ impl<T: Transport> Transport for MutantTransport<T> {
                 }
             }
         }
+        let copied = (self.mutant == Mutant::CopiesToken).then(|| with_copied_token(request));
+        let request = copied.as_ref().unwrap_or(request);
         let mut sent = self.real.send(request, timeouts).await;
+        if self.mutant == Mutant::RepeatsRejections && sent.as_ref().is_ok_and(is_rejection) {
+            sent = self.real.send(request, timeouts).await;
+        }
         if self.mutant == Mutant::ReplaysUnknownOutcome && may_have_created(request, &sent) {
             sent = self.real.send(request, timeouts).await;
         }
@@ -66,6 +71,24 @@ impl<T: Transport> Transport for MutantTransport<T> {
 fn may_have_created<R>(request: &Request, sent: &Result<R, SendError>) -> bool {
     let unknown = |error: &SendError| error.delivery == Delivery::Unknown;
     request.method == Method::Post && sent.as_ref().is_err_and(unknown)
+}
+
+/// Whether nothing may follow: a 4xx that is neither a rate limit nor a time-out.
+fn is_rejection(response: &impl Response) -> bool {
+    matches!(response.status(), 400..=499) && ![408, 425, 429].contains(&response.status())
+}
+
+/// The same request with the token in another header too.
+fn with_copied_token(request: &Request) -> Request {
+    let mut copied = request.clone();
+    let token = copied
+        .headers
+        .iter()
+        .find(|(name, _)| *name == "auth_token");
+    if let Some((_, token)) = token.cloned() {
+        copied.headers.push(("authorization", token));
+    }
+    copied
 }
 
 /// The same request, its token included, to where the answer points.
