@@ -8,7 +8,7 @@ use bindings::voice_calling::client::types::*;
 use std::path::Path;
 use wasmtime::component::{Component, Instance as ComponentInstance, InstancePre, Linker};
 use wasmtime::error::Context;
-use wasmtime::{Config, Engine, Store, UpdateDeadline};
+use wasmtime::{Config, Engine, Store};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 
 /// What `bindgen!` makes of the world `plugin`.
@@ -70,11 +70,7 @@ impl Plugin {
         store.limiter(Guest::memory_limiter);
         store.set_epoch_deadline(1);
         let watched = computing.clone();
-        store.epoch_deadline_callback(move |_| {
-            watched.check()?;
-            // Others on this thread, a timeout among them, get their turn.
-            Ok(UpdateDeadline::Yield(1))
-        });
+        store.epoch_deadline_callback(move |_| watched.go_on());
         let instance = computing
             .count(self.pre.instantiate_async(&mut store))
             .await?;

@@ -30,16 +30,16 @@ fn mutation(name: &str) -> Vec<(String, String)> {
     vec![("MUTANT".to_owned(), name.to_owned())]
 }
 
-/// Compares a report with the one in the repository, or writes it there where
+/// Compares a report with the one in the repository, line by line in what matters, or writes it there where
 /// `HOST_TEST_WRITE_REPORTS` is set.
-fn assert_current(path: &str, report: &str) {
+fn assert_current(path: &str, report: &str, compared: fn(&str) -> String) {
     let path = in_repository(path);
     if std::env::var_os("HOST_TEST_WRITE_REPORTS").is_some() {
         std::fs::write(&path, report).expect("the report");
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        kept == report,
+        kept.lines().map(compared).eq(report.lines().map(compared)),
         "{} is not current; with HOST_TEST_WRITE_REPORTS=1 this test writes it:\n{report}",
         path.display()
     );
@@ -98,7 +98,7 @@ fn the_report_of_faults_in_the_repository_is_current() {
     let plugin = Plugin::load(&component_path()).unwrap();
     let table = faults::play(&plugin.into()).unwrap();
     assert_eq!(table.findings, [""; 0]);
-    assert_current("docs/faults.md", &table.markdown());
+    assert_current("docs/faults.md", &table.markdown(), str::to_owned);
 }
 
 /// The check that is meant for a mutant, and the scenarios in which it shows.
@@ -165,7 +165,11 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
         )
         .unwrap();
     }
-    assert_current("docs/mutants.md", &report);
+    // A mutant may meet a moment at which two things happen at once: who else notices it
+    // may vary.
+    assert_current("docs/mutants.md", &report, |line| {
+        line.split('|').take(3).collect()
+    });
 }
 
 #[test]
