@@ -15,7 +15,7 @@ const MAX_REQUESTS: usize = 1_000;
 /// How much of each answer is read. The answers of a batch are in memory together: a
 /// service that padded a thousand of them to megabytes would end the guest, and with it
 /// all that is known of the phones that ring.
-const MAX_ANSWER_BYTES: usize = 16_384;
+pub(crate) const MAX_ANSWER_BYTES: usize = 16_384;
 
 type DocketResult = Result<CreatedDocketV2, RequestError>;
 

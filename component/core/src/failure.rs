@@ -1,6 +1,7 @@
 //! How an operation's attempts become the error that its caller gets.
 
 use crate::attempt::{Answer, BodyEnd, Outcome};
+use crate::bulk::MAX_ANSWER_BYTES;
 use crate::retry::Verdict;
 use crate::settings::Settings;
 use crate::transport::{Delivery, Method};
@@ -182,7 +183,7 @@ impl<'a> History<'a> {
             }
             (_, BodyEnd::TooLarge(limit)) => format!(
                 "the body of the answer is larger than {limit} bytes (VOICE_CALLING_MAX_RESPONSE_BYTES; \
-                 in a batch at most 16384)"
+                 in a batch at most {MAX_ANSWER_BYTES})"
             ),
             (_, BodyEnd::Broken(message)) => {
                 format!(

@@ -272,7 +272,9 @@ fn retries(run: &Run, trace: &Trace) -> Option<Findings> {
     let mut found = Findings::new();
     for (index, pair) in trace.attempts.windows(2).enumerate() {
         let longest_ms = longest_pause_ms(index, &pair[0]);
-        let Some(pause_ms) = pair[1].sent.at_ms.checked_sub(pair[0].ended_ms()?) else {
+        let ended_ms = pair[0].ended_ms();
+        let Some(pause_ms) = ended_ms.and_then(|ended_ms| pair[1].sent.at_ms.checked_sub(ended_ms))
+        else {
             found.push(format!("sent again while {} was open", told(&pair[0])));
             continue;
         };

@@ -72,59 +72,33 @@ impl Default for Settings {
 impl Settings {
     /// As variables. What is a default is left out, so that defaults are tried as well.
     fn environment(&self) -> Vec<(String, String)> {
-        let usual = Self::default();
-        let mut variables = Vec::new();
-        let mut set = |name: &str, value: String, usual: String| {
-            if value != usual {
-                variables.push((format!("VOICE_CALLING_{name}"), value));
-            }
+        let own = self.variables().into_iter();
+        let changed = own.zip(Self::default().variables());
+        changed
+            .filter(|(own, usual)| own != usual)
+            .map(|((name, value), _)| (format!("VOICE_CALLING_{name}"), value))
+            .collect()
+    }
+
+    fn variables(&self) -> [(&'static str, String); 8] {
+        let create_retry = match self.create_retry_not_sent {
+            true => "not-sent",
+            false => "server-errors",
         };
-        let retry = |not_sent: bool| match not_sent {
-            true => "not-sent".to_owned(),
-            false => "server-errors".to_owned(),
+        let log = match self.log {
+            true => "attempts",
+            false => "off",
         };
-        let log = |log: bool| match log {
-            true => "attempts".to_owned(),
-            false => "off".to_owned(),
-        };
-        let number = |number: u64| number.to_string();
-        set(
-            "MAX_ATTEMPTS",
-            number(self.max_attempts.into()),
-            number(usual.max_attempts.into()),
-        );
-        set(
-            "BACKOFF_MS",
-            number(self.backoff_ms),
-            number(usual.backoff_ms),
-        );
-        set(
-            "MAX_BACKOFF_MS",
-            number(self.max_backoff_ms),
-            number(usual.max_backoff_ms),
-        );
-        set(
-            "ATTEMPT_TIMEOUT_MS",
-            number(self.attempt_timeout_ms),
-            number(usual.attempt_timeout_ms),
-        );
-        set(
-            "DEADLINE_MS",
-            number(self.deadline_ms),
-            number(usual.deadline_ms),
-        );
-        set(
-            "CREATE_RETRY",
-            retry(self.create_retry_not_sent),
-            retry(usual.create_retry_not_sent),
-        );
-        set(
-            "MAX_IN_FLIGHT",
-            self.max_in_flight.to_string(),
-            usual.max_in_flight.to_string(),
-        );
-        set("LOG", log(self.log), log(usual.log));
-        variables
+        [
+            ("MAX_ATTEMPTS", self.max_attempts.to_string()),
+            ("BACKOFF_MS", self.backoff_ms.to_string()),
+            ("MAX_BACKOFF_MS", self.max_backoff_ms.to_string()),
+            ("ATTEMPT_TIMEOUT_MS", self.attempt_timeout_ms.to_string()),
+            ("DEADLINE_MS", self.deadline_ms.to_string()),
+            ("CREATE_RETRY", create_retry.to_owned()),
+            ("MAX_IN_FLIGHT", self.max_in_flight.to_string()),
+            ("LOG", log.to_owned()),
+        ]
     }
 }
 
