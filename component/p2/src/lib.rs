@@ -4,7 +4,11 @@
 #![deny(unsafe_code)]
 
 mod delivery;
+mod errors;
 mod executor;
+#[allow(unsafe_code)]
+#[cfg(target_arch = "wasm32")]
+mod heap;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client as exports;
@@ -20,13 +24,21 @@ mod bindings {
         world: "plugin",
         with: { "voice-calling:client/types@0.1.0": voice_calling_core::types },
     });
-    export!(Plugin);
     use super::Plugin;
+    export!(Plugin with_types_in crate::errors);
 }
 
 /// Runs an operation of the client to its end. Settings are read once for an
 /// instance.
+#[inline(always)]
 fn run<R>(
+    operation: impl AsyncFnOnce(&Client<WasiTransport>) -> Result<R, RequestError>,
+) -> Result<R, RequestError> {
+    errors::aside(run_to_its_end(operation))
+}
+
+#[inline(never)]
+fn run_to_its_end<R>(
     operation: impl AsyncFnOnce(&Client<WasiTransport>) -> Result<R, RequestError>,
 ) -> Result<R, RequestError> {
     thread_local! {
@@ -107,6 +119,6 @@ impl exports::bulk::Guest for Plugin {
 
 impl exports::webhooks::Guest for Plugin {
     fn parse_docket_completed(body: Vec<u8>) -> Result<Option<DocketCompleted>, RequestError> {
-        voice_calling_core::webhooks::parse_docket_completed(&body)
+        errors::aside(voice_calling_core::webhooks::parse_docket_completed(&body))
     }
 }

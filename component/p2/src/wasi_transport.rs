@@ -13,7 +13,7 @@ use wasi::http::types::{
     Fields, FutureIncomingResponse, IncomingBody, IncomingResponse, Method as HttpMethod,
     OutgoingBody, OutgoingRequest, RequestOptions, Scheme as HttpScheme,
 };
-use wasi::io::streams::{InputStream, StreamError};
+use wasi::io::streams::{InputStream, OutputStream, StreamError};
 use wasi::random::insecure::get_insecure_random_u64;
 
 const NANOSECONDS_PER_MS: u64 = 1_000_000;
@@ -30,17 +30,20 @@ impl Transport for WasiTransport {
     async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<WasiResponse, SendError> {
         let outgoing = outgoing_request(request)?;
         let body = match request.method {
-            Method::Post => Some(outgoing.body().map_err(|()| refused("the body"))?),
+            Method::Post => {
+                let body = outgoing.body().map_err(|()| refused("the body"))?;
+                write_ahead(body, &request.body).map_err(|_| refused("the body"))?
+            }
             Method::Get => None,
         };
         let options = request_options(timeouts);
         let answer =
             outgoing_handler::handle(outgoing, Some(options)).map_err(|code| refusal(&code))?;
         let mut head = pin!(head(&answer));
-        if let Some(body) = body {
+        if let Some(rest) = body {
             // A service may answer before it has read the whole body; and a body
             // that cannot be written says less than the answer does.
-            let written = pin!(write_body(body, &request.body));
+            let written = pin!(rest.write());
             if let Either::Left((head, _)) = select(&mut head, written).await {
                 return WasiResponse::begin(head?);
             }
@@ -137,36 +140,74 @@ async fn head(answer: &FutureIncomingResponse) -> Result<IncomingResponse, SendE
     }
 }
 
-async fn write_body(body: OutgoingBody, bytes: &[u8]) {
-    if write_stream(&body, bytes).await.is_ok() {
-        // What is wrong with the body, the host says in its answer.
-        let _ = OutgoingBody::finish(body, None);
-    }
+/// What is not written of a body. The stream is dropped before the body.
+struct Unwritten<'a> {
+    stream: OutputStream,
+    body: OutgoingBody,
+    rest: &'a [u8],
 }
 
-async fn write_stream(body: &OutgoingBody, bytes: &[u8]) -> Result<(), StreamError> {
+/// Writes what the host takes before the request is on its way, so that head and body
+/// may go out together. Most bodies are done with that.
+fn write_ahead(body: OutgoingBody, bytes: &[u8]) -> Result<Option<Unwritten<'_>>, StreamError> {
     let stream = body.write().map_err(|()| StreamError::Closed)?;
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let room = stream.check_write()? as usize;
-        if room == 0 {
-            ready(stream.subscribe()).await;
-            continue;
-        }
-        let (piece, later) = rest.split_at(rest.len().min(room));
-        stream.write(piece)?;
-        rest = later;
+    let mut unwritten = Unwritten {
+        stream,
+        body,
+        rest: bytes,
+    };
+    if unwritten.write_some()? {
+        unwritten.finish();
+        return Ok(None);
     }
-    stream.flush()?;
-    ready(stream.subscribe()).await;
-    stream.check_write().map(|_| ())
+    Ok(Some(unwritten))
 }
 
-/// An answer. Fields are dropped in this order: a stream goes before its body, a
-/// body before its response.
+impl Unwritten<'_> {
+    /// Writes until the host takes no more for now; true when it has taken everything.
+    fn write_some(&mut self) -> Result<bool, StreamError> {
+        loop {
+            let room = self.stream.check_write()? as usize;
+            if room == 0 {
+                return Ok(false);
+            }
+            if self.rest.is_empty() {
+                return Ok(true);
+            }
+            let (piece, later) = self.rest.split_at(self.rest.len().min(room));
+            self.stream.write(piece)?;
+            self.rest = later;
+            if later.is_empty() {
+                self.stream.flush()?;
+            }
+        }
+    }
+
+    /// Writes all that is left.
+    async fn write(mut self) {
+        loop {
+            match self.write_some() {
+                Ok(true) => return self.finish(),
+                Ok(false) => ready(self.stream.subscribe()).await,
+                // The host says in its answer what is wrong with the body.
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn finish(self) {
+        drop(self.stream);
+        // What is wrong with the body, the host says in its answer.
+        let _ = OutgoingBody::finish(self.body, None);
+    }
+}
+
+/// An answer. Fields are dropped in this order: a stream goes before its body, body and
+/// headers before their response.
 pub(crate) struct WasiResponse {
     stream: InputStream,
     _body: IncomingBody,
+    headers: Fields,
     response: IncomingResponse,
 }
 
@@ -181,6 +222,7 @@ impl WasiResponse {
         Ok(Self {
             stream,
             _body: body,
+            headers: response.headers(),
             response,
         })
     }
@@ -192,7 +234,7 @@ impl Response for WasiResponse {
     }
 
     fn header(&self, name: &str) -> Option<Vec<u8>> {
-        self.response.headers().get(name).into_iter().next()
+        self.headers.get(name).into_iter().next()
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
