@@ -55,6 +55,10 @@ impl Guest {
         }
     }
 
+    pub(crate) fn set_outgoing(&mut self, outgoing: Outgoing) {
+        self.outgoing = outgoing;
+    }
+
     pub(crate) fn memory_limiter(&mut self) -> &mut dyn wasmtime::ResourceLimiter {
         &mut self.memory
     }

@@ -21,9 +21,50 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A host with many calls pools what can be pooled: memory, connections, compiled code,
+//! and instances, of which no more than so many exist at once; who comes then waits in a
+//! queue. Each call still has an instance of its own, unless [`Isolation`] says otherwise.
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! use host_test::{
+//!     Allocation, CompiledCache, InstanceSettings, Isolation, Loading, Outgoing, Plugin, Pool,
+//!     PooledNetwork, Reach, Recorder,
+//! };
+//! use std::sync::Arc;
+//!
+//! let instances = 64;
+//! let loading = Loading {
+//!     allocation: Allocation::Pooling { instances },
+//!     cache: Some(CompiledCache::for_user()?),
+//! };
+//! let plugin = Plugin::load_with("target/voice-calling.wasm".as_ref(), &loading)?;
+//! let reach = Reach::Hosts(["api.example".to_owned()].into());
+//! let outgoing = Outgoing {
+//!     network: Arc::new(PooledNetwork::new(reach.clone())?),
+//!     reach,
+//!     recorder: Recorder::keeping_nothing(),
+//! };
+//! let environment = [
+//!     ("VOICE_CALLING_BASE_URL", "https://api.example"),
+//!     ("VOICE_CALLING_API_TOKEN", "…"),
+//! ];
+//! let pool = Pool::new(plugin, instances, Isolation::EachCall, move || {
+//!     InstanceSettings::new(environment, outgoing.clone())
+//! });
+//! let agents = pool.instance().await?.list_agents("org-1").await?;
+//! println!("{agents:?}");
+//! # Ok(())
+//! # }
+//! ```
 
-#![forbid(unsafe_code)]
+// The one exception is in `cache`.
+#![deny(unsafe_code)]
 
+pub mod allocation;
+pub mod bench;
+pub mod cache;
 mod capabilities;
 pub mod check;
 pub mod clock;
@@ -40,6 +81,7 @@ pub mod network;
 pub mod operation;
 pub mod outgoing;
 pub mod plugin;
+pub mod pool;
 pub mod receiver;
 pub mod recorder;
 pub mod script;
@@ -48,10 +90,13 @@ mod stderr;
 mod timestamp;
 pub mod values;
 
+pub use allocation::Allocation;
+pub use cache::CompiledCache;
 pub use limits::Limits;
 pub use masking::PersonalData;
-pub use network::{InMemoryNetwork, Network, PooledNetwork};
+pub use network::{InMemoryNetwork, Network, PooledNetwork, Trust};
 pub use outgoing::{Outgoing, Reach};
-pub use plugin::{Instance, InstanceSettings, Plugin, Stderr, types};
+pub use plugin::{Instance, InstanceSettings, Loading, Plugin, Stderr, types};
+pub use pool::{Isolation, Pool, PooledInstance};
 pub use recorder::{Exchange, Recorder};
 pub use secrets::Secrets;

@@ -2,11 +2,10 @@
 //! without end is stopped, and the error says so.
 
 use anyhow::Result;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use wasmtime::{Engine, ResourceLimiter, Result as WasmtimeResult, UpdateDeadline, bail};
@@ -136,7 +135,7 @@ impl ResourceLimiter for Memory {
     }
 }
 
-/// The time that a guest has computed in the present call.
+/// The calls of a guest, and the time that it has computed in the present one.
 #[derive(Debug, Clone)]
 pub(crate) struct Computing {
     limit: Duration,
@@ -150,6 +149,10 @@ struct Spent {
     before_ns: AtomicU64,
     /// When it did, since the instance was made.
     resumed_ns: AtomicU64,
+    /// How many calls began.
+    begun: AtomicU32,
+    /// How many of them returned: neither trapped nor were dropped in the middle.
+    returned: AtomicU32,
 }
 
 impl Computing {
@@ -176,14 +179,37 @@ impl Computing {
         })
     }
 
-    /// A call that counts.
-    pub(crate) async fn count<F: Future>(&self, call: F) -> F::Output {
-        self.spent.before_ns.store(0, Ordering::Relaxed);
-        Counted {
-            computing: self.clone(),
-            call: Box::pin(call),
-        }
-        .await
+    /// A call that counts. A guest runs just while its call is polled: when it waits,
+    /// the poll has returned.
+    pub(crate) async fn count<T>(
+        &self,
+        call: impl Future<Output = WasmtimeResult<T>>,
+    ) -> WasmtimeResult<T> {
+        let spent = &self.spent;
+        spent.begun.fetch_add(1, Ordering::Relaxed);
+        spent.before_ns.store(0, Ordering::Relaxed);
+        let mut call = pin!(call);
+        let result = poll_fn(|context| {
+            let resumed_ns = self.now_ns();
+            spent.resumed_ns.store(resumed_ns, Ordering::Relaxed);
+            let polled = call.as_mut().poll(context);
+            let ran_ns = self.now_ns().saturating_sub(resumed_ns);
+            spent.before_ns.fetch_add(ran_ns, Ordering::Relaxed);
+            polled
+        })
+        .await?;
+        spent.returned.fetch_add(1, Ordering::Relaxed);
+        Ok(result)
+    }
+
+    /// How many calls began, instantiation included.
+    pub(crate) fn calls(&self) -> u32 {
+        self.spent.begun.load(Ordering::Relaxed)
+    }
+
+    /// Whether all of them returned.
+    pub(crate) fn all_returned(&self) -> bool {
+        self.spent.returned.load(Ordering::Relaxed) == self.calls()
     }
 
     fn now_ns(&self) -> u64 {
@@ -194,25 +220,5 @@ impl Computing {
         let resumed_ns = self.spent.resumed_ns.load(Ordering::Relaxed);
         let before_ns = self.spent.before_ns.load(Ordering::Relaxed);
         Duration::from_nanos(before_ns + self.now_ns().saturating_sub(resumed_ns))
-    }
-}
-
-/// A guest runs just while its call is polled: when it waits, the poll has returned.
-struct Counted<F> {
-    computing: Computing,
-    call: Pin<Box<F>>,
-}
-
-impl<F: Future> Future for Counted<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let spent = self.computing.spent.clone();
-        let resumed_ns = self.computing.now_ns();
-        spent.resumed_ns.store(resumed_ns, Ordering::Relaxed);
-        let polled = self.call.as_mut().poll(context);
-        let ran_ns = self.computing.now_ns().saturating_sub(resumed_ns);
-        spent.before_ns.fetch_add(ran_ns, Ordering::Relaxed);
-        polled
     }
 }

@@ -11,12 +11,16 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustix::io::Errno;
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -41,26 +45,75 @@ pub trait Network: Send + Sync {
     ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>>;
 }
 
-/// HTTP/1.1 over pooled connections, with TLS where the scheme is https.
+/// Whom a host trusts to vouch for a service over TLS.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// The public authorities (those of Mozilla).
+    #[default]
+    Public,
+    /// These authorities, and no other.
+    Only(Vec<CertificateDer<'static>>),
+}
+
+impl Trust {
+    fn roots(&self) -> Result<RootCertStore, rustls::Error> {
+        let mut roots = RootCertStore::empty();
+        match self {
+            Trust::Public => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+            Trust::Only(authorities) => {
+                for authority in authorities {
+                    roots.add(authority.clone())?;
+                }
+            }
+        }
+        Ok(roots)
+    }
+
+    /// A client's side of TLS.
+    pub(crate) fn client(&self) -> Result<ClientConfig, rustls::Error> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        Ok(ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(self.roots()?)
+            .with_no_client_auth())
+    }
+}
+
+/// Pooled connections, which are kept for later requests. Over TLS, where the scheme is
+/// https, HTTP/2 is spoken where the service offers it; otherwise HTTP/1.1.
+///
+/// With HTTP/2 all requests to a service share a connection. Those beyond the number of
+/// streams that the service allows at once wait for their turn, and that counts as waiting
+/// for the first byte. A stream that the service refuses, and all that were open when it
+/// closes the connection, are requests of which nobody knows what came.
 #[derive(Clone)]
 pub struct PooledNetwork {
     client: Client<TimedConnector, WasiBody>,
 }
 
 impl PooledNetwork {
-    /// A pool of its own.
+    /// A pool of its own, which trusts the public authorities.
     pub fn new(reach: Reach) -> anyhow::Result<Self> {
+        Self::trusting(&Trust::Public, reach)
+    }
+
+    /// A pool of its own.
+    pub fn trusting(trust: &Trust, reach: Reach) -> anyhow::Result<Self> {
         let mut http = HttpConnector::new_with_resolver(Resolver { reach });
         http.enforce_http(false);
         http.set_nodelay(true);
         let https = HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(rustls::crypto::ring::default_provider())?
+            .with_tls_config(trust.client()?)
             .https_or_http()
-            .enable_http1()
+            .enable_all_versions()
             .wrap_connector(http);
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
+            .timer(TokioTimer::new())
+            // Or a peer that has vanished would get request after request.
+            .http2_keep_alive_interval(IDLE)
+            .http2_keep_alive_timeout(IDLE)
             .build(TimedConnector(https));
         Ok(Self { client })
     }
@@ -131,7 +184,16 @@ fn wasi_error(error: &hyper_util::client::legacy::Error) -> Error {
         };
     }
     let mut io = causes().filter_map(|cause| cause.downcast_ref::<io::Error>());
-    match io.next().map(io::Error::kind) {
+    let io = io.next();
+    // No descriptor or no port of this machine is left.
+    let exhausted = [Errno::MFILE, Errno::NFILE, Errno::ADDRNOTAVAIL];
+    if io
+        .and_then(Errno::from_io_error)
+        .is_some_and(|error| exhausted.contains(&error))
+    {
+        return Error::ConnectionLimitReached;
+    }
+    match io.map(io::Error::kind) {
         Some(io::ErrorKind::TimedOut) => Error::ConnectionTimeout,
         Some(io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable) => {
             Error::DestinationIpUnroutable
@@ -140,10 +202,13 @@ fn wasi_error(error: &hyper_util::client::legacy::Error) -> Error {
     }
 }
 
+/// An `io::Error` may hold another one that holds the error of TLS, and says nothing of
+/// what it holds when it is asked for its source.
 fn tls_error<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
-    cause
-        .downcast_ref()
-        .or_else(|| cause.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref())
+    match cause.downcast_ref::<io::Error>() {
+        Some(error) => tls_error(error.get_ref()?),
+        None => cause.downcast_ref(),
+    }
 }
 
 tokio::task_local! {

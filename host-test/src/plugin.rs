@@ -1,11 +1,15 @@
 //! A component with our WIT, loaded into wasmtime and called with typed bindings.
 
+use crate::allocation::Allocation;
+use crate::cache::{CompiledCache, Origin, Reason};
 use crate::capabilities::{Guest, link};
 use crate::limits::{Computing, Limits, look_after_guests};
 use crate::outgoing::Outgoing;
 use anyhow::Result;
+use bindings::exports::voice_calling::client::{agents, bulk, calls, dockets, webhooks};
 use bindings::voice_calling::client::types::*;
 use std::path::Path;
+use std::sync::Arc;
 use wasmtime::component::{Component, Instance as ComponentInstance, InstancePre, Linker};
 use wasmtime::error::Context;
 use wasmtime::{Config, Engine, Store};
@@ -29,37 +33,96 @@ pub use bindings::voice_calling::client::types;
 #[derive(Clone)]
 pub struct Plugin {
     pre: InstancePre<Guest>,
+    interfaces: Arc<Interfaces>,
+    origin: Origin,
+}
+
+/// How a component is made into a plugin. The default is to compile it each time.
+#[derive(Clone, Debug, Default)]
+pub struct Loading {
+    /// Where the memory of its instances comes from.
+    pub allocation: Allocation,
+    /// Where it is read from if it was compiled before, and kept if it was not.
+    pub cache: Option<CompiledCache>,
+}
+
+/// Where the functions of each interface are in a component.
+struct Interfaces {
+    agents: agents::GuestIndices,
+    calls: calls::GuestIndices,
+    dockets: dockets::GuestIndices,
+    bulk: bulk::GuestIndices,
+    webhooks: webhooks::GuestIndices,
+}
+
+impl Interfaces {
+    fn new(pre: &InstancePre<Guest>) -> wasmtime::Result<Self> {
+        Ok(Self {
+            agents: agents::GuestIndices::new(pre)?,
+            calls: calls::GuestIndices::new(pre)?,
+            dockets: dockets::GuestIndices::new(pre)?,
+            bulk: bulk::GuestIndices::new(pre)?,
+            webhooks: webhooks::GuestIndices::new(pre)?,
+        })
+    }
 }
 
 impl Plugin {
     /// Compiles the component in a file and checks that it exports our world and
     /// imports no more than the harness gives.
     pub fn load(path: &Path) -> Result<Self> {
+        Self::load_with(path, &Loading::default())
+    }
+
+    /// As [`Plugin::load`], in a way that is chosen.
+    pub fn load_with(path: &Path, loading: &Loading) -> Result<Self> {
         let wasm = std::fs::read(path).with_context(|| {
             format!(
                 "cannot read the component {} (`cargo xtask build` makes it)",
                 path.display()
             )
         })?;
-        Self::compile(&wasm)
+        Self::compile_with(&wasm, loading)
             .map_err(|error| error.context(format!("cannot load {}", path.display())))
     }
 
     /// As [`Plugin::load`], from memory.
     pub fn compile(wasm: &[u8]) -> Result<Self> {
+        Self::compile_with(wasm, &Loading::default())
+    }
+
+    /// As [`Plugin::load_with`], from memory.
+    pub fn compile_with(wasm: &[u8], loading: &Loading) -> Result<Self> {
         let mut config = Config::new();
         config.epoch_interruption(true);
+        loading.allocation.apply(&mut config);
         let engine = Engine::new(&config)?;
         look_after_guests(&engine)?;
-        let component = Component::new(&engine, wasm).context("no component")?;
+        let (component, origin) = match &loading.cache {
+            Some(cache) => cache.component(&engine, wasm),
+            None => Component::new(&engine, wasm).map(|component| {
+                let reason = Reason::NoCache;
+                (component, Origin::Compiled { reason })
+            }),
+        }
+        .context("no component")?;
         let mut linker = Linker::new(&engine);
         link(&mut linker)?;
         let pre = linker
             .instantiate_pre(&component)
             .context("the component imports what the harness does not give")?;
-        bindings::PluginPre::new(pre.clone())
+        let interfaces = Interfaces::new(&pre)
             .context("the component does not export the world `plugin` of voice-calling:client")?;
-        Ok(Self { pre })
+        Ok(Self {
+            pre,
+            interfaces: Arc::new(interfaces),
+            origin,
+        })
+    }
+
+    /// Whether it was compiled, and why, or read from a cache.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     /// A fresh instance, with nothing of any other in it.
@@ -74,11 +137,11 @@ impl Plugin {
         let instance = computing
             .count(self.pre.instantiate_async(&mut store))
             .await?;
-        let exports = bindings::Plugin::new(&mut store, &instance)?;
         Ok(Instance {
             store,
             instance,
-            exports,
+            interfaces: self.interfaces.clone(),
+            exports: Exports::default(),
             stderr,
             computing,
         })
@@ -141,9 +204,33 @@ impl Default for Stderr {
 pub struct Instance {
     pub(crate) store: Store<Guest>,
     pub(crate) instance: ComponentInstance,
-    exports: bindings::Plugin,
+    interfaces: Arc<Interfaces>,
+    exports: Exports,
     stderr: Stderr,
     pub(crate) computing: Computing,
+}
+
+/// The functions of an instance by interface, each looked at (types and all) when one of
+/// them is called for the first time: many instances are made for a single call.
+#[derive(Default)]
+struct Exports {
+    agents: Option<agents::Guest>,
+    calls: Option<calls::Guest>,
+    dockets: Option<dockets::Guest>,
+    bulk: Option<bulk::Guest>,
+    webhooks: Option<webhooks::Guest>,
+}
+
+macro_rules! exports {
+    ($instance:ident, $interface:ident) => {
+        match &mut $instance.exports.$interface {
+            Some(loaded) => loaded,
+            empty => {
+                let indices = &$instance.interfaces.$interface;
+                empty.insert(indices.load(&mut $instance.store, &$instance.instance)?)
+            }
+        }
+    };
 }
 
 type Called<T> = Result<Result<T, RequestError>>;
@@ -157,6 +244,22 @@ impl Instance {
         }
     }
 
+    /// Gives it another way out, from now on.
+    pub(crate) fn set_outgoing(&mut self, outgoing: Outgoing) {
+        self.store.data_mut().set_outgoing(outgoing);
+    }
+
+    /// How many calls it was given.
+    pub fn calls(&self) -> u32 {
+        self.computing.calls().saturating_sub(1)
+    }
+
+    /// Whether every call returned. One that trapped, or was dropped in the middle, may
+    /// have left anything behind.
+    pub fn is_sound(&self) -> bool {
+        self.computing.all_returned()
+    }
+
     /// How large its linear memories are. They never shrink, so that this is also the
     /// most that it ever used.
     pub fn memory_bytes(&self) -> usize {
@@ -165,28 +268,28 @@ impl Instance {
 
     /// `agents.create-agent`
     pub async fn create_agent(&mut self, config: &AgentConfig) -> Called<CreatedAgent> {
-        let agents = self.exports.voice_calling_client_agents();
+        let agents = exports!(self, agents);
         let call = agents.call_create_agent(&mut self.store, config);
         Ok(self.computing.count(call).await?)
     }
 
     /// `agents.list-agents`
     pub async fn list_agents(&mut self, organization_id: &str) -> Called<Vec<AgentSummary>> {
-        let agents = self.exports.voice_calling_client_agents();
+        let agents = exports!(self, agents);
         let call = agents.call_list_agents(&mut self.store, organization_id);
         Ok(self.computing.count(call).await?)
     }
 
     /// `calls.make-call`
     pub async fn make_call(&mut self, request: &CallRequest) -> Called<StartedCall> {
-        let calls = self.exports.voice_calling_client_calls();
+        let calls = exports!(self, calls);
         let call = calls.call_make_call(&mut self.store, request);
         Ok(self.computing.count(call).await?)
     }
 
     /// `calls.get-call-details`
     pub async fn get_call_details(&mut self, task_id: &str) -> Called<Vec<CallDetails>> {
-        let calls = self.exports.voice_calling_client_calls();
+        let calls = exports!(self, calls);
         let call = calls.call_get_call_details(&mut self.store, task_id);
         Ok(self.computing.count(call).await?)
     }
@@ -197,28 +300,28 @@ impl Instance {
         task_id: &str,
         options: WaitOptions,
     ) -> Called<CallDetailsWait> {
-        let calls = self.exports.voice_calling_client_calls();
+        let calls = exports!(self, calls);
         let call = calls.call_wait_for_call_details(&mut self.store, task_id, options);
         Ok(self.computing.count(call).await?)
     }
 
     /// `dockets.create-docket`
     pub async fn create_docket(&mut self, request: &DocketRequest) -> Called<CreatedDocket> {
-        let dockets = self.exports.voice_calling_client_dockets();
+        let dockets = exports!(self, dockets);
         let call = dockets.call_create_docket(&mut self.store, request);
         Ok(self.computing.count(call).await?)
     }
 
     /// `dockets.create-docket-v2`
     pub async fn create_docket_v2(&mut self, request: &DocketRequestV2) -> Called<CreatedDocketV2> {
-        let dockets = self.exports.voice_calling_client_dockets();
+        let dockets = exports!(self, dockets);
         let call = dockets.call_create_docket_v2(&mut self.store, request);
         Ok(self.computing.count(call).await?)
     }
 
     /// `dockets.get-docket`
     pub async fn get_docket(&mut self, docket_id: &str) -> Called<Docket> {
-        let dockets = self.exports.voice_calling_client_dockets();
+        let dockets = exports!(self, dockets);
         let call = dockets.call_get_docket(&mut self.store, docket_id);
         Ok(self.computing.count(call).await?)
     }
@@ -229,7 +332,7 @@ impl Instance {
         docket_id: &str,
         options: WaitOptions,
     ) -> Called<DocketWait> {
-        let dockets = self.exports.voice_calling_client_dockets();
+        let dockets = exports!(self, dockets);
         let call = dockets.call_wait_for_docket(&mut self.store, docket_id, options);
         Ok(self.computing.count(call).await?)
     }
@@ -240,14 +343,14 @@ impl Instance {
         requests: &[DocketRequestV2],
         timeout_ms: u32,
     ) -> Called<Vec<Result<CreatedDocketV2, RequestError>>> {
-        let bulk = self.exports.voice_calling_client_bulk();
+        let bulk = exports!(self, bulk);
         let call = bulk.call_create_dockets_v2(&mut self.store, requests, timeout_ms);
         Ok(self.computing.count(call).await?)
     }
 
     /// `webhooks.parse-docket-completed`
     pub async fn parse_docket_completed(&mut self, body: &[u8]) -> Called<Option<DocketCompleted>> {
-        let webhooks = self.exports.voice_calling_client_webhooks();
+        let webhooks = exports!(self, webhooks);
         let call = webhooks.call_parse_docket_completed(&mut self.store, body);
         Ok(self.computing.count(call).await?)
     }

@@ -177,12 +177,20 @@ impl fmt::Debug for Body {
     }
 }
 
+/// What a recorder keeps.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kept {
+    Nothing,
+    Exchanges,
+    Bodies,
+}
+
 /// Keeps exchanges in the order in which they began. Clones share what they keep.
 #[derive(Clone)]
 pub struct Recorder {
     clock: Clock,
     secrets: Secrets,
-    keeps_bodies: bool,
+    kept: Kept,
     exchanges: Arc<Mutex<Vec<Exchange>>>,
 }
 
@@ -191,7 +199,7 @@ impl Default for Recorder {
         Self {
             clock: Clock::start(),
             secrets: Secrets::default(),
-            keeps_bodies: false,
+            kept: Kept::Exchanges,
             exchanges: Arc::default(),
         }
     }
@@ -207,8 +215,17 @@ impl Recorder {
     /// The same recorder, which from now on keeps bodies as well, [`KEPT_BODY_BYTES`] of
     /// each. The guest does not notice: they are copied while they pass.
     pub fn with_bodies(mut self) -> Self {
-        self.keeps_bodies = true;
+        self.kept = Kept::Bodies;
         self
+    }
+
+    /// A recorder that keeps nothing but the tokens that it masks: for hosts that make
+    /// calls for days, where a record of each would fill the memory.
+    pub fn keeping_nothing() -> Self {
+        Self {
+            kept: Kept::Nothing,
+            ..Self::default()
+        }
     }
 
     /// The tokens that are masked: those in the environments of guests that record
@@ -226,10 +243,16 @@ impl Recorder {
 
     /// Notes the beginning of an exchange, which counts as abandoned until it is
     /// ended, and gives back the request to be sent.
-    pub(crate) fn begin(&self, request: Request<WasiBody>) -> (Request<WasiBody>, Recording) {
+    pub(crate) fn begin(
+        &self,
+        request: Request<WasiBody>,
+    ) -> (Request<WasiBody>, Option<Recording>) {
         for token in request.headers().get_all("auth_token") {
             self.secrets
                 .learn(&String::from_utf8_lossy(token.as_bytes()));
+        }
+        if self.kept == Kept::Nothing {
+            return (request, None);
         }
         let uri = request.uri();
         let exchange = Exchange {
@@ -264,7 +287,7 @@ impl Recorder {
         drop(exchanges);
         let (head, body) = request.into_parts();
         let body = recording.tee(Side::Request, &head.headers, body);
-        (Request::from_parts(head, body), recording)
+        (Request::from_parts(head, body), Some(recording))
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Exchange>> {
@@ -315,7 +338,7 @@ impl Recording {
 
     /// A body that is copied while it passes, where bodies are kept.
     fn tee(&self, side: Side, headers: &HeaderMap, body: WasiBody) -> WasiBody {
-        if !self.recorder.keeps_bodies {
+        if self.recorder.kept < Kept::Bodies {
             return body;
         }
         let length = headers.get("content-length").and_then(|length| {

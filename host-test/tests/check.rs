@@ -1,11 +1,13 @@
 //! What `host-test check` and `host-test faults` say: our component passes, each
 //! mutant of it is caught by the check that is meant for it.
 
+use host_test::check::scenario::Subject;
 use host_test::check::{Check, Options, Source, check, faults};
 use host_test::limits::Limits;
 use host_test::script::{Script, Step};
-use host_test::{InstanceSettings, Plugin};
+use host_test::{Allocation, InstanceSettings, Isolation, Loading, Plugin};
 use std::fmt::Write;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use voice_calling_mutants::Mutant;
@@ -99,6 +101,46 @@ fn the_report_of_faults_in_the_repository_is_current() {
     let table = faults::play(&plugin.into()).unwrap();
     assert_eq!(table.findings, [""; 0]);
     assert_current("docs/faults.md", &table.markdown(), str::to_owned);
+}
+
+/// An instance that was used before, from a pool.
+fn reused() -> (Loading, Isolation) {
+    let allocation = Allocation::Pooling { instances: 64 };
+    let loading = Loading {
+        allocation,
+        cache: None,
+    };
+    let calls = NonZeroU32::MAX;
+    (loading, Isolation::Reused { calls })
+}
+
+#[test]
+fn faults_meet_an_instance_that_was_used_before_as_they_meet_a_fresh_one() {
+    let (loading, isolation) = reused();
+    let subject = Subject {
+        isolation,
+        ..Plugin::load_with(&component_path(), &loading)
+            .unwrap()
+            .into()
+    };
+    let table = faults::play(&subject).unwrap();
+    assert_eq!(table.findings, [""; 0]);
+    assert_current("docs/faults.md", &table.markdown(), str::to_owned);
+}
+
+#[test]
+fn the_component_passes_with_instances_that_were_used_before() {
+    let wasm = std::fs::read(component_path()).expect("the component");
+    let (loading, isolation) = reused();
+    let options = Options {
+        histories: 500,
+        loading,
+        isolation,
+        ..Options::default()
+    };
+    let report = check(&wasm, Vec::new(), &options, |_, _| ()).unwrap();
+    println!("{report}");
+    assert!(report.passed(), "{report}");
 }
 
 /// The check that is meant for a mutant, and the scenarios in which it shows.

@@ -378,3 +378,53 @@ fn the_table_of_faults_is_printed_for_people_and_as_markdown() {
         assert!(shown.contains(says), "{shown}");
     }
 }
+
+#[test]
+fn the_short_bench_measures_everything_and_draws_it() {
+    let plots = tempfile::tempdir().expect("a folder");
+    let output = host_test()
+        .args(["bench", "--short", "--json", "--component", &component()])
+        .arg("--plots")
+        .arg(plots.path())
+        .output()
+        .expect("the command runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = stdout_json(&output);
+    assert_eq!(report["is_short"], true);
+    let figures = report["figures"].as_array().expect("figures");
+    for figure in figures {
+        // What is measured is above zero; nothing is said of how large it is.
+        assert!(
+            figure["median"].as_f64().is_some_and(|it| it > 0.0),
+            "{figure}"
+        );
+        assert!(figure["baseline"].as_str().is_some_and(|it| !it.is_empty()));
+    }
+    // One that the short form leaves out: a batch of 1000.
+    let goals = figures.iter().filter(|figure| figure["goal"].is_object());
+    assert_eq!((figures.len(), goals.count()), (17, 13));
+    assert_eq!(report["measures"].as_array().map(Vec::len), Some(13));
+    assert_eq!(report["in_flight"].as_array().map(Vec::len), Some(3));
+    assert_eq!(report["batches"].as_array().map(Vec::len), Some(3));
+    for picture in ["latencies.svg", "growth.svg"] {
+        let svg = std::fs::read_to_string(plots.path().join(picture)).expect(picture);
+        assert!(
+            svg.starts_with("<svg") && svg.contains("<polyline"),
+            "{picture}"
+        );
+    }
+}
+
+#[test]
+fn a_bench_without_a_component_says_what_is_missing() {
+    let output = host_test()
+        .args(["bench", "--short", "--component", "no-such-file.wasm"])
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("no-such-file.wasm"),
+        "{}",
+        stderr(&output)
+    );
+}

@@ -1,7 +1,8 @@
-//! `cargo xtask <command>`: builds the component, runs the demo and the tests, and checks what
-//! the README says about the file that comes out.
+//! `cargo xtask <command>`: builds the component, runs the demo, the tests and the benches, and
+//! checks what the README says about the file that comes out.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod cargo_component;
 mod code_size;
 mod compiler;
@@ -32,6 +33,8 @@ usage: cargo xtask <command>
   demo [args…]     build, then run the demo against the mock service
   test [args…]     build both components, then check format, lints and docs and run every
                    test; the arguments go to `cargo test`
+  bench [args…]    build, then measure the component beside a native client, and the core;
+                   --short only proves that the benches work
   mutants          build target/mutants.wasm, which misbehaves as the variable MUTANT says
   inspect          build, then print the component's interfaces, sizes, SHA-256 and metadata
   deny             check licences, sources, doubled versions and known vulnerabilities of all
@@ -71,6 +74,11 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
             component::build(&toolchain, &workspace, &workspace.guest)?;
             component::build(&toolchain, &workspace, &workspace.mutants)?;
             test_run::run_all(&workspace, arguments)
+        }
+        "bench" => {
+            let workspace = Workspace::load()?;
+            build(&workspace)?;
+            bench::run_benches(&workspace, arguments)
         }
         "mutants" => {
             refuse_arguments(&command, arguments)?;

@@ -14,7 +14,8 @@ mod trace;
 use self::report::{Report, Row};
 use self::scenario::{Run, Scenario, Subject};
 use crate::operation::Operation;
-use crate::plugin::Plugin;
+use crate::plugin::{Loading, Plugin};
+use crate::pool::Isolation;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -131,16 +132,22 @@ pub struct Options {
     pub histories: u64,
     /// The seed of the first; the others follow.
     pub seed: u64,
+    /// How the component is loaded.
+    pub loading: Loading,
+    /// Whether each scenario meets a fresh instance, or one that was used before.
+    pub isolation: Isolation,
 }
 
 impl Default for Options {
-    /// Everything, and 10,000 histories.
+    /// Everything, and 10,000 histories, each with a fresh instance.
     fn default() -> Self {
         Self {
             only: Vec::new(),
             sources: Source::value_variants().to_vec(),
             histories: 10_000,
             seed: 1,
+            loading: Loading::default(),
+            isolation: Isolation::EachCall,
         }
     }
 }
@@ -155,7 +162,7 @@ pub fn check(
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Report> {
     let tally = Tally::default();
-    let plugin = match Plugin::compile(wasm) {
+    let plugin = match Plugin::compile_with(wasm, &options.loading) {
         Ok(plugin) => plugin,
         Err(error) => {
             tally.add(
@@ -171,6 +178,7 @@ pub fn check(
     let subject = &Subject {
         plugin,
         environment,
+        isolation: options.isolation,
     };
     play(subject, &tally, options, progress)?;
     let mut report = tally.into_report(options);

@@ -5,7 +5,8 @@ use crate::clock::Clock;
 use crate::limits::Limits;
 use crate::operation::{Arguments, Operation, Returned};
 use crate::outgoing::Reach;
-use crate::plugin::{InstanceSettings, Plugin};
+use crate::plugin::{Instance, InstanceSettings, Plugin};
+use crate::pool::Isolation;
 use crate::script::{Script, Sent, Step};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -244,12 +245,35 @@ impl Scenario {
         settings.randomness = Some(self.random.to_be_bytes().to_vec());
         settings.date = Some(Duration::from_secs(self.unix_time_s));
         settings.limits = LIMITS;
-        let mut instance = subject.plugin.instantiate(settings).await?;
+        let mut instance = self.instance(subject, settings).await?;
+        let stderr_before = instance.stderr();
         let call = self.operation.call(&mut instance, self.arguments);
         let returned = tokio::time::timeout(FOR_EVER, call).await;
-        seen.stderr = instance.stderr();
+        let stderr = instance.stderr();
+        let now = stderr.strip_prefix(&stderr_before);
+        seen.stderr = now.unwrap_or(&stderr).to_owned();
         seen.memory_bytes = instance.memory_bytes();
         returned.context("no end within a week of virtual time")?
+    }
+
+    /// A fresh instance, or one that has served the same function before, to a service
+    /// that was content with it.
+    async fn instance(&self, subject: &Subject, settings: InstanceSettings) -> Result<Instance> {
+        if subject.isolation == Isolation::EachCall {
+            return subject.plugin.instantiate(settings).await;
+        }
+        let outgoing = settings.outgoing.clone();
+        let content = Script::new([Self::satisfying(self.operation).step]);
+        let before = InstanceSettings {
+            outgoing: content.outgoing(),
+            ..settings
+        };
+        let mut instance = subject.plugin.instantiate(before).await?;
+        self.operation
+            .call(&mut instance, Arguments::default())
+            .await?;
+        instance.set_outgoing(outgoing);
+        Ok(instance)
     }
 
     /// The service's host, where it is not this machine.
@@ -268,14 +292,17 @@ pub struct Subject {
     pub plugin: Plugin,
     /// Variables that it gets besides its settings.
     pub environment: Vec<(String, String)>,
+    /// Whether each scenario meets a fresh instance, or one that was used before.
+    pub isolation: Isolation,
 }
 
 impl From<Plugin> for Subject {
-    /// One that gets its settings and nothing else.
+    /// One that gets its settings and nothing else, afresh for each scenario.
     fn from(plugin: Plugin) -> Self {
         Self {
             plugin,
             environment: Vec::new(),
+            isolation: Isolation::EachCall,
         }
     }
 }

@@ -3,12 +3,16 @@
 use crate::Component;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use host_test::{Plugin, check};
+use host_test::{Allocation, Isolation, Loading, Plugin, check};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use voice_calling_core::settings::PREFIX;
+
+/// A thread of the check plays one scenario at a time.
+const POOLED_INSTANCES: u32 = 256;
 
 #[derive(Args)]
 pub(crate) struct Check {
@@ -27,6 +31,8 @@ pub(crate) struct Check {
     /// Plays the history of this seed alone; with --histories so many from it on
     #[arg(long)]
     seed: Option<u64>,
+    #[command(flatten)]
+    instances: Instances,
     /// A report for machines
     #[arg(long)]
     json: bool,
@@ -39,9 +45,42 @@ pub(crate) struct Check {
 pub(crate) struct Faults {
     #[command(flatten)]
     component: Component,
+    #[command(flatten)]
+    instances: Instances,
     /// The report in Markdown, as it is kept in docs/faults.md
     #[arg(long)]
     markdown: bool,
+}
+
+#[derive(Args)]
+struct Instances {
+    /// Each scenario meets an instance that has served a call before, with memory from a pool
+    #[arg(long)]
+    reused: bool,
+}
+
+impl Instances {
+    fn isolation(&self) -> Isolation {
+        match self.reused {
+            true => Isolation::Reused {
+                calls: NonZeroU32::MAX,
+            },
+            false => Isolation::EachCall,
+        }
+    }
+
+    fn loading(&self) -> Loading {
+        let pooling = Allocation::Pooling {
+            instances: POOLED_INSTANCES,
+        };
+        Loading {
+            allocation: match self.reused {
+                true => pooling,
+                false => Allocation::OnDemand,
+            },
+            cache: None,
+        }
+    }
 }
 
 fn variable(text: &str) -> Result<(String, String)> {
@@ -70,6 +109,8 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
         sources,
         histories: arguments.histories.unwrap_or(histories),
         seed: arguments.seed.unwrap_or(usual.seed),
+        loading: arguments.instances.loading(),
+        isolation: arguments.instances.isolation(),
     };
     let wasm = read_component(&arguments.component)?;
     let progress = ProgressBar::hidden();
@@ -93,8 +134,16 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
 }
 
 pub(crate) fn run_faults(arguments: &Faults) -> Result<ExitCode> {
-    let plugin = Plugin::load(&arguments.component.component)?;
-    let table = check::faults::play(&plugin.into())?;
+    let Faults {
+        component,
+        instances,
+        ..
+    } = arguments;
+    let subject = check::scenario::Subject {
+        isolation: instances.isolation(),
+        ..Plugin::load_with(&component.component, &instances.loading())?.into()
+    };
+    let table = check::faults::play(&subject)?;
     match arguments.markdown {
         true => print!("{}", table.markdown()),
         false => println!("{table}"),

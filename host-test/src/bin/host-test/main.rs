@@ -3,12 +3,14 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod bench;
 mod check;
 mod demo;
 mod invoke;
 mod mock;
 
 use anyhow::{Context, Result, bail};
+use bench::{Bench, Crowd, run_bench, run_crowd};
 use check::{Check, Faults, run_check, run_faults};
 use clap::{Args, Parser, Subcommand};
 use demo::{Demo, run_demo};
@@ -23,6 +25,11 @@ use tracing::Level;
 use tracing_subscriber::filter::{EnvFilter, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
+
+/// A call allocates some hundred times in the host; the system's allocator is slow at that
+/// when many threads do it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What traces the arguments of a guest's calls, which are paths with identifiers in
 /// them, and headers. No log level shows these.
@@ -62,6 +69,17 @@ enum Command {
     Check(Check),
     /// Shows what becomes of every error code at every moment for every function
     Faults(Faults),
+    /// Measures the component in the harness beside a native client, on loopback
+    ///
+    /// A line of the table is a ratio to a baseline that was measured in the same run, a time or a
+    /// size. Runs for some minutes; other work on the machine spoils the figures.
+    Bench(Bench),
+    /// The service that the bench calls, in a process of its own; ends with its stdin
+    #[command(hide = true)]
+    BenchService,
+    /// Calls of the bench in a process of their own
+    #[command(hide = true)]
+    BenchCrowd(Crowd),
 }
 
 #[derive(Args)]
@@ -138,6 +156,9 @@ async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCo
         Command::Demo(demo) => run_demo(demo, recorder).await?,
         Command::Invoke(invoke) => return run_invoke(invoke, recorder).await,
         Command::Mock(mock) => serve_mock(*mock).await?,
+        Command::Bench(bench) => run_bench(bench).await?,
+        Command::BenchService => host_test::bench::serve().await?,
+        Command::BenchCrowd(crowd) => run_crowd(crowd).await?,
         Command::Check(_) | Command::Faults(_) => bail!("not a command of real time"),
     }
     Ok(ExitCode::SUCCESS)

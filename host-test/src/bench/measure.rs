@@ -1,0 +1,482 @@
+//! What is measured, line by line of the table.
+
+use super::Options;
+use super::crowd::{self, Crowd, Who};
+use super::figure::{self, Figure, Goal};
+use super::load::{self, Caller, Load, Taken};
+use super::report::{Growth, Measure, Report};
+use super::service::Service;
+use super::subject::{self, Connections, Shape, Subjects, docket};
+use crate::plugin::{Instance, InstanceSettings, Loading, Plugin};
+use crate::{Allocation, Outgoing, PooledNetwork, Reach};
+use anyhow::{Result, bail, ensure};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+/// How many calls are in flight where nothing else is said.
+const IN_FLIGHT: usize = 64;
+
+/// How long the service takes where it takes time.
+const DELAY_MS: u64 = 20;
+
+/// How long it takes for each docket of a batch.
+const BATCH_DELAY_MS: u64 = 50;
+
+/// Who calls, and who answers.
+pub(super) struct Stage {
+    pub(super) subjects: Subjects,
+    pub(super) service: Service,
+}
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+pub(super) struct Extent {
+    pub(super) rounds: usize,
+    /// Calls are divided by this.
+    pub(super) divisor: usize,
+    pub(super) crowd: usize,
+}
+
+impl Extent {
+    fn calls(self, calls: usize) -> usize {
+        (calls / self.divisor).max(2)
+    }
+
+    fn load(self, calls: usize, in_flight: usize) -> Load {
+        Load {
+            calls: self.calls(calls),
+            in_flight,
+        }
+    }
+}
+
+/// Puts the same load on each caller in turn, round by round, after one round that does
+/// not count.
+async fn compare<A: Caller, B: Caller>(
+    extent: Extent,
+    (a, a_load): (&A, Load),
+    (b, b_load): (&B, Load),
+) -> Result<(Vec<Taken>, Vec<Taken>)> {
+    warm_up(a, a_load).await?;
+    warm_up(b, b_load).await?;
+    let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+    for _ in 0..extent.rounds {
+        of_a.push(a_load.put_on(a).await?);
+        of_b.push(b_load.put_on(b).await?);
+    }
+    Ok((of_a, of_b))
+}
+
+/// Opens the connections, and makes the instances that will be used again.
+async fn warm_up(caller: &impl Caller, load: Load) -> Result<()> {
+    let calls = (load.calls / 10).max(load.in_flight);
+    Load { calls, ..load }.put_on(caller).await?;
+    Ok(())
+}
+
+/// Puts the same load on a caller several times, after one time that does not count.
+async fn repeat(caller: &impl Caller, load: Load, rounds: usize) -> Result<Vec<Taken>> {
+    warm_up(caller, load).await?;
+    let mut taken = Vec::new();
+    for _ in 0..rounds {
+        taken.push(load.put_on(caller).await?);
+    }
+    Ok(taken)
+}
+
+fn ratios(of: &[Taken], to: &[Taken], value: fn(&Taken) -> f64) -> Vec<f64> {
+    let pairs = of.iter().zip(to);
+    pairs.map(|(of, to)| value(of) / value(to)).collect()
+}
+
+pub(super) async fn throughput(stage: &Stage, extent: Extent, report: &mut Report) -> Result<()> {
+    let base_url = stage.service.base_url(0);
+    let native = stage.subjects.native(&base_url)?;
+    let reused = stage
+        .subjects
+        .harness(Shape::reused(IN_FLIGHT as u32), &base_url)?;
+    let fresh = stage
+        .subjects
+        .harness(Shape::fresh(IN_FLIGHT as u32), &base_url)?;
+    let native_load = extent.load(40_000, IN_FLIGHT);
+    let reused_load = extent.load(15_000, IN_FLIGHT);
+    let fresh_load = extent.load(10_000, IN_FLIGHT);
+    warm_up(&fresh, fresh_load).await?;
+    let (mut natives, mut reuseds, mut freshes) = (Vec::new(), Vec::new(), Vec::new());
+    warm_up(&native, native_load).await?;
+    warm_up(&reused, reused_load).await?;
+    for _ in 0..extent.rounds {
+        natives.push(native_load.put_on(&native).await?);
+        reuseds.push(reused_load.put_on(&reused).await?);
+        freshes.push(fresh_load.put_on(&fresh).await?);
+    }
+    let rate: fn(&Taken) -> f64 = Taken::calls_per_s;
+    let cpu: fn(&Taken) -> f64 = Taken::cpu_us_per_call;
+    report.figures.extend([
+        Figure::new(
+            "calls/s, 64 in flight, no delay: reused",
+            "native client",
+            ratios(&reuseds, &natives, rate),
+        )
+        .with_goal(Goal::AtLeast(0.80)),
+        Figure::new(
+            "calls/s, 64 in flight, no delay: fresh",
+            "native client",
+            ratios(&freshes, &natives, rate),
+        )
+        .with_goal(Goal::AtLeast(0.50)),
+        Figure::new(
+            "CPU per call, 64 in flight, no delay: reused",
+            "native client",
+            ratios(&reuseds, &natives, cpu),
+        ),
+        Figure::new(
+            "CPU per call, 64 in flight, no delay: fresh",
+            "native client",
+            ratios(&freshes, &natives, cpu),
+        )
+        .with_goal(Goal::AtMost(5.0)),
+    ]);
+    report.measures.extend([
+        Measure::new("native, 64 in flight", &natives),
+        Measure::new("reused, 64 in flight", &reuseds),
+        Measure::new("fresh, 64 in flight", &freshes),
+    ]);
+
+    let base_url = stage.service.base_url(DELAY_MS);
+    let native = stage.subjects.native(&base_url)?;
+    let fresh = stage
+        .subjects
+        .harness(Shape::fresh(IN_FLIGHT as u32), &base_url)?;
+    let load = extent.load(3_000, IN_FLIGHT);
+    let (natives, freshes) = compare(extent, (&native, load), (&fresh, load)).await?;
+    report.figures.push(
+        Figure::new(
+            "calls/s, 64 in flight, 20 ms delay: fresh",
+            "native client",
+            ratios(&freshes, &natives, rate),
+        )
+        .with_goal(Goal::AtLeast(0.97)),
+    );
+    report.measures.extend([
+        Measure::new("native, 64 in flight, 20 ms", &natives),
+        Measure::new("fresh, 64 in flight, 20 ms", &freshes),
+    ]);
+    Ok(())
+}
+
+pub(super) async fn latency(stage: &Stage, extent: Extent, report: &mut Report) -> Result<()> {
+    for (delay_ms, calls, title, subjects) in [
+        (
+            0,
+            4_000,
+            "latency, one call after another, no delay: fresh",
+            ["native, one by one", "fresh, one by one"],
+        ),
+        (
+            DELAY_MS,
+            50,
+            "latency, one call after another, 20 ms delay: fresh",
+            ["native, one by one, 20 ms", "fresh, one by one, 20 ms"],
+        ),
+    ] {
+        let base_url = stage.service.base_url(delay_ms);
+        let native = stage.subjects.native(&base_url)?;
+        let fresh = stage.subjects.harness(Shape::fresh(1), &base_url)?;
+        let load = extent.load(calls, 1);
+        let (natives, freshes) = compare(extent, (&native, load), (&fresh, load)).await?;
+        let latencies = ratios(&freshes, &natives, Taken::median_latency_us);
+        report
+            .figures
+            .push(Figure::new(title, "native client", latencies).with_goal(Goal::AtMost(1.10)));
+        report.measures.extend([
+            Measure::new(subjects[0], &natives),
+            Measure::new(subjects[1], &freshes),
+        ]);
+    }
+    Ok(())
+}
+
+pub(super) async fn connections(stage: &Stage, extent: Extent, report: &mut Report) -> Result<()> {
+    let instances = IN_FLIGHT as u32;
+    for (base_url, sender, title, baseline, goal, subjects) in [
+        (
+            stage.service.base_url(0),
+            Connections::DefaultSender,
+            "calls/s over http: pooled, fresh",
+            "default sender, instances on demand",
+            3.0,
+            ["default sender", "pooled"],
+        ),
+        (
+            stage.service.tls_base_url(0),
+            Connections::New,
+            "calls/s over TLS: pooled, fresh",
+            "the default sender's steps, instances on demand",
+            8.0,
+            ["a new connection for each call, TLS", "pooled, TLS"],
+        ),
+    ] {
+        let pooled = stage.subjects.harness(Shape::fresh(instances), &base_url)?;
+        let engine = stage
+            .subjects
+            .harness(Shape::engine(instances, sender), &base_url)?;
+        let (pooleds, engines) = compare(
+            extent,
+            (&pooled, extent.load(6_000, IN_FLIGHT)),
+            (&engine, extent.load(1_000, IN_FLIGHT)),
+        )
+        .await?;
+        let rates = ratios(&pooleds, &engines, Taken::calls_per_s);
+        report
+            .figures
+            .push(Figure::new(title, baseline, rates).with_goal(Goal::AtLeast(goal)));
+        report.measures.extend([
+            Measure::new(subjects[0], &engines),
+            Measure::new(subjects[1], &pooleds),
+        ]);
+    }
+    Ok(())
+}
+
+/// Instances that are made, with all that belongs to them, and go again.
+pub(super) async fn instances(stage: &Stage, extent: Extent, report: &mut Report) -> Result<()> {
+    let base_url = stage.service.base_url(0);
+    let environment = subject::environment(&base_url);
+    let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
+    let settings = || InstanceSettings::new(environment.clone(), outgoing.clone());
+    let pooling = stage
+        .subjects
+        .plugin(Allocation::Pooling { instances: 8 })?;
+    let on_demand = stage.subjects.plugin(Allocation::OnDemand)?;
+    let (mut ratios, mut costs) = (Vec::new(), Vec::new());
+    for _ in 0..=extent.rounds {
+        let [pooling_s, on_demand_s] = [
+            instantiations(&pooling, extent.calls(5_000), settings).await?,
+            instantiations(&on_demand, extent.calls(5_000), settings).await?,
+        ];
+        ratios.push(pooling_s / on_demand_s);
+        costs.push(pooling_s * 1e6);
+    }
+    // The first round does not count.
+    report.figures.extend([
+        Figure::new(
+            "instantiation with its store: pooling",
+            "on demand",
+            ratios.split_off(1),
+        )
+        .with_goal(Goal::AtMost(0.40)),
+        Figure::new(
+            "instantiation with its store, pooling",
+            "µs",
+            costs.split_off(1),
+        ),
+    ]);
+    Ok(())
+}
+
+/// How long one takes. Unit: seconds.
+async fn instantiations(
+    plugin: &Plugin,
+    count: usize,
+    settings: impl Fn() -> InstanceSettings,
+) -> Result<f64> {
+    let began = Instant::now();
+    for _ in 0..count {
+        plugin.instantiate(settings()).await?;
+    }
+    Ok(began.elapsed().as_secs_f64() / count as f64)
+}
+
+pub(super) async fn batches(stage: &Stage, extent: Extent, report: &mut Report) -> Result<()> {
+    let base_url = stage.service.base_url(BATCH_DELAY_MS);
+    let in_flight = IN_FLIGHT.to_string();
+    let settings = [("MAX_IN_FLIGHT", in_flight.as_str())];
+    let harness = stage
+        .subjects
+        .harness_with(Shape::fresh(1), &base_url, &settings)?;
+    for size in [1_usize, 10, 100, 1_000] {
+        if extent.divisor > 1 && size > 100 {
+            continue;
+        }
+        let floor_s = size.div_ceil(IN_FLIGHT) as f64 * BATCH_DELAY_MS as f64 / 1e3;
+        let (mut ratios, mut costs) = (Vec::new(), Vec::new());
+        for _ in 0..=extent.rounds.min(3) {
+            let cpu_before = load::cpu_time();
+            let began = Instant::now();
+            create_batch(&mut *harness.pool.instance().await?, size).await?;
+            ratios.push(began.elapsed().as_secs_f64() / floor_s);
+            let cpu = load::cpu_time().saturating_sub(cpu_before);
+            costs.push(cpu.as_secs_f64() * 1e6 / size as f64);
+        }
+        let (ratios, costs) = (ratios.split_off(1), costs.split_off(1));
+        report.batches.push(Growth {
+            size,
+            cpu_us: figure::median(&costs),
+            native_cpu_us: None,
+            times_the_floor: figure::median(&ratios),
+        });
+        if size == 1_000 {
+            let figure = Figure::new(
+                "batch of 1000 dockets, 64 in flight, 50 ms delay",
+                "⌈1000/64⌉ × 50 ms",
+                ratios,
+            );
+            report.figures.push(figure.with_goal(Goal::AtMost(1.10)));
+        }
+    }
+    Ok(())
+}
+
+async fn create_batch(instance: &mut Instance, size: usize) -> Result<()> {
+    let dockets = vec![docket(); size];
+    match instance.create_dockets_v2(&dockets, 60_000).await? {
+        Ok(created) => {
+            let succeeded = created.iter().filter(|docket| docket.is_ok()).count();
+            ensure!(
+                succeeded == size,
+                "{succeeded} of {size} dockets were created"
+            );
+            Ok(())
+        }
+        Err(error) => bail!("the component fails: {error:?}"),
+    }
+}
+
+/// From a file to the first answer.
+pub(super) async fn start(stage: &Stage, extent: Extent, report: &mut Report) -> Result<()> {
+    let base_url = stage.service.base_url(0);
+    let from = async |loading: &Loading| -> Result<f64> {
+        let began = Instant::now();
+        let plugin = Plugin::load_with(&stage.subjects.component, loading)?;
+        let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
+        let settings = InstanceSettings::new(subject::environment(&base_url), outgoing);
+        let created = plugin
+            .instantiate(settings)
+            .await?
+            .create_docket_v2(&docket())
+            .await?;
+        ensure!(created.is_ok(), "the component fails: {created:?}");
+        Ok(began.elapsed().as_secs_f64())
+    };
+    let compiled = Loading {
+        cache: Some(stage.subjects.cache.clone()),
+        ..Loading::default()
+    };
+    from(&compiled).await?;
+    let (mut ratios, mut times_ms) = (Vec::new(), Vec::new());
+    for _ in 0..extent.rounds.min(3) {
+        let (compiled_s, wasm_s) = (from(&compiled).await?, from(&Loading::default()).await?);
+        ratios.push(compiled_s / wasm_s);
+        times_ms.push(compiled_s * 1e3);
+    }
+    report.figures.extend([
+        Figure::new(
+            "start to the first answer: from the compiled component",
+            "from wasm",
+            ratios,
+        )
+        .with_goal(Goal::AtMost(0.05)),
+        Figure::new(
+            "start to the first answer, from the compiled component",
+            "ms",
+            times_ms,
+        ),
+    ]);
+    Ok(())
+}
+
+pub(super) fn crowd(
+    stage: &Stage,
+    options: &Options,
+    cache: &Path,
+    extent: Extent,
+    report: &mut Report,
+) -> Result<()> {
+    let gather = |who: Who| -> Result<Crowd> {
+        let base_url = stage.service.base_url(1_000);
+        let process = (options.gathering)(who, &options.component, cache, &base_url, extent.crowd)?;
+        crowd::gathered_by(process)
+    };
+    for (who, title, goal) in [
+        (
+            Who::Component,
+            "10,000 calls in flight, 1 s delay, an instance each: memory per call",
+            Some(Goal::AtMost(64.0)),
+        ),
+        (
+            Who::Native,
+            "10,000 calls in flight, 1 s delay, native client: memory per call",
+            None,
+        ),
+    ] {
+        // The first one compiles the component, which needs memory as well.
+        gather(who)?;
+        let crowds = (0..extent.rounds.min(3)).map(|_| gather(who));
+        let crowds = crowds.collect::<Result<Vec<_>>>()?;
+        let per_call = crowds.iter().map(|it| it.memory_bytes_per_call / 1024.0);
+        let figure = Figure::new(title, "KiB, all answered", per_call.collect());
+        report.figures.push(match goal {
+            Some(goal) => figure.with_goal(goal),
+            None => figure,
+        });
+    }
+    Ok(())
+}
+
+pub(super) async fn growth(stage: &Stage, extent: Extent, report: &mut Report) -> Result<()> {
+    for (in_flight, calls, delay_ms) in [
+        (1, 1_000, 1),
+        (10, 4_000, 2),
+        (100, 8_000, 10),
+        (1_000, 8_000, 100),
+        (10_000, 20_000, 1_000),
+    ] {
+        if in_flight > extent.crowd {
+            continue;
+        }
+        let load = extent.load(calls, in_flight);
+        let rounds = extent.rounds.min(3);
+        // One after the other, since the connections of both would be too many.
+        let native = stage.subjects.native(&stage.service.base_url(delay_ms))?;
+        let natives = repeat(&native, load, rounds).await?;
+        drop(native);
+        let shape = Shape::fresh(u32::try_from(in_flight)?);
+        let base_url = stage.service.base_url(delay_ms);
+        let fresh = stage
+            .subjects
+            .harness_with(shape, &base_url, &crowd::PATIENT)?;
+        let freshes = repeat(&fresh, load, rounds).await?;
+        let floor_s = (load.calls as f64 / in_flight as f64) * delay_ms as f64 / 1e3;
+        let cost = |taken: &[Taken]| {
+            figure::median(&taken.iter().map(Taken::cpu_us_per_call).collect::<Vec<_>>())
+        };
+        let walls: Vec<_> = freshes
+            .iter()
+            .map(|taken| taken.wall.as_secs_f64())
+            .collect();
+        report.in_flight.push(Growth {
+            size: in_flight,
+            cpu_us: cost(&freshes),
+            native_cpu_us: Some(cost(&natives)),
+            times_the_floor: figure::median(&walls) / floor_s,
+        });
+    }
+    Ok(())
+}
+
+pub(super) fn size(stage: &Stage, report: &mut Report) -> Result<()> {
+    let wasm = std::fs::read(&stage.subjects.component)?;
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(&wasm)?;
+    let gzip = gzip.finish()?;
+    let kb = |bytes: &[u8]| vec![bytes.len() as f64 / 1e3];
+    report.figures.extend([
+        Figure::new("the component", "KB", kb(&wasm)).with_goal(Goal::AtMost(200.0)),
+        Figure::new("the component, gzip", "KB", kb(&gzip)).with_goal(Goal::AtMost(70.0)),
+    ]);
+    Ok(())
+}

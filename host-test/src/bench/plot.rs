@@ -1,0 +1,118 @@
+//! Pictures of what was measured, for people to look at.
+
+use super::report::{Growth, Measure, Report};
+use anyhow::{Result, anyhow};
+use plotters::prelude::*;
+use std::path::Path;
+
+const SIZE: (u32, u32) = (960, 540);
+
+/// Of how many points a curve consists.
+const POINTS: usize = 400;
+
+type Curve = (String, Vec<(f64, f64)>);
+
+/// Writes `latencies.svg` (which part of the calls took how long) and `growth.svg` (what a
+/// call costs, by how many are in flight; what a docket costs, by the size of its batch)
+/// into a folder.
+pub(super) fn draw(report: &Report, folder: &Path) -> Result<()> {
+    let curves: Vec<_> = report.measures.iter().map(distribution).collect();
+    let latencies = Axes {
+        title: "Latency: the part of the calls that took so long or less",
+        x: "microseconds",
+        y: "percent",
+        legend: SeriesLabelPosition::LowerRight,
+    };
+    latencies.draw(&curves, &folder.join("latencies.svg"))?;
+    let cost = |points: &[Growth], value: fn(&Growth) -> Option<f64>| {
+        let points = points.iter();
+        let point = |point: &Growth| Some((point.size as f64, value(point)?));
+        points.filter_map(point).collect::<Vec<_>>()
+    };
+    let curves = [
+        (
+            "a call, by calls in flight: fresh".to_owned(),
+            cost(&report.in_flight, |it| Some(it.cpu_us)),
+        ),
+        (
+            "a call, by calls in flight: native".to_owned(),
+            cost(&report.in_flight, |it| it.native_cpu_us),
+        ),
+        (
+            "a docket, by dockets in a batch".to_owned(),
+            cost(&report.batches, |it| Some(it.cpu_us)),
+        ),
+    ];
+    let growth = Axes {
+        title: "What one costs, by how many there are",
+        x: "how many",
+        y: "microseconds of CPU",
+        legend: SeriesLabelPosition::UpperRight,
+    };
+    growth.draw(&curves, &folder.join("growth.svg"))
+}
+
+fn distribution(measure: &Measure) -> Curve {
+    let count = measure.latencies.len();
+    let points = (0..POINTS).filter_map(|point| {
+        let part = (point as f64 + 0.5) / POINTS as f64;
+        let latency = measure.latencies.get((part * count as f64) as usize)?;
+        Some((latency.as_secs_f64() * 1e6, part * 100.0))
+    });
+    (measure.subject.clone(), points.collect())
+}
+
+/// What a picture shows; the axis along the bottom is logarithmic.
+struct Axes {
+    title: &'static str,
+    x: &'static str,
+    y: &'static str,
+    /// Where no curve goes.
+    legend: SeriesLabelPosition,
+}
+
+impl Axes {
+    fn draw(&self, curves: &[Curve], file: &Path) -> Result<()> {
+        self.try_to_draw(curves, file)
+            .map_err(|error| anyhow!("cannot draw {}: {error}", file.display()))
+    }
+
+    fn try_to_draw(
+        &self,
+        curves: &[Curve],
+        file: &Path,
+    ) -> std::result::Result<(), Box<dyn std::error::Error>> {
+        let points = || curves.iter().flat_map(|(_, points)| points);
+        let left = points().map(|point| point.0).fold(f64::MAX, f64::min);
+        let right = points().map(|point| point.0).fold(1.0, f64::max);
+        let top = points().map(|point| point.1).fold(1.0, f64::max);
+        let area = SVGBackend::new(file, SIZE).into_drawing_area();
+        area.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(&area)
+            .caption(self.title, ("sans-serif", 20))
+            .margin(16)
+            .x_label_area_size(40)
+            .y_label_area_size(60)
+            .build_cartesian_2d((left.min(right)..right * 1.1).log_scale(), 0.0..top * 1.02)?;
+        chart
+            .configure_mesh()
+            .x_desc(self.x)
+            .y_desc(self.y)
+            .draw()?;
+        for (index, (name, points)) in curves.iter().enumerate() {
+            let style = Palette99::pick(index).stroke_width(2);
+            chart
+                .draw_series(LineSeries::new(points.iter().copied(), style))?
+                .label(name.as_str())
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], style));
+        }
+        chart
+            .configure_series_labels()
+            .position(self.legend.clone())
+            .background_style(WHITE.mix(0.8))
+            .border_style(BLACK)
+            .draw()?;
+        area.present()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! What a bench found, for people and for machines.
+
+use super::figure::{Figure, shown};
+use super::load::Taken;
+use super::machine::Machine;
+use super::plot;
+use anyhow::Result;
+use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
+use serde::Serialize;
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+/// All that was measured.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Where.
+    pub machine: Machine,
+    /// Whether it was the short form, whose figures say nothing.
+    pub is_short: bool,
+    /// Ratios and sizes.
+    pub figures: Vec<Figure>,
+    /// What they were made of.
+    pub measures: Vec<Measure>,
+    /// What a call costs, by how many are in flight.
+    pub in_flight: Vec<Growth>,
+    /// What a docket of a batch costs, by the size of the batch.
+    pub batches: Vec<Growth>,
+}
+
+/// One subject under one load, over all rounds.
+#[derive(Debug, Serialize)]
+pub struct Measure {
+    /// Who called, and how.
+    pub subject: String,
+    /// Calls in each second; the median of the rounds.
+    pub calls_per_s: f64,
+    /// Of the calling process, in the kernel too; the median of the rounds.
+    pub cpu_us_per_call: f64,
+    /// Half of the calls took so long or less. Unit: microseconds.
+    pub latency_us_p50: f64,
+    /// 99 of 100 calls.
+    pub latency_us_p99: f64,
+    /// All of them, in order, of all rounds.
+    #[serde(skip)]
+    pub latencies: Vec<Duration>,
+}
+
+impl Measure {
+    pub(super) fn new(subject: impl Into<String>, rounds: &[Taken]) -> Self {
+        let of = |value: fn(&Taken) -> f64| {
+            super::figure::median(&rounds.iter().map(value).collect::<Vec<_>>())
+        };
+        let taken = rounds.iter().flat_map(|taken| &taken.latencies);
+        let mut latencies: Vec<Duration> = taken.copied().collect();
+        latencies.sort();
+        Self {
+            subject: subject.into(),
+            calls_per_s: of(Taken::calls_per_s),
+            cpu_us_per_call: of(Taken::cpu_us_per_call),
+            latency_us_p50: percentile_us(&latencies, 50),
+            latency_us_p99: percentile_us(&latencies, 99),
+            latencies,
+        }
+    }
+}
+
+/// Of latencies in order. Unit: microseconds.
+pub(super) fn percentile_us(sorted: &[Duration], percent: usize) -> f64 {
+    let index = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
+    sorted
+        .get(index)
+        .map_or(f64::NAN, |it| it.as_secs_f64() * 1e6)
+}
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Growth {
+    /// How many at once.
+    pub size: usize,
+    /// Of the component. Unit: microseconds of CPU.
+    pub cpu_us: f64,
+    /// Of the native client, where there is one to compare with.
+    pub native_cpu_us: Option<f64>,
+    /// How long it took, as a multiple of what the service's delay alone would take.
+    pub times_the_floor: f64,
+}
+
+impl Report {
+    /// Draws the distribution of latencies and the growth of costs, as SVG, into a folder.
+    pub fn draw(&self, folder: &Path) -> Result<()> {
+        plot::draw(self, folder)
+    }
+}
+
+fn table(header: impl IntoIterator<Item = &'static str>) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(UTF8_FULL_CONDENSED)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(header);
+    table
+}
+
+fn growth(title: &'static str, points: &[Growth]) -> Table {
+    let mut growth = table([title, "CPU µs each", "native", "time ÷ floor"]);
+    for point in points {
+        growth.add_row([
+            point.size.to_string(),
+            shown(point.cpu_us),
+            point.native_cpu_us.map_or_else(String::new, shown),
+            shown(point.times_the_floor),
+        ]);
+    }
+    growth
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut figures = table(["", "figure", "median", "spread", "goal", "baseline"]);
+        for figure in &self.figures {
+            figures.add_row(figure.cells());
+        }
+        writeln!(formatter, "{}\n{figures}\n", self.machine)?;
+        let mut measures = table(["subject", "calls/s", "CPU µs", "p50 µs", "p99 µs"]);
+        for measure in &self.measures {
+            measures.add_row([
+                measure.subject.clone(),
+                shown(measure.calls_per_s),
+                shown(measure.cpu_us_per_call),
+                shown(measure.latency_us_p50),
+                shown(measure.latency_us_p99),
+            ]);
+        }
+        writeln!(formatter, "{measures}\n")?;
+        writeln!(
+            formatter,
+            "{}\n",
+            growth("calls in flight", &self.in_flight)
+        )?;
+        write!(formatter, "{}", growth("dockets in a batch", &self.batches))?;
+        if self.is_short {
+            write!(formatter, "\n\nthe short form: its figures say nothing")?;
+        }
+        Ok(())
+    }
+}

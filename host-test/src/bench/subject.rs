@@ -1,0 +1,195 @@
+//! Who makes the calls: the component in the harness, or the native client.
+
+use super::load::Caller;
+use super::native::NativeClient;
+use super::sender::{DefaultSender, NewConnections};
+use crate::cache::CompiledCache;
+use crate::plugin::{InstanceSettings, Loading, Plugin};
+use crate::types::DocketRequestV2;
+use crate::{
+    Allocation, Isolation, Network, Outgoing, Pool, PooledNetwork, Reach, Recorder, Trust,
+};
+use anyhow::{Context, Result, bail, ensure};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const TOKEN: &str = "bench-token-0001";
+
+/// The docket that is created, again and again.
+pub(super) fn docket() -> DocketRequestV2 {
+    DocketRequestV2 {
+        agent_id: 42,
+        to_phone_number: "919876543210".to_owned(),
+        call_context:
+            r#"{"name":"Asha","due":"2026-12-01","amount":4999.50,"policy":"P-1827","language":"hi"}"#
+                .to_owned(),
+        external_id: Some("crm-1827".to_owned()),
+        extra: None,
+    }
+}
+
+/// How requests leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Connections {
+    /// The harness's pool.
+    Pooled,
+    /// What an engine does that sets nothing: wasmtime-wasi-http's own sender.
+    DefaultSender,
+    /// The same for services that are vouched for by nobody public.
+    New,
+}
+
+/// How the component is run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) allocation: Allocation,
+    pub(super) isolation: Isolation,
+    pub(super) connections: Connections,
+    /// How many instances there may be at once.
+    pub(super) instances: u32,
+}
+
+impl Shape {
+    /// What an embedder does who has many calls: all that is pooled, and an instance for
+    /// each call.
+    pub(super) fn fresh(instances: u32) -> Self {
+        Self {
+            allocation: Allocation::Pooling { instances },
+            isolation: Isolation::EachCall,
+            connections: Connections::Pooled,
+            instances,
+        }
+    }
+
+    /// The same with instances that are used again.
+    pub(super) fn reused(instances: u32) -> Self {
+        Self {
+            isolation: Isolation::Reused {
+                calls: NonZeroU32::MAX,
+            },
+            ..Self::fresh(instances)
+        }
+    }
+
+    /// The engines' way: nothing is pooled.
+    pub(super) fn engine(instances: u32, connections: Connections) -> Self {
+        Self {
+            allocation: Allocation::OnDemand,
+            isolation: Isolation::EachCall,
+            connections,
+            instances,
+        }
+    }
+}
+
+/// What makes the subjects.
+pub(super) struct Subjects {
+    pub(super) component: PathBuf,
+    pub(super) cache: CompiledCache,
+    /// Who vouches for the service.
+    pub(super) trust: Trust,
+}
+
+impl Subjects {
+    pub(super) fn plugin(&self, allocation: Allocation) -> Result<Plugin> {
+        let loading = Loading {
+            allocation,
+            cache: Some(self.cache.clone()),
+        };
+        Plugin::load_with(&self.component, &loading)
+    }
+
+    fn network(&self, connections: Connections) -> Result<Arc<dyn Network>> {
+        Ok(match connections {
+            Connections::Pooled => Arc::new(PooledNetwork::trusting(&self.trust, Reach::Loopback)?),
+            Connections::DefaultSender => Arc::new(DefaultSender),
+            Connections::New => Arc::new(NewConnections {
+                trust: self.trust.clone(),
+            }),
+        })
+    }
+
+    /// The component in the harness.
+    pub(super) fn harness(&self, shape: Shape, base_url: &str) -> Result<Harness> {
+        self.harness_with(shape, base_url, &[])
+    }
+
+    /// The component with further settings, names without the prefix.
+    pub(super) fn harness_with(
+        &self,
+        shape: Shape,
+        base_url: &str,
+        settings: &[(&str, &str)],
+    ) -> Result<Harness> {
+        let plugin = self.plugin(shape.allocation)?;
+        let mut environment = environment(base_url);
+        for (name, value) in settings {
+            environment.push((format!("VOICE_CALLING_{name}"), (*value).to_owned()));
+        }
+        let outgoing = Outgoing {
+            reach: Reach::Loopback,
+            network: self.network(shape.connections)?,
+            recorder: Recorder::keeping_nothing(),
+        };
+        let pool = Pool::new(plugin, shape.instances, shape.isolation, move || {
+            InstanceSettings::new(environment.clone(), outgoing.clone())
+        });
+        Ok(Harness {
+            pool: Arc::new(pool),
+            docket: Arc::new(docket()),
+        })
+    }
+
+    /// The baseline.
+    pub(super) fn native(&self, base_url: &str) -> Result<Native> {
+        Ok(Native {
+            client: NativeClient::new(base_url, TOKEN)?,
+            docket: Arc::new(docket()),
+        })
+    }
+}
+
+/// The settings of an instance.
+pub(super) fn environment(base_url: &str) -> Vec<(String, String)> {
+    [("BASE_URL", base_url), ("API_TOKEN", TOKEN)]
+        .map(|(name, value)| (format!("VOICE_CALLING_{name}"), value.to_owned()))
+        .into()
+}
+
+/// The component.
+#[derive(Clone)]
+pub(super) struct Harness {
+    pub(super) pool: Arc<Pool>,
+    docket: Arc<DocketRequestV2>,
+}
+
+impl Caller for Harness {
+    async fn call(&self) -> Result<()> {
+        let mut instance = self.pool.instance().await?;
+        match instance.create_docket_v2(&self.docket).await? {
+            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
+            Err(error) => bail!("the component fails: {error:?}"),
+        }
+        Ok(())
+    }
+}
+
+/// The native client.
+#[derive(Clone)]
+pub(super) struct Native {
+    client: NativeClient,
+    docket: Arc<DocketRequestV2>,
+}
+
+impl Caller for Native {
+    async fn call(&self) -> Result<()> {
+        let created = self.client.create_docket(&self.docket).await?;
+        let status = created.status.context("the docket has no status")?;
+        ensure!(
+            created.created == Some(true) && !status.is_empty() && !created.docket_id.is_empty(),
+            "nothing was created"
+        );
+        Ok(())
+    }
+}

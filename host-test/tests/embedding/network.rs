@@ -1,0 +1,373 @@
+//! What the harness's connections carry, over both versions of HTTP: they are shared, and
+//! no request leaves twice.
+
+use crate::peer::{Act, Authority, Peer};
+use crate::raw_http2::{self, RawHttp2};
+use crate::stage::{CREATED, TOKEN, create, plugin, settings_for};
+use futures_util::future::join_all;
+use host_test::failure::{attempts, case, outcome};
+use host_test::types::{AgentSummary, CreatedDocketV2, RequestError};
+use host_test::{Instance, Outgoing, PooledNetwork, Reach, Trust};
+use http::Version;
+use std::sync::Arc;
+use tokio::sync::Barrier;
+
+/// A host that makes calls to one service, and keeps its connections.
+struct Host {
+    base_url: String,
+    outgoing: Outgoing,
+}
+
+impl Host {
+    fn new(base_url: String, trust: &Trust) -> Self {
+        let network = PooledNetwork::trusting(trust, Reach::Loopback).unwrap();
+        let outgoing = Outgoing::loopback(network);
+        Self { base_url, outgoing }
+    }
+
+    fn trusting(base_url: String, authority: &Authority) -> Self {
+        Self::new(base_url, &Trust::Only(vec![authority.certificate()]))
+    }
+
+    async fn instance(&self) -> Instance {
+        let settings = settings_for(&self.base_url, self.outgoing.clone());
+        plugin().instantiate(settings).await.expect("an instance")
+    }
+
+    /// Creates the docket of this number in an instance of its own.
+    async fn create(&self, number: usize) -> Result<CreatedDocketV2, RequestError> {
+        create(&mut self.instance().await, number).await
+    }
+
+    /// Reads in an instance of its own.
+    async fn list_agents(&self) -> Result<Vec<AgentSummary>, RequestError> {
+        let mut instance = self.instance().await;
+        let agents = instance.list_agents("org-1").await;
+        agents.expect("no failure of the host")
+    }
+}
+
+/// The versions of HTTP, and a service with a script for each, with a host that has made one
+/// call already: what goes wrong with a connection that was just opened is not what goes
+/// wrong with one that was kept.
+async fn met(rest: &[Act]) -> [(Version, Peer, Host); 2] {
+    let authority = Authority::new();
+    let mut script = vec![Act::Answer(CREATED)];
+    script.extend_from_slice(rest);
+    let http1 = Peer::plain(script.clone()).await;
+    let http2 = Peer::over_tls(authority.vouch(&["h2"]), script).await;
+    let versions = [(Version::HTTP_11, http1), (Version::HTTP_2, http2)];
+    let met = versions.map(|(version, peer)| {
+        let host = Host::trusting(peer.base_url(), &authority);
+        async move {
+            host.create(0).await.expect("a docket");
+            (version, peer, host)
+        }
+    });
+    let [http1, http2] = met;
+    [http1.await, http2.await]
+}
+
+/// The numbers of the connections on which requests came, in order.
+fn connections_of(peer: &Peer) -> Vec<usize> {
+    let requests = peer.requests();
+    requests.iter().map(|request| request.connection).collect()
+}
+
+/// How often the docket of this number came.
+fn times_sent(peer: &Peer, number: usize) -> usize {
+    let own = format!(r#""external_id":"item-{number}"}}"#);
+    let requests = peer.requests();
+    let own = requests.iter().filter(|sent| sent.text.ends_with(&own));
+    own.count()
+}
+
+/// What went wrong in the transport of each attempt.
+fn transport_errors(error: &RequestError) -> Vec<Option<&str>> {
+    let attempts = attempts(error).iter();
+    let errors = attempts.map(|attempt| attempt.transport_error.as_deref());
+    errors.collect()
+}
+
+#[tokio::test]
+async fn calls_one_after_the_other_share_a_connection() {
+    for (version, peer, host) in met(&[Act::Answer(CREATED)]).await {
+        for number in 1..5 {
+            host.create(number).await.unwrap();
+        }
+        assert_eq!(connections_of(&peer), [0; 5], "{version:?}");
+        assert_eq!(peer.connections(), 1, "{version:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_the_same_over_both_versions() {
+    let body = concat!(
+        r#"{"agent_id":7,"to_phone_number":"919876543210","extra_config":"#,
+        r#"{"call_context":{}},"external_id":"item-0"}"#
+    );
+    for (version, peer, _) in met(&[]).await {
+        let [request] = &peer.requests()[..] else {
+            panic!("not one request")
+        };
+        assert_eq!(request.version, version);
+        let address = peer.address();
+        // HTTP/2 has the address in the target as well; both must be the same then.
+        let target = match version {
+            Version::HTTP_11 => String::new(),
+            _ => format!("https://{address}"),
+        };
+        let expected = format!(
+            "POST {target}/api/v2/dockets\nauth_token: Bearer {TOKEN}\ncontent-length: {}\n\
+             content-type: application/json\nhost: {address}\n\n{body}",
+            body.len()
+        );
+        assert_eq!(request.text, expected, "{version:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_version_is_the_one_that_the_service_prefers() {
+    let authority = Authority::new();
+    let offers: [(&[&str], Version); 5] = [
+        (&["h2", "http/1.1"], Version::HTTP_2),
+        (&["http/1.1", "h2"], Version::HTTP_11),
+        (&["h2"], Version::HTTP_2),
+        (&["http/1.1"], Version::HTTP_11),
+        (&[], Version::HTTP_11),
+    ];
+    for (protocols, expected) in offers {
+        let tls = authority.vouch(protocols);
+        let peer = Peer::over_tls(tls, [Act::Answer(CREATED)]).await;
+        let host = Host::trusting(peer.base_url(), &authority);
+        host.create(0).await.unwrap();
+        let versions: Vec<_> = peer.requests().iter().map(|sent| sent.version).collect();
+        assert_eq!(versions, [expected], "{protocols:?}");
+    }
+}
+
+#[tokio::test]
+async fn many_calls_at_once_go_over_one_connection_of_http_2() {
+    let all = Arc::new(Barrier::new(20));
+    let [_, (_, peer, host)] = met(&[Act::AnswerTogether(all, CREATED)]).await;
+    // None is answered before all have come.
+    let created = join_all((1..=20).map(|number| host.create(number))).await;
+    assert!(created.iter().all(Result::is_ok), "{created:?}");
+    assert_eq!(connections_of(&peer), [0; 21]);
+    assert_eq!(peer.connections(), 1);
+}
+
+#[tokio::test]
+async fn many_calls_before_there_is_a_connection_are_sent_once_each() {
+    let authority = Authority::new();
+    for protocols in [&["h2"], &["http/1.1"]] {
+        let tls = authority.vouch(protocols);
+        let peer = Peer::over_tls(tls, [Act::Answer(CREATED)]).await;
+        let host = Host::trusting(peer.base_url(), &authority);
+        // Each opens a connection, since none knows what will be spoken; over HTTP/2 they
+        // then share the first, and the others are closed unused.
+        let created = join_all((0..20).map(|number| host.create(number))).await;
+        assert!(created.iter().all(Result::is_ok), "{created:?}");
+        for number in 0..20 {
+            assert_eq!(times_sent(&peer, number), 1, "{protocols:?}: {number}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_calls_at_once_have_a_connection_each_of_http_1() {
+    let all = Arc::new(Barrier::new(20));
+    let [(_, peer, host), _] = met(&[Act::AnswerTogether(all, CREATED)]).await;
+    let created = join_all((1..=20).map(|number| host.create(number))).await;
+    assert!(created.iter().all(Result::is_ok), "{created:?}");
+    let mut connections = connections_of(&peer).split_off(1);
+    connections.sort_unstable();
+    assert_eq!(connections, Vec::from_iter(0..20));
+}
+
+#[tokio::test]
+async fn a_service_that_a_stranger_vouches_for_is_sent_nothing() {
+    let authority = Authority::new();
+    let stranger = Trust::Only(vec![Authority::new().certificate()]);
+    for trust in [stranger, Trust::Public, Trust::Only(Vec::new())] {
+        for protocols in [&["h2"], &["http/1.1"]] {
+            let tls = authority.vouch(protocols);
+            let peer = Peer::over_tls(tls, [Act::Answer(CREATED)]).await;
+            let host = Host::new(peer.base_url(), &trust);
+            let error = host.create(0).await.unwrap_err();
+            assert_eq!(case(&error), "unreachable", "{error:?}");
+            assert_eq!(transport_errors(&error), [Some("TLS-certificate-error"); 4]);
+            // A create too is tried again: nothing was sent.
+            assert_eq!(peer.connections(), 4);
+            assert_eq!(peer.requests().len(), 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_with_which_there_is_no_tls_is_sent_nothing() {
+    let authority = Authority::new();
+    let strange = authority.vouch(&["spdy/3"]);
+    let peers = [
+        Peer::plain([Act::Answer(CREATED)]).await,
+        Peer::over_tls(strange, [Act::Answer(CREATED)]).await,
+    ];
+    for peer in peers {
+        let base_url = format!("https://{}", peer.address());
+        let host = Host::trusting(base_url, &authority);
+        let error = host.create(0).await.unwrap_err();
+        assert_eq!(case(&error), "unreachable", "{error:?}");
+        assert_eq!(transport_errors(&error), [Some("TLS-protocol-error"); 4]);
+        assert_eq!(peer.connections(), 4);
+        assert_eq!(peer.requests().len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_create_without_an_answer_on_a_kept_connection_is_sent_once_and_unknown() {
+    for act in [Act::Break, Act::HangUp] {
+        for (version, peer, host) in met(&[act.clone(), Act::Answer(CREATED)]).await {
+            let error = host.create(1).await.unwrap_err();
+            assert_eq!(case(&error), "permanent-outcome-unknown", "{version:?}");
+            let [attempt] = attempts(&error) else {
+                panic!("{error:?}")
+            };
+            assert_eq!(attempt.status, None);
+            assert!(attempt.transport_error.is_some());
+            assert_eq!(connections_of(&peer), [0, 0], "{version:?}");
+
+            // What comes next is not held up, and a connection that broke is not used again.
+            host.create(2).await.unwrap();
+            host.create(3).await.unwrap();
+            let next = match (version, &act) {
+                (Version::HTTP_2, Act::Break) => 0,
+                _ => 1,
+            };
+            assert_eq!(connections_of(&peer), [0, 0, next, next], "{version:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_read_without_an_answer_on_a_kept_connection_is_repeated_by_the_component() {
+    for act in [Act::Break, Act::HangUp] {
+        for (version, peer, host) in met(&[act.clone(), Act::Answer("[]")]).await {
+            assert_eq!(host.list_agents().await.unwrap().len(), 0);
+            // What the network repeats by itself the recorder does not see.
+            assert_eq!(host.outgoing.recorder.exchanges().len(), 3, "{version:?}");
+            assert_eq!(peer.requests().len(), 3, "{version:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_created_docket_whose_answer_breaks_off_is_sent_once_and_kept() {
+    for (version, peer, host) in met(&[Act::CutBody, Act::Answer(CREATED)]).await {
+        let error = host.create(1).await.unwrap_err();
+        assert_eq!(case(&error), "permanent-unexpected-response", "{version:?}");
+        let RequestError::PermanentUnexpectedResponse(failure) = &error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(failure.response.status, 200);
+        assert!(failure.response.body_cut);
+        assert_eq!(failure.response.body, r#"{"docket_id": "cut"#);
+        assert_eq!(failure.attempts.len(), 1);
+        assert_eq!(peer.requests().len(), 2, "{version:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_create_that_is_taken_back_by_http_2_is_sent_once_and_unknown() {
+    use raw_http2::Act;
+    let authority = Authority::new();
+    // After the last two a client may send again what it sent. That is for the component to
+    // decide, which is told no more than that the connection is gone.
+    let taken_back = [
+        Act::Reset(raw_http2::CANCEL),
+        Act::GoAwayAfter,
+        Act::HangUp,
+        Act::Reset(raw_http2::REFUSED_STREAM),
+        Act::GoAwayBefore,
+    ];
+    for act in taken_back {
+        let script = [Act::Answer(CREATED), act, Act::Answer(CREATED)];
+        let peer = RawHttp2::start(authority.vouch(&["h2"]), script).await;
+        let host = Host::trusting(peer.base_url(), &authority);
+        host.create(0).await.expect("a docket");
+        let unanswered = host.create(1).await;
+        assert_eq!(outcome(&unanswered), "permanent-outcome-unknown", "{act:?}");
+        assert_eq!(attempts(&unanswered.unwrap_err()).len(), 1, "{act:?}");
+        assert_eq!((peer.requests(), peer.connections()), (2, 1), "{act:?}");
+
+        host.create(2).await.expect("a docket");
+        // A stream that is reset leaves its connection as it is.
+        let connections = match act {
+            Act::Reset(_) => 1,
+            _ => 2,
+        };
+        assert_eq!((peer.requests(), peer.connections()), (3, connections));
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_ends_its_request_and_no_other() {
+    let script = [Act::Silence, Act::Silence, Act::Answer(CREATED)];
+    for (version, peer, host) in met(&script).await {
+        let kept = host.create(1);
+        let others = async {
+            peer.has_requests(2).await;
+            tokio::select! {
+                created = host.create(2) => panic!("{version:?}: {created:?}"),
+                () = peer.has_requests(3) => {}
+            }
+            peer.has_given_up(1).await;
+            host.create(3).await.unwrap();
+        };
+        tokio::select! {
+            created = kept => panic!("{version:?}: {created:?}"),
+            () = others => {}
+        }
+        // The end of one of HTTP/1.1 is that of its connection.
+        let expected = match version {
+            Version::HTTP_11 => [0, 0, 1, 2],
+            _ => [0; 4],
+        };
+        assert_eq!(connections_of(&peer), expected, "{version:?}");
+        peer.has_given_up(2).await;
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_goes_away_between_two_calls_costs_none() {
+    use raw_http2::Act;
+    let authority = Authority::new();
+    let script = [
+        Act::Answer(CREATED),
+        Act::AnswerAndGoAway(CREATED),
+        Act::AnswerAndGoAway(CREATED),
+        Act::Answer(CREATED),
+    ];
+    let peer = RawHttp2::start(authority.vouch(&["h2"]), script).await;
+    let host = Host::trusting(peer.base_url(), &authority);
+    for (number, connections) in [1, 1, 2, 3, 3].into_iter().enumerate() {
+        host.create(number).await.expect("a docket");
+        assert_eq!(peer.requests(), number + 1);
+        assert_eq!(peer.connections(), connections);
+    }
+}
+
+#[tokio::test]
+async fn of_many_creates_whose_connection_breaks_none_is_sent_twice() {
+    for (version, peer, host) in met(&[Act::HangUp]).await {
+        let created = join_all((1..=20).map(|number| host.create(number))).await;
+        for (number, created) in (1..).zip(&created) {
+            let sent = times_sent(&peer, number);
+            match outcome(created) {
+                "permanent-outcome-unknown" => assert!(sent <= 1, "{version:?}: {sent}"),
+                // It had to wait for a connection, and got none.
+                "unreachable" => assert_eq!(sent, 0, "{version:?}"),
+                other => panic!("{version:?}: {other}"),
+            }
+        }
+    }
+}

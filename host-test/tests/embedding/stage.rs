@@ -1,0 +1,85 @@
+//! What a test needs: the component, and what its instances get.
+
+use host_test::operation::item;
+use host_test::script::{Script, Step};
+use host_test::types::{CreatedDocketV2, DocketRequestV2, RequestError};
+use host_test::{Allocation, Instance, InstanceSettings, Loading, Outgoing, Plugin};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+pub const TOKEN: &str = "embedding-token-0001";
+
+/// An answer that satisfies who creates a docket.
+pub const CREATED: &str = r#"{"docket_id":"d-1","status":"OPEN","created":true}"#;
+
+/// The component, compiled once for all tests that allocate on demand.
+pub fn plugin() -> Plugin {
+    static PLUGIN: OnceLock<Plugin> = OnceLock::new();
+    PLUGIN.get_or_init(|| load(Allocation::OnDemand)).clone()
+}
+
+/// The component with room for so many instances. Each test has its own: how much room is
+/// left is what it is about.
+pub fn pooling(instances: u32) -> Plugin {
+    load(Allocation::Pooling { instances })
+}
+
+/// One of each allocation, with room for so many instances.
+pub fn of_each_allocation(instances: u32) -> [Plugin; 2] {
+    [plugin(), pooling(instances)]
+}
+
+fn load(allocation: Allocation) -> Plugin {
+    let path = match std::env::var_os("HOST_TEST_COMPONENT") {
+        Some(path) => PathBuf::from(path),
+        None => concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm").into(),
+    };
+    let loading = Loading {
+        allocation,
+        cache: None,
+    };
+    Plugin::load_with(&path, &loading).expect("the component")
+}
+
+/// What an instance gets that talks to this address: pauses are as short as they can be.
+pub fn settings_for(base_url: &str, outgoing: Outgoing) -> InstanceSettings {
+    let environment = [
+        ("VOICE_CALLING_BASE_URL", base_url),
+        ("VOICE_CALLING_API_TOKEN", TOKEN),
+        ("VOICE_CALLING_BACKOFF_MS", "1"),
+        ("VOICE_CALLING_MAX_BACKOFF_MS", "1"),
+    ];
+    let mut settings = InstanceSettings::new(environment, outgoing);
+    settings.randomness = Some(vec![0]);
+    settings
+}
+
+/// The same for a service that is not on the network.
+pub fn settings(outgoing: Outgoing) -> InstanceSettings {
+    settings_for("http://127.0.0.1", outgoing)
+}
+
+/// A service in memory that creates every docket after so many milliseconds.
+pub fn creating_after_ms(after_ms: u64) -> Script {
+    Script::new([Step::ok(CREATED).after_ms(after_ms)])
+}
+
+/// Creates the docket that has this number as its `external_id`. The host must not fail.
+pub async fn create(
+    instance: &mut Instance,
+    number: usize,
+) -> Result<CreatedDocketV2, RequestError> {
+    let created = instance.create_docket_v2(&item(number)).await;
+    created.expect("no failure of the host")
+}
+
+/// How large a large context is: as large as a request may be, nearly.
+pub const LARGE_BYTES: usize = 1_000_000;
+
+/// A docket with a large context.
+pub fn large() -> DocketRequestV2 {
+    DocketRequestV2 {
+        call_context: format!(r#"{{"note":"{}"}}"#, "x".repeat(LARGE_BYTES)),
+        ..item(0)
+    }
+}
