@@ -53,8 +53,7 @@ impl Extent {
     }
 }
 
-/// Puts the same load on each caller in turn, round by round, after one round that does
-/// not count.
+/// Puts loads on two callers in turn, round by round, after some calls that do not count.
 async fn compare<A: Caller, B: Caller>(
     extent: Extent,
     (a, a_load): (&A, Load),
@@ -77,7 +76,7 @@ async fn warm_up(caller: &impl Caller, load: Load) -> Result<()> {
     Ok(())
 }
 
-/// Puts the same load on a caller several times, after one time that does not count.
+/// Puts a load on a caller several times, after some calls that do not count.
 async fn repeat(caller: &impl Caller, load: Load, rounds: usize) -> Result<Vec<Taken>> {
     warm_up(caller, load).await?;
     let mut taken = Vec::new();
@@ -104,10 +103,10 @@ pub(super) async fn throughput(stage: &Stage, extent: Extent, report: &mut Repor
     let native_load = extent.load(40_000, IN_FLIGHT);
     let reused_load = extent.load(15_000, IN_FLIGHT);
     let fresh_load = extent.load(10_000, IN_FLIGHT);
-    warm_up(&fresh, fresh_load).await?;
-    let (mut natives, mut reuseds, mut freshes) = (Vec::new(), Vec::new(), Vec::new());
     warm_up(&native, native_load).await?;
     warm_up(&reused, reused_load).await?;
+    warm_up(&fresh, fresh_load).await?;
+    let (mut natives, mut reuseds, mut freshes) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..extent.rounds {
         natives.push(native_load.put_on(&native).await?);
         reuseds.push(reused_load.put_on(&reused).await?);
