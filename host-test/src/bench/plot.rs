@@ -21,7 +21,8 @@ pub(super) fn draw(report: &Report, folder: &Path) -> Result<()> {
         title: "Latency: the part of the calls that took so long or less",
         x: "microseconds",
         y: "percent",
-        legend: SeriesLabelPosition::LowerRight,
+        legend: SeriesLabelPosition::UpperLeft,
+        room: 20.0,
     };
     latencies.draw(&curves, &folder.join("latencies.svg"))?;
     let cost = |points: &[Growth], value: fn(&Growth) -> Option<f64>| {
@@ -48,6 +49,7 @@ pub(super) fn draw(report: &Report, folder: &Path) -> Result<()> {
         x: "how many",
         y: "microseconds of CPU",
         legend: SeriesLabelPosition::UpperRight,
+        room: 1.0,
     };
     growth.draw(&curves, &folder.join("growth.svg"))
 }
@@ -69,6 +71,8 @@ struct Axes {
     y: &'static str,
     /// Where no curve goes.
     legend: SeriesLabelPosition,
+    /// How far the axis along the bottom begins before the first point, as a factor.
+    room: f64,
 }
 
 impl Axes {
@@ -83,7 +87,7 @@ impl Axes {
         file: &Path,
     ) -> std::result::Result<(), Box<dyn std::error::Error>> {
         let points = || curves.iter().flat_map(|(_, points)| points);
-        let left = points().map(|point| point.0).fold(f64::MAX, f64::min);
+        let left = points().map(|point| point.0).fold(f64::MAX, f64::min) / self.room;
         let right = points().map(|point| point.0).fold(1.0, f64::max);
         let top = points().map(|point| point.1).fold(1.0, f64::max);
         let area = SVGBackend::new(file, SIZE).into_drawing_area();
