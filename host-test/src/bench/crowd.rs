@@ -35,24 +35,18 @@ pub enum Who {
     Native,
 }
 
-/// What came of a crowd.
+/// What came of a crowd, all of whose calls were answered: one that fails ends the bench.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Crowd {
-    /// How many calls were in flight, and answered: one that fails ends the bench.
-    pub calls: usize,
     /// By how much the memory of the process grew that it shares with nothing, not even
     /// twice with itself (as instances share what nobody has changed in a component's
     /// data), divided by the calls. The kernel's own, for connections, is not in it.
     pub memory_bytes_per_call: f64,
-    /// From the first call to the last answer. Unit: seconds.
-    pub wall_s: f64,
-    /// Unit: microseconds.
-    pub cpu_us_per_call: f64,
 }
 
-/// As many descriptors as the system lets this process have, and how many calls may be in
-/// flight with them.
-pub fn allow_connections(wanted: usize) -> Result<usize> {
+/// Takes as many descriptors as the system lets this process have, which must suffice for so
+/// many calls in flight. Processes that it begins inherit them.
+pub(super) fn allow_connections(calls: usize) -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
     let all = Rlimit {
         current: limit.maximum,
@@ -63,7 +57,11 @@ pub fn allow_connections(wanted: usize) -> Result<usize> {
         .maximum
         .unwrap_or(u64::MAX)
         .saturating_sub(OTHER_DESCRIPTORS);
-    Ok(wanted.min(usize::try_from(most).unwrap_or(usize::MAX)))
+    ensure!(
+        calls as u64 <= most,
+        "{calls} calls cannot be in flight: the limit of open files allows {most}"
+    );
+    Ok(())
 }
 
 /// Makes the calls, in this process.
@@ -73,7 +71,7 @@ pub(super) async fn gather(
     base_url: &str,
     calls: usize,
 ) -> Result<Crowd> {
-    let calls = allow_connections(calls)?;
+    allow_connections(calls)?;
     match who {
         Who::Component => {
             let shape = Shape::fresh(u32::try_from(calls)?);
@@ -97,17 +95,17 @@ async fn watch(caller: &impl Caller, calls: usize) -> Result<Crowd> {
     let before = memory_bytes()?;
     let mut most = before;
     let mut load = pin!(all.put_on(caller));
-    let taken = loop {
+    loop {
         match timeout(SAMPLE_EVERY, &mut load).await {
-            Ok(taken) => break taken?,
+            Ok(ended) => {
+                ended?;
+                break;
+            }
             Err(_) => most = most.max(memory_bytes()?),
         }
-    };
+    }
     Ok(Crowd {
-        calls,
         memory_bytes_per_call: (most - before) as f64 / calls as f64,
-        wall_s: taken.wall.as_secs_f64(),
-        cpu_us_per_call: taken.cpu_us_per_call(),
     })
 }
 

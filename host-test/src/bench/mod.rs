@@ -18,7 +18,7 @@ mod sender;
 mod service;
 mod subject;
 
-pub use crowd::{Crowd, Who, allow_connections};
+pub use crowd::{Crowd, Who};
 pub use figure::{Figure, Goal};
 pub use machine::Machine;
 pub use report::{Growth, Measure, Report};
@@ -26,7 +26,7 @@ pub use service::{Service, serve};
 
 use crate::Trust;
 use crate::cache::CompiledCache;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use measure::{Extent, Stage};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,12 +58,7 @@ pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
             crowd: 10_000,
         },
     };
-    let crowd = allow_connections(extent.crowd)?;
-    ensure!(
-        crowd == extent.crowd,
-        "only {crowd} calls could be in flight, not {}: the limit of open files is too low",
-        extent.crowd
-    );
+    crowd::allow_connections(extent.crowd)?;
     let folder = tempfile::tempdir().context("cannot make a folder for the cache")?;
     let service = Service::start((options.serving)()?)?;
     let stage = Stage {
