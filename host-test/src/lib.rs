@@ -82,6 +82,7 @@ pub mod operation;
 pub mod outgoing;
 pub mod plugin;
 pub mod pool;
+pub mod progress;
 pub mod receiver;
 pub mod recorder;
 pub mod script;

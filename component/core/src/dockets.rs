@@ -118,6 +118,12 @@ fn check_docket_id(docket_id: &str) -> Result<(), InvalidInput> {
     })
 }
 
+/// Reads a docket as the service returns it, from its `raw-json` for example; the error says what
+/// is wrong with it.
+pub fn read(json: &str) -> Result<Docket, String> {
+    decode_docket(Value::parse(json)?)
+}
+
 fn decode_created_docket(answer: Value<'_>) -> Result<CreatedDocket, String> {
     let docket = answer.to_object()?;
     Ok(CreatedDocket {

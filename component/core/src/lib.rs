@@ -16,7 +16,7 @@ pub mod base_url;
 mod bulk;
 mod calls;
 mod client;
-mod dockets;
+pub mod dockets;
 mod failure;
 mod gate;
 mod json;

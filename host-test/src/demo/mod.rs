@@ -2,7 +2,6 @@
 //! answered call to its completion webhook, and everything else that the component
 //! can do, on the built-in mock service. No real phone can ring.
 
-mod progress;
 mod report;
 
 use crate::mock::{
@@ -10,12 +9,12 @@ use crate::mock::{
 };
 use crate::outgoing::Outgoing;
 use crate::plugin::{Instance, InstanceSettings, Plugin};
+use crate::progress::Progress;
 use crate::receiver::WebhookReceiver;
 use crate::recorder::{Ending, Recorder};
 use crate::types::*;
 use crate::{PooledNetwork, Reach};
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use progress::Progress;
 use report::{CallRow, DocketRow, Report};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -77,7 +77,7 @@ pub(super) struct Docket {
     call_type: String,
     from_number: String,
     to_phone_number: String,
-    call_context: Box<RawValue>,
+    pub(super) call_context: Box<RawValue>,
     pub(super) external_id: Option<String>,
     script: Vec<CallStatus>,
     attempts: Vec<Attempt>,

@@ -188,6 +188,12 @@ impl MockService {
         state.started.iter().filter(to_number).count()
     }
 
+    /// The docket whose call context has `text` in it, as somebody would look for it who lost
+    /// the docket's id.
+    pub fn docket_with_context(&self, text: &str) -> Option<String> {
+        self.service.state().docket_with_context(text)
+    }
+
     /// Makes the next attempt of a docket now, and says how it ended.
     ///
     /// # Errors

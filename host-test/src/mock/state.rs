@@ -103,6 +103,13 @@ impl State {
         self.dockets.get(&docket_id.parse().ok()?)
     }
 
+    /// The docket whose call context has `text` in it.
+    pub(super) fn docket_with_context(&self, text: &str) -> Option<String> {
+        let mut dockets = self.dockets.values();
+        let docket = dockets.find(|docket| docket.call_context.get().contains(text))?;
+        Some(docket.id.to_string())
+    }
+
     /// The call that `task_id` names.
     pub(super) fn call(&self, task_id: &str) -> Option<CallFacts<'_>> {
         let direct = self.calls.get(task_id).map(Call::facts);

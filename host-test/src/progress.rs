@@ -5,7 +5,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::io::{IsTerminal, stdout};
 use std::time::Duration;
 
-pub(super) struct Progress {
+/// What is done step by step, as it is done.
+pub struct Progress {
     secrets: Secrets,
     spinner: ProgressBar,
     step: String,
@@ -13,7 +14,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// What is shown is shown without these secrets.
-    pub(super) fn start(secrets: Secrets) -> Self {
+    pub fn start(secrets: Secrets) -> Self {
         let spinner = ProgressBar::new_spinner();
         spinner.set_draw_target(match stdout().is_terminal() {
             true => ProgressDrawTarget::stdout(),
@@ -27,33 +28,35 @@ impl Progress {
         }
     }
 
-    pub(super) fn title(&self, title: &str) {
+    /// A heading.
+    pub fn title(&self, title: &str) {
         self.line(title);
     }
 
     /// A step begins.
-    pub(super) fn begin(&mut self, step: &str) {
+    pub fn begin(&mut self, step: &str) {
         self.step = step.to_owned();
         self.spinner.set_message(self.step.clone());
     }
 
     /// How far the step is; seen on a terminal only.
-    pub(super) fn update(&self, state: &str) {
+    pub fn update(&self, state: &str) {
         self.spinner
             .set_message(self.secrets.mask(&format!("{}: {state}", self.step)));
     }
 
     /// Something that happened in the step.
-    pub(super) fn detail(&self, detail: &str) {
+    pub fn detail(&self, detail: &str) {
         self.line(&format!("      {detail}"));
     }
 
     /// The step has succeeded.
-    pub(super) fn done(&self, outcome: &str) {
+    pub fn done(&self, outcome: &str) {
         self.line(&format!("  ok  {}: {outcome}", self.step));
     }
 
-    pub(super) fn finish(&self) {
+    /// Nothing more comes.
+    pub fn finish(&self) {
         self.spinner.finish_and_clear();
     }
 
