@@ -1,9 +1,9 @@
-//! Debian's Rust for browsers (`rustc-web`): a second compiler that can be installed beside
-//! rustup's and comes with the source of the standard library.
+//! Debian's packages. First of all its Rust for browsers (`rustc-web`): a second compiler that can
+//! be installed beside rustup's and comes with the source of the standard library.
 
 use std::{fs, path::Path, process::Command};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::process::{announce, output, run_quietly, succeeds};
 
@@ -87,11 +87,30 @@ pub fn packages(rustup_linker: Option<&Path>) -> Vec<&'static str> {
 pub fn install(superuser: Superuser, packages: &[&str]) -> Result<()> {
     announce("apt-get update");
     run_quietly(&mut superuser.apt_get(&["update"]))?;
-    check_candidate()?;
+    if packages.contains(&COMPILER_PACKAGES[0]) {
+        check_candidate()?;
+    }
     announce(&format!("apt-get install {}", packages.join(" ")));
     let mut arguments = vec!["install", "--yes", "--no-remove"];
     arguments.extend(packages);
     run_quietly(&mut superuser.apt_get(&arguments))
+}
+
+/// Has programs that a check needs: nothing is done where `are_there`, and elsewhere than on Debian
+/// the user is told.
+pub fn provide(packages: &[&str], are_there: impl FnOnce() -> bool) -> Result<()> {
+    if are_there() {
+        return Ok(());
+    }
+    match Debian::look(packages) {
+        Debian::Ready => Ok(()),
+        Debian::Installable(superuser) => install(superuser, packages),
+        Debian::NoPermission | Debian::Absent => bail!(
+            "these are missing, by the names of Debian's packages: {}\non Debian: {}",
+            packages.join(" "),
+            install_commands(packages)
+        ),
+    }
 }
 
 /// What somebody with root types to the same end.

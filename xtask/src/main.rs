@@ -12,6 +12,7 @@ mod demo;
 mod deny;
 mod guest;
 mod inspect;
+mod obelisk;
 mod process;
 mod reproducible;
 mod test_run;
@@ -36,6 +37,13 @@ usage: cargo xtask <command>
   bench [args…]    build, then measure the component beside a native client, and the core;
                    --short only proves that the benches work
   mutants          build target/mutants.wasm, which misbehaves as the variable MUTANT says
+  obelisk          install the workflow engine Obelisk if it is missing, build what runs on it
+                   into target/obelisk, and show a docket that survives a crash of the engine
+  obelisk build    only build, and say what is in the folder
+  obelisk test [args…]
+                   run the tests on the engine; the arguments go to `cargo test`
+  obelisk throughput
+                   measure how many dockets one node and two nodes carry
   inspect          build, then print the component's interfaces, sizes, SHA-256 and metadata
   deny             check licences, sources, doubled versions and known vulnerabilities of all
                    dependencies with cargo-deny
@@ -86,6 +94,7 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
             let toolchain = Toolchain::prepare(&workspace)?;
             component::build(&toolchain, &workspace, &workspace.mutants)
         }
+        "obelisk" => obelisk::run_command(&Workspace::load()?, arguments),
         "inspect" => {
             refuse_arguments(&command, arguments)?;
             let workspace = Workspace::load()?;

@@ -1,7 +1,10 @@
-//! A program that some check needs, installed by cargo into the target directory at a version
-//! that is known to do.
+//! A program that some check needs, installed by cargo at a version that is known to do.
 
-use std::{env, fs, path::PathBuf};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result};
 
@@ -23,23 +26,36 @@ pub fn folder(workspace: &Workspace) -> PathBuf {
 }
 
 impl Tool {
-    /// Installs it, unless it is there, and returns where the program lies.
+    /// Installs it into the target directory, unless it is there, and returns where the program
+    /// lies.
     pub fn install(&self, workspace: &Workspace) -> Result<PathBuf> {
+        self.install_into(&folder(workspace), |_| {})
+    }
+
+    /// The same into another folder, in which it may outlive the target directory. `adjust` says
+    /// how it is built.
+    pub fn install_into(
+        &self,
+        folder: &Path,
+        adjust: impl FnOnce(&mut Command),
+    ) -> Result<PathBuf> {
         let Self { name, version, .. } = self;
-        let folder = folder(workspace);
         let record = fs::read_to_string(folder.join(".crates.toml")).unwrap_or_default();
-        if !is_recorded(&record, name, version) {
+        let program = folder
+            .join("bin")
+            .join(format!("{name}{}", env::consts::EXE_SUFFIX));
+        if !is_recorded(&record, name, version) || !program.is_file() {
             announce(&format!("installing {name} {version} ({})", self.takes));
             let mut install = cargo();
             install
-                .args(["install", "--locked", "--version", version])
+                .args(["install", "--locked", "--force", "--version", version])
                 .arg("--root")
-                .arg(&folder)
+                .arg(folder)
                 .arg(name);
+            adjust(&mut install);
             run(&mut install).with_context(|| format!("cannot install {name}"))?;
         }
-        let program = format!("{name}{}", env::consts::EXE_SUFFIX);
-        Ok(folder.join("bin").join(program))
+        Ok(program)
     }
 }
 

@@ -24,12 +24,28 @@ const MUTANTS: Guest = Guest {
     file: "mutants.wasm",
 };
 
+/// What runs beside the guest on the workflow engine Obelisk.
+const OBELISK_WORKFLOW: Guest = Guest {
+    package: "voice-calling-obelisk-workflow",
+    component: "voice-calling-workflow",
+    file: "obelisk/workflow.wasm",
+};
+
+/// What receives the service's webhook there.
+const OBELISK_WEBHOOK: Guest = Guest {
+    package: "voice-calling-obelisk-webhook",
+    component: "voice-calling-webhook",
+    file: "obelisk/webhook.wasm",
+};
+
 pub struct Workspace {
     pub root: PathBuf,
     /// Where results go: `target`, or what the user set (`CARGO_TARGET_DIR`).
     pub target: PathBuf,
     pub guest: GuestPackage,
     pub mutants: GuestPackage,
+    pub obelisk_workflow: GuestPackage,
+    pub obelisk_webhook: GuestPackage,
 }
 
 /// A package that is built for WebAssembly, and the component that is made of it.
@@ -64,6 +80,8 @@ impl Workspace {
             target: text(&metadata, "target_directory")?.into(),
             guest: GuestPackage::find(GUEST, &metadata)?,
             mutants: GuestPackage::find(MUTANTS, &metadata)?,
+            obelisk_workflow: GuestPackage::find(OBELISK_WORKFLOW, &metadata)?,
+            obelisk_webhook: GuestPackage::find(OBELISK_WEBHOOK, &metadata)?,
         })
     }
 
@@ -74,6 +92,8 @@ impl Workspace {
             target: root.join("target"),
             guest: self.guest.moved(&self.root, root)?,
             mutants: self.mutants.moved(&self.root, root)?,
+            obelisk_workflow: self.obelisk_workflow.moved(&self.root, root)?,
+            obelisk_webhook: self.obelisk_webhook.moved(&self.root, root)?,
         })
     }
 

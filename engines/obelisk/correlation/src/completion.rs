@@ -1,0 +1,87 @@
+//! What a run is told when its docket is completed: the text that goes through the stub.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The completion of a docket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Completion {
+    /// The docket as the service returned it when it was asked: JSON.
+    pub docket: String,
+    /// The body of the delivery as it came: JSON, of which the service could not be asked.
+    pub delivery: String,
+}
+
+impl Completion {
+    /// As the value of the stub.
+    pub fn to_text(&self) -> String {
+        // Two strings can always be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads the value of the stub; none where something else was put there by hand.
+    pub fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// Whether another delivery tells the same of the same docket: the id and the insights count,
+    /// not the time, the order of keys, or what is told of the attempts.
+    pub fn agrees_with(&self, delivery: &str) -> bool {
+        // Also where the text cannot be read as a whole (a lone surrogate, say).
+        if self.delivery == delivery {
+            return true;
+        }
+        let Ok(ours) = serde_json::from_str::<Value>(&self.delivery) else {
+            return false;
+        };
+        let Ok(theirs) = serde_json::from_str::<Value>(delivery) else {
+            return false;
+        };
+        ["docket_id", "call_insights"]
+            .iter()
+            .all(|member| ours[member] == theirs[member])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_completion_survives_the_stub() {
+        let completion = Completion {
+            docket: r#"{"docket_id":"d","n":0.10}"#.into(),
+            delivery: "{\"docket_id\":\"d\",\n\"x\":\"ü\"}".into(),
+        };
+        assert_eq!(Completion::read(&completion.to_text()), Some(completion));
+        assert_eq!(Completion::read("yes"), None);
+        assert_eq!(Completion::read("{}"), None);
+    }
+
+    #[test]
+    fn a_delivery_contradicts_where_its_docket_or_its_insights_differ() {
+        let told = |delivery: &str| Completion {
+            docket: "{}".into(),
+            delivery: delivery.into(),
+        };
+        let first = told(r#"{"docket_id":"d","call_insights":{"a":1,"b":2},"attempts":[1]}"#);
+        for same in [
+            r#"{"docket_id":"d","call_insights":{"a":1,"b":2},"attempts":[1]}"#,
+            r#"{ "call_insights":{"b":2,"a":1}, "docket_id":"d", "attempts":[], "at":"now" }"#,
+        ] {
+            assert!(first.agrees_with(same), "{same}");
+        }
+        for other in [
+            r#"{"docket_id":"d","call_insights":{"a":1,"b":3}}"#,
+            r#"{"docket_id":"e","call_insights":{"a":1,"b":2}}"#,
+            r#"{"docket_id":"d","call_insights":null}"#,
+            "no JSON",
+        ] {
+            assert!(!first.agrees_with(other), "{other}");
+        }
+        let odd = r#"{"docket_id":"d","call_insights":{"a":"\ud800"}}"#;
+        assert!(told(odd).agrees_with(odd));
+        let unanswered = told(r#"{"docket_id":"d","call_insights":null}"#);
+        assert!(unanswered.agrees_with(r#"{"docket_id":"d","attempts":[]}"#));
+    }
+}

@@ -1,0 +1,95 @@
+//! The run's id in the call context, which the service returns with the docket.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+use crate::execution_id::RunId;
+
+/// The member of the call context that holds the id of the run.
+pub const CONTEXT_KEY: &str = "obelisk_execution_id";
+
+/// Why a context cannot take the id of a run.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ContextError {
+    /// It is no JSON object: what was found.
+    NotAnObject(String),
+    /// It has a member [`CONTEXT_KEY`] already.
+    KeyIsTaken,
+}
+
+/// The context with the run's id in it. All else keeps its text.
+pub fn with_run(context: &str, run: &str) -> Result<String, ContextError> {
+    let not_an_object = |error: serde_json::Error| ContextError::NotAnObject(error.to_string());
+    let members: BTreeMap<String, &RawValue> =
+        serde_json::from_str(context).map_err(not_an_object)?;
+    if members.contains_key(CONTEXT_KEY) {
+        return Err(ContextError::KeyIsTaken);
+    }
+    let (open, rest) = context.split_once('{').unwrap_or_default();
+    let comma = if members.is_empty() { "" } else { "," };
+    Ok(format!(r#"{open}{{"{CONTEXT_KEY}":"{run}"{comma}{rest}"#))
+}
+
+/// The run whose docket this context belongs to; none where it names none.
+pub fn run_of_context(context: &str) -> Option<RunId> {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(context).ok()?;
+    let id: String = serde_json::from_str(members.get(CONTEXT_KEY)?.get()).ok()?;
+    RunId::read(&id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: &str = "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA.n:open_7";
+
+    #[test]
+    fn the_id_is_added_and_all_else_keeps_its_text() {
+        let context = "{ \"big\": 12345678901234567890, \"\\ud800\": 0.10, \"a\":1, \"a\":2 }";
+        let tagged = with_run(" {\"amount\": 0.10} ", RUN).unwrap();
+        assert_eq!(
+            tagged,
+            format!(" {{\"obelisk_execution_id\":\"{RUN}\",\"amount\": 0.10}} ")
+        );
+        assert_eq!(run_of_context(&tagged).unwrap().as_str(), RUN);
+        let empty = with_run("{ }", RUN).unwrap();
+        assert_eq!(empty, format!("{{\"obelisk_execution_id\":\"{RUN}\" }}"));
+        assert_eq!(run_of_context(&empty).unwrap().as_str(), RUN);
+        // Keys that no Rust string can hold are not worth refusing a docket for.
+        assert!(matches!(
+            with_run(context, RUN),
+            Err(ContextError::NotAnObject(_))
+        ));
+    }
+
+    #[test]
+    fn a_context_that_is_no_object_or_has_the_key_is_refused() {
+        for context in ["", "[]", "null", "\"{}\"", "{", "{}}"] {
+            let refused = with_run(context, RUN);
+            assert!(
+                matches!(refused, Err(ContextError::NotAnObject(_))),
+                "{context:?}: {refused:?}"
+            );
+        }
+        let taken = with_run(r#"{"obelisk_execution_id":1}"#, RUN);
+        assert_eq!(taken, Err(ContextError::KeyIsTaken));
+        let escaped = with_run(r#"{"obelisk_execution_\u0069d":1}"#, RUN);
+        assert_eq!(escaped, Err(ContextError::KeyIsTaken));
+    }
+
+    #[test]
+    fn a_context_without_an_id_of_the_engines_form_names_no_run() {
+        for context in [
+            "{}",
+            "[]",
+            "",
+            r#"{"obelisk_execution_id":null}"#,
+            r#"{"obelisk_execution_id":7}"#,
+            r#"{"obelisk_execution_id":"E_1"}"#,
+            r#"{"in":{"obelisk_execution_id":"E_01JA1Z3KQ4T2X8V5R6M7N8P9QA"}}"#,
+        ] {
+            assert_eq!(run_of_context(context), None, "{context}");
+        }
+    }
+}

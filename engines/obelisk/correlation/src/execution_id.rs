@@ -1,0 +1,94 @@
+//! The id of a run: the engine's form of it, and what is derived from it.
+
+use std::fmt;
+
+/// The id of a `run-docket` execution, of the engine's form: `E_`, a ULID, and for the child of
+/// a campaign what leads to it (`E_….n:open_7`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunId(String);
+
+impl RunId {
+    /// What a run calls the join set in which it waits.
+    pub const JOIN_SET: &str = "docket";
+
+    /// Reads an id; none where it has not the engine's form. The engine ends a workflow for good
+    /// that gives it an id it cannot read, so what comes from outside is read here first.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let top = parts.next()?.strip_prefix("E_")?;
+        (is_ulid(top) && parts.all(is_child)).then(|| Self(text.to_owned()))
+    }
+
+    /// The stub execution on which the run waits for its completion: the first that it submits.
+    pub fn completion(&self) -> String {
+        format!("{}.n:{}_1", self.0, Self::JOIN_SET)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// 128 bits as 26 characters of five bits: the first has but three.
+fn is_ulid(text: &str) -> bool {
+    const ALPHABET: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    text.len() == 26 && text.starts_with(|c| c <= '7') && text.chars().all(|c| ALPHABET.contains(c))
+}
+
+/// `n:open_7`: the kind of a join set, its name, and the how-manieth in it.
+fn is_child(part: &str) -> bool {
+    let Some((kind, rest)) = part.split_once(':') else {
+        return false;
+    };
+    let Some((name, index)) = rest.split_once('_') else {
+        return false;
+    };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '/');
+    let index_fits = index.parse().is_ok_and(|index: u32| index > 0);
+    matches!(kind, "n" | "g" | "o") && !name.is_empty() && name.chars().all(is_name) && index_fits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOP: &str = "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA";
+
+    #[test]
+    fn a_run_and_the_child_of_a_campaign_know_the_stub_they_wait_on() {
+        let run = RunId::read(TOP).unwrap();
+        assert_eq!(run.completion(), format!("{TOP}.n:docket_1"));
+        let child = RunId::read(&format!("{TOP}.n:open_7")).unwrap();
+        assert_eq!(child.completion(), format!("{TOP}.n:open_7.n:docket_1"));
+    }
+
+    #[test]
+    fn what_the_engine_could_not_read_is_no_id() {
+        for text in [
+            "",
+            "E_",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9Q",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9QAA",
+            "E_81JA1Z3KQ4T2X8V5R6M7N8P9QA",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9QU",
+            "E_01ja1z3kq4t2x8v5r6m7n8p9qa",
+            "01JA1Z3KQ4T2X8V5R6M7N8P9QA",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA.",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA.n:open",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA.n:open_0",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA.n:_1",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA.x:open_1",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA.n:a b_1",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA.n:a_b_1",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA\n",
+        ] {
+            assert_eq!(RunId::read(text), None, "{text:?}");
+        }
+    }
+}

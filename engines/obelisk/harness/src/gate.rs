@@ -1,0 +1,108 @@
+//! The network between the engine and the service, which can be broken off.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use anyhow::{Context, Result};
+use tokio::io::{AsyncReadExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// A listener that passes connections on. While it is shut, it takes them and what is sent,
+/// and nothing of that ever arrives.
+pub struct Gate {
+    address: SocketAddr,
+    is_open: watch::Sender<bool>,
+    swallowed: watch::Receiver<usize>,
+    /// Aborted on drop, connections included.
+    _worker: JoinSet<()>,
+}
+
+impl Gate {
+    /// An open gate to `service`.
+    ///
+    /// # Errors
+    /// Where no port is free.
+    pub async fn to(service: SocketAddr) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+        let listener = listener.context("no port is free on 127.0.0.1")?;
+        let address = listener.local_addr()?;
+        let (is_open, open) = watch::channel(true);
+        let (count, swallowed) = watch::channel(0);
+        let mut worker = JoinSet::new();
+        worker.spawn(pass_on(listener, service, open, count));
+        Ok(Self {
+            address,
+            is_open,
+            swallowed,
+            _worker: worker,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// From now on what is sent gets lost.
+    pub fn shut(&self) {
+        self.is_open.send_replace(false);
+    }
+
+    /// From now on new connections are passed on.
+    pub fn open(&self) {
+        self.is_open.send_replace(true);
+    }
+
+    /// How many requests it has swallowed since it was made.
+    pub fn swallowed_so_far(&self) -> usize {
+        *self.swallowed.borrow()
+    }
+
+    /// Waits until it has swallowed `count` requests since it was made.
+    pub async fn swallowed(&self, count: usize) {
+        let mut swallowed = self.swallowed.clone();
+        // An error is the end of the worker, whose panic is shown by itself.
+        let _ = swallowed.wait_for(|seen| *seen >= count).await;
+    }
+}
+
+async fn pass_on(
+    listener: TcpListener,
+    service: SocketAddr,
+    open: watch::Receiver<bool>,
+    swallowed: watch::Sender<usize>,
+) {
+    let mut connections = JoinSet::new();
+    while let Ok((peer, _)) = listener.accept().await {
+        let is_open = *open.borrow();
+        let swallowed = swallowed.clone();
+        connections.spawn(async move {
+            if is_open {
+                forward(peer, service).await;
+            } else {
+                swallow(peer, &swallowed).await;
+            }
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// Either side may break off whenever it likes.
+async fn forward(mut peer: TcpStream, service: SocketAddr) {
+    if let Ok(mut service) = TcpStream::connect(service).await {
+        let _ = copy_bidirectional(&mut peer, &mut service).await;
+    }
+}
+
+/// Reads until the peer gives up.
+async fn swallow(mut peer: TcpStream, swallowed: &watch::Sender<usize>) {
+    let mut bytes = [0; 4096];
+    let mut is_counted = false;
+    while let Ok(1..) = peer.read(&mut bytes).await {
+        if !is_counted {
+            is_counted = true;
+            swallowed.send_modify(|count| *count += 1);
+        }
+    }
+}

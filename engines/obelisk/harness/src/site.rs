@@ -1,0 +1,397 @@
+//! A whole installation: the mock service, a node with the deployment that users copy, and the
+//! webhook between them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{env, fs};
+
+use anyhow::{Context, Result, ensure};
+use bytes::Bytes;
+use host_test::mock::{self, Endpoint, MockService, ReceivedRequest, WebhookOptions};
+use http::header::CONTENT_TYPE;
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::api::{Api, Ending, Submitted};
+use crate::engine::Engine;
+use crate::gate::Gate;
+use crate::node::{Database, Node, NodeSettings};
+
+/// Names the folder that users copy.
+const FOLDER_VARIABLE: &str = "OBELISK_FOLDER";
+
+const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.1.0.run-docket";
+const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.1.0.run-campaign";
+
+/// The activity that makes a phone ring, as the engine's lists name it.
+const CREATE: &str = "voice-calling:client/dockets@0.1.0.create-docket-v2";
+
+/// The questions to people.
+const DECISION: &str = "voice-calling:waits/person@0.1.0.decision";
+
+/// The agent that the mock knows.
+const AGENT_ID: i64 = 7;
+
+/// How a site differs from an installation as it is copied.
+pub struct Setup {
+    pub mock: mock::Options,
+    /// Whether and how the mock tells of completions; where to is set here.
+    pub webhook: Option<WebhookOptions>,
+    /// What is replaced in the deployment: each text is in it once.
+    pub changes: Vec<(&'static str, &'static str)>,
+    /// Instead of the secret that is used otherwise.
+    pub secret: String,
+    /// Where the database is, where it is not SQLite: the variables of `server-postgres.toml`.
+    pub postgres: Option<Vec<(String, String)>>,
+    /// More variables for the engine.
+    pub variables: Vec<(String, String)>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            mock: mock::Options::default(),
+            webhook: Some(WebhookOptions::to("")),
+            changes: Vec::new(),
+            secret: "loopbacksecret0123456789".to_owned(),
+            postgres: None,
+            variables: Vec::new(),
+        }
+    }
+}
+
+impl Setup {
+    /// A service whose calls go on by themselves, and quickly.
+    pub fn lively() -> Self {
+        let mut setup = Self::default();
+        setup.mock.pace = mock::Pace::Every(Duration::from_millis(100));
+        setup
+    }
+
+    /// Crashes are to be survived in seconds: calls have 2 of them, and their locks 3.
+    pub fn hasty() -> Self {
+        Self::default()
+            .with_change(
+                "exec.lock_expiry.seconds = 40",
+                "exec.lock_expiry.seconds = 3",
+            )
+            .with_variable("VOICE_CALLING_DEADLINE_MS", "2000")
+    }
+
+    /// With something else in the deployment.
+    pub fn with_change(mut self, shipped: &'static str, instead: &'static str) -> Self {
+        self.changes.push((shipped, instead));
+        self
+    }
+
+    /// With a variable for the engine.
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+/// An answer of the webhook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub body: String,
+}
+
+/// An installation that runs. Dropped, it ends.
+pub struct Site {
+    /// The service.
+    pub mock: MockService,
+    /// The network between node and service.
+    pub gate: Gate,
+    engine: Engine,
+    settings: NodeSettings,
+    node: Option<Node>,
+    secret: String,
+    folder: TempDir,
+}
+
+impl Site {
+    /// Starts a service and a node.
+    ///
+    /// # Errors
+    /// Where the engine is not there or does not start.
+    pub async fn start(setup: Setup) -> Result<Self> {
+        let mut site = Self::prepare(setup).await?;
+        site.restart().await?;
+        Ok(site)
+    }
+
+    /// Starts a service; the node is still to be started, by [`Self::restart`].
+    ///
+    /// # Errors
+    /// Where the engine or the folder is not there.
+    pub async fn prepare(setup: Setup) -> Result<Self> {
+        let engine = Engine::from_environment()?;
+        let shipped = shipped_folder()?;
+        let folder = tempfile::tempdir()?;
+        let deployment = folder.path().join("deployment.toml");
+        fs::write(&deployment, deployment_text(&shipped, &setup.changes)?)?;
+        let cache = shipped.with_file_name("obelisk-cache");
+        let (server, database) = match setup.postgres {
+            None => ("server.toml", Database::Sqlite),
+            Some(_) => ("server-postgres.toml", Database::AsConfigured),
+        };
+        let node = folder.path().join("node");
+        let mut settings = NodeSettings::new(node, shipped.join(server), cache)?;
+        settings.database = database;
+        settings.deployment = Some(deployment);
+        settings
+            .variables
+            .extend(setup.postgres.unwrap_or_default());
+
+        let mut mock_options = setup.mock;
+        mock_options.webhook = setup.webhook.map(|webhook| WebhookOptions {
+            url: webhook_url(settings.webhook_port, &setup.secret),
+            ..webhook
+        });
+        let mock = MockService::start(mock_options).await?;
+        let gate = Gate::to(mock.address()).await?;
+        let service = format!("http://{}", gate.address());
+        for (name, value) in [
+            ("VOICE_CALLING_API_TOKEN", mock.token()),
+            ("VOICE_CALLING_BASE_URL", service.clone()),
+            ("VOICE_CALLING_ORIGIN", service),
+            ("VOICE_CALLING_WEBHOOK_SECRET", setup.secret.clone()),
+        ] {
+            settings.variables.push((name.to_owned(), value));
+        }
+        settings.variables.extend(setup.variables);
+        Ok(Self {
+            mock,
+            gate,
+            engine,
+            settings,
+            node: None,
+            secret: setup.secret,
+            folder,
+        })
+    }
+
+    /// Starts a node again after it was killed, on the same database and ports.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub async fn restart(&mut self) -> Result<()> {
+        self.node = None;
+        self.node = Some(Node::start(&self.engine, self.settings.clone()).await?);
+        Ok(())
+    }
+
+    /// Kills the node as a crash would.
+    ///
+    /// # Errors
+    /// Where it does not run.
+    pub fn kill(&mut self) -> Result<()> {
+        self.node()?.kill()
+    }
+
+    /// The node, dead or alive.
+    ///
+    /// # Errors
+    /// Where it was never started.
+    pub fn node(&mut self) -> Result<&mut Node> {
+        self.node.as_mut().context("the node was not started")
+    }
+
+    /// Another node on the same PostgreSQL. It takes the deployment from there, and listens on
+    /// ports of its own.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub async fn another_node(&self) -> Result<Node> {
+        let folder = self.folder.path().join("another-node");
+        let mut settings =
+            NodeSettings::new(folder, &self.settings.server_config, &self.settings.cache)?;
+        settings.database = self.settings.database;
+        settings.variables.clone_from(&self.settings.variables);
+        Node::start(&self.engine, settings).await
+    }
+
+    /// The engine's API.
+    ///
+    /// # Panics
+    /// Where the node was never started.
+    pub fn api(&self) -> &Api {
+        self.node.as_ref().expect("a node that was started").api()
+    }
+
+    /// Submits a run for one docket.
+    ///
+    /// # Errors
+    /// Where the node refuses it or is dead.
+    pub async fn run_docket(&self, run: &str, number: &str, options: Value) -> Result<Submitted> {
+        submit_docket(self.api(), run, number, options).await
+    }
+
+    /// Submits a campaign.
+    ///
+    /// # Errors
+    /// Where the node refuses it or is dead.
+    pub async fn run_campaign(
+        &self,
+        id: &str,
+        numbers: &[String],
+        options: Value,
+    ) -> Result<Submitted> {
+        let requests: Vec<_> = numbers.iter().map(|it| docket_request(it)).collect();
+        let params = json!([requests, options]);
+        self.api().submit(id, RUN_CAMPAIGN, &params).await
+    }
+
+    /// How a run or a campaign ended.
+    ///
+    /// # Errors
+    /// Where it has not within `limit`.
+    pub async fn ending(&self, id: &str, limit: Duration) -> Result<Ending> {
+        self.api().wait_for_result(id, limit).await
+    }
+
+    /// Posts to the webhook as the service would, or as somebody with another secret.
+    ///
+    /// # Errors
+    /// Where there is no answer.
+    pub async fn post(&self, secret: &str, body: impl Into<Vec<u8>>) -> Result<Answer> {
+        let url = webhook_url(self.settings.webhook_port, secret);
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(url)
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(Bytes::from(body.into())))?;
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        let answer = client.request(request).await?;
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await?.to_bytes();
+        let body = String::from_utf8_lossy(&body).into_owned();
+        Ok(Answer { status, body })
+    }
+
+    /// Posts to the webhook as the service would.
+    ///
+    /// # Errors
+    /// Where there is no answer.
+    pub async fn deliver(&self, body: impl Into<Vec<u8>>) -> Result<Answer> {
+        self.post(&self.secret, body).await
+    }
+
+    /// The requests that made a phone ring, or would have.
+    pub fn creations(&self) -> Vec<ReceivedRequest> {
+        self.mock.requests_to(Endpoint::CreateDocketV2)
+    }
+
+    /// The docket that a run has created, if it has.
+    pub fn docket_of(&self, run: &str) -> Option<String> {
+        // With its quotation mark: a campaign's id begins those of its runs.
+        self.mock.docket_with_context(&format!("{run}\""))
+    }
+
+    /// The executions of the activity that makes a phone ring.
+    ///
+    /// # Errors
+    /// Where the node refuses.
+    pub async fn creating_executions(&self, run: &str) -> Result<Vec<Value>> {
+        self.api().list(Some(CREATE), Some(run), false).await
+    }
+
+    /// The questions to people that are open, by their execution ids.
+    ///
+    /// # Errors
+    /// Where the node refuses.
+    pub async fn open_questions(&self) -> Result<Vec<String>> {
+        open_questions(self.api()).await
+    }
+
+    /// Answers all questions that are open, as somebody would who can look at the service's
+    /// dashboard: with the docket of the run, or that there is none. `node` is any that runs.
+    ///
+    /// # Errors
+    /// Where the node refuses to tell the questions.
+    pub async fn answer_questions(&self, node: &Api) -> Result<()> {
+        for question in open_questions(node).await? {
+            let run = question.rsplit_once('.').map_or("", |(run, _)| run);
+            let answer = match self.docket_of(run) {
+                Some(docket) => json!({ "ok": docket }),
+                None => json!({ "err": "there is no docket" }),
+            };
+            // The webhook may be quicker, and the question withdrawn.
+            let _ = node.stub(&question, &answer).await;
+        }
+        Ok(())
+    }
+}
+
+/// Submits a run for one docket, to any node.
+///
+/// # Errors
+/// Where the node refuses it or is dead.
+pub async fn submit_docket(
+    node: &Api,
+    run: &str,
+    number: &str,
+    options: Value,
+) -> Result<Submitted> {
+    let params = json!([docket_request(number), options]);
+    node.submit(run, RUN_DOCKET, &params).await
+}
+
+/// The questions to people that are open, by their execution ids.
+///
+/// # Errors
+/// Where the node refuses.
+pub async fn open_questions(node: &Api) -> Result<Vec<String>> {
+    let open = node.list(Some(DECISION), None, true).await?;
+    let id = |question: &Value| Some(question["execution_id"].as_str()?.to_owned());
+    Ok(open.iter().filter_map(id).collect())
+}
+
+/// The folder that users copy.
+fn shipped_folder() -> Result<PathBuf> {
+    let hint = "the folder that `cargo xtask obelisk build` makes";
+    let folder = env::var_os(FOLDER_VARIABLE).with_context(|| {
+        format!("the variable {FOLDER_VARIABLE} is not set: it has to be {hint}")
+    })?;
+    let folder = std::path::absolute(&folder)?;
+    ensure!(
+        folder.join("deployment.toml").is_file(),
+        "{FOLDER_VARIABLE} is {}, which has no deployment.toml; it has to be {hint}",
+        folder.display()
+    );
+    Ok(folder)
+}
+
+/// The deployment as it is shipped, but for its place and the changes.
+fn deployment_text(shipped: &Path, changes: &[(&str, &str)]) -> Result<String> {
+    let text = fs::read_to_string(shipped.join("deployment.toml"))?;
+    let mut text = text.replace("${DEPLOYMENT_DIR}", &shipped.to_string_lossy());
+    for (old, new) in changes {
+        let times = text.matches(old).count();
+        ensure!(
+            times == 1,
+            "the deployment has `{old}` {times} times, not once"
+        );
+        text = text.replace(old, new);
+    }
+    Ok(text)
+}
+
+fn webhook_url(port: u16, secret: &str) -> String {
+    format!("http://127.0.0.1:{port}/voice-calling/{secret}")
+}
+
+/// A docket for the agent that the mock knows.
+fn docket_request(number: &str) -> Value {
+    json!({
+        "agent_id": AGENT_ID,
+        "to_phone_number": number,
+        "call_context": r#"{"name":"Asha","amount":0.10}"#,
+    })
+}

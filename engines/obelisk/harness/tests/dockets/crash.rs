@@ -1,0 +1,466 @@
+//! The engine is killed (SIGKILL) at a chosen moment and started again. In every case the phone
+//! rings at most once; where the engine cannot know whether it rang, the run does not try again.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use host_test::mock::{Endpoint, Fault, Pace, WebhookOptions};
+use obelisk_harness::{Setup, Site, execution_id};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::docket::open_question;
+use crate::outcome::{
+    LIMIT, NUMBER, assert_one_creation, complete, completed, created_docket, creations, failure,
+    for_polls, for_webhook, until,
+};
+
+fn creation_of(run: &str) -> String {
+    format!("{run}.o:1-create-docket-v2_1")
+}
+
+fn completion_of(run: &str) -> String {
+    format!("{run}.n:docket_1")
+}
+
+/// Waits until an execution is there and has one of the statuses, or for its end.
+async fn until_status(site: &Site, id: &str, wanted: &[&str]) -> Result<()> {
+    until(&format!("{id} is {wanted:?}"), async || {
+        let status = site.api().status(id).await?;
+        Ok(status.filter(|it| wanted.contains(&&*it.status)).map(drop))
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn before_the_submission_is_acknowledged() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    let run = execution_id();
+    {
+        // Nobody waits for the answer.
+        let submission = site.run_docket(&run, NUMBER, for_webhook());
+        let _ = tokio::time::timeout(Duration::from_millis(3), submission).await;
+    }
+    site.kill()?;
+    site.restart().await?;
+    // Who got no answer submits again, with the same id.
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    complete(&site, &run).await?;
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_the_submission_and_before_anything_is_done() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    site.kill()?;
+    site.restart().await?;
+    complete(&site, &run).await?;
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_the_creation_is_submitted_and_not_begun() -> Result<()> {
+    // One activity at a time: the creation has to wait for another one.
+    let one_at_a_time = "\nmax_retries = 0\nexec.instance_limiter = 1";
+    let setup = Setup::hasty().with_change("\nmax_retries = 0", one_at_a_time);
+    let mut site = Site::start(setup).await?;
+    let held = Fault::slow(Duration::from_secs(60));
+    site.mock.on_next(Endpoint::ListAgents, held);
+    let agents = "voice-calling:client/agents@0.1.0.list-agents";
+    site.api()
+        .submit(&execution_id(), agents, &json!(["org-1"]))
+        .await?;
+    until("the request that is held", async || {
+        let asked = site.mock.requests_to(Endpoint::ListAgents).len();
+        Ok((asked == 1).then_some(()))
+    })
+    .await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    until_status(&site, &creation_of(&run), &["pending_at"]).await?;
+    site.kill()?;
+    assert!(site.creations().is_empty());
+    site.restart().await?;
+    let outcome = complete(&site, &run).await?;
+    assert_eq!(outcome["created"], true);
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_flight_and_the_request_never_arrives() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    site.gate.shut();
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls()).await?;
+    site.gate.swallowed(1).await;
+    site.kill()?;
+    site.gate.open();
+    site.restart().await?;
+    // Nobody knows, so a person has to look; there is no docket, and the run is given up.
+    let question = open_question(&site).await?;
+    assert_eq!(site.docket_of(&run), None);
+    let reason = json!({ "err": "there is no such docket" });
+    site.api().stub(&question, &reason).await?;
+    let (case, _) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_given_up");
+    assert!(site.creations().is_empty());
+    // Whoever still wants the docket submits a run of another id.
+    let again = execution_id();
+    site.run_docket(&again, NUMBER, for_polls()).await?;
+    let docket = created_docket(&site, &again).await?;
+    site.mock.complete_docket(&docket)?;
+    completed(&site, &again).await?;
+    assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    Ok(())
+}
+
+/// Has the creation arrive and its answer come late, kills the node in between, and starts it
+/// again.
+async fn killed_between_creation_and_answer(
+    setup: Setup,
+    options: Value,
+) -> Result<(Site, String)> {
+    let mut site = Site::start(setup).await?;
+    let held = Fault::slow(Duration::from_secs(60));
+    site.mock.on_next(Endpoint::CreateDocketV2, held);
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, options).await?;
+    creations(&site, 1).await?;
+    site.kill()?;
+    assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    site.restart().await?;
+    Ok((site, run))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_flight_and_the_webhook_brings_the_docket() -> Result<()> {
+    let setup = Setup::hasty();
+    let (site, run) = killed_between_creation_and_answer(setup, for_webhook()).await?;
+    let outcome = complete(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "webhook");
+    assert_eq!(json!(site.docket_of(&run)), outcome["docket_id"]);
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_flight_and_a_person_finds_the_docket() -> Result<()> {
+    let setup = Setup {
+        webhook: None,
+        ..Setup::hasty()
+    };
+    let (site, run) = killed_between_creation_and_answer(setup, for_polls()).await?;
+    let question = open_question(&site).await?;
+    let docket = site.docket_of(&run).context("no docket")?;
+    site.api().stub(&question, &json!({ "ok": docket })).await?;
+    site.mock.complete_docket(&docket)?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["docket_id"], docket);
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_flight_and_nobody_ever_knows() -> Result<()> {
+    let setup = Setup {
+        webhook: None,
+        ..Setup::hasty()
+    };
+    let options = json!({ "timeout_ms": 1_000 });
+    let (site, run) = killed_between_creation_and_answer(setup, options).await?;
+    let (case, cause) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_outcome_unknown");
+    assert_eq!(cause, "execution_failed");
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answered_and_perhaps_not_yet_stored() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    creations(&site, 1).await?;
+    site.kill()?;
+    site.restart().await?;
+    complete(&site, &run).await?;
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn created_and_not_yet_waiting() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    until_status(&site, &creation_of(&run), &["finished"]).await?;
+    site.kill()?;
+    site.restart().await?;
+    let outcome = complete(&site, &run).await?;
+    assert_eq!(outcome["created"], true);
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_run_waits() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    until_status(&site, &creation_of(&run), &["finished"]).await?;
+    until_status(&site, &run, &["blocked_by_join_set"]).await?;
+    site.kill()?;
+    site.restart().await?;
+    let outcome = complete(&site, &run).await?;
+    assert_eq!(
+        (&outcome["known_by"], &outcome["created"]),
+        (&json!("webhook"), &json!(true))
+    );
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_webhook_comes_to_nobody() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    let run = execution_id();
+    let options = json!({
+        "timeout_ms": 600_000,
+        "first_poll_ms": 1_000,
+        "insights_within_ms": 0,
+    });
+    site.run_docket(&run, NUMBER, options).await?;
+    let docket = created_docket(&site, &run).await?;
+    until_status(&site, &creation_of(&run), &["finished"]).await?;
+    site.kill()?;
+    site.mock.complete_docket(&docket)?;
+    let delivery = site.mock.delivered(1).await.remove(0);
+    assert!(delivery.outcome.is_err(), "delivered to a dead engine");
+    site.restart().await?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "poll");
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_delivery_is_half_received() -> Result<()> {
+    use tokio::io::AsyncWriteExt;
+    let mut site = Site::start(Setup {
+        webhook: None,
+        ..Setup::hasty()
+    })
+    .await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let docket = created_docket(&site, &run).await?;
+    site.mock.complete_docket(&docket)?;
+    let address = site.node()?.webhook_address();
+    let mut half = tokio::net::TcpStream::connect(address).await?;
+    let head = "POST /voice-calling/loopback-secret-0123456789 HTTP/1.1\r\n\
+                host: localhost\r\ncontent-length: 100\r\n\r\n{\"docket_id\":";
+    half.write_all(head.as_bytes()).await?;
+    site.kill()?;
+    site.restart().await?;
+    let deliveries = "voice-calling:workflows/deliveries@0.1.0.deliver";
+    assert!(
+        site.api()
+            .list(Some(deliveries), None, false)
+            .await?
+            .is_empty()
+    );
+    // A delivery without an answer is one to repeat.
+    let told = json!({ "docket_id": docket, "call_insights": null });
+    assert_eq!(site.deliver(told.to_string()).await?.status, 200);
+    completed(&site, &run).await?;
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_delivery_is_checked_with_the_service() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let docket = created_docket(&site, &run).await?;
+    until_status(&site, &creation_of(&run), &["finished"]).await?;
+    let held = Fault::slow(Duration::from_secs(60));
+    site.mock.on_next(Endpoint::GetDocket, held);
+    site.mock.complete_docket(&docket)?;
+    until("the question to the service", async || {
+        let asked = site.mock.requests_to(Endpoint::GetDocket).len();
+        Ok((asked == 1).then_some(()))
+    })
+    .await?;
+    site.kill()?;
+    let delivery = site.mock.delivered(1).await.remove(0);
+    assert!(delivery.outcome.is_err(), "answered by a dead engine");
+    site.restart().await?;
+    // The delivery was stored: nobody has to repeat it.
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "webhook");
+    assert_eq!(site.mock.deliveries().len(), 1);
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_the_run_is_told_and_has_not_ended() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    // The moment is short, and is tried for until it was hit.
+    for _ in 0..20 {
+        let rung = site.mock.times_rung(NUMBER);
+        let run = execution_id();
+        site.run_docket(&run, NUMBER, for_webhook()).await?;
+        until_status(&site, &creation_of(&run), &["finished"]).await?;
+        let docket = created_docket(&site, &run).await?;
+        site.mock.complete_docket(&docket)?;
+        until_status(&site, &completion_of(&run), &["finished"]).await?;
+        site.kill()?;
+        let killed_at = OffsetDateTime::now_utc();
+        site.restart().await?;
+        let outcome = completed(&site, &run).await?;
+        assert_eq!(outcome["known_by"], "webhook");
+        assert_eq!(site.mock.times_rung(NUMBER), rung + 1);
+        let status = site.api().status(&run).await?.context("no run")?;
+        let finished_at = status.raw["pending_state"]["finished_at"].as_str();
+        let finished_at = finished_at.context("no time")?;
+        if OffsetDateTime::parse(finished_at, &Rfc3339)? > killed_at {
+            return Ok(());
+        }
+    }
+    bail!("the run had ended before each kill")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_poll_is_in_flight() -> Result<()> {
+    let mut site = Site::start(Setup {
+        webhook: None,
+        ..Setup::hasty()
+    })
+    .await?;
+    let held = Fault::slow(Duration::from_secs(60));
+    site.mock.on_next(Endpoint::GetDocket, held);
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls()).await?;
+    let docket = created_docket(&site, &run).await?;
+    until("a poll", async || {
+        let asked = site.mock.requests_to(Endpoint::GetDocket).len();
+        Ok((asked == 1).then_some(()))
+    })
+    .await?;
+    site.kill()?;
+    site.mock.complete_docket(&docket)?;
+    site.restart().await?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "poll");
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_run_waits_to_create_again_after_a_rate_limit() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    // The pause does not fit into the component's deadline, so that the workflow makes it.
+    let limited = Fault::rate_limited(Some("3"));
+    site.mock.on_next(Endpoint::CreateDocketV2, limited);
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    until_status(&site, &creation_of(&run), &["finished"]).await?;
+    site.kill()?;
+    site.restart().await?;
+    complete(&site, &run).await?;
+    assert_eq!(site.creations().len(), 2);
+    assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn again_and_again() -> Result<()> {
+    let mut setup = Setup::hasty();
+    setup.mock.pace = Pace::Every(Duration::from_millis(100));
+    setup.webhook = Some(WebhookOptions {
+        copies: 2,
+        ..WebhookOptions::to("")
+    });
+    let mut site = Site::start(setup).await?;
+    let numbers: Vec<_> = (0..8).map(|n| format!("9198765432{n:02}")).collect();
+    let runs: Vec<_> = numbers.iter().map(|_| execution_id()).collect();
+    let options = json!({
+        "timeout_ms": 600_000,
+        "first_poll_ms": 2_000,
+        "longest_poll_ms": 2_000,
+        "insights_within_ms": 100,
+    });
+    for (nth, (run, number)) in runs.iter().zip(&numbers).enumerate() {
+        site.run_docket(run, number, options.clone()).await?;
+        // At moments that nobody has chosen.
+        tokio::time::sleep(Duration::from_millis(37 * nth as u64)).await;
+        site.kill()?;
+        site.restart().await?;
+    }
+    for (run, number) in runs.iter().zip(&numbers) {
+        let ending = until("the end of the run", async || {
+            // What was in flight at a kill is a question.
+            site.answer_questions(site.api()).await?;
+            site.api().result(run).await
+        })
+        .await?;
+        let rung = site.mock.times_rung(number);
+        match ending {
+            obelisk_harness::Ending::Ok(outcome) => {
+                assert_eq!((&outcome["completed"], rung), (&json!(true), 1), "{number}");
+            }
+            obelisk_harness::Ending::Err(error) => {
+                let given_up = !error["permanent_given_up"].is_null();
+                assert!(given_up && rung == 0, "{number} rang {rung} times: {error}");
+            }
+            other => panic!("{number}: {other:?}"),
+        }
+    }
+    Ok(())
+}
+
+/// What the engine cannot promise: it is not killed but asked to end (SIGTERM), and the answer to
+/// the creation comes while it ends. It puts the activity back, and begins it anew when it is
+/// started again. So nodes are stopped by SIGKILL, which is what the README tells.
+#[tokio::test(flavor = "multi_thread")]
+async fn asked_to_end_in_flight_the_engine_creates_twice() -> Result<()> {
+    let mut site = Site::start(Setup {
+        webhook: None,
+        ..Setup::default()
+    })
+    .await?;
+    let slow = Fault::slow(Duration::from_secs(3));
+    site.mock.on_next(Endpoint::CreateDocketV2, slow);
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls()).await?;
+    creations(&site, 1).await?;
+    let took = site.node()?.terminate(LIMIT).await?;
+    ensure!(took >= Duration::from_secs(1), "it ended after {took:?}");
+    site.restart().await?;
+    creations(&site, 2).await?;
+    assert_eq!(
+        site.mock.times_rung(NUMBER),
+        2,
+        "the README's failure table is out of date"
+    );
+    Ok(())
+}
+
+/// The same where somebody pauses a creation in flight, and lets it go on later.
+#[tokio::test(flavor = "multi_thread")]
+async fn paused_in_flight_the_engine_creates_twice() -> Result<()> {
+    let site = Site::start(Setup {
+        webhook: None,
+        ..Setup::default()
+    })
+    .await?;
+    let slow = Fault::slow(Duration::from_secs(2));
+    site.mock.on_next(Endpoint::CreateDocketV2, slow);
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls()).await?;
+    creations(&site, 1).await?;
+    site.api().pause(&creation_of(&run)).await?;
+    site.api().unpause(&creation_of(&run)).await?;
+    creations(&site, 2).await?;
+    assert_eq!(
+        site.mock.times_rung(NUMBER),
+        2,
+        "the README's failure table is out of date"
+    );
+    Ok(())
+}

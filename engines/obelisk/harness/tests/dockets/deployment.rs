@@ -1,0 +1,96 @@
+//! The files of the folder, as the engine sees them.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use obelisk_harness::Engine;
+
+fn shipped() -> Result<PathBuf> {
+    let folder = env::var_os("OBELISK_FOLDER").context("OBELISK_FOLDER is not set")?;
+    Ok(std::path::absolute(folder)?)
+}
+
+/// What has to be set: the two secrets; and where PostgreSQL is.
+fn variables() -> Vec<(String, String)> {
+    [
+        ("VOICE_CALLING_API_TOKEN", "token-0001"),
+        ("VOICE_CALLING_WEBHOOK_SECRET", "012345678901234567890123"),
+        ("POSTGRES_HOST", "127.0.0.1"),
+        ("POSTGRES_USER", "obelisk"),
+        ("POSTGRES_PASSWORD", "secret"),
+        ("POSTGRES_DATABASE", "obelisk"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into()
+}
+
+#[test]
+fn the_engine_accepts_each_file_as_it_is_shipped() -> Result<()> {
+    let engine = Engine::from_environment()?;
+    let folder = shipped()?;
+    for server in ["server.toml", "server-postgres.toml"] {
+        let deployment = folder.join("deployment.toml");
+        engine.verify(&folder.join(server), &deployment, &variables())?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_secret_that_is_not_set_is_named() -> Result<()> {
+    let engine = Engine::from_environment()?;
+    let folder = shipped()?;
+    for secret in ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_WEBHOOK_SECRET"] {
+        let mut variables = variables();
+        variables.retain(|(name, _)| name != secret);
+        let server = folder.join("server.toml");
+        let refused = engine.verify(&server, &folder.join("deployment.toml"), &variables);
+        let error = format!("{:#}", refused.expect_err("accepted without a secret"));
+        assert!(error.contains(secret), "{error}");
+    }
+    Ok(())
+}
+
+/// Every WIT package below a folder, by the name of its file.
+fn packages(folder: &Path) -> Result<BTreeMap<String, String>> {
+    let mut packages = BTreeMap::new();
+    for package in fs::read_dir(folder)? {
+        for file in fs::read_dir(package?.path())? {
+            let file = file?;
+            let name = file.file_name().to_string_lossy().into_owned();
+            packages.insert(name, fs::read_to_string(file.path())?);
+        }
+    }
+    Ok(packages)
+}
+
+#[test]
+fn the_guests_import_what_this_version_of_the_engine_offers() -> Result<()> {
+    let engine = Engine::from_environment()?;
+    let folder = tempfile::tempdir()?;
+    let from_deployment = folder.path().join("deployment");
+    let support = folder.path().join("support");
+    // It wants the places of the files themselves.
+    let deployment = fs::read_to_string(shipped()?.join("deployment.toml"))?;
+    let deployment = deployment.replace("${DEPLOYMENT_DIR}", &shipped()?.to_string_lossy());
+    let deployment_file = folder.path().join("deployment.toml");
+    fs::write(&deployment_file, deployment)?;
+    let file = deployment_file.to_string_lossy();
+    engine.generate(["wit-deps", "-f", "-d", &file], &from_deployment)?;
+    for kind in ["workflow", "webhook_endpoint"] {
+        engine.generate(["wit-support", kind], &support)?;
+    }
+    let mut offered = packages(&support)?;
+    offered.extend(packages(&from_deployment)?);
+
+    let used = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worlds/deps");
+    let used = packages(&used)?;
+    assert!(used.len() > 5, "{:?}", used.keys());
+    for (name, wit) in used {
+        let offered = offered.get(&name);
+        assert_eq!(Some(&wit), offered, "{name} is not the engine's");
+    }
+    Ok(())
+}

@@ -1,0 +1,441 @@
+//! One docket: what its run makes of each behaviour of the service.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use host_test::mock::{self, CallStatus, Endpoint, Fault};
+use obelisk_harness::{Ending, Setup, Site, Submitted, execution_id};
+use serde_json::{Value, json};
+
+use crate::outcome::{
+    LIMIT, NUMBER, assert_one_creation, complete, completed, created_docket, creations, failure,
+    for_polls, for_webhook, outcome, until,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_docket_is_created_once_and_completed_by_its_webhook() -> Result<()> {
+    let mut site = Site::start(Setup::lively()).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "webhook");
+    assert_eq!(
+        (&outcome["created"], &outcome["polls"]),
+        (&json!(true), &json!(0))
+    );
+    assert_eq!(outcome["docket"]["status"], "completed");
+    assert_eq!(outcome["docket"]["docket_id"], outcome["docket_id"]);
+    let insights = &outcome["unverified"]["call_insights"];
+    assert_eq!(insights["call_disposition"], "INTERESTED");
+    // Numbers keep their digits on the whole way.
+    let metadata = insights["call_metadata"].as_str().context("no metadata")?;
+    assert!(
+        metadata.contains(r#""policy_number":12345678901234567890"#),
+        "{metadata}"
+    );
+    assert_one_creation(&site, &run).await?;
+
+    let creation = &site.creations()[0];
+    let body: Value = serde_json::from_slice(&creation.body)?;
+    assert_eq!(body["to_phone_number"], NUMBER);
+    let context = body["extra_config"]["call_context"].to_string();
+    assert_eq!(
+        context,
+        format!(r#"{{"obelisk_execution_id":"{run}","name":"Asha","amount":0.1}}"#)
+    );
+    assert!(String::from_utf8_lossy(&creation.body).contains(r#""amount":0.10"#));
+    // The engine has put the token where the component wrote a placeholder.
+    let token = site.mock.token();
+    let header = format!("Bearer {token}").into_bytes();
+    assert_eq!(creation.header_values("auth_token"), [header.as_slice()]);
+    // The workflow asked the service once before it believed the webhook.
+    assert_eq!(site.mock.requests_to(Endpoint::GetDocket).len(), 1);
+    let log = site.node()?.log_tail(usize::MAX);
+    assert!(!log.contains(&token), "the token is in the log");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_submitted_again_is_the_same_run() -> Result<()> {
+    let site = Site::start(Setup::lively()).await?;
+    let run = execution_id();
+    let first = site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let again = site.run_docket(&run, NUMBER, for_webhook()).await?;
+    assert_eq!((first, again), (Submitted::Created, Submitted::Same));
+    completed(&site, &run).await?;
+    let late = site.run_docket(&run, NUMBER, for_webhook()).await?;
+    assert_eq!(late, Submitted::Same);
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_picks_up_and_so_there_are_no_insights() -> Result<()> {
+    let mut setup = Setup::lively();
+    setup.mock.scripts.docket = vec![CallStatus::NoAnswer, CallStatus::Busy];
+    let site = Site::start(setup).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "webhook");
+    assert_eq!(outcome["unverified"]["call_insights"], Value::Null);
+    assert_eq!(outcome["unverified"]["dashboard_url"], Value::Null);
+    assert_eq!(outcome["docket"]["outbound_call_count"], 2);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_webhook_polls_find_the_completion_and_survive_503s() -> Result<()> {
+    let site = Site::start(Setup {
+        webhook: None,
+        ..Setup::default()
+    })
+    .await?;
+    // The first poll fails in every attempt of the component, the second in one.
+    for _ in 0..5 {
+        site.mock.on_next(Endpoint::GetDocket, Fault::status(503));
+    }
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls()).await?;
+    let docket = created_docket(&site, &run).await?;
+    until("six requests", async || {
+        let asked = site.mock.requests_to(Endpoint::GetDocket).len();
+        Ok((asked >= 6).then_some(()))
+    })
+    .await?;
+    site.mock.complete_docket(&docket)?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "poll");
+    assert_eq!(outcome["docket_id"], docket);
+    assert_eq!(outcome["unverified"], Value::Null);
+    assert_eq!(outcome["last_poll_failure"], Value::Null);
+    let polls = outcome["polls"].as_u64().context("no polls")?;
+    assert!(polls >= 3, "{polls}");
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poll_that_is_first_waits_for_the_insights_of_the_webhook() -> Result<()> {
+    let site = Site::start(Setup {
+        webhook: None,
+        ..Setup::default()
+    })
+    .await?;
+    let run = execution_id();
+    let options = json!({
+        "timeout_ms": 3_600_000,
+        "first_poll_ms": 1_500,
+        "insights_within_ms": 60_000,
+    });
+    site.run_docket(&run, NUMBER, options).await?;
+    let docket = created_docket(&site, &run).await?;
+    site.mock.complete_docket(&docket)?;
+    until("a poll that finds the docket completed", async || {
+        let polls = site.mock.requests_to(Endpoint::GetDocket).len();
+        Ok((polls == 1).then_some(()))
+    })
+    .await?;
+    let told = json!({ "docket_id": docket, "call_insights": { "call_disposition": "LATER" } });
+    assert_eq!(site.deliver(told.to_string()).await?.status, 200);
+    let outcome = completed(&site, &run).await?;
+    let insights = &outcome["unverified"]["call_insights"];
+    assert_eq!(insights["call_disposition"], "LATER");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn time_runs_out_with_what_is_known_by_then() -> Result<()> {
+    let site = Site::start(Setup::default()).await?;
+    let run = execution_id();
+    let options = json!({ "timeout_ms": 1_000, "first_poll_ms": 60_000 });
+    site.run_docket(&run, NUMBER, options).await?;
+    let outcome = outcome(&site, &run).await?;
+    assert_eq!(outcome["completed"], false);
+    assert_eq!(outcome["known_by"], Value::Null);
+    assert_eq!(outcome["docket"]["status"], "open");
+    assert_eq!(json!(site.docket_of(&run)), outcome["docket_id"]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rate_limit_is_waited_for_and_the_phone_rings_once() -> Result<()> {
+    let site = Site::start(Setup::lively()).await?;
+    // More than the component's four attempts: the workflow has to go on.
+    for _ in 0..5 {
+        let limited = Fault::rate_limited(Some("1"));
+        site.mock.on_next(Endpoint::CreateDocketV2, limited);
+    }
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    completed(&site, &run).await?;
+    let creations = site.creations();
+    assert_eq!(creations.len(), 6);
+    for pair in creations.windows(2) {
+        let pause = pair[1].at - pair[0].at;
+        assert!(pause >= Duration::from_millis(990), "{pause:?}");
+    }
+    assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    assert_eq!(site.creating_executions(&run).await?.len(), 2);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rate_limit_that_lasts_too_long_ends_the_run_without_a_docket() -> Result<()> {
+    let site = Site::start(Setup::default()).await?;
+    let limited = Fault::rate_limited(Some("3600"));
+    site.mock.on_next(Endpoint::CreateDocketV2, limited);
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let (case, payload) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_not_created");
+    assert_eq!(payload["rate_limited"]["response"]["status"], 429);
+    assert!(site.mock.phones_rung().is_empty());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_refused_ends_the_run_after_one_request() -> Result<()> {
+    let setup = Setup::default().with_variable("VOICE_CALLING_API_TOKEN", "another-token-0002");
+    let site = Site::start(setup).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let (case, payload) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_not_created");
+    assert_eq!(payload["permanent_unauthorized"]["response"]["status"], 401);
+    assert_eq!(site.creations().len(), 1);
+    assert!(site.mock.phones_rung().is_empty());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_allowed_is_named_and_nothing_is_sent() -> Result<()> {
+    let site = Site::start(Setup::default()).await?;
+    let run = execution_id();
+    site.run_docket(&run, "12345", for_webhook()).await?;
+    let (case, payload) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_not_created");
+    let problem = &payload["permanent_invalid_input"];
+    assert_eq!(problem["field"], "to-phone-number");
+
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, json!({ "timeout_ms": 0 }))
+        .await?;
+    let (case, payload) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_invalid_input");
+    assert_eq!(payload["field"], "options.timeout-ms");
+    assert!(site.mock.requests().is_empty());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_docket_that_was_created_behind_a_503_is_not_created_again() -> Result<()> {
+    let site = Site::start(Setup::lively()).await?;
+    site.mock
+        .on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    // The webhook brings the id that the answer would have had.
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(json!(site.docket_of(&run)), outcome["docket_id"]);
+    assert_eq!(outcome["known_by"], "webhook");
+    assert_eq!(outcome["created"], Value::Null);
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_outcome_is_a_question_to_a_person_who_finds_the_docket() -> Result<()> {
+    let site = Site::start(Setup {
+        webhook: None,
+        ..Setup::hasty()
+    })
+    .await?;
+    // The docket is created, and the answer comes after the component's deadline.
+    let slow = Fault::slow(Duration::from_secs(5));
+    site.mock.on_next(Endpoint::CreateDocketV2, slow);
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls()).await?;
+    let question = open_question(&site).await?;
+    assert_eq!(question, format!("{run}.n:docket_2"));
+
+    // A docket of another run is not taken: the question is asked again.
+    let other = execution_id();
+    site.run_docket(&other, "919876543211", for_webhook())
+        .await?;
+    let other = created_docket(&site, &other).await?;
+    site.api().stub(&question, &json!({ "ok": other })).await?;
+    let question = open_question(&site).await?;
+    assert_eq!(question, format!("{run}.n:docket_3"), "not asked again");
+
+    let docket = site.docket_of(&run).context("no docket")?;
+    site.api().stub(&question, &json!({ "ok": docket })).await?;
+    until("a poll", async || {
+        let path = format!("/api/v1/dockets/{docket}");
+        let polls = site.mock.requests_to(Endpoint::GetDocket);
+        Ok(polls.iter().any(|it| it.path() == path).then_some(()))
+    })
+    .await?;
+    site.mock.complete_docket(&docket)?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(
+        (&outcome["docket_id"], &outcome["known_by"]),
+        (&json!(docket), &json!("poll"))
+    );
+    assert_eq!(site.mock.times_rung(NUMBER), 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_is_cancelled_decides_nothing() -> Result<()> {
+    let site = Site::start(Setup::default()).await?;
+    site.mock
+        .on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let question = open_question(&site).await?;
+    site.api().cancel_activity(&question).await?;
+    let again = open_question(&site).await?;
+    assert_eq!(again, format!("{run}.n:docket_3"));
+    complete(&site, &run).await?;
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirection_or_a_conflict_may_have_created_the_docket() -> Result<()> {
+    let site = Site::start(Setup::default()).await?;
+    for (nth, status) in [303, 409].into_iter().enumerate() {
+        site.mock
+            .on_next(Endpoint::CreateDocketV2, Fault::created_then(status));
+        let run = execution_id();
+        site.run_docket(&run, NUMBER, for_webhook()).await?;
+        let outcome = complete(&site, &run).await?;
+        assert_eq!(outcome["known_by"], "webhook");
+        assert_eq!(site.mock.times_rung(NUMBER), nth + 1);
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_completion_after_the_run_was_given_up_is_warned_of() -> Result<()> {
+    let mut site = Site::start(Setup::default()).await?;
+    site.mock
+        .on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let question = open_question(&site).await?;
+    site.api()
+        .stub(&question, &json!({ "err": "did not look" }))
+        .await?;
+    let (case, _) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_given_up");
+    let docket = site.docket_of(&run).context("no docket")?;
+    site.mock.complete_docket(&docket)?;
+    let delivery = site.mock.delivered(1).await.remove(0);
+    assert_eq!(delivery.outcome.map_err(anyhow::Error::msg)?, 200);
+    let log = site.node()?.log_tail(usize::MAX);
+    let warning = format!("a completion came for {run}, which was over without it");
+    assert!(log.contains(&warning), "{log}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_gives_up_a_creation_that_did_nothing() -> Result<()> {
+    let site = Site::start(Setup::default()).await?;
+    site.mock
+        .on_next(Endpoint::CreateDocketV2, Fault::status(503));
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls()).await?;
+    let question = open_question(&site).await?;
+    let reason = json!({ "err": "no docket on the dashboard" });
+    site.api().stub(&question, &reason).await?;
+    let (case, payload) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_given_up");
+    assert_eq!(payload, "no docket on the dashboard");
+    assert_eq!(site.creations().len(), 1);
+    assert!(site.mock.phones_rung().is_empty());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_outcome_on_which_nobody_decides_is_told_when_time_is_over() -> Result<()> {
+    let site = Site::start(Setup {
+        webhook: None,
+        ..Setup::default()
+    })
+    .await?;
+    site.mock
+        .on_next(Endpoint::CreateDocketV2, Fault::created_then(502));
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, json!({ "timeout_ms": 1_500 }))
+        .await?;
+    creations(&site, 1).await?;
+    let (case, payload) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_outcome_unknown");
+    let response = &payload["permanent_outcome_unknown"]["response"];
+    assert_eq!(response["status"], 502);
+    assert_one_creation(&site, &run).await?;
+    // The question is withdrawn with the run.
+    assert!(site.open_questions().await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_docket_that_the_service_recognises_is_followed_by_polls() -> Result<()> {
+    let mut setup = Setup::lively();
+    setup.mock.meanings.repeated_external_id = mock::RepeatedExternalId::SameDocket;
+    let site = Site::start(setup).await?;
+    let params = |options: Value| {
+        json!([{
+            "agent_id": 7, "to_phone_number": NUMBER, "call_context": "{}", "external_id": "crm-1",
+        }, options])
+    };
+    let function = "voice-calling:workflows/docket@0.1.0.run-docket";
+    let (first, second) = (execution_id(), execution_id());
+    site.api()
+        .submit(&first, function, &params(for_webhook()))
+        .await?;
+    let first = completed(&site, &first).await?;
+    site.api()
+        .submit(&second, function, &params(for_polls()))
+        .await?;
+    let second = completed(&site, &second).await?;
+    assert_eq!(second["docket_id"], first["docket_id"]);
+    assert_eq!(
+        (&first["created"], &second["created"]),
+        (&json!(true), &json!(false))
+    );
+    assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    Ok(())
+}
+
+/// The one question that is open.
+pub async fn open_question(site: &Site) -> Result<String> {
+    until("a question to a person", async || {
+        let mut open = site.open_questions().await?;
+        ensure!(open.len() <= 1, "{open:?}");
+        Ok(open.pop())
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_function_of_the_component_is_an_activity() -> Result<()> {
+    let site = Site::start(Setup::default()).await?;
+    let agents = execution_id();
+    let function = "voice-calling:client/agents@0.1.0.list-agents";
+    site.api()
+        .submit(&agents, function, &json!(["org-1"]))
+        .await?;
+    let Ending::Ok(agents) = site.ending(&agents, LIMIT).await? else {
+        panic!("no agents")
+    };
+    assert_eq!(agents[0]["agent_name"], "renewals");
+    let call = execution_id();
+    let function = "voice-calling:client/calls@0.1.0.make-call";
+    let request = json!([{ "from_agent_name": "renewals", "to_phone_number": NUMBER }]);
+    site.api().submit(&call, function, &request).await?;
+    let Ending::Ok(call) = site.ending(&call, LIMIT).await? else {
+        panic!("no call")
+    };
+    assert!(call["task_id"].is_string(), "{call}");
+    assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    Ok(())
+}

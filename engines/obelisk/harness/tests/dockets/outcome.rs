@@ -1,0 +1,107 @@
+//! What tests ask of endings.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use obelisk_harness::{Ending, Site};
+use serde_json::{Value, json};
+
+/// Longer than anything here takes on a busy machine.
+pub const LIMIT: Duration = Duration::from_secs(90);
+
+pub const NUMBER: &str = "919876543210";
+
+/// Options with which a test waits for the webhook: no poll comes before it.
+pub fn for_webhook() -> Value {
+    json!({ "timeout_ms": 3_600_000, "first_poll_ms": 3_600_000 })
+}
+
+/// Options with which a test finds a completion by polls, and does not wait for insights.
+pub fn for_polls() -> Value {
+    json!({
+        "timeout_ms": 200_000,
+        "first_poll_ms": 300,
+        "longest_poll_ms": 500,
+        "insights_within_ms": 0,
+    })
+}
+
+/// Waits until `look` gives something.
+pub async fn until<T, F>(what: &str, mut look: impl FnMut() -> F) -> Result<T>
+where
+    F: Future<Output = Result<Option<T>>>,
+{
+    let begin = Instant::now();
+    while begin.elapsed() < LIMIT {
+        if let Some(found) = look().await? {
+            return Ok(found);
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    bail!("{what}: not within {LIMIT:?}")
+}
+
+/// Waits until the mock has received so many creations.
+pub async fn creations(site: &Site, count: usize) -> Result<()> {
+    until("the creation at the service", async || {
+        Ok((site.creations().len() >= count).then_some(()))
+    })
+    .await
+}
+
+/// The docket that a run has created.
+pub async fn created_docket(site: &Site, run: &str) -> Result<String> {
+    until("the docket of the run", async || Ok(site.docket_of(run))).await
+}
+
+/// Has the service complete the docket of a run, and the outcome.
+pub async fn complete(site: &Site, run: &str) -> Result<Value> {
+    let docket = created_docket(site, run).await?;
+    site.mock.complete_docket(&docket)?;
+    let outcome = completed(site, run).await?;
+    ensure!(outcome["docket_id"] == docket, "another docket: {outcome}");
+    Ok(outcome)
+}
+
+/// The outcome of a run whose docket was completed.
+pub async fn completed(site: &Site, run: &str) -> Result<Value> {
+    let outcome = outcome(site, run).await?;
+    ensure!(outcome["completed"] == true, "not completed: {outcome}");
+    Ok(outcome)
+}
+
+/// The outcome of a run.
+pub async fn outcome(site: &Site, run: &str) -> Result<Value> {
+    match site.ending(run, LIMIT).await? {
+        Ending::Ok(outcome) => Ok(outcome),
+        other => bail!("the run has no outcome, but {other:?}"),
+    }
+}
+
+/// The error of a run, by its case and its payload.
+pub async fn failure(site: &Site, run: &str) -> Result<(String, Value)> {
+    let Ending::Err(error) = site.ending(run, LIMIT).await? else {
+        bail!("the run has not failed");
+    };
+    let case = error.as_object().and_then(|error| error.iter().next());
+    let (case, payload) = case.with_context(|| format!("no case with a payload: {error}"))?;
+    Ok((case.clone(), payload.clone()))
+}
+
+/// That the run's phone rang once, by one request and one execution: nobody has repeated it.
+pub async fn assert_one_creation(site: &Site, run: &str) -> Result<()> {
+    let executions = site.creating_executions(run).await?;
+    ensure!(executions.len() == 1, "{} executions", executions.len());
+    ensure!(
+        site.creations().len() == 1,
+        "{} requests",
+        site.creations().len()
+    );
+    ensure!(
+        site.mock.phones_rung().len() == 1,
+        "rung: {:?}",
+        site.mock.phones_rung()
+    );
+    Ok(())
+}

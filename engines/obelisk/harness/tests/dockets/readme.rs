@@ -1,0 +1,89 @@
+//! The commands of the README, as they are there.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use obelisk_harness::{Engine, Setup, Site};
+
+use crate::outcome::NUMBER;
+
+/// What is in the README's blocks for a shell.
+fn commands() -> Result<String> {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let readme = fs::read_to_string(readme)?;
+    let mut commands = String::new();
+    let mut is_command = false;
+    for line in readme.lines() {
+        match line {
+            "```sh" => is_command = true,
+            "```" => is_command = false,
+            line if is_command => {
+                commands.push_str(line);
+                commands.push('\n');
+            }
+            _ => {}
+        }
+    }
+    Ok(commands)
+}
+
+/// A program `obelisk` that is the engine; it asks the node of the test, and starts none of its own.
+fn stand_in(engine: &Engine, site: &Site, folder: &Path) -> Result<()> {
+    let script = format!(
+        r#"#!/bin/sh
+case "$1 $2" in
+    "server run") exit 0 ;;
+    "execution "*) exec "{engine}" "$@" --api-url http://{node} ;;
+    *) exec "{engine}" "$@" ;;
+esac
+"#,
+        engine = engine.program.display(),
+        node = site.api().address(),
+    );
+    let program = folder.join("obelisk");
+    fs::write(&program, script)?;
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_commands_of_the_readme_create_a_docket_and_ask_for_questions() -> Result<()> {
+    let site = Site::start(Setup::lively()).await?;
+    let folder = tempfile::tempdir()?;
+    stand_in(&Engine::from_environment()?, &site, folder.path())?;
+    let commands = commands()?;
+    for needed in [
+        "server verify",
+        "server run",
+        "execution submit",
+        "execution list",
+    ] {
+        ensure!(
+            commands.contains(needed),
+            "the README does not tell of `{needed}`"
+        );
+    }
+    let path = std::env::var("PATH").context("PATH")?;
+    let shipped = std::env::var("OBELISK_FOLDER").context("OBELISK_FOLDER")?;
+    let mut shell = Command::new("bash");
+    shell
+        .args(["-euo", "pipefail", "-c", &commands])
+        .current_dir(shipped)
+        .env("PATH", format!("{}:{path}", folder.path().display()))
+        .env("HOME", folder.path())
+        .env("VOICE_CALLING_API_TOKEN", site.mock.token())
+        .env("VOICE_CALLING_WEBHOOK_SECRET", "012345678901234567890123");
+    let output = tokio::task::spawn_blocking(move || shell.output()).await??;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.success(), "{printed}\n{errors}");
+    ensure!(
+        printed.contains("INTERESTED"),
+        "no outcome: {printed}\n{errors}"
+    );
+    assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    Ok(())
+}

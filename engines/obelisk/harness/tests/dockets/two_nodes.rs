@@ -1,0 +1,94 @@
+//! Several nodes on one PostgreSQL.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use host_test::mock;
+use obelisk_harness::{Api, Ending, Postgres, Setup, Site, execution_id, submit_docket};
+use serde_json::json;
+
+use crate::outcome::creations;
+
+const DOCKETS: usize = 200;
+
+/// For all of them, on two busy cores.
+const ALL_LIMIT: Duration = Duration::from_secs(300);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_two_nodes_is_killed_and_no_docket_is_lost_or_doubled() -> Result<()> {
+    let postgres = Postgres::start()?;
+    let mock = mock::Options {
+        pace: mock::Pace::Every(Duration::from_secs(1)),
+        ..mock::Options::default()
+    };
+    let mut site = Site::start(Setup {
+        mock,
+        postgres: Some(postgres.variables("obelisk")),
+        ..Setup::hasty()
+    })
+    .await?;
+    let other = site.another_node().await?;
+    let options = json!({
+        "timeout_ms": 600_000,
+        "first_poll_ms": 5_000,
+        "longest_poll_ms": 10_000,
+        "insights_within_ms": 500,
+    });
+    let mut runs: BTreeMap<String, String> = BTreeMap::new();
+    for n in 0..DOCKETS {
+        let (number, run) = (format!("9198765{n:05}"), execution_id());
+        let node = [site.api(), other.api()][n % 2];
+        submit_docket(node, &run, &number, options.clone()).await?;
+        runs.insert(number, run);
+    }
+    // The node that has the webhook dies, and comes back some seconds later.
+    creations(&site, DOCKETS / 3).await?;
+    site.kill()?;
+    creations(&site, DOCKETS / 2).await?;
+    site.restart().await?;
+
+    let begun = Instant::now();
+    let mut completed = 0;
+    let mut told = 0;
+    while let Some((number, run)) = runs.pop_first() {
+        assert!(
+            begun.elapsed() < ALL_LIMIT,
+            "{completed} of {DOCKETS} are completed"
+        );
+        match ending(&site, other.api(), &run).await? {
+            None => {
+                runs.insert(number, run);
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            Some(Ending::Ok(outcome)) => {
+                assert_eq!(outcome["completed"], true, "{number}: {outcome}");
+                assert_eq!(outcome["docket"]["to_phone_number"], json!(number));
+                completed += 1;
+                told += usize::from(outcome["known_by"] == "webhook");
+            }
+            // Its request had not left when the node died: somebody looked, and starts it again.
+            Some(Ending::Err(error)) if !error["permanent_given_up"].is_null() => {
+                assert_eq!(site.mock.times_rung(&number), 0, "{number}");
+                let again = execution_id();
+                submit_docket(other.api(), &again, &number, options.clone()).await?;
+                runs.insert(number, again);
+            }
+            Some(other) => panic!("{number}: {other:?}"),
+        }
+    }
+    assert_eq!(completed, DOCKETS);
+    // The node that is told was away for a while only.
+    assert!(told >= DOCKETS / 4, "only {told} were told by the webhook");
+    let mut rung = site.mock.phones_rung();
+    rung.sort();
+    rung.dedup();
+    assert_eq!(rung.len(), DOCKETS, "a phone did not ring");
+    assert_eq!(site.mock.phones_rung().len(), DOCKETS, "a phone rang twice");
+    Ok(())
+}
+
+async fn ending(site: &Site, node: &Api, run: &str) -> Result<Option<Ending>> {
+    site.answer_questions(node).await?;
+    node.result(run).await.context("the node that lives")
+}

@@ -1,0 +1,430 @@
+//! Deliveries: duplicate, early, late, forged, broken, and of something else.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use host_test::mock::{self, Endpoint, Fault, NotificationOrder, WebhookOptions};
+use obelisk_harness::{Answer, Setup, Site, execution_id};
+use serde_json::{Value, json};
+
+use crate::outcome::{
+    NUMBER, assert_one_creation, completed, created_docket, for_polls, for_webhook, outcome,
+};
+
+/// A service that completes dockets by hand and tells nobody: the tests deliver.
+fn silent() -> Setup {
+    Setup {
+        webhook: None,
+        ..Setup::default()
+    }
+}
+
+fn delivery(docket: &str, disposition: &str) -> String {
+    json!({
+        "docket_id": docket,
+        "call_insights": { "call_disposition": disposition },
+        "attempts": [],
+    })
+    .to_string()
+}
+
+/// The body says why.
+fn reason(answer: &Answer) -> String {
+    let body: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+    body["reason"].as_str().unwrap_or_default().to_owned()
+}
+
+async fn delivered(site: &Site, body: impl Into<Vec<u8>>) -> Result<(u16, String)> {
+    let answer = site.deliver(body).await?;
+    Ok((answer.status, reason(&answer)))
+}
+
+/// A run whose docket is completed at the service, and which has not heard of it.
+async fn completed_unheard(site: &Site) -> Result<(String, String)> {
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let docket = created_docket(site, &run).await?;
+    site.mock.complete_docket(&docket)?;
+    Ok((run, docket))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_that_is_repeated_is_answered_200_each_time() -> Result<()> {
+    let webhook = WebhookOptions {
+        copies: 3,
+        ..WebhookOptions::to("")
+    };
+    let site = Site::start(Setup {
+        webhook: Some(webhook),
+        ..Setup::lively()
+    })
+    .await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "webhook");
+    for delivery in site.mock.delivered(3).await {
+        let status = delivery.outcome.map_err(anyhow::Error::msg)?;
+        assert_eq!(status, 200);
+    }
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_contradiction_is_answered_409_and_changes_nothing() -> Result<()> {
+    let mut site = Site::start(silent()).await?;
+    let (run, docket) = completed_unheard(&site).await?;
+    let first = delivered(&site, delivery(&docket, "INTERESTED")).await?;
+    assert_eq!(first, (200, "the run was told".to_owned()));
+    let before = completed(&site, &run).await?;
+    // The same in other words.
+    let same = format!(
+        r#"{{ "call_insights":{{"call_disposition":"INTERESTED"}}, "attempts":[1], "docket_id":"{docket}" }}"#
+    );
+    let again = delivered(&site, same).await?;
+    assert_eq!(again, (200, "the run was told before".to_owned()));
+    let (status, reason) = delivered(&site, delivery(&docket, "DECLINED")).await?;
+    assert_eq!(status, 409);
+    assert!(reason.contains("other insights"), "{reason}");
+    assert_eq!(outcome(&site, &run).await?, before);
+    let insights = &before["unverified"]["call_insights"];
+    assert_eq!(insights["call_disposition"], "INTERESTED");
+    // The engine would tell of the conflict with all that was in the deliveries.
+    let log = site.node()?.log_tail(usize::MAX);
+    for personal in [
+        NUMBER,
+        "Asha",
+        "INTERESTED",
+        "DECLINED",
+        "loopbacksecret0123456789",
+    ] {
+        assert!(!log.contains(personal), "{personal} is in the log");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_stub_was_used_up_is_not_said_to_be_over() -> Result<()> {
+    let site = Site::start(silent()).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls_and_stubs()).await?;
+    let docket = created_docket(&site, &run).await?;
+    // By mistake: it was meant for the question.
+    let stub = format!("{run}.n:docket_1");
+    site.api().stub(&stub, &json!({ "ok": docket })).await?;
+    site.mock.complete_docket(&docket)?;
+    let (status, reason) = delivered(&site, delivery(&docket, "INTERESTED")).await?;
+    assert_eq!(
+        (status, &*reason),
+        (503, "the run cannot be told: send it again")
+    );
+    // The polls go on.
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "poll");
+    Ok(())
+}
+
+/// Options with which a test has time for a stub before the first poll.
+fn for_polls_and_stubs() -> Value {
+    json!({ "timeout_ms": 60_000, "first_poll_ms": 4_000, "insights_within_ms": 0 })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_completion_of_another_docket_does_not_end_a_run() -> Result<()> {
+    let site = Site::start(silent()).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls_and_stubs()).await?;
+    let docket = created_docket(&site, &run).await?;
+    // As it would be after a creation that the engine has repeated.
+    let context = json!({ "obelisk_execution_id": run, "again": true }).to_string();
+    let twin = json!([{ "agent_id": 7, "to_phone_number": NUMBER, "call_context": context }]);
+    let creation = execution_id();
+    let function = "voice-calling:client/dockets@0.1.0.create-docket-v2";
+    site.api().submit(&creation, function, &twin).await?;
+    let twin = site.ending(&creation, crate::outcome::LIMIT).await?.ok()?["docket_id"].clone();
+    let twin = twin.as_str().context("no docket")?;
+    site.mock.complete_docket(twin)?;
+    assert_eq!(delivered(&site, delivery(twin, "INTERESTED")).await?.0, 200);
+    site.mock.complete_docket(&docket)?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(
+        (&outcome["docket_id"], &outcome["known_by"]),
+        (&json!(docket), &json!("poll"))
+    );
+    let logs = json!(site.api().logs(&run).await?).to_string();
+    assert!(
+        logs.contains(twin) && logs.contains(&docket),
+        "nobody is told: {logs}"
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_deliveries_at_once_are_all_taken() -> Result<()> {
+    let site = Site::start(silent()).await?;
+    let (run, docket) = completed_unheard(&site).await?;
+    let body = delivery(&docket, "INTERESTED");
+    let deliveries = (0..40).map(|_| site.deliver(body.clone()));
+    for answer in futures_util::future::try_join_all(deliveries).await? {
+        assert!(matches!(answer.status, 200 | 202), "{answer:?}");
+    }
+    completed(&site, &run).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_that_is_quicker_than_the_answer_to_the_creation_is_not_lost() -> Result<()> {
+    let site = Site::start(Setup::lively()).await?;
+    let slow = Fault::slow(Duration::from_secs(3));
+    site.mock.on_next(Endpoint::CreateDocketV2, slow);
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let delivery = site.mock.delivered(1).await.remove(0);
+    assert_eq!(delivery.outcome.map_err(anyhow::Error::msg)?, 200);
+    let creation = format!("{run}.o:1-create-docket-v2_1");
+    let status = site.api().status(&creation).await?.context("no creation")?;
+    assert_eq!(status.status, "locked", "the creation was answered before");
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "webhook");
+    assert_eq!(outcome["created"], true);
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_after_the_end_of_the_run_is_answered_200() -> Result<()> {
+    let site = Site::start(silent()).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, json!({ "timeout_ms": 500 }))
+        .await?;
+    let before = outcome(&site, &run).await?;
+    assert_eq!(before["completed"], false);
+    let docket = before["docket_id"].as_str().context("no docket")?;
+    site.mock.complete_docket(docket)?;
+    let late = delivered(&site, delivery(docket, "INTERESTED")).await?;
+    assert_eq!(late, (200, "the run was over before this came".to_owned()));
+    assert_eq!(outcome(&site, &run).await?, before);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_know_the_secret_is_not_listened_to() -> Result<()> {
+    let site = Site::start(silent()).await?;
+    let (run, docket) = completed_unheard(&site).await?;
+    let requests = site.mock.requests().len();
+    for secret in [
+        "loopback-secret-012345678",
+        "loopback-secret-0123456780",
+        "x",
+    ] {
+        let answer = site.post(secret, delivery(&docket, "INTERESTED")).await?;
+        assert_eq!(
+            (answer.status, reason(&answer)),
+            (404, "not found".to_owned())
+        );
+    }
+    assert_eq!(site.mock.requests().len(), requests);
+    let deliveries = "voice-calling:workflows/deliveries@0.1.0.deliver";
+    assert!(
+        site.api()
+            .list(Some(deliveries), None, false)
+            .await?
+            .is_empty()
+    );
+    let status = site.api().status(&run).await?.context("no run")?;
+    assert_eq!(status.status, "blocked_by_join_set");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_could_be_guessed_lets_nobody_in() -> Result<()> {
+    let site = Site::start(Setup {
+        secret: "guess-me".to_owned(),
+        ..silent()
+    })
+    .await?;
+    let (status, reason) = delivered(&site, delivery("d", "INTERESTED")).await?;
+    assert_eq!(status, 503);
+    assert_eq!(reason, "the receiver is not configured");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forged_completion_of_an_open_docket_is_not_believed() -> Result<()> {
+    let site = Site::start(silent()).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let docket = created_docket(&site, &run).await?;
+    let forged = delivered(&site, delivery(&docket, "FORGED")).await?;
+    assert_eq!(forged.0, 202, "{}", forged.1);
+    let status = site.api().status(&run).await?.context("no run")?;
+    assert_eq!(status.status, "blocked_by_join_set");
+    // It is not in the way of the genuine one, though it is still looked into.
+    site.mock.complete_docket(&docket)?;
+    let told = delivered(&site, delivery(&docket, "FORGED")).await?;
+    assert_eq!(told.0, 200, "{}", told.1);
+    completed(&site, &run).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_docket_that_the_service_does_not_know_is_answered_404() -> Result<()> {
+    let site = Site::start(silent()).await?;
+    for docket in ["00000000-0000-4000-8000-000000000000", "no-uuid", "../x"] {
+        let unknown = delivered(&site, delivery(docket, "INTERESTED")).await?;
+        assert_eq!(
+            unknown,
+            (404, "the service does not know the docket".to_owned())
+        );
+    }
+    // What is no UUID was never sent.
+    assert_eq!(site.mock.requests().len(), 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_docket_that_no_run_has_created_is_left_alone() -> Result<()> {
+    let site = Site::start(silent()).await?;
+    let create = |context: Value| json!([{ "agent_id": 7, "to_phone_number": NUMBER, "call_context": context.to_string() }]);
+    let function = "voice-calling:client/dockets@0.1.0.create-docket-v2";
+    for (context, answer) in [
+        (
+            json!({}),
+            (200, "left alone: no run here created the docket"),
+        ),
+        (
+            json!({ "obelisk_execution_id": "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA" }),
+            (404, "the run that created the docket is not known here"),
+        ),
+        // Ids with which the engine would end the workflow that asks for them.
+        (
+            json!({ "obelisk_execution_id": "E_1.n:docket_1" }),
+            (200, "left alone: no run here created the docket"),
+        ),
+        (
+            json!({ "obelisk_execution_id": "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA.n:a_b_1" }),
+            (200, "left alone: no run here created the docket"),
+        ),
+    ] {
+        let creation = execution_id();
+        site.api()
+            .submit(&creation, function, &create(context))
+            .await?;
+        let ending = site.ending(&creation, crate::outcome::LIMIT).await?;
+        let docket = ending.ok()?["docket_id"].clone();
+        let docket = docket.as_str().context("no docket")?;
+        site.mock.complete_docket(docket)?;
+        let told = delivered(&site, delivery(docket, "INTERESTED")).await?;
+        assert_eq!(told, (answer.0, answer.1.to_owned()));
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_broken_is_answered_400_and_what_is_no_completion_200() -> Result<()> {
+    let site = Site::start(silent()).await?;
+    for (body, names) in [
+        (&b""[..], "body"),
+        (b"\xff\xfe", "body"),
+        (b"{\"docket_id\":7,\"attempts\":[]}", "body.docket_id"),
+        (b"{\"docket_id\":\"\",\"attempts\":[]}", "body.docket_id"),
+    ] {
+        let (status, reason) = delivered(&site, body).await?;
+        assert_eq!(status, 400, "{body:?}");
+        assert!(reason.starts_with(names), "{reason}");
+    }
+    for body in [
+        "[]",
+        "{}",
+        r#"{"event":"call.completed","task_id":"t","docket_id":"d","call_status":"BUSY"}"#,
+    ] {
+        let (status, reason) = delivered(&site, body).await?;
+        assert_eq!(
+            (status, &*reason),
+            (200, "left alone: not the completion of a docket")
+        );
+    }
+    let large = vec![b' '; 1_048_577];
+    assert_eq!(delivered(&site, large).await?.0, 413);
+    // Nothing of all that was stored, or asked for.
+    let deliveries = "voice-calling:workflows/deliveries@0.1.0.deliver";
+    assert!(
+        site.api()
+            .list(Some(deliveries), None, false)
+            .await?
+            .is_empty()
+    );
+    assert!(site.mock.requests().is_empty());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_are_told_of_are_left_alone() -> Result<()> {
+    let webhook = WebhookOptions {
+        call_events: true,
+        ..WebhookOptions::to("")
+    };
+    let site = Site::start(Setup {
+        webhook: Some(webhook),
+        ..Setup::lively()
+    })
+    .await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    completed(&site, &run).await?;
+    // Two calls, and the completion.
+    for delivery in site.mock.delivered(3).await {
+        assert_eq!(delivery.outcome.map_err(anyhow::Error::msg)?, 200);
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_tells_before_it_shows_is_believed_when_it_shows() -> Result<()> {
+    let webhook = WebhookOptions {
+        order: NotificationOrder::BeforeCompletion,
+        ..WebhookOptions::to("")
+    };
+    let site = Site::start(Setup {
+        webhook: Some(webhook),
+        ..Setup::lively()
+    })
+    .await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    // Accepted: the service shows nothing before it has its answer.
+    let delivery = site.mock.delivered(1).await.remove(0);
+    assert_eq!(delivery.outcome.map_err(anyhow::Error::msg)?, 202);
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "webhook");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_cannot_be_asked_is_asked_again() -> Result<()> {
+    let site = Site::start(silent()).await?;
+    let (run, docket) = completed_unheard(&site).await?;
+    // All attempts of the component's first four tries: longer than the sender waits.
+    for _ in 0..16 {
+        site.mock.on_next(Endpoint::GetDocket, Fault::status(503));
+    }
+    let accepted = delivered(&site, delivery(&docket, "INTERESTED")).await?;
+    assert_eq!(accepted.0, 202, "{}", accepted.1);
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "webhook");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_webhook_costs_only_the_insights() -> Result<()> {
+    let mut setup = Setup::lively();
+    setup.mock.meanings.never_answered = mock::NeverAnswered::Silent;
+    setup.mock.scripts.docket = vec![mock::CallStatus::NoAnswer];
+    let site = Site::start(setup).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls()).await?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "poll");
+    assert_eq!(outcome["unverified"], Value::Null);
+    assert!(site.mock.deliveries().is_empty());
+    Ok(())
+}

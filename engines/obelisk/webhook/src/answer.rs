@@ -1,0 +1,143 @@
+//! What the service is answered: a verdict as an HTTP status with a reason.
+
+use serde::Deserialize;
+
+/// A status and a reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub reason: String,
+}
+
+impl Answer {
+    pub fn new(status: u16, reason: impl Into<String>) -> Self {
+        Self {
+            status,
+            reason: reason.into(),
+        }
+    }
+
+    /// The body: `{"reason": …}`.
+    pub fn body(&self) -> String {
+        serde_json::json!({ "reason": self.reason }).to_string()
+    }
+}
+
+/// What `deliveries.deliver` returns, as the engine writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Delivered,
+    Taken(String),
+    NotOurs,
+    UnknownDocket,
+    UnknownRun,
+    NotCompleted,
+}
+
+impl Verdict {
+    /// The answer; `had` says what the run was told before, where this delivery came second.
+    pub fn answer(&self, had: impl FnOnce(&str) -> Had) -> Answer {
+        match self {
+            Self::Delivered => Answer::new(200, "the run was told"),
+            Self::Taken(stub) => match had(stub) {
+                Had::TheSame => Answer::new(200, "the run was told before"),
+                Had::SomethingElse => {
+                    Answer::new(409, "the run was told other insights of this docket before")
+                }
+                Had::Nothing => Answer::new(200, "the run was over before this came"),
+                Had::Unusable => Answer::new(503, "the run cannot be told: send it again"),
+            },
+            Self::NotOurs => Answer::new(200, "left alone: no run here created the docket"),
+            Self::UnknownDocket => Answer::new(404, "the service does not know the docket"),
+            Self::UnknownRun => {
+                Answer::new(404, "the run that created the docket is not known here")
+            }
+            Self::NotCompleted => {
+                Answer::new(409, "the service says that the docket is not completed")
+            }
+        }
+    }
+}
+
+/// What a run was told before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Had {
+    TheSame,
+    SomethingElse,
+    /// It ended without: by a poll, by time, or by a person.
+    Nothing,
+    /// It goes on, and cannot be told any more.
+    Unusable,
+}
+
+/// The answer to a `deliver` that ended in an error.
+pub fn of_error(json: Option<&str>) -> Answer {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum DeliverError {
+        PermanentNotACompletion(String),
+        #[serde(other)]
+        Other,
+    }
+    match json.map(serde_json::from_str) {
+        Some(Ok(DeliverError::PermanentNotACompletion(reason))) => Answer::new(400, reason),
+        _ => Answer::new(
+            503,
+            "the delivery could not be checked with the service: send it again",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Verdict {
+        serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"))
+    }
+
+    #[test]
+    fn each_verdict_has_its_status() {
+        let nothing_before = |verdict: Verdict| {
+            let asked = |_: &str| panic!("asked what the run had been told");
+            verdict.answer(asked).status
+        };
+        assert_eq!(nothing_before(read(r#""delivered""#)), 200);
+        assert_eq!(nothing_before(read(r#""not_ours""#)), 200);
+        assert_eq!(nothing_before(read(r#""unknown_docket""#)), 404);
+        assert_eq!(nothing_before(read(r#""unknown_run""#)), 404);
+        assert_eq!(nothing_before(read(r#""not_completed""#)), 409);
+    }
+
+    #[test]
+    fn a_delivery_that_came_second_is_judged_by_the_first() {
+        let taken = read(r#"{"taken":"E_1.n:docket_1"}"#);
+        for (had, status) in [
+            (Had::TheSame, 200),
+            (Had::Nothing, 200),
+            (Had::SomethingElse, 409),
+            (Had::Unusable, 503),
+        ] {
+            let answer = taken.answer(|stub| {
+                assert_eq!(stub, "E_1.n:docket_1");
+                had
+            });
+            assert_eq!(answer.status, status, "{had:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_workflow_is_the_senders_or_nobodys() {
+        let broken = of_error(Some(r#"{"permanent_not_a_completion":"no JSON"}"#));
+        assert_eq!(broken, Answer::new(400, "no JSON"));
+        for error in [
+            None,
+            Some("execution error: trap"),
+            Some(r#""execution_failed""#),
+            Some(r#"{"permanent_unverifiable":{"unreachable":{}}}"#),
+        ] {
+            assert_eq!(of_error(error).status, 503, "{error:?}");
+        }
+    }
+}

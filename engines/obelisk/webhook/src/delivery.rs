@@ -1,0 +1,94 @@
+//! One delivery: looked at, handed to the workflow that checks it, answered.
+
+use voice_calling_core::types::RequestError;
+use voice_calling_core::webhooks;
+use voice_calling_correlation::Completion;
+use wasi::clocks::monotonic_clock;
+
+use crate::answer::{Answer, Had, Verdict, of_error};
+use crate::bindings::obelisk::log::log;
+use crate::bindings::obelisk::types::execution::ExecutionId;
+use crate::bindings::obelisk::types::time::ScheduleAt;
+use crate::bindings::obelisk::webhook::webhook_support as engine;
+use crate::bindings::voice_calling::workflows_obelisk_schedule::deliveries;
+
+/// The pauses after which is looked for the verdict; then the service has waited long enough. Each
+/// look costs the engine a query, which many deliveries at a time would feel.
+const PAUSES_MS: [u64; 6] = [50, 100, 200, 400, 750, 1_500];
+
+/// Takes a delivery from somebody who knows the secret.
+pub fn take(body: &[u8]) -> Answer {
+    match webhooks::parse_docket_completed(body) {
+        Ok(Some(_)) => {}
+        Ok(None) => return Answer::new(200, "left alone: not the completion of a docket"),
+        Err(RequestError::PermanentInvalidInput(problem)) => {
+            let (field, found, allowed) = (problem.field, problem.found, problem.allowed);
+            return Answer::new(400, format!("{field}: {found}; allowed is {allowed}"));
+        }
+        Err(error) => return Answer::new(400, format!("{error:?}")),
+    }
+    let text = String::from_utf8_lossy(body);
+    // From here on the delivery is stored, whatever dies.
+    let execution = deliveries::deliver_schedule(ScheduleAt::Now, &text);
+    match wait_for(&execution) {
+        Some(Ok(verdict)) => verdict.answer(|stub| had(stub, &text)),
+        Some(Err(error)) => of_error(error.as_deref()),
+        None => Answer::new(202, "accepted: it is being checked with the service"),
+    }
+}
+
+/// The verdict, or the error as the engine writes it; none where it takes too long.
+fn wait_for(execution: &ExecutionId) -> Option<Result<Verdict, Option<String>>> {
+    for pause_ms in PAUSES_MS {
+        monotonic_clock::subscribe_duration(pause_ms * 1_000_000).block();
+        // Not by `get`, which would keep a connection to the database while it waits.
+        match engine::try_get(execution, None) {
+            Ok(Ok(verdict)) => {
+                let verdict = verdict.as_deref().map(serde_json::from_str);
+                let Some(Ok(verdict)) = verdict else {
+                    log::error(&format!("{} returned no verdict", execution.id));
+                    return Some(Err(None));
+                };
+                return Some(Ok(verdict));
+            }
+            Ok(Err(error)) => return Some(Err(error)),
+            Err(engine::TryGetError::NotFinishedYet) => {}
+            Err(error) => {
+                log::error(&format!("{} is lost: {error:?}", execution.id));
+                return Some(Err(None));
+            }
+        }
+    }
+    None
+}
+
+/// What the run had been told when this delivery came.
+fn had(stub: &str, text: &str) -> Had {
+    let id = |id: &str| ExecutionId { id: id.to_owned() };
+    let value = engine::try_get(&id(stub), None);
+    if let Ok(Ok(Some(value))) = &value
+        && let Ok(told) = serde_json::from_str::<String>(value)
+        && let Some(completion) = Completion::read(&told)
+    {
+        return match completion.agrees_with(text) {
+            true => Had::TheSame,
+            false => Had::SomethingElse,
+        };
+    }
+    let run = stub.rsplit_once('.').map_or("", |(run, _)| run);
+    match engine::get_status(&id(run), None) {
+        Ok(engine::ExecutionStatus::Finished(_)) => {
+            log::warn(&format!(
+                "a completion came for {run}, which was over without it"
+            ));
+            Had::Nothing
+        }
+        // Somebody has cancelled the stub, or put something else into it.
+        _ => {
+            log::error(&format!(
+                "{run} cannot be told of its completion: {stub} is used up"
+            ));
+            Had::Unusable
+        }
+    }
+}

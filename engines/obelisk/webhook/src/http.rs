@@ -1,0 +1,86 @@
+//! wasi:http: a request in, an answer out.
+
+use wasi::clocks::monotonic_clock;
+use wasi::exports::http::incoming_handler::Guest;
+use wasi::http::types::{
+    Fields, IncomingRequest, OutgoingBody, OutgoingResponse, ResponseOutparam,
+};
+use wasi::io::poll::poll;
+use wasi::io::streams::StreamError;
+
+use crate::answer::Answer;
+use crate::bindings::obelisk::log::log;
+use crate::delivery;
+use crate::secret::{self, Entry};
+
+/// More is no completion of a docket.
+const MOST_BYTES: usize = 1_048_576;
+
+/// How long a body may take.
+const READ_MS: u64 = 10_000;
+
+const CHUNK_BYTES: u64 = 65_536;
+
+/// What the component exports.
+pub struct Receiver;
+
+impl Guest for Receiver {
+    fn handle(request: IncomingRequest, response_out: ResponseOutparam) {
+        let answer = match secret::check(&wasi::cli::environment::get_environment()) {
+            Entry::Allowed => match read(&request) {
+                Ok(body) => delivery::take(&body),
+                Err(answer) => answer,
+            },
+            // As for any other path that leads nowhere.
+            Entry::Unknown => Answer::new(404, "not found"),
+            Entry::Unprotected(why) => {
+                log::error(&why);
+                Answer::new(503, "the receiver is not configured")
+            }
+        };
+        respond(&answer, response_out);
+    }
+}
+
+/// The body, whole. The engine sets no limit to how slowly it may come.
+fn read(request: &IncomingRequest) -> Result<Vec<u8>, Answer> {
+    let broken = || Answer::new(400, "the body broke off");
+    let body = request.consume().map_err(|()| broken())?;
+    let stream = body.stream().map_err(|()| broken())?;
+    let more = stream.subscribe();
+    let late = monotonic_clock::subscribe_duration(READ_MS * 1_000_000);
+    let mut bytes = Vec::new();
+    loop {
+        poll(&[&more, &late]);
+        if late.ready() {
+            return Err(Answer::new(
+                408,
+                format!("the body took longer than {READ_MS} ms"),
+            ));
+        }
+        match stream.read(CHUNK_BYTES) {
+            Ok(chunk) => bytes.extend_from_slice(&chunk),
+            Err(StreamError::Closed) => return Ok(bytes),
+            Err(StreamError::LastOperationFailed(_)) => return Err(broken()),
+        }
+        if bytes.len() > MOST_BYTES {
+            let reason = format!("the body is larger than {MOST_BYTES} bytes");
+            return Err(Answer::new(413, reason));
+        }
+    }
+}
+
+/// Answers; where the peer is gone by then, nobody is there to be told.
+fn respond(answer: &Answer, response_out: ResponseOutparam) {
+    let content_type = [("content-type".to_owned(), b"application/json".to_vec())];
+    let headers = Fields::from_list(&content_type).unwrap_or_else(|_| Fields::new());
+    let response = OutgoingResponse::new(headers);
+    let _ = response.set_status_code(answer.status);
+    let body = response.body();
+    ResponseOutparam::set(response_out, Ok(response));
+    let Ok(body) = body else { return };
+    if let Ok(stream) = body.write() {
+        let _ = stream.blocking_write_and_flush(answer.body().as_bytes());
+    }
+    let _ = OutgoingBody::finish(body, None);
+}

@@ -1,0 +1,319 @@
+//! One docket, from its creation to its completion.
+
+use voice_calling_core::types::{
+    Docket, DocketCompleted, DocketRequestV2, DocketStatus, InvalidInput, RequestError,
+};
+use voice_calling_core::{dockets, webhooks};
+use voice_calling_correlation::{CONTEXT_KEY, Completion, ContextError, run_of_context, with_run};
+
+use crate::bindings::obelisk::log::log;
+use crate::bindings::obelisk::workflow::workflow_support as engine;
+use crate::bindings::voice_calling::client::dockets as activities;
+use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
+use crate::creation::Creation;
+use crate::pace::{Pace, Pauses};
+use crate::reading;
+use crate::waiting::{Event, Time, Waiting, after};
+
+/// `docket.run-docket`
+pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcome, RunError> {
+    let pace = Pace::read(&options).map_err(RunError::PermanentInvalidInput)?;
+    let id = engine::execution_id_current().id;
+    let request = correlated(request, &id).map_err(RunError::PermanentInvalidInput)?;
+    // Before there is a docket: a webhook may be quicker than the answer to the creation.
+    let waiting = Waiting::begin(&id);
+    let created = create(&request, &pace)?;
+    let mut run = Run {
+        id,
+        created,
+        asked: Asked::default(),
+        waiting,
+    };
+    run.ask_person_where_unknown("");
+    run.wait(pace)
+}
+
+/// The request with the run's id in its context.
+fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, InvalidInput> {
+    let call_context = with_run(&request.call_context, run).map_err(|error| match error {
+        ContextError::NotAnObject(found) => InvalidInput {
+            field: "call-context".to_owned(),
+            found,
+            allowed: "a JSON object".to_owned(),
+        },
+        ContextError::KeyIsTaken => InvalidInput {
+            field: format!("call-context.{CONTEXT_KEY}"),
+            found: "a member of that name".to_owned(),
+            allowed: "nothing: it is the run's own".to_owned(),
+        },
+    })?;
+    Ok(DocketRequestV2 {
+        call_context,
+        ..request
+    })
+}
+
+/// A docket that is there.
+struct Created {
+    docket_id: String,
+    /// What the service answered under that name, where it answered.
+    created: Option<bool>,
+}
+
+/// Why nobody knows whether there is a docket.
+type Unknown = RequestError;
+
+/// Creates the docket: again only while it is certain that there is none.
+fn create(request: &DocketRequestV2, pace: &Pace) -> Result<Result<Created, Unknown>, RunError> {
+    let mut pauses = Pauses::new(1_000, 60_000);
+    let mut left_ms = pace.create_within_ms;
+    loop {
+        let error = match activities::create_docket_v2(request) {
+            Ok(docket) => {
+                log::info(&format!("docket {} is created", docket.docket_id));
+                return Ok(Ok(Created {
+                    docket_id: docket.docket_id,
+                    created: docket.created,
+                }));
+            }
+            Err(error) => error,
+        };
+        let retry_after_ms = match Creation::of(&error) {
+            Creation::Unknown => return Ok(Err(error)),
+            Creation::Refused => return Err(RunError::PermanentNotCreated(error)),
+            Creation::NotNow { retry_after_ms } => retry_after_ms.unwrap_or(0),
+        };
+        let pause_ms = with_jitter(pauses.next_ms()).max(retry_after_ms);
+        left_ms = match left_ms.checked_sub(pause_ms) {
+            Some(left_ms) => left_ms,
+            None => return Err(RunError::PermanentNotCreated(error)),
+        };
+        let name = name(&error);
+        log::info(&format!(
+            "nothing is created ({name}): again in {pause_ms} ms"
+        ));
+        // Cancelled by an operator it is over early, which does no harm.
+        let _ = engine::sleep(after(pause_ms));
+    }
+}
+
+/// Up to half as long again, so that the runs of a campaign do not come back together.
+fn with_jitter(pause_ms: u64) -> u64 {
+    pause_ms + engine::random_u64_inclusive(0, pause_ms / 2)
+}
+
+/// A run that waits.
+struct Run {
+    id: String,
+    created: Result<Created, Unknown>,
+    asked: Asked,
+    waiting: Waiting,
+}
+
+/// What the service said when it was asked for the docket.
+#[derive(Default)]
+struct Asked {
+    docket: Option<Docket>,
+    polls: u32,
+    last_failure: Option<RequestError>,
+}
+
+impl Run {
+    /// Waits until the completion is known, a person gives it up, or time runs out.
+    fn wait(mut self, mut pace: Pace) -> Result<DocketOutcome, RunError> {
+        self.waiting.wake_after(pace.timeout_ms, Time::Out);
+        self.waiting.wake_after(pace.polls.next_ms(), Time::Poll);
+        loop {
+            match self.waiting.next() {
+                Event::Completion(told) => {
+                    if let Some((docket, delivery)) = self.accept(told) {
+                        return self.told(docket, delivery);
+                    }
+                }
+                Event::Decision(Ok(docket_id)) => self.adopt(&docket_id),
+                Event::Decision(Err(reason)) => return Err(RunError::PermanentGivenUp(reason)),
+                Event::NoDecision => self.ask_person_where_unknown("The question was cancelled. "),
+                Event::Time(Time::Poll) => {
+                    self.waiting.wake_after(pace.polls.next_ms(), Time::Poll);
+                    self.poll();
+                }
+                Event::Time(Time::Out) => {
+                    self.poll();
+                    return match self.is_completed() {
+                        true => self.found_completed(pace.insights_within_ms),
+                        false => self.outcome(None, None),
+                    };
+                }
+                Event::Time(Time::NoInsights) => {}
+            }
+            if self.is_completed() {
+                return self.found_completed(pace.insights_within_ms);
+            }
+        }
+    }
+
+    /// Whether the service has said so when it was asked last.
+    fn is_completed(&self) -> bool {
+        let docket = self.asked.docket.as_ref();
+        docket.is_some_and(|docket| docket.status == Some(DocketStatus::Completed))
+    }
+
+    /// Takes what was told through the stub, if it is the completion of this run's docket. If not,
+    /// the stub is used up, and polls or a person have to find out.
+    fn accept(&self, told: Result<String, String>) -> Option<(Docket, DocketCompleted)> {
+        let (docket, delivery) = match read_completion(told) {
+            Ok(completion) => completion,
+            Err(found) => {
+                log::error(&format!("no completion was told, but {found}"));
+                return None;
+            }
+        };
+        match &self.created {
+            Ok(created) if created.docket_id != docket.docket_id => {
+                // Two dockets have this run's id: somebody's phone may have rung twice.
+                let (ours, other) = (&created.docket_id, &docket.docket_id);
+                log::error(&format!(
+                    "docket {ours} is this run's, and the completion of docket {other} was told, \
+                     whose context names it too"
+                ));
+                None
+            }
+            _ => Some((docket, delivery)),
+        }
+    }
+
+    /// Asks the service, where it is known for what.
+    fn poll(&mut self) {
+        let Ok(created) = &self.created else { return };
+        self.asked.polls += 1;
+        match activities::get_docket(&created.docket_id) {
+            Ok(docket) => {
+                self.asked.docket = Some(docket);
+                self.asked.last_failure = None;
+            }
+            Err(error) => {
+                log::info(&format!(
+                    "the docket could not be fetched: {}",
+                    name(&error)
+                ));
+                self.asked.last_failure = Some(error);
+            }
+        }
+    }
+
+    /// Where nobody knows whether there is a docket, somebody may find out.
+    fn ask_person_where_unknown(&mut self, before: &str) {
+        let Err(cause) = &self.created else { return };
+        let (name, id) = (name(cause), &self.id);
+        let question = format!(
+            "{before}A creation was sent, and nobody knows whether there is a docket ({name}). \
+             Look for one whose call context has {CONTEXT_KEY} = {id}. Answer `ok` with its \
+             docket id, or `err` with a reason if there is none. It is not created again, and \
+             the run goes on waiting for its webhook."
+        );
+        log::warn(&question);
+        self.waiting.ask(&question);
+    }
+
+    /// Takes the docket that a person has named, if it is this run's.
+    fn adopt(&mut self, docket_id: &str) {
+        let refused = match reading::docket(docket_id) {
+            Ok(docket) if run_of(&docket).as_deref() == Some(&self.id) => {
+                log::info(&format!("docket {docket_id} is this run's"));
+                self.created = Ok(Created {
+                    docket_id: docket_id.to_owned(),
+                    created: None,
+                });
+                self.asked.docket = Some(docket);
+                return;
+            }
+            Ok(_) => "has another context".to_owned(),
+            Err(error) => format!("could not be fetched ({})", name(&error)),
+        };
+        self.ask_person_where_unknown(&format!("{docket_id:?} {refused}. "));
+    }
+
+    /// The webhook was first.
+    fn told(
+        mut self,
+        docket: Docket,
+        delivery: DocketCompleted,
+    ) -> Result<DocketOutcome, RunError> {
+        // Also where nobody knew that there is a docket.
+        self.created = self.created.or_else(|_| {
+            Ok(Created {
+                docket_id: docket.docket_id.clone(),
+                created: None,
+            })
+        });
+        self.asked.docket = Some(docket);
+        self.outcome(Some(Way::Webhook), Some(delivery))
+    }
+
+    /// A poll was first: the webhook, which alone has the insights, is about to come.
+    fn found_completed(mut self, insights_within_ms: u64) -> Result<DocketOutcome, RunError> {
+        self.waiting
+            .wake_after(insights_within_ms, Time::NoInsights);
+        let delivery = loop {
+            match self.waiting.next() {
+                Event::Completion(told) => break self.accept(told).map(|(_, delivery)| delivery),
+                Event::Time(Time::NoInsights) => break None,
+                Event::Decision(_) | Event::NoDecision | Event::Time(Time::Poll | Time::Out) => {}
+            }
+        };
+        self.outcome(Some(Way::Poll), delivery)
+    }
+
+    fn outcome(
+        self,
+        known_by: Option<Way>,
+        unverified: Option<DocketCompleted>,
+    ) -> Result<DocketOutcome, RunError> {
+        let created = self.created.map_err(RunError::PermanentOutcomeUnknown)?;
+        Ok(DocketOutcome {
+            docket_id: created.docket_id,
+            completed: known_by.is_some(),
+            known_by,
+            docket: self.asked.docket,
+            unverified,
+            created: created.created,
+            polls: self.asked.polls,
+            last_poll_failure: self.asked.last_failure,
+        })
+    }
+}
+
+/// What was told through the stub; the error says what was found instead.
+fn read_completion(told: Result<String, String>) -> Result<(Docket, DocketCompleted), String> {
+    let text = told.map_err(|error| format!("the error {error:?}"))?;
+    let completion = Completion::read(&text).ok_or("another text")?;
+    let docket = dockets::read(&completion.docket)?;
+    match webhooks::parse_docket_completed(completion.delivery.as_bytes()) {
+        Ok(Some(delivery)) => Ok((docket, delivery)),
+        Ok(None) | Err(_) => Err("a delivery of something else".to_owned()),
+    }
+}
+
+/// The id of the run that the docket's context names.
+fn run_of(docket: &Docket) -> Option<String> {
+    let run = run_of_context(docket.call_context.as_deref()?)?;
+    Some(run.as_str().to_owned())
+}
+
+/// The case of an error, without what a service may have put into its payload.
+fn name(error: &RequestError) -> &'static str {
+    match error {
+        RequestError::ExecutionFailed => "execution-failed",
+        RequestError::PermanentConfiguration(_) => "permanent-configuration",
+        RequestError::PermanentInvalidInput(_) => "permanent-invalid-input",
+        RequestError::PermanentUnauthorized(_) => "permanent-unauthorized",
+        RequestError::PermanentNotFound(_) => "permanent-not-found",
+        RequestError::PermanentRejected(_) => "permanent-rejected",
+        RequestError::PermanentUnexpectedResponse(_) => "permanent-unexpected-response",
+        RequestError::PermanentOutcomeUnknown(_) => "permanent-outcome-unknown",
+        RequestError::RateLimited(_) => "rate-limited",
+        RequestError::Unavailable(_) => "unavailable",
+        RequestError::Unreachable(_) => "unreachable",
+        RequestError::TimedOut(_) => "timed-out",
+    }
+}

@@ -1,0 +1,189 @@
+//! How long to go on and how often to ask: a caller's options, checked and completed.
+
+use voice_calling_core::types::InvalidInput;
+
+use crate::bindings::voice_calling::workflows::types::RunOptions;
+
+const CREATE_WITHIN_MS: u64 = 600_000;
+const FIRST_POLL_MS: u64 = 60_000;
+const LONGEST_POLL_MS: u64 = 3_600_000;
+const INSIGHTS_WITHIN_MS: u64 = 10_000;
+
+/// Each poll makes the history longer, all of which the engine reads whenever the run goes on.
+const MOST_POLLS: u64 = 500;
+
+/// A century: more overflows the engine's calendar, and nobody waits for it.
+const LONGEST_MS: u64 = 100 * 365 * 24 * 3_600_000;
+
+/// Options without gaps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pace {
+    pub timeout_ms: u64,
+    pub create_within_ms: u64,
+    pub polls: Pauses,
+    pub insights_within_ms: u64,
+}
+
+impl Pace {
+    pub fn read(options: &RunOptions) -> Result<Self, InvalidInput> {
+        let timeout_ms = options.timeout_ms;
+        check("options.timeout-ms", timeout_ms, 1)?;
+        let first_poll_ms = options.first_poll_ms.unwrap_or(FIRST_POLL_MS);
+        check("options.first-poll-ms", first_poll_ms, 1)?;
+        // Who asks for a long first pause, or a long time, need not repeat it.
+        let least_longest_ms = first_poll_ms.max(timeout_ms / MOST_POLLS);
+        let longest_poll_ms = options.longest_poll_ms;
+        let longest_poll_ms = longest_poll_ms.unwrap_or(LONGEST_POLL_MS.max(least_longest_ms));
+        check("options.longest-poll-ms", longest_poll_ms, least_longest_ms)?;
+        let create_within_ms = options.create_within_ms.unwrap_or(CREATE_WITHIN_MS);
+        check("options.create-within-ms", create_within_ms, 0)?;
+        let insights_within_ms = options.insights_within_ms.unwrap_or(INSIGHTS_WITHIN_MS);
+        check("options.insights-within-ms", insights_within_ms, 0)?;
+        Ok(Self {
+            timeout_ms,
+            create_within_ms,
+            polls: Pauses::new(first_poll_ms, longest_poll_ms),
+            insights_within_ms,
+        })
+    }
+}
+
+fn check(field: &str, found: u64, least: u64) -> Result<(), InvalidInput> {
+    if (least..=LONGEST_MS).contains(&found) {
+        return Ok(());
+    }
+    Err(InvalidInput {
+        field: field.to_owned(),
+        found: found.to_string(),
+        allowed: format!("{least} to {LONGEST_MS} milliseconds"),
+    })
+}
+
+/// Pauses, each twice as long as the one before it, up to the longest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pauses {
+    next_ms: u64,
+    longest_ms: u64,
+}
+
+impl Pauses {
+    pub fn new(first_ms: u64, longest_ms: u64) -> Self {
+        Self {
+            next_ms: first_ms,
+            longest_ms,
+        }
+    }
+
+    /// The next pause.
+    pub fn next_ms(&mut self) -> u64 {
+        let pause_ms = self.next_ms.min(self.longest_ms);
+        self.next_ms = pause_ms.saturating_mul(2);
+        pause_ms
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options() -> RunOptions {
+        RunOptions {
+            timeout_ms: 1,
+            create_within_ms: None,
+            first_poll_ms: None,
+            longest_poll_ms: None,
+            insights_within_ms: None,
+        }
+    }
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let mut pauses = Pauses::new(3, 10);
+        let seen: Vec<_> = (0..5).map(|_| pauses.next_ms()).collect();
+        assert_eq!(seen, [3, 6, 10, 10, 10]);
+        let mut large = Pauses::new(LONGEST_MS, LONGEST_MS);
+        assert_eq!([large.next_ms(), large.next_ms()], [LONGEST_MS; 2]);
+    }
+
+    #[test]
+    fn what_is_left_out_has_the_documented_value() {
+        let pace = Pace::read(&options()).unwrap();
+        assert_eq!(pace.create_within_ms, 600_000);
+        assert_eq!(pace.polls, Pauses::new(60_000, 3_600_000));
+        assert_eq!(pace.insights_within_ms, 10_000);
+        let long = RunOptions {
+            timeout_ms: 1_000 * 3_600_000,
+            ..options()
+        };
+        let polls = Pace::read(&long).unwrap().polls;
+        assert_eq!(polls, Pauses::new(60_000, 2 * 3_600_000));
+        let day = RunOptions {
+            first_poll_ms: Some(86_400_000),
+            ..options()
+        };
+        let polls = Pace::read(&day).unwrap().polls;
+        assert_eq!(polls, Pauses::new(86_400_000, 86_400_000));
+    }
+
+    #[test]
+    fn an_option_out_of_range_is_named() {
+        let cases = [
+            (
+                RunOptions {
+                    timeout_ms: 0,
+                    ..options()
+                },
+                "timeout-ms",
+            ),
+            (
+                RunOptions {
+                    timeout_ms: u64::MAX,
+                    ..options()
+                },
+                "timeout-ms",
+            ),
+            (
+                RunOptions {
+                    first_poll_ms: Some(0),
+                    ..options()
+                },
+                "first-poll-ms",
+            ),
+            (
+                RunOptions {
+                    first_poll_ms: Some(5),
+                    longest_poll_ms: Some(4),
+                    ..options()
+                },
+                "longest-poll-ms",
+            ),
+            (
+                RunOptions {
+                    timeout_ms: 60_000,
+                    first_poll_ms: Some(1),
+                    longest_poll_ms: Some(119),
+                    ..options()
+                },
+                "longest-poll-ms",
+            ),
+            (
+                RunOptions {
+                    create_within_ms: Some(u64::MAX),
+                    ..options()
+                },
+                "create-within-ms",
+            ),
+            (
+                RunOptions {
+                    insights_within_ms: Some(u64::MAX),
+                    ..options()
+                },
+                "insights-within-ms",
+            ),
+        ];
+        for (options, field) in cases {
+            let problem = Pace::read(&options).unwrap_err();
+            assert_eq!(problem.field, format!("options.{field}"));
+        }
+    }
+}

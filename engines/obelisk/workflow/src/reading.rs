@@ -1,0 +1,39 @@
+//! A docket that has to be had: a read may be repeated as often as one likes.
+
+use voice_calling_core::types::{Docket, RequestError};
+
+use crate::bindings::obelisk::workflow::workflow_support as engine;
+use crate::bindings::voice_calling::client::dockets as activities;
+use crate::pace::Pauses;
+use crate::waiting::after;
+
+/// How often a docket is asked for before the failure counts.
+const TRIES: u32 = 6;
+
+/// Fetches a docket, again after failures that may pass: for half a minute, and what the
+/// component's own repetitions take.
+pub fn docket(docket_id: &str) -> Result<Docket, RequestError> {
+    let mut pauses = Pauses::new(1_000, 30_000);
+    let mut tries = 1;
+    loop {
+        match activities::get_docket(docket_id) {
+            Err(error) if may_pass(&error) && tries < TRIES => {}
+            answer => return answer,
+        }
+        tries += 1;
+        // Cancelled by an operator it is over early, which does no harm.
+        let _ = engine::sleep(after(pauses.next_ms()));
+    }
+}
+
+/// Whether the same request may be answered later. All that an engine would repeat by itself.
+fn may_pass(error: &RequestError) -> bool {
+    matches!(
+        error,
+        RequestError::ExecutionFailed
+            | RequestError::RateLimited(_)
+            | RequestError::Unavailable(_)
+            | RequestError::Unreachable(_)
+            | RequestError::TimedOut(_)
+    )
+}
