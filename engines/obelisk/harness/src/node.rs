@@ -92,7 +92,7 @@ impl NodeSettings {
     /// key. The caches are set this way and not by `XDG_CACHE_HOME`, on which only a file
     /// that says `${CACHE_DIR}` would depend. The home is the node's folder, so that what a
     /// file leaves to defaults is there, and not in the home of who runs the tests.
-    fn environment(&self) -> Result<Vec<(String, String)>> {
+    pub(crate) fn environment(&self) -> Result<Vec<(String, String)>> {
         let folder = text(&self.folder)?;
         let cache = text(&self.cache)?;
         let listening = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string();

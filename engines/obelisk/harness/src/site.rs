@@ -1,6 +1,7 @@
 //! A whole installation: the mock service, a node with the deployment that users copy, and the
 //! webhook between them.
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs};
@@ -215,6 +216,16 @@ impl Site {
         settings.database = self.settings.database;
         settings.variables.clone_from(&self.settings.variables);
         Node::start(&self.engine, settings).await
+    }
+
+    /// What a node of this site is started with, for a test that starts one by itself; and where
+    /// its API is then.
+    ///
+    /// # Errors
+    /// Where a path is no text.
+    pub fn environment(&self) -> Result<(Vec<(String, String)>, Api)> {
+        let api = Api::at((Ipv4Addr::LOCALHOST, self.settings.api_port).into());
+        Ok((self.settings.environment()?, api))
     }
 
     /// The engine's API.

@@ -1,6 +1,7 @@
 //! The commands of the README, as they are there.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -30,18 +31,16 @@ fn commands() -> Result<String> {
     Ok(commands)
 }
 
-/// A program `obelisk` that is the engine; it asks the node of the test, and starts none of its own.
-fn stand_in(engine: &Engine, site: &Site, folder: &Path) -> Result<()> {
+/// A program `obelisk` that is the engine, and asks the node of the test.
+fn stand_in(engine: &Engine, node: SocketAddr, folder: &Path) -> Result<()> {
     let script = format!(
         r#"#!/bin/sh
-case "$1 $2" in
-    "server run") exit 0 ;;
-    "execution "*) exec "{engine}" "$@" --api-url http://{node} ;;
+case "$1" in
+    execution) exec "{engine}" "$@" --api-url http://{node} ;;
     *) exec "{engine}" "$@" ;;
 esac
 "#,
         engine = engine.program.display(),
-        node = site.api().address(),
     );
     let program = folder.join("obelisk");
     fs::write(&program, script)?;
@@ -50,10 +49,12 @@ esac
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_commands_of_the_readme_create_a_docket_and_ask_for_questions() -> Result<()> {
-    let site = Site::start(Setup::lively()).await?;
+async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Result<()> {
+    // It is the commands that start the node, so that nothing can be delivered before.
+    let site = Site::prepare(Setup::lively()).await?;
+    let (environment, api) = site.environment()?;
     let folder = tempfile::tempdir()?;
-    stand_in(&Engine::from_environment()?, &site, folder.path())?;
+    stand_in(&Engine::from_environment()?, api.address(), folder.path())?;
     let commands = commands()?;
     for needed in [
         "server verify",
@@ -66,16 +67,16 @@ async fn the_commands_of_the_readme_create_a_docket_and_ask_for_questions() -> R
             "the README does not tell of `{needed}`"
         );
     }
+    // As the README says that it is to be stopped.
+    let commands = format!("trap 'kill -9 %1' EXIT\n{commands}");
     let path = std::env::var("PATH").context("PATH")?;
     let shipped = std::env::var("OBELISK_FOLDER").context("OBELISK_FOLDER")?;
-    let mut shell = Command::new("bash");
+    let mut shell = Command::new("timeout");
     shell
-        .args(["-euo", "pipefail", "-c", &commands])
+        .args(["120", "bash", "-euo", "pipefail", "-c", &commands])
         .current_dir(shipped)
-        .env("PATH", format!("{}:{path}", folder.path().display()))
-        .env("HOME", folder.path())
-        .env("VOICE_CALLING_API_TOKEN", site.mock.token())
-        .env("VOICE_CALLING_WEBHOOK_SECRET", "012345678901234567890123");
+        .envs(environment)
+        .env("PATH", format!("{}:{path}", folder.path().display()));
     let output = tokio::task::spawn_blocking(move || shell.output()).await??;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -85,5 +86,6 @@ async fn the_commands_of_the_readme_create_a_docket_and_ask_for_questions() -> R
         "no outcome: {printed}\n{errors}"
     );
     assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    ensure!(api.deployment_id().await.is_err(), "the engine still runs");
     Ok(())
 }
