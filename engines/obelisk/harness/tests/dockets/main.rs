@@ -8,5 +8,4 @@ mod deployment;
 mod docket;
 mod outcome;
 mod readme;
-mod two_nodes;
 mod webhook;

@@ -175,7 +175,7 @@ async fn many_deliveries_at_once_are_all_taken() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_that_is_quicker_than_the_answer_to_the_creation_is_not_lost() -> Result<()> {
     let site = Site::start(Setup::lively()).await?;
-    let slow = Fault::slow(Duration::from_secs(3));
+    let slow = Fault::slow(Duration::from_secs(7));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_webhook()).await?;

@@ -1,4 +1,5 @@
-//! Several nodes on one PostgreSQL.
+//! Several nodes on one PostgreSQL. A program of its own, since it needs the whole machine. The
+//! variables are those of the tests of `dockets`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -7,8 +8,6 @@ use anyhow::{Context, Result};
 use host_test::mock;
 use obelisk_harness::{Api, Ending, Postgres, Setup, Site, execution_id, submit_docket};
 use serde_json::json;
-
-use crate::outcome::creations;
 
 const DOCKETS: usize = 200;
 
@@ -43,9 +42,9 @@ async fn one_of_two_nodes_is_killed_and_no_docket_is_lost_or_doubled() -> Result
         runs.insert(number, run);
     }
     // The node that has the webhook dies, and comes back some seconds later.
-    creations(&site, DOCKETS / 3).await?;
+    creations(&site, DOCKETS / 3).await;
     site.kill()?;
-    creations(&site, DOCKETS / 2).await?;
+    creations(&site, DOCKETS / 2).await;
     site.restart().await?;
 
     let begun = Instant::now();
@@ -91,4 +90,16 @@ async fn one_of_two_nodes_is_killed_and_no_docket_is_lost_or_doubled() -> Result
 async fn ending(site: &Site, node: &Api, run: &str) -> Result<Option<Ending>> {
     site.answer_questions(node).await?;
     node.result(run).await.context("the node that lives")
+}
+
+/// Waits until the service has received so many creations.
+async fn creations(site: &Site, count: usize) {
+    let begun = Instant::now();
+    while site.creations().len() < count {
+        assert!(
+            begun.elapsed() < ALL_LIMIT,
+            "{count} creations did not come"
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
