@@ -121,7 +121,13 @@ async fn a_campaign_goes_on_after_crashes_in_its_middle() -> Result<()> {
     let id = execution_id();
     site.run_campaign(&id, &numbers, options(4, run)).await?;
     for killed_after in [3, 9, 15] {
-        creations(&site, killed_after).await?;
+        until("the creations of the campaign", async || {
+            // A run that waits for an answer is open as well.
+            site.answer_questions(site.api()).await?;
+            let begun = site.creating_executions(&id).await?.len();
+            Ok((begun >= killed_after).then_some(()))
+        })
+        .await?;
         site.kill()?;
         site.restart().await?;
     }
