@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod bindings;
 mod cargo_component;
 mod code_size;
 mod compiler;
@@ -44,6 +45,10 @@ usage: cargo xtask <command>
                    run the tests on the engine; the arguments go to `cargo test`
   obelisk throughput
                    measure how many dockets one node and two nodes carry
+  bindings         build the packages for Python and JavaScript into target/bindings
+  bindings generate
+                   only write what follows from the WIT
+  bindings test    build them, and try them as their users install them
   inspect          build, then print the component's interfaces, sizes, SHA-256 and metadata
   deny             check licences, sources, doubled versions and known vulnerabilities of all
                    dependencies with cargo-deny
@@ -94,6 +99,7 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
             let toolchain = Toolchain::prepare(&workspace)?;
             component::build(&toolchain, &workspace, &workspace.mutants)
         }
+        "bindings" => bindings::run_command(&Workspace::load()?, arguments),
         "obelisk" => obelisk::run_command(&Workspace::load()?, arguments),
         "inspect" => {
             refuse_arguments(&command, arguments)?;

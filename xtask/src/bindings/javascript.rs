@@ -1,0 +1,9 @@
+//! The WIT package in JavaScript.
+
+use anyhow::Result;
+
+use crate::bindings::{Generated, model::Package};
+
+pub fn files(_package: &Package) -> Result<Vec<Generated>> {
+    Ok(Vec::new())
+}

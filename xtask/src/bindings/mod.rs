@@ -1,0 +1,86 @@
+//! The packages for other languages: what is generated of them, how they are built, and how they
+//! are tried.
+
+mod javascript;
+mod model;
+mod names;
+mod python;
+mod settings;
+mod tarball;
+mod wheel;
+
+use std::{fs, path::PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{bindings::model::Package, process::announce, workspace::Workspace};
+
+/// A file that is generated from the WIT and committed.
+pub struct Generated {
+    /// From the workspace's root.
+    pub path: PathBuf,
+    pub text: String,
+}
+
+pub fn run_command(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    match arguments {
+        [] => build(workspace),
+        [command] if command == "generate" => generate(workspace),
+        [command] if command == "test" => test(workspace),
+        other => bail!(
+            "`bindings` takes nothing, `generate` or `test`, found `{}`",
+            other.join(" ")
+        ),
+    }
+}
+
+fn build(workspace: &Workspace) -> Result<()> {
+    crate::build(workspace)?;
+    generate(workspace)?;
+    wheel::build(workspace)?;
+    tarball::build(workspace)
+}
+
+fn test(workspace: &Workspace) -> Result<()> {
+    build(workspace)?;
+    wheel::test(workspace)?;
+    tarball::test(workspace)
+}
+
+/// Writes what follows from the WIT, so that nobody keeps a second list of it.
+fn generate(workspace: &Workspace) -> Result<()> {
+    announce("the types and methods of the packages, from the WIT");
+    let package = Package::read(&workspace.root.join("wit"))?;
+    for file in generated(&package)? {
+        let path = workspace.root.join(&file.path);
+        fs::write(&path, file.text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn generated(package: &Package) -> Result<Vec<Generated>> {
+    let mut files = python::files(package)?;
+    files.extend(javascript::files(package)?);
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn what_is_committed_is_what_the_wit_says() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let package = Package::read(&root.join("wit")).unwrap();
+        for file in generated(&package).unwrap() {
+            let committed = fs::read_to_string(root.join(&file.path)).unwrap_or_default();
+            assert!(
+                committed == file.text,
+                "{} is not what the WIT says: run `cargo xtask bindings generate`",
+                file.path.display()
+            );
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The settings of the component, for the constructors of clients.
+
+/// A variable of the component, and what a constructor says of it.
+pub struct Setting {
+    /// The variable's name without its prefix: `DEADLINE_MS`.
+    pub variable: &'static str,
+    pub kind: Kind,
+    /// What holds where it is not given; none where it has to be.
+    pub default: Option<&'static str>,
+    /// What it is for, in a sentence.
+    pub meaning: &'static str,
+}
+
+/// What its value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    /// Text that nobody may see.
+    Secret,
+    /// The variable has milliseconds.
+    Duration,
+    Count,
+    Flag,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// All but `LOG`, which the packages set by themselves where their user listens.
+pub const SETTINGS: [Setting; 13] = [
+    Setting {
+        variable: "BASE_URL",
+        kind: Kind::Text,
+        default: None,
+        meaning: "The service: http(s)://host[:port][/path]; http only to loopback.",
+    },
+    Setting {
+        variable: "API_TOKEN",
+        kind: Kind::Secret,
+        default: None,
+        meaning: "The organization's token, without `Bearer `. It is sent as the header \
+                  `auth_token: Bearer <token>`.",
+    },
+    Setting {
+        variable: "MAX_ATTEMPTS",
+        kind: Kind::Count,
+        default: Some("4"),
+        meaning: "Attempts of an operation, of an item of a batch, of a poll of a wait; 1 to 100.",
+    },
+    Setting {
+        variable: "BACKOFF_MS",
+        kind: Kind::Duration,
+        default: Some("250"),
+        meaning: "The ceiling of the first pause, doubled from then on; the pause itself is drawn \
+                  below it.",
+    },
+    Setting {
+        variable: "MAX_BACKOFF_MS",
+        kind: Kind::Duration,
+        default: Some("8000"),
+        meaning: "The highest ceiling, and the longest pause between polls; the service may ask \
+                  for more.",
+    },
+    Setting {
+        variable: "CONNECT_TIMEOUT_MS",
+        kind: Kind::Duration,
+        default: Some("3000"),
+        meaning: "For a connection, TLS included.",
+    },
+    Setting {
+        variable: "ATTEMPT_TIMEOUT_MS",
+        kind: Kind::Duration,
+        default: Some("10000"),
+        meaning: "For an attempt, the body included.",
+    },
+    Setting {
+        variable: "DEADLINE_MS",
+        kind: Kind::Duration,
+        default: Some("30000"),
+        meaning: "For an operation, an item of a batch, a poll of a wait.",
+    },
+    Setting {
+        variable: "CREATE_RETRY",
+        kind: Kind::Choice(&["server-errors", "not-sent"]),
+        default: Some("server-errors"),
+        meaning: "Whether what creates something is repeated after 5xx and 408, as the service \
+                  asks for.",
+    },
+    Setting {
+        variable: "MAX_IN_FLIGHT",
+        kind: Kind::Count,
+        default: Some("16"),
+        meaning: "Open requests of a batch; 1 to 1000.",
+    },
+    Setting {
+        variable: "MAX_REQUEST_BYTES",
+        kind: Kind::Count,
+        default: Some("1048576"),
+        meaning: "The body of a request; 1 to 67108864.",
+    },
+    Setting {
+        variable: "MAX_RESPONSE_BYTES",
+        kind: Kind::Count,
+        default: Some("8388608"),
+        meaning: "The body of an answer; 1 to 67108864; in a batch 16384 at the most.",
+    },
+    Setting {
+        variable: "ALLOW_INSECURE_HTTP",
+        kind: Kind::Flag,
+        default: Some("false"),
+        meaning: "Whether plain http may go to a host that is not loopback.",
+    },
+];
+
+impl Setting {
+    /// What a constructor calls it, in kebab-case, with its unit: `deadline-ms`, `token`.
+    pub fn name(&self) -> String {
+        match self.variable {
+            "API_TOKEN" => "token".to_owned(),
+            variable => variable.to_lowercase().replace('_', "-"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_settings_are_those_of_the_component() {
+        let mut names: Vec<_> = SETTINGS.iter().map(|setting| setting.variable).collect();
+        names.push("LOG");
+        assert_eq!(names, voice_calling_core::settings::NAMES);
+    }
+}
