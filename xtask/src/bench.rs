@@ -1,5 +1,6 @@
 //! The benches: the component that was just built beside a native client, in an optimized
-//! harness, and the core on its own.
+//! harness, and the core on its own. The short form measures nothing, so it takes the build that
+//! the tests use.
 
 use anyhow::{Context, Result};
 
@@ -16,13 +17,18 @@ const JSON: &str = "--json";
 
 pub fn run_benches(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    announce("host-test: building with optimizations (some minutes the first time)");
-    let build = ["build", "--release", "--locked", "--package", "host-test"];
-    run(workspace.cargo().args(build)).context("cannot build the host harness")?;
+    let (profile, core_profile) = match has(SHORT) {
+        true => ("dev", "dev"),
+        false => ("release", "bench"),
+    };
+    announce("host-test: building (some minutes the first time)");
+    let build = ["build", "--locked", "--package", "host-test"];
+    run(workspace.cargo().args(build).args(["--profile", profile]))
+        .context("cannot build the host harness")?;
     announce("host-test: bench");
     let mut bench = workspace.cargo();
     bench
-        .args(["run", "--quiet", "--release", "--locked"])
+        .args(["run", "--quiet", "--locked", "--profile", profile])
         .args(["--package", "host-test", "--", "bench", "--component"])
         .arg(workspace.component())
         .args(arguments);
@@ -33,6 +39,7 @@ pub fn run_benches(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     announce("the core: bench");
     let mut bench = workspace.cargo();
     bench.args(["bench", "--locked", "--package", "voice-calling-core"]);
+    bench.args(["--profile", core_profile]);
     bench.args(["--bench", "core", "--"]);
     if has(SHORT) {
         bench.arg("--test");
