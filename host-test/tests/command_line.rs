@@ -139,6 +139,21 @@ fn calls_on_the_mock_end_as_its_user_says() {
 }
 
 #[test]
+fn a_mock_that_holds_its_answers_back_meets_the_callers_time_outs() {
+    let mock = MockProcess::start(&["--delay-ms", "60000"]);
+    let mut environment = mock.environment().to_vec();
+    environment.push(("VOICE_CALLING_ATTEMPT_TIMEOUT_MS", "100"));
+    environment.push(("VOICE_CALLING_MAX_ATTEMPTS", "1"));
+    let listed = invoke(
+        "agents.list-agents",
+        r#"{"organization_id": "org-1"}"#,
+        &environment,
+    );
+    assert_eq!(listed.status.code(), Some(1), "{}", stderr(&listed));
+    assert!(stdout_json(&listed)["error"]["timed_out"].is_object());
+}
+
+#[test]
 fn an_error_of_the_component_is_json_with_exit_code_1() {
     let mock = MockProcess::start(&[]);
     let missing = r#"{"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"}"#;

@@ -30,6 +30,9 @@ pub(crate) struct Mock {
     /// How long a call takes, and the time before a docket's next one
     #[arg(long, value_name = "MS", default_value_t = 2_000)]
     call_ms: u64,
+    /// How long every answer is held back
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    delay_ms: u64,
     /// How the calls of a docket end, until one is answered; a direct call ends as the first
     /// [default: no-answer,answered; a direct call is answered]
     #[arg(long, value_enum, value_name = "STATUSES", value_delimiter = ',')]
@@ -55,6 +58,7 @@ pub(crate) async fn serve_mock(mock: Mock) -> Result<()> {
         token: mock.token,
         pace: Pace::Every(Duration::from_millis(mock.call_ms)),
         faults: mock.faults,
+        answer_delay: Duration::from_millis(mock.delay_ms),
         meanings: mock.meanings,
         ..Options::default()
     };
