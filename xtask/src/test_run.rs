@@ -84,6 +84,8 @@ fn run_tests(workspace: &Workspace, arguments: &[String]) -> Result<Total> {
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         // They need the engine: `cargo xtask obelisk test`.
         .args(["--exclude", "obelisk-harness"])
+        // They need Python and Node: `cargo xtask examples test`.
+        .args(["--exclude", "examples-harness"])
         .args(arguments)
         .env(COMPONENT_VARIABLE, component)
         .stdout(Stdio::piped());

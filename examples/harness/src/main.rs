@@ -2,7 +2,7 @@
 //! does, one has a wrong number, and of one nobody knows.
 
 use anyhow::{Context, Result};
-use comfy_table::Table;
+use comfy_table::{Table, presets::NOTHING};
 use examples_harness::{
     Campaign, Composition, Completion, Customer, Ending, Language, LostAnswer, Reminder,
 };
@@ -70,7 +70,9 @@ fn customer(reference: &str, name: &str, phone_number: &str) -> Customer {
 
 fn table(reminders: &[Reminder]) -> Table {
     let mut table = Table::new();
-    table.set_header(["reference", "docket", "ending"]);
+    table
+        .load_preset(NOTHING)
+        .set_header(["reference", "docket", "ending"]);
     for reminder in reminders {
         let docket = reminder.docket_id.as_deref().unwrap_or("-");
         table.add_row([&reminder.reference, docket, &in_words(&reminder.ending)]);
