@@ -51,10 +51,12 @@ impl<'a> Stamp<'a> {
         // What is half made has no stamp.
         let _ = fs::remove_file(&stamp);
         make().with_context(|| format!("cannot make {name}"))?;
+        let stamp = self.file();
         fs::write(&stamp, inputs).with_context(|| format!("cannot write {}", stamp.display()))
     }
 
-    /// In a folder, so that it goes with it; beside a file.
+    /// In a folder, with which it goes, or beside a file. Which of them it is may be known only
+    /// when it is made.
     fn file(&self) -> PathBuf {
         match self.made.is_dir() {
             true => self.made.join(".made-from"),
@@ -95,6 +97,16 @@ mod tests {
         fs::remove_file(&made).unwrap();
         stamp().unless_fresh(make).unwrap();
         assert_eq!(times.get(), 3);
+
+        let made = folder.join("folder");
+        let stamp = || Stamp::of("a test", &made, [&input]).unwrap();
+        let make = || {
+            times.set(times.get() + 1);
+            Ok(fs::create_dir_all(&made)?)
+        };
+        stamp().unless_fresh(make).unwrap();
+        stamp().unless_fresh(make).unwrap();
+        assert_eq!(times.get(), 4);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

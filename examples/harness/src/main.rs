@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use comfy_table::{Table, presets::NOTHING};
 use examples_harness::{
-    Campaign, Composition, Completion, Customer, Ending, Language, LostAnswer, Reminder,
+    Campaign, Completion, Composition, Customer, Ending, Language, LostAnswer, Reminder,
 };
 use host_test::mock::{CallStatus, MockService, Options, Pace};
 use host_test::{InstanceSettings, Outgoing, PooledNetwork, Reach};
