@@ -22,6 +22,9 @@
 //! # }
 //! ```
 //!
+//! [`Sandbox`] does the same for components of other worlds that need no more than ours:
+//! workflows in any language, with our component plugged in.
+//!
 //! A host with many calls pools what can be pooled: memory, connections, compiled code,
 //! and instances, of which no more than so many exist at once; who comes then waits in a
 //! queue. Each call still has an instance of its own, unless [`Isolation`] says otherwise.

@@ -1,13 +1,13 @@
 //! Two components as one: what one of them imports, the other exports. This is what `wac plug`
 //! runs; its command line takes minutes to install, most of it for what is not used here.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use wac_graph::{CompositionGraph, EncodeOptions, PackageId, types::Package};
 
-/// Makes `composition` of a component that imports (`socket`) and one that exports (`plug`).
-pub fn plug(plug: &Path, socket: &Path, composition: &Path) -> Result<()> {
+/// One component of one that exports (`plug`) and one that imports (`socket`).
+pub fn plug(plug: &Path, socket: &Path) -> Result<Vec<u8>> {
     let mut graph = CompositionGraph::new();
     let plugged = register(&mut graph, plug)?;
     let socketed = register(&mut graph, socket)?;
@@ -19,10 +19,9 @@ pub fn plug(plug: &Path, socket: &Path, composition: &Path) -> Result<()> {
         validate: false,
         ..EncodeOptions::default()
     };
-    let bytes = graph
+    graph
         .encode(options)
-        .with_context(|| format!("cannot make one component of {plug} and {socket}"))?;
-    fs::write(composition, bytes).with_context(|| format!("cannot write {}", composition.display()))
+        .with_context(|| format!("cannot make one component of {plug} and {socket}"))
 }
 
 fn register(graph: &mut CompositionGraph, component: &Path) -> Result<PackageId> {

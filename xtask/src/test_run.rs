@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Tells the tests which component to load.
-const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
+pub const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
 
 pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     check_sources(workspace)?;
