@@ -25,20 +25,21 @@ export const renewals = {
 function findAgent({ organizationId, agentName }) {
     const found = attempt(() => listAgents(organizationId));
     if (found.error) throw `the agents cannot be listed: ${inWords(found.error)}`;
-    const ids = found.value.filter((agent) => agent.agentName === agentName).map((agent) => agent.agentId);
+    const named = found.value.filter((agent) => agent.agentName === agentName);
     // An id is a BigInt: it may have more digits than a number can hold.
-    if (ids.length === 1 && ids[0] !== undefined) return ids[0];
-    throw `${ids.length} agents have the name ${agentName}, and allowed is one`;
+    if (named.length === 1 && named[0].agentId !== undefined) return named[0].agentId;
+    throw `${named.length} agents have the name ${agentName}, and allowed is one`;
 }
 
 // Makes the customer's phone ring. The component has repeated what may be repeated:
 // whatever error comes, it is not tried again here.
 function call(agentId, { reference, name, phoneNumber, renewalDate }) {
+    const context = { reference, customer_name: name, renewal_date: renewalDate };
     const created = attempt(() =>
         createDocketV2({
             agentId,
             toPhoneNumber: phoneNumber,
-            callContext: JSON.stringify({ reference, customer_name: name, renewal_date: renewalDate }),
+            callContext: JSON.stringify(context),
             externalId: reference,
         }),
     );
@@ -46,18 +47,21 @@ function call(agentId, { reference, name, phoneNumber, renewalDate }) {
         const tag = mayHaveRung(created.error) ? 'look-before-you-call-again' : 'not-called';
         return { reference, ending: { tag, val: inWords(created.error) } };
     }
-    return { reference, docketId: created.value.docketId, ending: { tag: 'pending', val: 'just created' } };
+    return { reference, docketId: created.value.docketId, ending: pending('just created') };
 }
 
 function waitFor(docketId, waitMs) {
-    const waited = attempt(() => waitForDocket(docketId, { timeoutMs: waitMs, notFoundIsPending: false }));
-    if (waited.error) return { tag: 'pending', val: inWords(waited.error) };
-    if (!waited.value.completed) return { tag: 'pending', val: `not completed within ${waitMs} ms` };
+    const options = { timeoutMs: waitMs, notFoundIsPending: false };
+    const waited = attempt(() => waitForDocket(docketId, options));
+    if (waited.error) return pending(inWords(waited.error));
+    if (!waited.value.completed) return pending(`not completed within ${waitMs} ms`);
     const { closureReason, outboundCallCount } = waited.value.docket;
     return { tag: 'completed', val: { reason: closureReason, calls: outboundCallCount } };
 }
 
-const AS_OPEN_AS_IT_WAS = [
+const pending = (why) => ({ tag: 'pending', val: why });
+
+const LEAVES_IT_OPEN = [
     'execution-failed',
     'permanent-outcome-unknown',
     'permanent-unexpected-response',
@@ -66,11 +70,10 @@ const AS_OPEN_AS_IT_WAS = [
 
 // Whether a docket may exist although its creation failed.
 function mayHaveRung({ tag, val }) {
-    if (AS_OPEN_AS_IT_WAS.includes(tag)) return true;
+    if (LEAVES_IT_OPEN.includes(tag)) return true;
     // An attempt before the last may have been answered in a way that leaves it open.
     return (val.attempts ?? []).some(
-        ({ status }) =>
-            (status >= 300 && status < 400) || status === 408 || status === 409 || (status >= 500 && status < 600),
+        ({ status }) => [3, 5].includes(Math.floor(status / 100)) || [408, 409].includes(status),
     );
 }
 

@@ -100,7 +100,7 @@ def may_have_rung(error: types.RequestError) -> bool:
             return False
     # An attempt before the last may have been answered in a way that leaves it open.
     statuses = [attempt.status for attempt in error.value.attempts if attempt.status]
-    return any(300 <= it < 400 or it in (408, 409) or 500 <= it < 600 for it in statuses)
+    return any(it // 100 in (3, 5) or it in (408, 409) for it in statuses)
 
 
 def in_words(error: types.RequestError) -> str:
