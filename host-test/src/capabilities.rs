@@ -4,7 +4,7 @@
 use crate::clock::Clock;
 use crate::limits::{HEADER_BYTES, Memory, RESOURCES};
 use crate::outgoing::Outgoing;
-use crate::plugin::{InstanceSettings, Stderr};
+use crate::sandbox::{InstanceSettings, Stderr};
 use crate::stderr::MaskedStderr;
 use anyhow::Result;
 use wasmtime::component::{HasData, Linker, ResourceTable};

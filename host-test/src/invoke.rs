@@ -1,7 +1,8 @@
 //! Calls any function of a plugin, JSON in and out.
 
 use crate::interface::exported_functions;
-use crate::plugin::{Instance, InstanceSettings, Plugin};
+use crate::plugin::{Instance, Plugin};
+use crate::sandbox::{InstanceSettings, Running};
 use crate::values;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -72,15 +73,19 @@ impl Instance {
         check_known(function)?;
         let (interface, name) = function.split_once('.').unwrap_or_default();
         let path = format!("{PACKAGE}/{interface}@{VERSION}");
-        let interface = self.instance.get_export_index(&mut self.store, None, &path);
-        let index = self
-            .instance
-            .get_export_index(&mut self.store, interface.as_ref(), name);
+        let Running {
+            store,
+            instance,
+            computing,
+            ..
+        } = &mut self.running;
+        let interface = instance.get_export_index(&mut *store, None, &path);
+        let index = instance.get_export_index(&mut *store, interface.as_ref(), name);
         let callee = index
-            .and_then(|index| self.instance.get_func(&mut self.store, index))
+            .and_then(|index| instance.get_func(&mut *store, index))
             .with_context(|| format!("the component does not export {function}"))?;
 
-        let ty = callee.ty(&self.store);
+        let ty = callee.ty(&*store);
         let parameters: Vec<_> = ty.params().collect();
         let arguments = match parameters.as_slice() {
             [(_, lone @ Type::Record(_))] => {
@@ -93,8 +98,8 @@ impl Instance {
             }
         };
         let mut results = vec![Val::Bool(false); ty.results().len()];
-        let call = callee.call_async(&mut self.store, &arguments, &mut results);
-        self.computing.count(call).await?;
+        let call = callee.call_async(&mut *store, &arguments, &mut results);
+        computing.count(call).await?;
         let json = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, values::to_json);
         match results.first() {
             Some(Val::Result(Ok(value))) => Ok(Ok(json(value))),

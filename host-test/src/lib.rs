@@ -22,6 +22,9 @@
 //! # }
 //! ```
 //!
+//! [`Sandbox`] does the same for components of other worlds that need no more than ours:
+//! workflows in any language, with our component plugged in.
+//!
 //! A host with many calls pools what can be pooled: memory, connections, compiled code,
 //! and instances, of which no more than so many exist at once; who comes then waits in a
 //! queue. Each call still has an instance of its own, unless [`Isolation`] says otherwise.
@@ -85,6 +88,7 @@ pub mod pool;
 pub mod progress;
 pub mod receiver;
 pub mod recorder;
+pub mod sandbox;
 pub mod script;
 pub mod secrets;
 mod stderr;
@@ -93,11 +97,13 @@ pub mod values;
 
 pub use allocation::Allocation;
 pub use cache::CompiledCache;
+pub use capabilities::Guest;
 pub use limits::Limits;
 pub use masking::PersonalData;
 pub use network::{InMemoryNetwork, Network, PooledNetwork, Trust};
 pub use outgoing::{Outgoing, Reach};
-pub use plugin::{Instance, InstanceSettings, Loading, Plugin, Stderr, types};
+pub use plugin::{Instance, Plugin, types};
 pub use pool::{Isolation, Pool, PooledInstance};
 pub use recorder::{Exchange, Recorder};
+pub use sandbox::{InstanceSettings, Loading, Running, Sandbox, Stderr};
 pub use secrets::Secrets;

@@ -1,6 +1,7 @@
 //! Instances of one plugin for many calls, bounded in number.
 
-use crate::plugin::{Instance, InstanceSettings, Plugin};
+use crate::plugin::{Instance, Plugin};
+use crate::sandbox::InstanceSettings;
 use anyhow::Result;
 use std::num::NonZeroU32;
 use std::ops::{Deref, DerefMut};

@@ -8,14 +8,18 @@ mod cargo_component;
 mod code_size;
 mod compiler;
 mod component;
+mod composition;
 mod debian;
 mod demo;
 mod deny;
+mod examples;
 mod guest;
 mod inspect;
+mod interpreter;
 mod obelisk;
 mod process;
 mod reproducible;
+mod stamp;
 mod test_run;
 mod tool;
 mod toolchain;
@@ -49,6 +53,12 @@ usage: cargo xtask <command>
   bindings generate
                    only write what follows from the WIT
   bindings test    build them, and try them as their users install them
+  examples         build the guests in Python and JavaScript, compose each with the component
+                   into target/examples, and run them against the mock service; needs Python
+                   and Node
+  examples build   only build
+  examples test [args…]
+                   run the tests of the compositions; the arguments go to `cargo test`
   inspect          build, then print the component's interfaces, sizes, SHA-256 and metadata
   deny             check licences, sources, doubled versions and known vulnerabilities of all
                    dependencies with cargo-deny
@@ -101,6 +111,7 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
         }
         "bindings" => bindings::run_command(&Workspace::load()?, arguments),
         "obelisk" => obelisk::run_command(&Workspace::load()?, arguments),
+        "examples" => examples::run_command(&Workspace::load()?, arguments),
         "inspect" => {
             refuse_arguments(&command, arguments)?;
             let workspace = Workspace::load()?;

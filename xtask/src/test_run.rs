@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Tells the tests which component to load.
-const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
+pub const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
 
 pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     check_sources(workspace)?;
@@ -84,6 +84,8 @@ fn run_tests(workspace: &Workspace, arguments: &[String]) -> Result<Total> {
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         // They need the engine: `cargo xtask obelisk test`.
         .args(["--exclude", "obelisk-harness"])
+        // They need Python and Node: `cargo xtask examples test`.
+        .args(["--exclude", "examples-harness"])
         .args(arguments)
         .env(COMPONENT_VARIABLE, component)
         .stdout(Stdio::piped());

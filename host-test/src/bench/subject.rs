@@ -4,7 +4,8 @@ use super::load::Caller;
 use super::native::NativeClient;
 use super::sender::{DefaultSender, NewConnections};
 use crate::cache::CompiledCache;
-use crate::plugin::{InstanceSettings, Loading, Plugin};
+use crate::plugin::Plugin;
+use crate::sandbox::{InstanceSettings, Loading};
 use crate::types::DocketRequestV2;
 use crate::{
     Allocation, Isolation, Network, Outgoing, Pool, PooledNetwork, Reach, Recorder, Trust,

@@ -5,8 +5,9 @@ use crate::clock::Clock;
 use crate::limits::Limits;
 use crate::operation::{Arguments, Operation, Returned};
 use crate::outgoing::Reach;
-use crate::plugin::{Instance, InstanceSettings, Plugin};
+use crate::plugin::{Instance, Plugin};
 use crate::pool::Isolation;
+use crate::sandbox::InstanceSettings;
 use crate::script::{Script, Sent, Step};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -272,7 +273,7 @@ impl Scenario {
         self.operation
             .call(&mut instance, Arguments::default())
             .await?;
-        instance.set_outgoing(outgoing);
+        instance.running.set_outgoing(outgoing);
         Ok(instance)
     }
 

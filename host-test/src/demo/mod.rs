@@ -8,10 +8,11 @@ use crate::mock::{
     CallStatus, Endpoint, Fault, FaultOrder, MockService, Options, Pace, WebhookOptions,
 };
 use crate::outgoing::Outgoing;
-use crate::plugin::{Instance, InstanceSettings, Plugin};
+use crate::plugin::{Instance, Plugin};
 use crate::progress::Progress;
 use crate::receiver::WebhookReceiver;
 use crate::recorder::{Ending, Recorder};
+use crate::sandbox::InstanceSettings;
 use crate::types::*;
 use crate::{PooledNetwork, Reach};
 use anyhow::{Context, Result, anyhow, bail, ensure};

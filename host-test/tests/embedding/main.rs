@@ -6,4 +6,5 @@ mod network;
 mod peer;
 mod pool;
 mod raw_http2;
+mod sandbox;
 mod stage;

@@ -1,0 +1,80 @@
+//! A guest and our component as one, loaded into the harness and called.
+
+use crate::bindings::Composed;
+use crate::{Campaign, Customer, Reminder};
+use anyhow::{Context, Result};
+use host_test::{CompiledCache, InstanceSettings, Loading, Sandbox};
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// Names the folder with the compositions; `target/examples` where it is not set.
+const FOLDER_VARIABLE: &str = "EXAMPLES_FOLDER";
+
+/// The language that a guest is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// `examples/python`
+    Python,
+    /// `examples/javascript`
+    JavaScript,
+}
+
+impl Language {
+    /// All that there is an example in.
+    pub const ALL: [Self; 2] = [Self::Python, Self::JavaScript];
+
+    fn file(self) -> &'static str {
+        match self {
+            Self::Python => "renewals-python.wasm",
+            Self::JavaScript => "renewals-javascript.wasm",
+        }
+    }
+}
+
+/// A guest in some language with voice-calling plugged in, compiled.
+pub struct Composition(Sandbox);
+
+impl Composition {
+    /// The composition that `cargo xtask examples` made. An interpreter comes with it, which
+    /// takes seconds to compile: the result is kept beside it.
+    pub fn load(language: Language) -> Result<Self> {
+        let folder = folder();
+        let loading = Loading {
+            cache: Some(CompiledCache::in_folder(&folder.join("compiled"))?),
+            ..Loading::default()
+        };
+        let sandbox = Sandbox::load(&folder.join(language.file()), &loading)
+            .context("`cargo xtask examples build` makes it")?;
+        Ok(Self(sandbox))
+    }
+
+    /// `renewals.remind` in a fresh instance. The outer result is the host's (a trap), the
+    /// inner one the guest's.
+    pub async fn remind(
+        &self,
+        settings: InstanceSettings,
+        campaign: &Campaign,
+        customers: &[Customer],
+    ) -> Result<Result<Vec<Reminder>, String>> {
+        let mut instance = self.0.instantiate(settings).await?;
+        instance
+            .call(async |store, instance| {
+                let composed = Composed::new(&mut *store, instance)?;
+                let renewals = composed.voice_calling_example_renewals();
+                renewals.call_remind(store, campaign, customers).await
+            })
+            .await
+    }
+
+    /// The interfaces that it asks its host for.
+    pub fn imports(&self) -> Vec<String> {
+        self.0.imports()
+    }
+}
+
+fn folder() -> PathBuf {
+    match env::var_os(FOLDER_VARIABLE) {
+        Some(folder) => folder.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/examples"),
+    }
+}
