@@ -11,7 +11,8 @@ use std::ops::RangeInclusive;
 /// What every variable begins with.
 pub const PREFIX: &str = "VOICE_CALLING_";
 
-const NAMES: [&str; 14] = [
+/// The names of all settings, without the prefix.
+pub const NAMES: [&str; 14] = [
     "BASE_URL",
     "API_TOKEN",
     "MAX_ATTEMPTS",
