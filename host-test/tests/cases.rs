@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
-use futures_util::stream::{self, StreamExt, TryStreamExt};
+use futures_util::stream::{self, TryStreamExt};
 use host_test::cases::{Case, ExpectedOutcome, Judge, Table};
 use host_test::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, interface};
 use http_body_util::{BodyExt, Full};
@@ -11,7 +11,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,11 +52,6 @@ struct Task {
 }
 
 #[derive(Deserialize)]
-struct Verdict {
-    differences: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
 struct Summary {
     cases: usize,
     judged: usize,
@@ -64,11 +59,22 @@ struct Summary {
     not_judged: Vec<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 struct Failed {
     file: String,
     name: String,
     differences: Vec<String>,
+}
+
+impl Summary {
+    /// Every difference of every case.
+    fn told(&self) -> String {
+        let case = |failed: &Failed| {
+            let differences = failed.differences.join("\n    ");
+            format!("\n{}: {}\n    {differences}", failed.file, failed.name)
+        };
+        self.failed.iter().map(case).collect()
+    }
 }
 
 /// A run of the table: one component, one judge.
@@ -113,7 +119,8 @@ impl Runner {
             Err(error) => json!({ "error": error }),
         };
         let path = format!("/cases/{}/outcome", task.id);
-        let _told_in_the_summary: Verdict = self.ask("POST", &path, outcome.to_string()).await?;
+        // The summary has the differences of all.
+        let _: IgnoredAny = self.ask("POST", &path, outcome.to_string()).await?;
         Ok(())
     }
 
@@ -146,7 +153,7 @@ async fn the_component_does_what_every_case_says() -> Result<()> {
         .await?;
     assert_eq!(summary.not_judged, [""; 0]);
     assert_eq!(summary.judged, summary.cases);
-    assert!(summary.failed.is_empty(), "{:#?}", summary.failed);
+    assert!(summary.failed.is_empty(), "{}", summary.told());
     Ok(())
 }
 
@@ -196,4 +203,104 @@ fn every_setting_occurs_in_the_table() {
     for name in NAMES {
         assert!(set.contains(name), "{name}");
     }
+}
+
+/// Mutants of the component, each with a case that it fails. More than one place may differ:
+/// the first is told here.
+const CAUGHT: [(&str, &str, &str); 14] = [
+    (
+        "replays-unknown-outcome",
+        "a create whose connection was closed is not sent again",
+        "requests[1]: expected nothing, found POST /api/v1/dockets",
+    ),
+    (
+        "replays-server-errors",
+        "CREATE_RETRY=not-sent: the outcome of a create after a 503 is unknown",
+        "requests[1]: expected nothing, found POST /api/v2/dockets",
+    ),
+    (
+        "follows-redirects",
+        "a redirect of a create is a refusal, and not followed",
+        "requests[1]: expected nothing, found ",
+    ),
+    (
+        "ignores-retry-after",
+        "a pause that does not fit before the deadline is not begun",
+        "requests[1]: expected nothing, found GET",
+    ),
+    (
+        "drops-unknown-fields",
+        "members of a docket that nobody knows are kept digit for digit",
+        "value.raw_json: expected \"{\\\"zeta\\\":12345678901234567890",
+    ),
+    (
+        "rounds-numbers",
+        "members of a docket that nobody knows are kept digit for digit",
+        "value.",
+    ),
+    (
+        "loses-order",
+        "the results of a batch are in the order of its requests, and one failure hides no other",
+        "value[0].ok.docket_id: expected \"d1\", found \"d4\"",
+    ),
+    (
+        "tries-too-often",
+        "there are four attempts where nothing else is set",
+        "requests[4]: expected nothing, found GET",
+    ),
+    (
+        "hides-attempts",
+        "there are four attempts where nothing else is set",
+        "error.unavailable.attempts[0].status: expected 500, found 504",
+    ),
+    (
+        "calls-silence-harmless",
+        "a create that got no answer in time is not sent again",
+        "error: expected permanent_outcome_unknown, found {\"timed_out\":",
+    ),
+    (
+        "mistakes-readiness",
+        "a docket that is completed is waited for once",
+        "value.completed: expected true, found false",
+    ),
+    (
+        "copies-token",
+        "a docket of version 1 is created",
+        "requests[0].headers.authorization: expected nothing, found \"Bearer mock-token-0001\"",
+    ),
+    (
+        "never-retries",
+        "a read is repeated after a 503",
+        "requests[1]: expected GET /api/v1/agents?organizationId=org-1, found nothing",
+    ),
+    (
+        "swallows-broken-bodies",
+        "a 2xx of a create that is cut is told with what came of it",
+        "error.permanent_unexpected_response.message: expected a text with",
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn components_that_misbehave_fail_cases_that_the_same_one_passes_when_it_does_not()
+-> Result<()> {
+    let judge = Judge::start(table(), 0).await?;
+    let plugin = Plugin::load(&in_repository("target/mutants.wasm"))
+        .context("the mutants, which `cargo xtask mutants` makes")?;
+    let runner = |mutant: &str| {
+        let environment = [("MUTANT", mutant)];
+        Runner::new(plugin.clone(), &environment, &judge.base_url(), mutant)
+    };
+    let is_played = |task: &Task| CAUGHT.iter().any(|(_, case, _)| *case == task.name);
+    let summary = runner("none")?.play(is_played).await?;
+    assert_eq!(summary.told(), "");
+    assert_eq!(summary.judged, 12);
+    for (mutant, case, told) in CAUGHT {
+        let summary = runner(mutant)?.play(|task| task.name == case).await?;
+        let [failed] = summary.failed.as_slice() else {
+            panic!("{mutant} is not caught")
+        };
+        let difference = &failed.differences[0];
+        assert!(difference.starts_with(told), "{mutant}: {}", summary.told());
+    }
+    Ok(())
 }

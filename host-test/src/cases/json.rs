@@ -75,12 +75,9 @@ impl Json {
         }
     }
 
-    /// The text, where it is one.
-    pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Json::Text(text) => Some(text),
-            _ => None,
-        }
+    /// Whether it is an object with this member.
+    pub fn has(&self, name: &str) -> bool {
+        matches!(self, Json::Object(members) if members.iter().any(|(other, _)| other == name))
     }
 
     /// Whether it is a number without a fraction, not negative.

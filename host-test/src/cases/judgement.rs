@@ -55,7 +55,10 @@ fn of_outcome(expected: &ExpectedOutcome, found: &Outcome) -> Vec<String> {
             differences("value", expected, Some(found), Null::MayBeMissing)
         }
         (ExpectedOutcome::Error(expected), Outcome::Error(found)) => {
-            differences("error", expected, Some(found), Null::MayBeMissing)
+            match expected.lone_member().filter(|case| !found.has(case)) {
+                Some(case) => vec![format!("error: expected {case}, found {}", cut(found))],
+                None => differences("error", expected, Some(found), Null::MayBeMissing),
+            }
         }
         (ExpectedOutcome::Value(expected), Outcome::Error(found)) => {
             vec![format!(
@@ -205,6 +208,8 @@ mod tests {
         ]
     }
 
+    type Change = fn(&mut Vec<Received>);
+
     fn of_sent(change: impl FnOnce(&mut Vec<Received>)) -> Vec<String> {
         let mut sent = sent();
         change(&mut sent);
@@ -230,7 +235,7 @@ mod tests {
 
     #[test]
     fn each_way_in_which_requests_differ_is_told_by_its_place() {
-        let changed: [(fn(&mut Vec<Received>), &[&str]); 13] = [
+        let changed: [(Change, &[&str]); 13] = [
             (
                 |sent| drop(sent.pop()),
                 &["requests[2]: expected GET /c, found nothing"],
@@ -419,7 +424,11 @@ mod tests {
             {"status": null, "transport_error": "x", "started_ms": 8, "duration_ms": 1}]}}}"#;
         assert_eq!(of_outcome(expected, found), [""; 0]);
         for (right, wrong, told) in [
-            ("unavailable", "timed_out", "error.unavailable: expected {"),
+            (
+                "unavailable",
+                "timed_out",
+                r#"error: expected unavailable, found {"timed_out":"#,
+            ),
             (
                 "503",
                 "500",
