@@ -69,6 +69,7 @@ pub mod allocation;
 pub mod bench;
 pub mod cache;
 mod capabilities;
+pub mod cases;
 pub mod check;
 pub mod clock;
 pub mod demo;

@@ -1,7 +1,7 @@
 //! The command as a user meets it: its output, its exit codes, and what it refuses.
 
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
@@ -442,4 +442,81 @@ fn a_bench_without_a_component_says_what_is_missing() {
         "{}",
         stderr(&output)
     );
+}
+
+/// Asks a process on loopback, with its answer as text.
+fn ask(base_url: &str, request: &str) -> String {
+    let authority = base_url.strip_prefix("http://").expect("http");
+    let mut stream = TcpStream::connect(authority).expect("a connection");
+    stream.write_all(request.as_bytes()).expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+#[cfg(unix)]
+#[test]
+fn the_judge_of_the_cases_says_first_where_it_is_and_ends_when_it_is_interrupted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = r#"[{"name": "n", "operation": "agents.list-agents", "arguments": {"organization_id": "o"},
+        "service": [{"status": 200, "text": "[]"}], "requests": [{"method": "GET", "path": "/a"}],
+        "value": []}]"#;
+    std::fs::write(folder.path().join("agents.json"), case).expect("a file");
+    let mut judge = host_test()
+        .args(["cases", "--folder"])
+        .arg(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the judge starts");
+    let mut stdout = BufReader::new(judge.stdout.take().expect("stdout"));
+    let mut base_url = String::new();
+    stdout.read_line(&mut base_url).expect("a line");
+    let base_url = base_url.trim();
+
+    let tasks = ask(base_url, "GET /runs/r HTTP/1.1\r\n\r\n");
+    let service = format!("\"VOICE_CALLING_BASE_URL\":\"{base_url}/runs/r/cases/0\"");
+    assert!(tasks.starts_with("HTTP/1.1 200 "), "{tasks}");
+    assert!(tasks.contains(&service), "{tasks}");
+    let served = ask(base_url, "GET /runs/r/cases/0/a HTTP/1.1\r\n\r\n");
+    assert!(served.ends_with("\r\n\r\n[]"), "{served}");
+    let outcome = r#"{"value":[7]}"#;
+    let post = format!(
+        "POST /runs/r/cases/0/outcome HTTP/1.1\r\nContent-Length: {}\r\n\r\n{outcome}",
+        outcome.len()
+    );
+    let judged = ask(base_url, &post);
+    let differences = r#"{"differences":["value[0]: expected nothing, found 7"]}"#;
+    assert!(judged.ends_with(differences), "{judged}");
+    let again = ask(base_url, &post);
+    assert!(again.starts_with("HTTP/1.1 409 "), "{again}");
+    let summary = ask(base_url, "GET /runs/r/summary HTTP/1.1\r\n\r\n");
+    assert!(
+        summary.contains(r#""judged":1,"failed":[{"id":0,"#),
+        "{summary}"
+    );
+    let lost = ask(base_url, "GET / HTTP/1.1\r\n\r\n");
+    assert!(lost.starts_with("HTTP/1.1 404 "), "{lost}");
+
+    let interrupted = Command::new("kill")
+        .args(["-INT", &judge.id().to_string()])
+        .status()
+        .expect("kill runs");
+    assert!(interrupted.success());
+    assert_eq!(judge.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_case_that_is_wrong_is_told_by_its_file_its_name_and_its_member() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case =
+        r#"[{"name": "n", "operation": "agents.list-agents", "arguments": {}, "request": []}]"#;
+    std::fs::write(folder.path().join("agents.json"), case).expect("a file");
+    let output = host_test()
+        .args(["cases", "--folder"])
+        .arg(folder.path())
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(2));
+    let told = "agents.json: \"n\": unknown field `request`";
+    assert!(stderr(&output).contains(told), "{}", stderr(&output));
 }

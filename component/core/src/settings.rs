@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 /// What every variable begins with.
 pub const PREFIX: &str = "VOICE_CALLING_";
 
-/// All settings, without the prefix.
+/// The names of all settings, without the prefix.
 pub const NAMES: [&str; 14] = [
     "BASE_URL",
     "API_TOKEN",

@@ -58,6 +58,7 @@ pub use self::options::{
     NotificationOrder, OpenDocketFields, Options, Pace, RepeatedExternalId, UnansweredInsights,
     Unauthorized, UnknownTask, V2Status, ValidationBody, WebhookOptions,
 };
+pub(crate) use self::raw_peer::read_request;
 pub use self::raw_peer::{Behaviour, ClosedPort, RawPeer, closed_port};
 pub use self::received::ReceivedRequest;
 pub use self::state::NotificationKind;

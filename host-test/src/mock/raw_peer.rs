@@ -103,20 +103,27 @@ async fn serve(mut stream: TcpStream, behaviour: Behaviour, seen: Arc<Mutex<Seen
         return; // the client went away first
     };
     locked(&seen).requests.push(request);
-    let answer = match behaviour {
-        Behaviour::CloseBeforeReading | Behaviour::CloseAfterReading => Vec::new(),
-        Behaviour::ResetAfterReading => {
-            // Closing without lingering is what makes a reset of it.
-            let _closed_already = stream.set_zero_linger();
-            return;
-        }
-        Behaviour::HalfHead => b"HTTP/1.1 200 OK\r\nContent-Ty".to_vec(),
-        Behaviour::CutBody(status) => cut_body(status),
-        Behaviour::Silence => return std::future::pending().await,
-        Behaviour::Send(bytes) => bytes,
-    };
-    let _gone = stream.write_all(&answer).await;
-    let _gone = stream.shutdown().await;
+    behaviour.answer(stream).await;
+}
+
+impl Behaviour {
+    /// Does what comes after the request was read, to the end of the connection.
+    pub(crate) async fn answer(self, mut stream: TcpStream) {
+        let answer = match self {
+            Behaviour::CloseBeforeReading | Behaviour::CloseAfterReading => Vec::new(),
+            Behaviour::ResetAfterReading => {
+                // Closing without lingering is what makes a reset of it.
+                let _closed_already = stream.set_zero_linger();
+                return;
+            }
+            Behaviour::HalfHead => b"HTTP/1.1 200 OK\r\nContent-Ty".to_vec(),
+            Behaviour::CutBody(status) => cut_body(status),
+            Behaviour::Silence => return std::future::pending().await,
+            Behaviour::Send(bytes) => bytes,
+        };
+        let _gone = stream.write_all(&answer).await;
+        let _gone = stream.shutdown().await;
+    }
 }
 
 fn cut_body(status: u16) -> Vec<u8> {
@@ -124,7 +131,8 @@ fn cut_body(status: u16) -> Vec<u8> {
     format!("{head}Content-Length: 64\r\n\r\n{{\"docket_id\": \"cut").into_bytes()
 }
 
-async fn read_request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+/// Reads one request, head and body, byte for byte.
+pub(crate) async fn read_request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut request = Vec::new();
     while !is_whole(&request) {
         if stream.read_buf(&mut request).await? == 0 {

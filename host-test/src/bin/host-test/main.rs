@@ -4,6 +4,7 @@
 
 mod archive;
 mod bench;
+mod cases;
 mod check;
 mod demo;
 mod invoke;
@@ -11,6 +12,7 @@ mod mock;
 
 use anyhow::{Context, Result, bail};
 use bench::{Bench, Crowd, run_bench, run_crowd};
+use cases::{Cases, serve_cases};
 use check::{Check, Faults, run_check, run_faults};
 use clap::{Args, Parser, Subcommand};
 use demo::{Demo, run_demo};
@@ -61,6 +63,11 @@ enum Command {
     Invoke(Invoke),
     /// Serves the mock service until Ctrl-C
     Mock(Box<Mock>),
+    /// Plays the service for the table of cases, and judges what a client did, until Ctrl-C
+    ///
+    /// The first line that is printed is where it listens. `cases/README.md` says what a client
+    /// asks it for.
+    Cases(Cases),
     /// Judges any component that exports our world, whatever the service and the network do
     ///
     /// The service is in memory and the clock is virtual: no request leaves this process. Every
@@ -156,6 +163,7 @@ async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCo
         Command::Demo(demo) => run_demo(demo, recorder).await?,
         Command::Invoke(invoke) => return run_invoke(invoke, recorder).await,
         Command::Mock(mock) => serve_mock(*mock).await?,
+        Command::Cases(cases) => serve_cases(cases).await?,
         Command::Bench(bench) => run_bench(bench).await?,
         Command::BenchService => host_test::bench::serve().await?,
         Command::BenchCrowd(crowd) => run_crowd(crowd).await?,

@@ -1,0 +1,252 @@
+//! JSON whose numbers keep their digits, and whose objects keep all they came with.
+
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::Error;
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// How deep values are read. What is deeper stands in the table as a text.
+const MAX_DEPTH: usize = 500;
+
+/// A JSON value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean(bool),
+    /// A number, as it was written.
+    Number(String),
+    /// A text, decoded.
+    Text(String),
+    /// A text that no Unicode string can hold (a lone surrogate), as it was written.
+    Undecodable(String),
+    /// An array.
+    Array(Vec<Json>),
+    /// An object: its members in the order they came, duplicates included.
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    /// Reads a text that holds one JSON value.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        Self::read(serde_json::from_str(text)?, MAX_DEPTH)
+    }
+
+    fn read(raw: &RawValue, depth: usize) -> Result<Self, Error> {
+        let text = raw.get();
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Error::custom(format!("nested deeper than {MAX_DEPTH}")));
+        };
+        Ok(match text.as_bytes()[0] {
+            b'{' => {
+                let members = serde_json::Deserializer::from_str(text).deserialize_map(Members)?;
+                let member = |(name, value): (&RawValue, _)| {
+                    let name = match Self::of_text(name.get()) {
+                        Json::Text(name) | Json::Undecodable(name) => name,
+                        _ => name.get().to_owned(),
+                    };
+                    Ok((name, Self::read(value, depth)?))
+                };
+                Json::Object(
+                    members
+                        .into_iter()
+                        .map(member)
+                        .collect::<Result<_, Error>>()?,
+                )
+            }
+            b'[' => {
+                let elements: Vec<&RawValue> = serde_json::from_str(text)?;
+                let elements = elements.into_iter().map(|raw| Self::read(raw, depth));
+                Json::Array(elements.collect::<Result<_, _>>()?)
+            }
+            b'"' => Self::of_text(text),
+            b't' => Json::Boolean(true),
+            b'f' => Json::Boolean(false),
+            b'n' => Json::Null,
+            _ => Json::Number(text.to_owned()),
+        })
+    }
+
+    fn of_text(token: &str) -> Self {
+        match serde_json::from_str(token) {
+            Ok(text) => Json::Text(text),
+            Err(_) => Json::Undecodable(token.to_owned()),
+        }
+    }
+
+    /// Whether it is an object with this member.
+    pub fn has(&self, name: &str) -> bool {
+        matches!(self, Json::Object(members) if members.iter().any(|(other, _)| other == name))
+    }
+
+    /// Whether it is a number without a fraction, not negative.
+    pub fn is_count(&self) -> bool {
+        matches!(self, Json::Number(number) if Decimal::of(number).is_some_and(|number| {
+            !number.negative && number.exponent >= 0
+        }))
+    }
+
+    /// Whether two numbers are the same, however they are written: `1`, `1.0` and `1e0` are.
+    pub(crate) fn same_number(one: &str, other: &str) -> bool {
+        match (Decimal::of(one), Decimal::of(other)) {
+            (Some(one), Some(other)) => one == other,
+            // An exponent that no machine holds.
+            _ => one == other,
+        }
+    }
+}
+
+/// As short as JSON can be written.
+impl fmt::Display for Json {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Json::Null => formatter.write_str("null"),
+            Json::Boolean(flag) => write!(formatter, "{flag}"),
+            Json::Number(token) | Json::Undecodable(token) => formatter.write_str(token),
+            Json::Text(text) => write_text(formatter, text),
+            Json::Array(elements) => {
+                formatter.write_str("[")?;
+                for (index, element) in elements.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { "," };
+                    write!(formatter, "{comma}{element}")?;
+                }
+                formatter.write_str("]")
+            }
+            Json::Object(members) => {
+                formatter.write_str("{")?;
+                for (index, (name, value)) in members.iter().enumerate() {
+                    formatter.write_str(if index == 0 { "" } else { "," })?;
+                    write_text(formatter, name)?;
+                    write!(formatter, ":{value}")?;
+                }
+                formatter.write_str("}")
+            }
+        }
+    }
+}
+
+fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    formatter.write_str(&serde_json::to_string(text).map_err(|_| fmt::Error)?)
+}
+
+/// A number by its value: the digits from the first to the last that is not zero, and how many
+/// zeros come after them (fewer than none where there is a fraction).
+#[derive(Debug, PartialEq, Eq)]
+struct Decimal {
+    negative: bool,
+    digits: String,
+    exponent: i64,
+}
+
+impl Decimal {
+    fn of(number: &str) -> Option<Self> {
+        let (negative, number) = match number.strip_prefix('-') {
+            Some(number) => (true, number),
+            None => (false, number),
+        };
+        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all = format!("{whole}{fraction}");
+        let digits = all.trim_matches('0');
+        if digits.is_empty() {
+            // -0 is 0: some languages have no other.
+            return Some(Self {
+                negative: false,
+                digits: String::new(),
+                exponent: 0,
+            });
+        }
+        let zeros_after = all.len() - all.trim_end_matches('0').len();
+        let exponent = exponent.parse::<i64>().ok()?;
+        let exponent = exponent.checked_add(i64::try_from(zeros_after).ok()?)?;
+        let exponent = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+        Some(Self {
+            negative,
+            digits: digits.to_owned(),
+            exponent,
+        })
+    }
+}
+
+/// The members of an object in their order, as a map would not keep them.
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Vec<(&'de RawValue, &'de RawValue)>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_written_again_without_white_space() {
+        for (text, compact) in [
+            ("null", "null"),
+            (" [ 1 , 0.10 , 1E400 , -0 ] ", "[1,0.10,1E400,-0]"),
+            (
+                r#"{ "z" : {} , "a" : [] , "z" : "\ud83d" }"#,
+                r#"{"z":{},"a":[],"z":"\ud83d"}"#,
+            ),
+            (r#""ä\u00e4\n""#, r#""ää\n""#),
+        ] {
+            assert_eq!(Json::parse(text).unwrap().to_string(), compact);
+        }
+    }
+
+    #[test]
+    fn numbers_are_the_same_by_value_to_the_last_digit() {
+        for (one, other, same) in [
+            ("1", "1.0", true),
+            ("100", "1e2", true),
+            ("0.10", "1e-1", true),
+            ("1e400", "10E+399", true),
+            ("-0", "0.0", true),
+            ("12345678901234567890", "12345678901234567891", false),
+            ("9007199254740993", "9007199254740992", false),
+            ("1", "-1", false),
+            ("1e99999999999999999999", "1e99999999999999999999", true),
+            ("1e99999999999999999999", "1e99999999999999999998", false),
+        ] {
+            assert_eq!(Json::same_number(one, other), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn counts_have_no_sign_and_no_fraction() {
+        for (number, is_count) in [
+            ("0", true),
+            ("7.0", true),
+            ("70", true),
+            ("-7", false),
+            ("0.5", false),
+        ] {
+            assert_eq!(
+                Json::parse(number).unwrap().is_count(),
+                is_count,
+                "{number}"
+            );
+        }
+        assert!(!Json::Text("7".into()).is_count());
+    }
+
+    #[test]
+    fn what_is_nested_without_end_is_refused() {
+        let deep = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(Json::parse(&deep(MAX_DEPTH)).is_ok());
+        assert!(Json::parse(&deep(MAX_DEPTH + 1)).is_err());
+    }
+}

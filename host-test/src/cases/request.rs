@@ -1,0 +1,100 @@
+//! A request as the judge received it.
+
+use anyhow::{Context, Result, bail};
+use httparse::{EMPTY_HEADER, Status};
+
+/// More headers than any client sends.
+const MAX_HEADERS: usize = 100;
+
+/// A request that was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The method.
+    pub method: String,
+    /// Path and query, percent-encoding untouched.
+    pub path: String,
+    /// Names in lower case and values, in the order they came.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Received {
+    /// Reads a whole request, byte for byte as it came.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let mut headers = [EMPTY_HEADER; MAX_HEADERS];
+        let mut head = httparse::Request::new(&mut headers);
+        let Status::Complete(head_bytes) = head.parse(bytes).context("a request's head")? else {
+            bail!("half a request's head");
+        };
+        let header = |header: &httparse::Header<'_>| {
+            let value = String::from_utf8_lossy(header.value).into_owned();
+            (header.name.to_ascii_lowercase(), value)
+        };
+        let mut request = Self {
+            method: head.method.unwrap_or_default().to_owned(),
+            path: head.path.unwrap_or_default().to_owned(),
+            headers: head.headers.iter().map(header).collect(),
+            body: bytes[head_bytes..].to_vec(),
+        };
+        if request.header("transfer-encoding").is_some() {
+            request.body = without_chunks(&request.body)?;
+        }
+        Ok(request)
+    }
+
+    /// The values of a header (lower case), as one.
+    pub fn header(&self, name: &str) -> Option<String> {
+        let values = self.headers.iter().filter(|(header, _)| header == name);
+        let values: Vec<_> = values.map(|(_, value)| value.as_str()).collect();
+        (!values.is_empty()).then(|| values.join(", "))
+    }
+}
+
+fn without_chunks(mut chunks: &[u8]) -> Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let size = httparse::parse_chunk_size(chunks);
+        let Ok(Status::Complete((start, bytes))) = size else {
+            bail!("a body in chunks that cannot be read");
+        };
+        if bytes == 0 {
+            return Ok(body);
+        }
+        let end = start + usize::try_from(bytes)?;
+        body.extend(chunks.get(start..end).context("a chunk that is cut")?);
+        chunks = chunks.get(end + 2..).context("a chunk without its end")?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_with_a_body_by_length_or_in_chunks() {
+        let by_length =
+            b"POST /a?b=%20 HTTP/1.1\r\nHost: x\r\nA: 1\r\na: 2\r\nContent-Length: 2\r\n\r\n{}";
+        let request = Received::parse(by_length).unwrap();
+        assert_eq!(
+            (request.method.as_str(), request.path.as_str()),
+            ("POST", "/a?b=%20")
+        );
+        assert_eq!(request.header("a").as_deref(), Some("1, 2"));
+        assert_eq!(request.header("b"), None);
+        assert_eq!(request.body, b"{}");
+        let chunks = b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n4\r\n\":1}\r\n0\r\n\r\n";
+        assert_eq!(Received::parse(chunks).unwrap().body, b"{\"a\":1}");
+    }
+
+    #[test]
+    fn what_is_no_request_is_refused() {
+        for bytes in [
+            &b"GET / HTTP/1.1\r\n"[..],
+            b"\x16\x03\x01\x00\r\n\r\n",
+            b"POST /a HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n9\r\nab",
+        ] {
+            assert!(Received::parse(bytes).is_err());
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The table of cases, run through the component in wasmtime over real connections. Clients in
+//! other languages run the same table.
+
+use anyhow::{Context, Result, ensure};
+use bytes::Bytes;
+use futures_util::stream::{self, TryStreamExt};
+use host_test::cases::{Case, ExpectedOutcome, Judge, Table};
+use host_test::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, interface};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use voice_calling_core::settings::NAMES;
+use wit_parser::TypeDefKind;
+
+/// The URL of a judge that runs already.
+const JUDGE: &str = "VOICE_CALLING_CASES";
+
+/// How many cases are played at the same time.
+const AT_ONCE: usize = 8;
+
+fn in_repository(path: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
+}
+
+fn component() -> Plugin {
+    let path = match std::env::var_os("HOST_TEST_COMPONENT") {
+        Some(path) => path.into(),
+        None => in_repository("target/voice-calling.wasm"),
+    };
+    Plugin::load(&path).expect("the component")
+}
+
+fn table() -> Table {
+    Table::read(&in_repository("cases")).expect("the table")
+}
+
+/// A case as the judge hands it out.
+#[derive(Deserialize)]
+struct Task {
+    id: usize,
+    name: String,
+    operation: String,
+    arguments: Box<RawValue>,
+    settings: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    cases: usize,
+    judged: usize,
+    failed: Vec<Failed>,
+    not_judged: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Failed {
+    file: String,
+    name: String,
+    differences: Vec<String>,
+}
+
+impl Summary {
+    /// Every difference of every case.
+    fn told(&self) -> String {
+        let case = |failed: &Failed| {
+            let differences = failed.differences.join("\n    ");
+            format!("\n{}: {}\n    {differences}", failed.file, failed.name)
+        };
+        self.failed.iter().map(case).collect()
+    }
+}
+
+/// A run of the table: one component, one judge.
+struct Runner {
+    plugin: Plugin,
+    /// Variables beside the settings of each case.
+    environment: Vec<(String, String)>,
+    outgoing: Outgoing,
+    /// The run at the judge: its base URL and a name.
+    run: String,
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+impl Runner {
+    fn new(plugin: Plugin, environment: &[(&str, &str)], judge: &str, name: &str) -> Result<Self> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Ok(Self {
+            plugin,
+            environment: environment.iter().map(owned).collect(),
+            outgoing: Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?),
+            run: format!("{judge}/runs/{name}"),
+            client: Client::builder(TokioExecutor::new()).build_http(),
+        })
+    }
+
+    /// Plays every case that is `wanted`.
+    async fn play(&self, wanted: impl Fn(&Task) -> bool) -> Result<Summary> {
+        let tasks: Vec<Task> = self.ask("GET", "", String::new()).await?;
+        stream::iter(tasks.into_iter().filter(wanted).map(Ok))
+            .try_for_each_concurrent(AT_ONCE, |task| self.play_one(task))
+            .await?;
+        self.ask("GET", "/summary", String::new()).await
+    }
+
+    async fn play_one(&self, task: Task) -> Result<()> {
+        let environment = self.environment.iter().cloned().chain(task.settings);
+        let settings = InstanceSettings::new(environment, self.outgoing.clone());
+        let mut instance = self.plugin.instantiate(settings).await?;
+        let answer = instance.invoke(&task.operation, &task.arguments).await;
+        let outcome = match answer.with_context(|| task.name.clone())? {
+            Ok(value) => json!({ "value": value }),
+            Err(error) => json!({ "error": error }),
+        };
+        let path = format!("/cases/{}/outcome", task.id);
+        // The summary has the differences of all.
+        let _: IgnoredAny = self.ask("POST", &path, outcome.to_string()).await?;
+        Ok(())
+    }
+
+    async fn ask<R: DeserializeOwned>(&self, method: &str, path: &str, body: String) -> Result<R> {
+        let uri = format!("{}{path}", self.run);
+        let request = http::Request::builder().method(method).uri(&uri);
+        let answer = self.client.request(request.body(body.into())?).await?;
+        let status = answer.status();
+        let body = answer.into_body().collect().await?.to_bytes();
+        ensure!(status == 200, "{method} {uri}: {status} {body:?}");
+        serde_json::from_slice(&body).with_context(|| format!("{method} {uri}"))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_component_does_what_every_case_says() -> Result<()> {
+    let _own_judge;
+    let judge = match std::env::var(JUDGE) {
+        Ok(judge) => judge,
+        Err(_) => {
+            let judge = Judge::start(table(), 0).await?;
+            let base_url = judge.base_url();
+            _own_judge = judge;
+            base_url
+        }
+    };
+    let name = format!("rust-{}", std::process::id());
+    let summary = Runner::new(component(), &[], &judge, &name)?
+        .play(|_| true)
+        .await?;
+    assert_eq!(summary.not_judged, [""; 0]);
+    assert_eq!(summary.judged, summary.cases);
+    assert!(summary.failed.is_empty(), "{}", summary.told());
+    Ok(())
+}
+
+fn names_of<'a>(cases: &'a [Case], name: impl Fn(&'a Case) -> &'a str) -> BTreeSet<&'a str> {
+    cases.iter().map(name).collect()
+}
+
+#[test]
+fn every_function_of_the_interface_occurs_in_the_table() {
+    let table = table();
+    let operations = names_of(&table.cases, |case| case.operation.as_str());
+    let functions = interface::exported_functions().unwrap();
+    let functions: BTreeSet<_> = functions
+        .iter()
+        .map(|function| function.name.as_str())
+        .collect();
+    assert_eq!(operations, functions);
+}
+
+#[test]
+fn every_error_that_the_component_returns_is_expected_somewhere_in_the_table() {
+    let resolve = interface::resolve().unwrap();
+    let mut types = resolve.types.iter().map(|(_, definition)| definition);
+    let error = types.find(|definition| definition.name.as_deref() == Some("request-error"));
+    let TypeDefKind::Variant(error) = &error.expect("a type request-error").kind else {
+        panic!("request-error is no variant")
+    };
+    // Only hosts make it.
+    let returned = error
+        .cases
+        .iter()
+        .filter(|case| case.name != "execution-failed");
+    let returned: BTreeSet<_> = returned.map(|case| case.name.replace('-', "_")).collect();
+    let table = table();
+    let errors = table.cases.iter().filter_map(|case| match &case.outcome {
+        ExpectedOutcome::Error(error) => error.lone_member().map(str::to_owned),
+        ExpectedOutcome::Value(_) => None,
+    });
+    assert_eq!(errors.collect::<BTreeSet<_>>(), returned);
+}
+
+#[test]
+fn every_setting_occurs_in_the_table() {
+    let table = table();
+    let set = table.cases.iter().flat_map(|case| case.settings.keys());
+    let set: BTreeSet<_> = set.map(String::as_str).collect();
+    for name in NAMES {
+        assert!(set.contains(name), "{name}");
+    }
+}
+
+/// Mutants of the component, each with a case that it fails. More than one place may differ:
+/// the first is told here.
+const CAUGHT: [(&str, &str, &str); 14] = [
+    (
+        "replays-unknown-outcome",
+        "a create whose connection was closed is not sent again",
+        "requests[1]: expected nothing, found POST /api/v1/dockets",
+    ),
+    (
+        "replays-server-errors",
+        "CREATE_RETRY=not-sent: the outcome of a create after a 503 is unknown",
+        "requests[1]: expected nothing, found POST /api/v2/dockets",
+    ),
+    (
+        "follows-redirects",
+        "a redirect of a create is a refusal, and not followed",
+        "requests[1]: expected nothing, found ",
+    ),
+    (
+        "ignores-retry-after",
+        "a pause that does not fit before the deadline is not begun",
+        "requests[1]: expected nothing, found GET",
+    ),
+    (
+        "drops-unknown-fields",
+        "members of a docket that nobody knows are kept digit for digit",
+        "value.raw_json: expected \"{\\\"zeta\\\":12345678901234567890",
+    ),
+    (
+        "rounds-numbers",
+        "members of a docket that nobody knows are kept digit for digit",
+        "value.",
+    ),
+    (
+        "loses-order",
+        "the results of a batch are in the order of its requests, and one failure hides no other",
+        "value[0].ok.docket_id: expected \"d1\", found \"d4\"",
+    ),
+    (
+        "tries-too-often",
+        "there are four attempts where nothing else is set",
+        "requests[4]: expected nothing, found GET",
+    ),
+    (
+        "hides-attempts",
+        "there are four attempts where nothing else is set",
+        "error.unavailable.attempts[0].status: expected 500, found 504",
+    ),
+    (
+        "calls-silence-harmless",
+        "a create that got no answer in time is not sent again",
+        "error: expected permanent_outcome_unknown, found {\"timed_out\":",
+    ),
+    (
+        "mistakes-readiness",
+        "a docket that is completed is waited for once",
+        "value.completed: expected true, found false",
+    ),
+    (
+        "copies-token",
+        "a docket of version 1 is created",
+        "requests[0].headers.authorization: expected nothing, found \"Bearer mock-token-0001\"",
+    ),
+    (
+        "never-retries",
+        "a read is repeated after a 503",
+        "requests[1]: expected GET /api/v1/agents?organizationId=org-1, found nothing",
+    ),
+    (
+        "swallows-broken-bodies",
+        "a 2xx of a create that is cut is told with what came of it",
+        "error.permanent_unexpected_response.message: expected a text with",
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn components_that_misbehave_fail_cases_that_the_same_one_passes_when_it_does_not()
+-> Result<()> {
+    let judge = Judge::start(table(), 0).await?;
+    let plugin = Plugin::load(&in_repository("target/mutants.wasm"))
+        .context("the mutants, which `cargo xtask mutants` makes")?;
+    let runner = |mutant: &str| {
+        let environment = [("MUTANT", mutant)];
+        Runner::new(plugin.clone(), &environment, &judge.base_url(), mutant)
+    };
+    let is_played = |task: &Task| CAUGHT.iter().any(|(_, case, _)| *case == task.name);
+    let summary = runner("none")?.play(is_played).await?;
+    assert_eq!(summary.told(), "");
+    assert_eq!(summary.judged, 12);
+    for (mutant, case, told) in CAUGHT {
+        let summary = runner(mutant)?.play(|task| task.name == case).await?;
+        let [failed] = summary.failed.as_slice() else {
+            panic!("{mutant} is not caught")
+        };
+        let difference = &failed.differences[0];
+        assert!(difference.starts_with(told), "{mutant}: {}", summary.told());
+    }
+    Ok(())
+}
