@@ -3,7 +3,7 @@
 use super::answer::Step;
 use super::expected::Expected;
 use super::json::Json;
-use crate::invoke::check_known;
+use crate::interface::exported_functions;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -181,11 +181,15 @@ impl Table {
     pub fn parse(file: &str, text: &str) -> Result<Self> {
         let written: Vec<&RawValue> =
             serde_json::from_str(text).with_context(|| format!("{file}: no array of cases"))?;
+        let operations: Vec<_> = exported_functions()?
+            .into_iter()
+            .map(|it| it.name)
+            .collect();
         let mut cases = Vec::new();
         for (index, written) in written.into_iter().enumerate() {
             let Named { name } = serde_json::from_str(written.get())
                 .with_context(|| format!("{file}: case {index} has no name"))?;
-            let case = Case::parse(file, written.get())
+            let case = Case::parse(file, written.get(), &operations)
                 .map_err(|error| anyhow!("{file}: {name:?}: {error:#}"))?;
             cases.push(case);
         }
@@ -207,9 +211,14 @@ impl Table {
 }
 
 impl Case {
-    fn parse(file: &str, text: &str) -> Result<Self> {
+    fn parse(file: &str, text: &str, operations: &[String]) -> Result<Self> {
         let written: WrittenCase = serde_json::from_str(text)?;
-        check_known(&written.operation).context("operation")?;
+        ensure!(
+            operations.contains(&written.operation),
+            "operation: found {:?}, allowed: {}",
+            written.operation,
+            operations.join(", ")
+        );
         for name in written.settings.keys() {
             let invented = name.starts_with("NO_SETTING");
             ensure!(
@@ -409,7 +418,11 @@ mod tests {
                 r#""nam": "n""#,
                 "agents.json: case 0 has no name",
             ),
-            ("list-agents", "list-agent", "agents.json: \"n\": operation"),
+            (
+                "list-agents",
+                "list-agent",
+                "agents.json: \"n\": operation: found \"agents.list-agent\"",
+            ),
             (
                 r#""value": []"#,
                 r#""valu": []"#,
