@@ -2,12 +2,13 @@
 //! without end is stopped, and the error says so.
 
 use anyhow::Result;
+use rustix::time::{ClockId, clock_gettime};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wasmtime::{Engine, ResourceLimiter, Result as WasmtimeResult, UpdateDeadline, bail};
 
 /// How often the engine looks after its guests.
@@ -36,8 +37,8 @@ pub(crate) const HEADER_BYTES: usize = 32_768;
 pub struct Limits {
     /// For all its linear memories together. Unit: bytes.
     pub memory_bytes: usize,
-    /// For one call. Only the time in which the guest computes counts, not that in
-    /// which it waits. Each poll of a wait computes for a fraction of a millisecond: a
+    /// For one call. Only the processor's time counts in which the guest computes: not that
+    /// in which it waits, nor that in which the machine does something else. Each poll of a wait computes for a fraction of a millisecond: a
     /// wait of days with pauses of seconds may need more than the default.
     pub computing: Duration,
 }
@@ -139,7 +140,6 @@ impl ResourceLimiter for Memory {
 #[derive(Debug, Clone)]
 pub(crate) struct Computing {
     limit: Duration,
-    since: Instant,
     spent: Arc<Spent>,
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct Computing {
 struct Spent {
     /// How long it had run before it began to run this time.
     before_ns: AtomicU64,
-    /// When it did, since the instance was made.
+    /// When it did, by the clock of the thread on which it runs.
     resumed_ns: AtomicU64,
     /// How many calls began.
     begun: AtomicU32,
@@ -159,7 +159,6 @@ impl Computing {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             limit: limits.computing,
-            since: Instant::now(),
             spent: Arc::default(),
         }
     }
@@ -179,8 +178,8 @@ impl Computing {
         })
     }
 
-    /// A call that counts. A guest runs just while its call is polled: when it waits,
-    /// the poll has returned.
+    /// A call that counts. A guest runs just while its call is polled, and on the thread
+    /// that polls: when it waits, the poll has returned.
     pub(crate) async fn count<T>(
         &self,
         call: impl Future<Output = WasmtimeResult<T>>,
@@ -190,10 +189,10 @@ impl Computing {
         spent.before_ns.store(0, Ordering::Relaxed);
         let mut call = pin!(call);
         let result = poll_fn(|context| {
-            let resumed_ns = self.now_ns();
+            let resumed_ns = thread_ns();
             spent.resumed_ns.store(resumed_ns, Ordering::Relaxed);
             let polled = call.as_mut().poll(context);
-            let ran_ns = self.now_ns().saturating_sub(resumed_ns);
+            let ran_ns = thread_ns().saturating_sub(resumed_ns);
             spent.before_ns.fetch_add(ran_ns, Ordering::Relaxed);
             polled
         })
@@ -212,13 +211,16 @@ impl Computing {
         self.spent.returned.load(Ordering::Relaxed) == self.calls()
     }
 
-    fn now_ns(&self) -> u64 {
-        u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
-
     fn spent(&self) -> Duration {
         let resumed_ns = self.spent.resumed_ns.load(Ordering::Relaxed);
         let before_ns = self.spent.before_ns.load(Ordering::Relaxed);
-        Duration::from_nanos(before_ns + self.now_ns().saturating_sub(resumed_ns))
+        Duration::from_nanos(before_ns + thread_ns().saturating_sub(resumed_ns))
     }
+}
+
+/// For how long the present thread has computed. A call that goes on later may do so on
+/// another thread: only differences within a poll mean anything.
+fn thread_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
