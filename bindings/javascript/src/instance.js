@@ -67,7 +67,8 @@ export class Instance {
     }
     const returned = signature.lift(this.memory, at >>> 0);
     free(at);
-    this.isUsable = true;
+    // What a call leaves behind would be there for ever.
+    this.isUsable = this.resources.isEmpty;
     return returned;
   }
 
@@ -152,8 +153,7 @@ class Resources {
     this.take(handle);
   }
 
-  /** How many there are; none between two calls. */
-  get size() {
-    return this.#table.length - 1 - this.#free.length;
+  get isEmpty() {
+    return this.#table.length === 1 + this.#free.length;
   }
 }

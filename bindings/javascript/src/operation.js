@@ -1,4 +1,5 @@
 /** One call from its arguments to its result. */
+import { setMaxListeners } from 'node:events';
 import { functions, types } from '../generated/wit.js';
 import { fromPlain, invalidInput, refuse, toPlain } from './conversion.js';
 import { signatureOf } from './core.js';
@@ -146,9 +147,12 @@ class Ending {
   #timeouts = new Set();
 
   constructor(signal) {
-    signal?.throwIfAborted();
     this.#signal = signal;
-    signal?.addEventListener('abort', this);
+    if (!signal) return;
+    signal.throwIfAborted();
+    // Many calls may have one signal; Node would take that for a leak.
+    setMaxListeners(Infinity, signal);
+    signal.addEventListener('abort', this);
   }
 
   /** Ends after a time; returns what takes that back. */
