@@ -88,5 +88,6 @@ export const errors = {
 };
 
 for (const [kind, type] of Object.entries(errors)) {
-  Object.assign(type.prototype, { name: type.name, kind });
+  const isPermanent = kind.startsWith('permanent-');
+  Object.assign(type.prototype, { name: type.name, kind, isPermanent });
 }

@@ -4,7 +4,7 @@ import { functions, types } from '../generated/wit.js';
 import { fromPlain, invalidInput, refuse, toPlain } from './conversion.js';
 import { signatureOf } from './core.js';
 import { aborted, broken, neverBegun, returned } from './failure.js';
-import { camel, found } from './words.js';
+import { camel } from './words.js';
 
 /**
  * Makes a call in one of the instances.
@@ -75,8 +75,13 @@ function accepted(called, given, options) {
   }
 }
 
-/** The arguments as plain values, and what the options say besides. */
-function checked({ parameters, fromOptions }, given, options = {}) {
+/**
+ * The arguments as plain values, and what the options say besides.
+ *
+ * @param {Record<string, any>} options
+ */
+function checked(called, given, options = {}) {
+  const { parameters, fromOptions } = called;
   if (typeof options !== 'object' || options === null) throw refuse('options', options, 'an object');
   const { signal, ...others } = options;
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
@@ -108,20 +113,17 @@ function ownOptions(name, type, options) {
   return toPlain(type, said, 'options');
 }
 
-function time({ timeoutMs, ...others }) {
-  refuseOthers(others, []);
+function time(options) {
+  refuseOthers(options, ['timeoutMs']);
+  const { timeoutMs } = options;
   return timeoutMs === undefined ? undefined : toPlain('u32', timeoutMs, 'options.timeoutMs');
 }
 
 function refuseOthers(options, names) {
   const other = Object.keys(options).find((name) => !names.includes(name));
   if (other === undefined) return;
-  const allowed = names.length > 0 ? names.join(', ') : 'timeoutMs';
-  throw invalidInput(
-    `options.${other}`,
-    'an option that there is not',
-    `signal, ${allowed}`,
-  );
+  const allowed = ['signal', ...names].join(', ');
+  throw invalidInput(`options.${other}`, 'an option that there is not', allowed);
 }
 
 /** The same values, with less time for what has a time of its own: it counts from the call. */

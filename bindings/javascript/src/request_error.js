@@ -9,10 +9,6 @@ export class RequestError extends Error {
       if (value !== undefined) this[name] = value;
     }
   }
-
-  get isPermanent() {
-    return this.kind.startsWith('permanent-');
-  }
 }
 
 Object.assign(RequestError.prototype, {

@@ -32,7 +32,9 @@ export function environment(options, variables, logsAttempts) {
   return [...merged];
 }
 
-function written(name, { kind, words }, value) {
+/** @param {{ kind: string, words?: string[] }} setting */
+function written(name, setting, value) {
+  const { kind, words } = setting;
   switch (kind) {
     case 'integer':
       if (!Number.isSafeInteger(value) || value < 0) {

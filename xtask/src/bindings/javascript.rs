@@ -169,7 +169,8 @@ fn error_classes(names: &Names) -> Result<String> {
         "{text}\n/** The class of each case of `request-error`. */\n\
          export const errors = {{\n{entries}}};\n\n\
          for (const [kind, type] of Object.entries(errors)) {{\n  \
-         Object.assign(type.prototype, {{ name: type.name, kind }});\n}}\n"
+         const isPermanent = kind.startsWith('permanent-');\n  \
+         Object.assign(type.prototype, {{ name: type.name, kind, isPermanent }});\n}}\n"
     ))
 }
 
@@ -331,10 +332,10 @@ fn member(names: &Names, field: &Field, is_taken: bool) -> String {
         } else {
             ""
         };
-        let ty = taken_type(&field.name, &field.ty);
+        let ty = taken_type(field.ty.required());
         return format!("{docs}  readonly {name}{mark}: {ty}{none};\n");
     }
-    let ty = given_type(&field.name, &field.ty);
+    let ty = given_type(&field.name, field.ty.required());
     let own = format!("{docs}  readonly {name}{mark}: {ty};\n");
     if field.name != "raw-json" {
         return own;
@@ -347,7 +348,7 @@ fn member(names: &Names, field: &Field, is_taken: bool) -> String {
 }
 
 /// What users may give.
-fn taken_type(name: &str, ty: &Type) -> String {
+fn taken_type(ty: &Type) -> String {
     match ty {
         Type::Bool => "boolean".into(),
         Type::U8 | Type::U16 | Type::U32 | Type::F64 => "number".into(),
@@ -355,9 +356,9 @@ fn taken_type(name: &str, ty: &Type) -> String {
         Type::String => "string".into(),
         Type::Json => "JsonInput".into(),
         Type::Named(name) => class(name),
-        Type::Option(inner) => taken_type(name, inner),
+        Type::Option(inner) => taken_type(inner),
         Type::List(element) if **element == Type::U8 => "Uint8Array | string".into(),
-        Type::List(element) => format!("readonly {}[]", taken_type(name, element)),
+        Type::List(element) => format!("readonly {}[]", taken_type(element)),
         Type::Result(..) => "never".into(),
     }
 }
@@ -442,9 +443,9 @@ fn group_type(names: &Names, group: &Group) -> Result<String> {
             options = format!("options: {name}");
         }
         let parameters = positional(function)
-            .map(|it| format!("{}: {}", camel(&it.name), taken_type(&it.name, &it.ty)))
+            .map(|it| format!("{}: {}", camel(&it.name), taken_type(&it.ty)))
             .chain([options]);
-        let mut returned = given_type("", &function.ok);
+        let mut returned = given_type("", function.ok.required());
         if function.ok.is_option() {
             returned += " | undefined";
         }
@@ -485,7 +486,7 @@ fn options_type(names: &Names, name: &str, field: &Field, function: &Function) -
                 "  "
             ),
             camel(&field.name),
-            taken_type(&field.name, ty)
+            taken_type(ty)
         ),
     };
     Ok(format!(
