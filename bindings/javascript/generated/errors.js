@@ -10,6 +10,12 @@ import { RequestError } from '../src/request_error.js';
  */
 export class ExecutionFailed extends RequestError {}
 
+Object.assign(ExecutionFailed.prototype, {
+  name: 'ExecutionFailed',
+  kind: 'execution-failed',
+  isPermanent: false,
+});
+
 /**
  * A setting is missing or wrong, or the host's policy denies the
  * service's address. Nothing was sent, or nothing after the attempts
@@ -17,20 +23,50 @@ export class ExecutionFailed extends RequestError {}
  */
 export class ConfigurationProblem extends RequestError {}
 
+Object.assign(ConfigurationProblem.prototype, {
+  name: 'ConfigurationProblem',
+  kind: 'permanent-configuration',
+  isPermanent: true,
+});
+
 /** An argument is not allowed. Nothing was sent. */
 export class InvalidInput extends RequestError {}
+
+Object.assign(InvalidInput.prototype, {
+  name: 'InvalidInput',
+  kind: 'permanent-invalid-input',
+  isPermanent: true,
+});
 
 /** The service does not accept the token: 401 or 403. */
 export class Unauthorized extends RequestError {}
 
+Object.assign(Unauthorized.prototype, {
+  name: 'Unauthorized',
+  kind: 'permanent-unauthorized',
+  isPermanent: true,
+});
+
 /** The service does not know what was asked for: 404 or 410. */
 export class NotFound extends RequestError {}
+
+Object.assign(NotFound.prototype, {
+  name: 'NotFound',
+  kind: 'permanent-not-found',
+  isPermanent: true,
+});
 
 /**
  * The service refused the request: any other 3xx or 4xx. Redirects are
  * never followed, since the token would go along.
  */
 export class Rejected extends RequestError {}
+
+Object.assign(Rejected.prototype, {
+  name: 'Rejected',
+  kind: 'permanent-rejected',
+  isPermanent: true,
+});
 
 /**
  * An answer that cannot be understood: a 2xx whose body is not what the
@@ -40,6 +76,12 @@ export class Rejected extends RequestError {}
  */
 export class UnexpectedResponse extends RequestError {}
 
+Object.assign(UnexpectedResponse.prototype, {
+  name: 'UnexpectedResponse',
+  kind: 'permanent-unexpected-response',
+  isPermanent: true,
+});
+
 /**
  * A creating request was handed to the network and no conclusive answer
  * came. A person's phone may be ringing: it is never repeated by the
@@ -48,11 +90,23 @@ export class UnexpectedResponse extends RequestError {}
  */
 export class OutcomeUnknown extends RequestError {}
 
+Object.assign(OutcomeUnknown.prototype, {
+  name: 'OutcomeUnknown',
+  kind: 'permanent-outcome-unknown',
+  isPermanent: true,
+});
+
 /**
  * The service's rate limit: 429 or 425, until there was no attempt or no
  * time left. No attempt of a creating request was processed.
  */
 export class RateLimited extends RequestError {}
+
+Object.assign(RateLimited.prototype, {
+  name: 'RateLimited',
+  kind: 'rate-limited',
+  isPermanent: false,
+});
 
 /**
  * The service had a failure of its own: 5xx or 408, until there was no
@@ -62,14 +116,32 @@ export class RateLimited extends RequestError {}
  */
 export class Unavailable extends RequestError {}
 
+Object.assign(Unavailable.prototype, {
+  name: 'Unavailable',
+  kind: 'unavailable',
+  isPermanent: false,
+});
+
 /** The service could not be reached: no attempt was ever sent. */
 export class Unreachable extends RequestError {}
+
+Object.assign(Unreachable.prototype, {
+  name: 'Unreachable',
+  kind: 'unreachable',
+  isPermanent: false,
+});
 
 /**
  * Time ran out before anything was sent, or a reading request got no
  * complete answer in any of its attempts.
  */
 export class TimedOut extends RequestError {}
+
+Object.assign(TimedOut.prototype, {
+  name: 'TimedOut',
+  kind: 'timed-out',
+  isPermanent: false,
+});
 
 /** The class of each case of `request-error`. */
 export const errors = {
@@ -86,8 +158,3 @@ export const errors = {
   'unreachable': Unreachable,
   'timed-out': TimedOut,
 };
-
-for (const [kind, type] of Object.entries(errors)) {
-  const isPermanent = kind.startsWith('permanent-');
-  Object.assign(type.prototype, { name: type.name, kind, isPermanent });
-}

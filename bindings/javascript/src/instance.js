@@ -72,7 +72,7 @@ export class Instance {
     return returned;
   }
 
-  /** Leaves the call that waits, for ever. */
+  /** Leaves the call, for ever: nothing is sent any more. */
   abandon() {
     this.isUsable = false;
     this.#isAbandoned = true;

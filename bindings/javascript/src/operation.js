@@ -20,7 +20,7 @@ export async function operate(name, given, options, instances) {
   try {
     ending.after(timeoutMs, () => new DOMException('The call took too long', 'TimeoutError'));
     const stopQueueing = ending.after(ownTimeMs, () => neverBegun(ownTimeMs));
-    const instance = await instances.take((leave) => (ending.onEnd = leave));
+    const instance = await taken(called, instances, ending, startMs);
     stopQueueing();
     try {
       ending.onEnd = () => instance.abandon();
@@ -36,11 +36,21 @@ export async function operate(name, given, options, instances) {
   }
 }
 
+async function taken(called, instances, ending, startMs) {
+  try {
+    return await instances.take((leave) => (ending.onEnd = leave));
+  } catch (cause) {
+    throw ending.isReached ? ending.reason : broken(called, cause, [], startMs);
+  }
+}
+
 async function result(name, called, instance, values, ending, startMs) {
   let plain;
   try {
     plain = await instance.call(called.core, signatureOf(name), values);
   } catch (cause) {
+    // Other requests of a batch may be on their way.
+    instance.abandon();
     const fail = ending.isReached ? aborted : broken;
     throw fail(called, ending.isReached ? ending.reason : cause, instance.exchanges, startMs);
   }

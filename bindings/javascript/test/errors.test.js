@@ -65,6 +65,7 @@ test('the classes are those of the component, and all have names of their own', 
   const { types } = await import('../generated/wit.js');
   assert.deepEqual(Object.keys(errors), Object.keys(types['request-error'].variant));
   for (const [kind, type] of Object.entries(errors)) {
+    assert.equal(type.prototype.name, type.name);
     assert.equal(package_[type.name], type, `${type.name} is exported`);
     assert.equal(type.prototype.kind, kind);
   }
@@ -123,3 +124,29 @@ test('a component that fails after a create says that the call may exist', () =>
     assert.match(errors[0].message, /may exist/);
     assert.match(inspect(client), /instances: 0/);
   }));
+
+test('a batch whose component fails sends nothing more', () =>
+  withBoth(
+    (_, __, nth) => (nth === 1 ? {} : new Promise(() => {})),
+    { env: { VOICE_CALLING_LOG: 'attempts' }, maxInFlight: 3 },
+    async (client, { requests, server }) => {
+      const { write } = process.stderr;
+      process.stderr.write = () => {
+        throw new Error('the log is full');
+      };
+      try {
+        const batch = client.dockets.createMany(Array(10).fill(REQUEST), { timeoutMs: 1000 });
+        const error = await failure(batch);
+        assert.ok(error instanceof package_.ExecutionFailed, error.stack);
+        assert.equal(error.attempts.length, 3);
+      } finally {
+        process.stderr.write = write;
+      }
+      while ((await connections(server)) > 1) await new Promise(setImmediate);
+      assert.equal(requests.length, 3);
+    },
+  ));
+
+function connections(server) {
+  return new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
+}

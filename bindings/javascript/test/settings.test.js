@@ -34,11 +34,12 @@ test('a client may be configured by the environment alone', () =>
     async ({ url }) => {
       const env = { VOICE_CALLING_BASE_URL: url, VOICE_CALLING_API_TOKEN: TOKEN };
       await using_(new VoiceClient({ env }), (client) => client.dockets.get(DOCKET));
-      Object.assign(process.env, env);
+      const { env: own } = process;
+      process.env = { PATH: own.PATH, ...env };
       try {
         await using_(new VoiceClient(), (client) => client.dockets.get(DOCKET));
       } finally {
-        for (const name in env) delete process.env[name];
+        process.env = own;
       }
     },
   ));

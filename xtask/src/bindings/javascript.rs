@@ -160,17 +160,18 @@ fn error_classes(names: &Names) -> Result<String> {
     for case in names.package.variant("request-error")? {
         let class = error_class(&case.name);
         text += &format!(
-            "\n{}export class {class} extends RequestError {{}}\n",
-            jsdoc(&names.translated(&case.docs, None), "")
+            "\n{}export class {class} extends RequestError {{}}\n\n\
+             Object.assign({class}.prototype, {{\n  name: '{class}',\n  kind: '{}',\n  \
+             isPermanent: {},\n}});\n",
+            jsdoc(&names.translated(&case.docs, None), ""),
+            case.name,
+            case.name.starts_with("permanent-"),
         );
         entries += &format!("  '{}': {class},\n", case.name);
     }
     Ok(format!(
         "{text}\n/** The class of each case of `request-error`. */\n\
-         export const errors = {{\n{entries}}};\n\n\
-         for (const [kind, type] of Object.entries(errors)) {{\n  \
-         const isPermanent = kind.startsWith('permanent-');\n  \
-         Object.assign(type.prototype, {{ name: type.name, kind, isPermanent }});\n}}\n"
+         export const errors = {{\n{entries}}};\n"
     ))
 }
 
