@@ -67,6 +67,7 @@ export class Instance {
     }
     const returned = signature.lift(this.memory, at >>> 0);
     free(at);
+    this.exchanges = [];
     // What a call leaves behind would be there for ever.
     this.isUsable = this.resources.isEmpty;
     return returned;

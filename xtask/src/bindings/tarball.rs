@@ -19,8 +19,9 @@ use crate::{
 
 const FOLDER: &str = "bindings/javascript";
 
-/// The versions of Node that the package is tried with, beside the user's own.
-const NODES: [&str; 2] = ["20.20.2", "24.21.0"];
+/// The versions of Node that the package is tried with, beside the user's own: the oldest that it
+/// says it runs on (`engines` in its manifest), and the newest that is known to do.
+const NODES: [&str; 2] = ["20.3.1", "24.21.0"];
 
 /// The oldest major version of Node that builds it.
 const OLDEST: u32 = 20;
@@ -50,12 +51,16 @@ pub fn build(workspace: &Workspace) -> Result<()> {
 pub fn test(workspace: &Workspace) -> Result<()> {
     let npm = Npm::find(workspace)?;
     announce("JavaScript: types");
-    run(&mut npm.npm(&["run", "check"]))?;
+    run(&mut npm.npm(&["run", "--silent", "check"]))?;
     let harness = harness(workspace)?;
-    let mock = Service::start(&harness, &["mock", "--port", "0", "--call-ms", "50"])?;
+    let mock = Service::start(
+        &harness,
+        workspace,
+        &["mock", "--port", "0", "--call-ms", "50"],
+    )?;
     let judge = match env::var_os(CASES_VARIABLE) {
         Some(url) => Judge::Running(url),
-        None => Judge::Started(Service::start(&harness, &["cases"])?),
+        None => Judge::Started(Service::start(&harness, workspace, &["cases"])?),
     };
     for node in npm.nodes(workspace)? {
         announce(&format!("JavaScript: tests with Node {}", node.version));
@@ -147,15 +152,14 @@ impl Npm {
         fs::write(&record, pinned).with_context(|| format!("cannot write {}", record.display()))
     }
 
-    /// The user's Node, and those of `NODES` whose major versions it has not.
+    /// The user's Node, and those of `NODES`.
     fn nodes(&self, workspace: &Workspace) -> Result<Vec<Node>> {
-        let major = |version: &str| version.split('.').next().map(str::to_owned);
         let mut nodes = vec![Node {
             version: self.version.clone(),
             program: "node".into(),
         }];
         for version in NODES {
-            if major(version) != major(&self.version) {
+            if version != self.version {
                 nodes.push(self.install_node(workspace, version)?);
             }
         }
@@ -220,9 +224,12 @@ struct Service {
 
 impl Service {
     /// Starts it, and waits until it has printed where it is.
-    fn start(harness: &Path, arguments: &[&str]) -> Result<Self> {
+    fn start(harness: &Path, workspace: &Workspace, arguments: &[&str]) -> Result<Self> {
         let mut command = Command::new(harness);
-        command.args(arguments).stdout(Stdio::piped());
+        command
+            .args(arguments)
+            .current_dir(&workspace.root)
+            .stdout(Stdio::piped());
         let mut process = command.spawn().with_context(|| cannot_start(&command))?;
         let printed = process.stdout.take().context("its output is piped")?;
         let mut service = Self {
