@@ -1,0 +1,236 @@
+/**
+ * What a call costs beside native clients of Node, all of them against one mock service that this
+ * program starts (the command `host-test`, or what the variable HOST_TEST names):
+ *
+ *     node bench.mjs [--short]
+ *
+ * Each client is measured in a process of its own, in rounds that alternate, so that what else the
+ * machine does hits all alike. Medians of the rounds, and ratios to undici's `request`.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const TOKEN = 'mock-token-0001';
+const CLIENTS = ['undici', 'fetch', 'node:http', 'voice-calling'];
+
+const BODY = {
+  agent_id: 7,
+  to_phone_number: '919876543210',
+  extra_config: { call_context: { reference: 'crm-1001' } },
+  external_id: 'crm-1001',
+};
+const HEADERS = { auth_token: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+const PATH = '/api/v2/dockets';
+
+const short = process.argv.includes('--short');
+const SIZES = short
+  ? { rounds: 1, warm: 50, throughput: 128, atOnce: 64, burst: 100 }
+  : { rounds: 5, warm: 2000, throughput: 6000, atOnce: 64, burst: 1000 };
+
+const [, , role, url, slowUrl] = process.argv;
+if (role === 'measure') console.log(JSON.stringify(await measured(process.argv[5], url, slowUrl)));
+else await compare();
+
+// ------------------------------------------------------------------------------- all of them
+
+async function compare() {
+  const rounds = Object.fromEntries(CLIENTS.map((client) => [client, []]));
+  for (let round = 0; round < SIZES.rounds; round++) {
+    for (const client of CLIENTS) rounds[client].push(await inAProcess(client));
+  }
+  print(rounds);
+}
+
+async function inAProcess(client) {
+  const fast = await mock([]);
+  const slow = await mock(['--faults', delays(2 * SIZES.burst)]);
+  try {
+    const arguments_ = [fileURLToPath(import.meta.url), 'measure', fast.url, slow.url, client];
+    if (short) arguments_.push('--short');
+    const { stdout } = await promisify(execFile)(process.execPath, arguments_);
+    return JSON.parse(stdout);
+  } finally {
+    for (const service of [fast, slow]) {
+      service.process.kill();
+      await once(service.process, 'exit');
+    }
+  }
+}
+
+/** The mock service is slow on order, for one request by each order. */
+function delays(count) {
+  const order = (_, i) => `create-docket-v2@${i + 1}:slow:delay-ms=50`;
+  return Array.from({ length: count }, order).join(',');
+}
+
+function print(rounds) {
+  const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+  const of = (client, name) => median(rounds[client].map((figures) => figures[name]));
+  const columns = Object.entries({
+    importMs: ['import, ms', 1],
+    firstMs: ['first call, ms', 1],
+    warmUs: ['warm call, µs', 0],
+    cpuUs: ['CPU of it, µs', 0],
+    perSecond: [`calls/s, ${SIZES.atOnce} at once`, 0],
+    burstMs: [`${SIZES.burst} at 50 ms, ms`, 0],
+    againMs: ['once more, ms', 0],
+    lagMs: ['event loop blocked, ms', 0],
+    failed: ['failed', 0],
+    megabytes: ['memory, MB', 0],
+  });
+  console.log(`Node ${process.versions.node}, medians of ${SIZES.rounds} rounds`);
+  console.table(
+    Object.fromEntries(
+      CLIENTS.map((client) => [
+        client,
+        Object.fromEntries(
+          columns.map(([name, [title, digits]]) => [title, Number(of(client, name).toFixed(digits))]),
+        ),
+      ]),
+    ),
+  );
+  for (const other of CLIENTS.slice(0, -1)) {
+    const ratio = of('voice-calling', 'warmUs') / of(other, 'warmUs');
+    console.log(`a warm call takes ${ratio.toFixed(2)} times that of ${other}`);
+  }
+}
+
+async function mock(options) {
+  const program = process.env.HOST_TEST ?? fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
+  const child = spawn(program, ['mock', '--port', '0', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [found] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+    if (found) return { url: found, process: child };
+  }
+  throw new Error(`${program} ended at once`);
+}
+
+// ------------------------------------------------------------------------------- one of them
+
+/** A function that creates a docket, and how long its import took. */
+async function client(name, url) {
+  const begin = performance.now();
+  switch (name) {
+    case 'undici': {
+      const { Agent, request } = await import('undici');
+      const dispatcher = new Agent({ connections: 1000 });
+      const importMs = performance.now() - begin;
+      const create = async () => {
+        const options = { method: 'POST', headers: HEADERS, body: JSON.stringify(BODY), dispatcher };
+        const { body } = await request(url + PATH, options);
+        return body.json();
+      };
+      return { importMs, create };
+    }
+    case 'fetch': {
+      const create = async () => {
+        const options = { method: 'POST', headers: HEADERS, body: JSON.stringify(BODY) };
+        return (await fetch(url + PATH, options)).json();
+      };
+      return { importMs: 0, create };
+    }
+    case 'node:http': {
+      const { Agent, request } = await import('node:http');
+      const agent = new Agent({ keepAlive: true });
+      const importMs = performance.now() - begin;
+      const create = () =>
+        new Promise((resolve, reject) => {
+          const options = { method: 'POST', headers: HEADERS, agent };
+          const sent = request(url + PATH, options, async (response) => {
+            const chunks = [];
+            for await (const chunk of response) chunks.push(chunk);
+            resolve(JSON.parse(Buffer.concat(chunks).toString()));
+          });
+          sent.on('error', reject);
+          sent.end(JSON.stringify(BODY));
+        });
+      return { importMs, create };
+    }
+    default: {
+      const { VoiceClient } = await import('voice-calling');
+      const importMs = performance.now() - begin;
+      const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {} });
+      const create = () =>
+        client.dockets.create({
+          agentId: 7,
+          toPhoneNumber: '919876543210',
+          callContext: { reference: 'crm-1001' },
+          externalId: 'crm-1001',
+        });
+      return { importMs, create };
+    }
+  }
+}
+
+async function measured(name, url, slowUrl) {
+  const { importMs, create } = await client(name, url);
+  const begin = performance.now();
+  await create();
+  const firstMs = importMs + performance.now() - begin;
+
+  await inARow(create, SIZES.warm / 2);
+  const before = process.cpuUsage();
+  const times = await inARow(create, SIZES.warm);
+  const { user, system } = process.cpuUsage(before);
+
+  await atOnce(create, SIZES.throughput / 4);
+  const throughputBegin = performance.now();
+  await atOnce(create, SIZES.throughput);
+  const perSecond = (SIZES.throughput / (performance.now() - throughputBegin)) * 1000;
+
+  const { create: createSlowly } = await client(name, slowUrl);
+  const first = await burst(createSlowly);
+  const megabytes = process.memoryUsage.rss() / 1e6;
+  const second = await burst(createSlowly);
+  return {
+    importMs,
+    firstMs,
+    warmUs: times.sort((a, b) => a - b)[Math.floor(times.length / 2)] * 1000,
+    cpuUs: (user + system) / SIZES.warm,
+    perSecond,
+    burstMs: first.ms,
+    againMs: second.ms,
+    lagMs: Math.max(first.lagMs, second.lagMs),
+    failed: first.failed + second.failed,
+    megabytes,
+  };
+}
+
+async function inARow(create, count) {
+  const times = [];
+  for (let i = 0; i < count; i++) {
+    const begin = performance.now();
+    const docket = await create();
+    times.push(performance.now() - begin);
+    if (!(docket.docketId ?? docket.docket_id)) throw new Error('no docket came');
+  }
+  return times;
+}
+
+async function atOnce(create, count) {
+  let left = count;
+  const worker = async () => {
+    while (left-- > 0) await create();
+  };
+  await Promise.all(Array.from({ length: SIZES.atOnce }, worker));
+}
+
+/** All at once, and how long nothing else could run meanwhile. */
+async function burst(create) {
+  const begin = performance.now();
+  let last = begin;
+  let lagMs = 0;
+  const interval = setInterval(() => {
+    const now = performance.now();
+    lagMs = Math.max(lagMs, now - last - 5);
+    last = now;
+  }, 5);
+  const results = await Promise.allSettled(Array.from({ length: SIZES.burst }, create));
+  clearInterval(interval);
+  const hasDocket = (result) => result.value?.docketId ?? result.value?.docket_id;
+  const failed = results.filter((result) => !hasDocket(result));
+  return { ms: performance.now() - begin, lagMs, failed: failed.length };
+}

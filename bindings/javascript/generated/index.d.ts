@@ -1,0 +1,947 @@
+// Written from wit/ by `cargo xtask bindings generate`. Do not edit.
+
+/** Any JSON value. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+/**
+ * Free-form JSON that you give: a value (objects, arrays, `bigint` for integers that `number`
+ * cannot hold), or a string, which is JSON text already and is passed on as it is, so that
+ * numbers keep their digits and objects the order of their keys. Members that are `undefined` are
+ * left out. What JSON cannot hold (`NaN`, functions, a `Map`, a circle) is `InvalidInput`.
+ */
+export type JsonInput = null | boolean | number | bigint | string | object;
+
+/** One result of a batch. */
+export type BatchResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: RequestError };
+
+/** The last argument of every call. */
+export interface CallOptions {
+  /**
+   * Ends the call as soon as it is aborted. A call that creates something rejects with
+   * `OutcomeUnknown` if it may have been created by then, whose `cause` is the signal's reason;
+   * any other call rejects with that reason, as `fetch` does. Nothing is sent afterwards.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * How long the call may take, time in the queue for an instance included; the same as a
+   * `signal` of `AbortSignal.timeout(timeoutMs)`. Unit: milliseconds; 0 to 4294967295. Give it
+   * more than `deadlineMs`: the client's own deadline tells more of what happened.
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Options of a client. What is absent is taken from the environment. */
+export interface ClientOptions {
+  /**
+   * The service: http(s)://host[:port][/path]; http only to loopback. Required. Variable: `VOICE_CALLING_BASE_URL`.
+   */
+  readonly baseUrl?: string | undefined;
+  /**
+   * The organization's token, without `Bearer `. It is sent as the header `auth_token: Bearer <token>`. Required. Variable: `VOICE_CALLING_API_TOKEN`.
+   */
+  readonly token?: string | undefined;
+  /**
+   * Attempts of an operation, of an item of a batch, of a poll of a wait; 1 to 100. Default: `4`. Variable: `VOICE_CALLING_MAX_ATTEMPTS`.
+   */
+  readonly maxAttempts?: number | undefined;
+  /**
+   * The ceiling of the first pause, doubled from then on; the pause itself is drawn below it. Unit: milliseconds. Default: `250`. Variable: `VOICE_CALLING_BACKOFF_MS`.
+   */
+  readonly backoffMs?: number | undefined;
+  /**
+   * The highest ceiling, and the longest pause between polls; the service may ask for more. Unit: milliseconds. Default: `8000`. Variable: `VOICE_CALLING_MAX_BACKOFF_MS`.
+   */
+  readonly maxBackoffMs?: number | undefined;
+  /**
+   * For a connection, TLS included. Unit: milliseconds. Default: `3000`. Variable: `VOICE_CALLING_CONNECT_TIMEOUT_MS`.
+   */
+  readonly connectTimeoutMs?: number | undefined;
+  /**
+   * For an attempt, the body included. Unit: milliseconds. Default: `10000`. Variable: `VOICE_CALLING_ATTEMPT_TIMEOUT_MS`.
+   */
+  readonly attemptTimeoutMs?: number | undefined;
+  /**
+   * For an operation, an item of a batch, a poll of a wait. Unit: milliseconds. Default: `30000`. Variable: `VOICE_CALLING_DEADLINE_MS`.
+   */
+  readonly deadlineMs?: number | undefined;
+  /**
+   * Whether what creates something is repeated after 5xx and 408, as the service asks for. Default: `server-errors`. Variable: `VOICE_CALLING_CREATE_RETRY`.
+   */
+  readonly createRetry?: 'server-errors' | 'not-sent' | undefined;
+  /**
+   * Open requests of a batch; 1 to 1000. Default: `16`. Variable: `VOICE_CALLING_MAX_IN_FLIGHT`.
+   */
+  readonly maxInFlight?: number | undefined;
+  /**
+   * The body of a request; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_REQUEST_BYTES`.
+   */
+  readonly maxRequestBytes?: number | undefined;
+  /**
+   * The body of an answer; 1 to 67108864; in a batch 16384 at the most. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
+   */
+  readonly maxResponseBytes?: number | undefined;
+  /**
+   * Whether plain http may go to a host that is not loopback. Default: `false`. Variable: `VOICE_CALLING_ALLOW_INSECURE_HTTP`.
+   */
+  readonly allowInsecureHttp?: boolean | undefined;
+  /**
+   * Where variables with the prefix `VOICE_CALLING_` are taken from; `process.env` if absent. A
+   * variable with this prefix that is no setting is refused, since it may be one misspelt.
+   */
+  readonly env?: { readonly [variable: string]: string | undefined } | undefined;
+  /** Certificates of the authorities that are trusted, in place of Node's own. */
+  readonly ca?: string | Buffer | readonly (string | Buffer)[] | undefined;
+  /**
+   * Makes the connections, for client certificates and proxies; in place of `ca`. It has to be
+   * of `node:https` where `baseUrl` is https. The client's own keeps idle connections for one
+   * second, so that a call is seldom placed on one that the service has just given up.
+   */
+  readonly agent?: import('node:http').Agent | undefined;
+  /**
+   * How many calls run at once, each in an instance of its own; others wait in a queue. 1 to
+   * 10000. Default: `256`.
+   */
+  readonly maxInstances?: number | undefined;
+  /** Is told of every attempt when it is over, without token, phone numbers and call context. */
+  readonly onAttempt?: ((entry: AttemptEntry) => void) | undefined;
+}
+
+/** What `onAttempt` is told. */
+export interface AttemptEntry {
+  /** The function in the component's interface, such as `dockets.create-docket-v2`. */
+  readonly function: string;
+  readonly method: 'GET' | 'POST';
+  /** The path, with names in braces for what varies. */
+  readonly path: string;
+  /** From 1. */
+  readonly attempt: number;
+  /** The HTTP status, where one came. */
+  readonly status?: number;
+  /** What went wrong in transport, where something did. */
+  readonly transportError?: string;
+  /** When it began. Unit: milliseconds since the operation began. */
+  readonly startedMs: number;
+  /** How long it took. Unit: milliseconds. */
+  readonly durationMs: number;
+  /** The pause before the next attempt, where there is to be one. Unit: milliseconds. */
+  readonly pauseMs?: number;
+}
+
+/** The cases of `request-error` in the component's interface. */
+export type RequestErrorKind = 'execution-failed' | 'permanent-configuration' | 'permanent-invalid-input' | 'permanent-unauthorized' | 'permanent-not-found' | 'permanent-rejected' | 'permanent-unexpected-response' | 'permanent-outcome-unknown' | 'rate-limited' | 'unavailable' | 'unreachable' | 'timed-out';
+
+/**
+ * Why an operation did not succeed: the base of all errors of this package. Its classes are
+ * documented below. What does not apply is `undefined`.
+ */
+export declare class RequestError extends Error {
+  /** The case in the component's interface. */
+  readonly kind: RequestErrorKind;
+  /** Whether repeating the same call would fail again, or might call a person twice. */
+  readonly isPermanent: boolean;
+  /** All attempts of the operation that are known, in order. */
+  readonly attempts: readonly Attempt[];
+  /** The HTTP status of the answer that decided. */
+  readonly status?: number;
+  /** Its body as text: the first 8192 bytes. */
+  readonly body?: string;
+  /** Whether `body` is less than what the service sent, or meant to send. */
+  readonly bodyCut?: boolean;
+  /** Its header `x-request-id`, or one of its usual siblings. */
+  readonly requestId?: string;
+  /** How long the service asks to wait, from the moment of the answer. Unit: milliseconds. */
+  readonly retryAfterMs?: number | bigint;
+  /** The environment variable at fault, or the option of the client. */
+  readonly variable?: string;
+  /** The argument at fault, or the field in it, such as `callContext.name`. */
+  readonly field?: string;
+  /** What was found, without the value where that is a secret. */
+  readonly found?: string;
+  /** What would be allowed. */
+  readonly allowed?: string;
+}
+
+/** One request that was tried. */
+export interface Attempt {
+  /** The HTTP status, where one came. */
+  readonly status?: number;
+  /**
+   * What went wrong in transport, where something did. With a `status`,
+   * it was the body that broke off or came too late.
+   */
+  readonly transportError?: string;
+  /** When it began. Unit: milliseconds since the operation began. */
+  readonly startedMs: number;
+  /** How long it took. Unit: milliseconds. */
+  readonly durationMs: number;
+}
+
+/**
+ * The host could not run the component (a trap, a time-out of the host).
+ * Only hosts make this case; the component never returns it. After a
+ * creating request the call or docket may exist: give the host a longer
+ * time-out than the component's own (`deadlineMs`; for a wait its
+ * `timeoutMs`; for a batch both together).
+ */
+export declare class ExecutionFailed extends RequestError {
+  readonly kind: 'execution-failed';
+}
+
+/**
+ * A setting is missing or wrong, or the host's policy denies the
+ * service's address. Nothing was sent, or nothing after the attempts
+ * that the payload lists.
+ */
+export declare class ConfigurationProblem extends RequestError {
+  readonly kind: 'permanent-configuration';
+  /** The environment variable, for example `VOICE_CALLING_BASE_URL`. */
+  readonly variable: string;
+  /** What is wrong with it, without the value where that is a secret. */
+  readonly found: string;
+  /** What would be allowed. */
+  readonly allowed: string;
+}
+
+/** An argument is not allowed. Nothing was sent. */
+export declare class InvalidInput extends RequestError {
+  readonly kind: 'permanent-invalid-input';
+  /**
+   * The argument or the field in it, such as `toPhoneNumber`,
+   * `callContext.name` or `options.timeoutMs`; a long key is cut. `request`
+   * where all of it is larger than `maxRequestBytes`.
+   */
+  readonly field: string;
+  /** What was found, cut where it is long. */
+  readonly found: string;
+  /** What would be allowed. */
+  readonly allowed: string;
+}
+
+/** The service does not accept the token: 401 or 403. */
+export declare class Unauthorized extends RequestError {
+  readonly kind: 'permanent-unauthorized';
+  /** The HTTP status, 100 to 999. */
+  readonly status: number;
+  /**
+   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
+   * replaced, and with the API token masked where the service echoes it, if
+   * the token has 8 bytes or more.
+   */
+  readonly body: string;
+  /** Whether `body` is less than what the service sent, or meant to send. */
+  readonly bodyCut: boolean;
+}
+
+/** The service does not know what was asked for: 404 or 410. */
+export declare class NotFound extends RequestError {
+  readonly kind: 'permanent-not-found';
+  /** The HTTP status, 100 to 999. */
+  readonly status: number;
+  /**
+   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
+   * replaced, and with the API token masked where the service echoes it, if
+   * the token has 8 bytes or more.
+   */
+  readonly body: string;
+  /** Whether `body` is less than what the service sent, or meant to send. */
+  readonly bodyCut: boolean;
+}
+
+/**
+ * The service refused the request: any other 3xx or 4xx. Redirects are
+ * never followed, since the token would go along.
+ */
+export declare class Rejected extends RequestError {
+  readonly kind: 'permanent-rejected';
+  /** The HTTP status, 100 to 999. */
+  readonly status: number;
+  /**
+   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
+   * replaced, and with the API token masked where the service echoes it, if
+   * the token has 8 bytes or more.
+   */
+  readonly body: string;
+  /** Whether `body` is less than what the service sent, or meant to send. */
+  readonly bodyCut: boolean;
+}
+
+/**
+ * An answer that cannot be understood: a 2xx whose body is not what the
+ * specification says or is larger than `maxResponseBytes`, or a status
+ * outside 200 to 599. After a creating request the call or docket may exist;
+ * the payload has what came.
+ */
+export declare class UnexpectedResponse extends RequestError {
+  readonly kind: 'permanent-unexpected-response';
+  /** The HTTP status, 100 to 999. */
+  readonly status: number;
+  /**
+   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
+   * replaced, and with the API token masked where the service echoes it, if
+   * the token has 8 bytes or more.
+   */
+  readonly body: string;
+  /** Whether `body` is less than what the service sent, or meant to send. */
+  readonly bodyCut: boolean;
+}
+
+/**
+ * A creating request was handed to the network and no conclusive answer
+ * came. A person's phone may be ringing: it is never repeated by the
+ * component, and should be repeated only by somebody who has made sure
+ * that the first one did nothing.
+ */
+export declare class OutcomeUnknown extends RequestError {
+  readonly kind: 'permanent-outcome-unknown';
+}
+
+/**
+ * The service's rate limit: 429 or 425, until there was no attempt or no
+ * time left. No attempt of a creating request was processed.
+ */
+export declare class RateLimited extends RequestError {
+  readonly kind: 'rate-limited';
+  /** The HTTP status, 100 to 999. */
+  readonly status: number;
+  /**
+   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
+   * replaced, and with the API token masked where the service echoes it, if
+   * the token has 8 bytes or more.
+   */
+  readonly body: string;
+  /** Whether `body` is less than what the service sent, or meant to send. */
+  readonly bodyCut: boolean;
+}
+
+/**
+ * The service had a failure of its own: 5xx or 408, until there was no
+ * attempt or no time left. The service asks for repeating these; still, after
+ * a creating request the call or docket may exist. With the setting
+ * `createRetry: 'not-sent'` such a request is `OutcomeUnknown`.
+ */
+export declare class Unavailable extends RequestError {
+  readonly kind: 'unavailable';
+  /** The HTTP status, 100 to 999. */
+  readonly status: number;
+  /**
+   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
+   * replaced, and with the API token masked where the service echoes it, if
+   * the token has 8 bytes or more.
+   */
+  readonly body: string;
+  /** Whether `body` is less than what the service sent, or meant to send. */
+  readonly bodyCut: boolean;
+}
+
+/** The service could not be reached: no attempt was ever sent. */
+export declare class Unreachable extends RequestError {
+  readonly kind: 'unreachable';
+}
+
+/**
+ * Time ran out before anything was sent, or a reading request got no
+ * complete answer in any of its attempts.
+ */
+export declare class TimedOut extends RequestError {
+  readonly kind: 'timed-out';
+}
+
+/** A text of an agent: a JSON object with `default`. */
+export interface AgentText {
+  /** `default`: the text itself. */
+  readonly defaultText: string;
+  /** A JSON object whose members are added beside `default`. */
+  readonly extra?: JsonInput | null | undefined;
+}
+
+/**
+ * ------------------------------------------------------------------ agents
+ * The configuration of an agent: a voice identity with a phone number and a
+ * prompt. The specification does not say which fields the service requires;
+ * this package asks for the name, and leaves every other `undefined` out of the
+ * request, save `tools`, which is sent as `null`.
+ */
+export interface AgentConfig {
+  /** `prompt`: what the agent is told to do. */
+  readonly prompt?: AgentText | null | undefined;
+  /** `agent_name`: not empty. Calls refer to the agent by it. */
+  readonly agentName: string;
+  /** `agent_phone_number`: the phone number provided for the agent. */
+  readonly agentPhoneNumber?: string | null | undefined;
+  /** `voice_id`: identifier of the chosen voice. */
+  readonly voiceId?: string | null | undefined;
+  /** `version` of the configuration. */
+  readonly version?: bigint | number | null | undefined;
+  /** `welcome_text`: the greeting. */
+  readonly welcomeText?: AgentText | null | undefined;
+  /**
+   * `tools`: any JSON; `undefined` is sent as `null`, which means that no tools
+   * are used.
+   */
+  readonly tools?: JsonInput | null | undefined;
+  /** `enabled`: whether the agent is active. */
+  readonly enabled?: boolean | null | undefined;
+  /** `save_stats`: whether statistics are saved. */
+  readonly saveStats?: boolean | null | undefined;
+  /** `server_type`: an environment label; its values are not specified. */
+  readonly serverType?: string | null | undefined;
+  /** `call_type`: the kind of call; its values are not specified. */
+  readonly callType?: string | null | undefined;
+  /** `created_at`: its format is not specified. */
+  readonly createdAt?: string | null | undefined;
+  /** `updated_at`: its format is not specified. */
+  readonly updatedAt?: string | null | undefined;
+  /**
+   * A JSON object whose members are added to the request. Members that
+   * this record has a field for are refused.
+   */
+  readonly extra?: JsonInput | null | undefined;
+}
+
+/** The answer to `agents.create`, whose form is not specified. */
+export interface CreatedAgent {
+  /** `agent_id`, where the answer is an object that has it as an integer. */
+  readonly agentId?: bigint;
+  /** The answer, where it is JSON. */
+  readonly rawJson?: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw?: JsonValue;
+  /** The answer, where it is not JSON and not empty. */
+  readonly rawText?: string;
+}
+
+/** An element of the list of agents. */
+export interface AgentSummary {
+  /** `agent_id`. */
+  readonly agentId?: bigint;
+  /** `agent_name`. */
+  readonly agentName?: string;
+  /** The whole element as it came. */
+  readonly rawJson: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw: JsonValue;
+}
+
+/**
+ * ------------------------------------------------------------------- calls
+ * A call to be made. It makes a phone ring.
+ */
+export interface CallRequest {
+  /**
+   * `from_agent_name`: the agent that calls; not empty. May be `undefined` only
+   * where `extra` is given, which then has to select the agent: the
+   * service also knows agents by phone number, but the name of that field
+   * is not specified.
+   */
+  readonly fromAgentName?: string | null | undefined;
+  /**
+   * `to_phone_number`: the number to be called; not empty, without control
+   * characters. Its format is not specified.
+   */
+  readonly toPhoneNumber: string;
+  /**
+   * `extra_config.call_context`: a JSON object with text values, the
+   * variables of the agent's prompt. `undefined` leaves `extra_config` out.
+   */
+  readonly callContext?: JsonInput | null | undefined;
+  /**
+   * A JSON object whose members are added to the request. Members that
+   * this record has a field for are refused.
+   */
+  readonly extra?: JsonInput | null | undefined;
+}
+
+/** A call that was accepted. */
+export interface StartedCall {
+  /** `task_id`: needed to get the call's details. Keep it. */
+  readonly taskId: string;
+  /** The whole answer as it came. */
+  readonly rawJson: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw: JsonValue;
+}
+
+/** How a call ended. Values beyond the three are not specified. */
+export type CallStatus = 'ANSWERED' | 'NO_ANSWER' | 'BUSY' | (string & {});
+
+/** How interested the called person was. */
+export interface UserInterest {
+  /** `status`: its values are not specified. */
+  readonly status?: string;
+  /** `confidence_score`: its range is not specified. */
+  readonly confidenceScore?: number;
+  /** `reasoning`. */
+  readonly reasoning?: string;
+  /** The whole object as it came. */
+  readonly rawJson: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw: JsonValue;
+}
+
+/** What the service proposes to do next. */
+export interface NextAction {
+  /** `value`: `REDIAL` is one; others are not specified. */
+  readonly value?: string;
+  /** `reason`. */
+  readonly reason?: string;
+  /** The whole object as it came. */
+  readonly rawJson: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw: JsonValue;
+}
+
+/** Insights of a call. (Those of a completed docket are `DocketInsights`.) */
+export interface CallInsights {
+  /** `metadata`: a JSON object; its keys depend on the agent. */
+  readonly metadata?: JsonValue;
+  /** `user_interest`. */
+  readonly userInterest?: UserInterest;
+  /** `next_action`. */
+  readonly nextAction?: NextAction;
+  /** The whole object as it came. */
+  readonly rawJson: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw: JsonValue;
+}
+
+/** What is known of one call of a task. */
+export interface CallDetails {
+  /** `agent_name`: the agent that called. */
+  readonly agentName?: string;
+  /** `call_context`: a JSON object, as given when the call was made. */
+  readonly callContext?: JsonValue;
+  /**
+   * `call_insights`: what was found in the conversation, once the call is
+   * completed.
+   */
+  readonly callInsights?: CallInsights;
+  /** `call_recording_url`. */
+  readonly callRecordingUrl?: string;
+  /** `from_number`. */
+  readonly fromNumber?: string;
+  /** `to_number`. */
+  readonly toNumber?: string;
+  /** `call_status`. */
+  readonly callStatus?: CallStatus;
+  /** `call_duration`. Unit: seconds. */
+  readonly callDurationS?: number;
+  /** The whole record as it came. */
+  readonly rawJson: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw: JsonValue;
+}
+
+/**
+ * ----------------------------------------------------------------- dockets
+ * A docket to be created: a business task that may need several calls. It
+ * makes a phone ring.
+ */
+export interface DocketRequestV1 {
+  /** `agent_id`: see `agents.list`. */
+  readonly agentId: bigint | number;
+  /**
+   * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
+   * `+`: `919876543210`.
+   */
+  readonly toPhoneNumber: string;
+  /**
+   * `extra_config.call_context`: a JSON object, free-form. The fetched
+   * docket and the webhook return it, so it is the place for an identifier
+   * of your own by which to find the docket again.
+   */
+  readonly callContext: JsonInput;
+  /**
+   * A JSON object whose members are added to the request. Members that
+   * this record has a field for are refused.
+   */
+  readonly extra?: JsonInput | null | undefined;
+}
+
+/** As `DocketRequestV1`, for version 2 of the endpoint. */
+export interface DocketRequest {
+  /** `agent_id`: see `agents.list`. */
+  readonly agentId: bigint | number;
+  /**
+   * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
+   * `+`: `919876543210`.
+   */
+  readonly toPhoneNumber: string;
+  /**
+   * `extra_config.call_context`: a JSON object, free-form. The fetched
+   * docket and the webhook return it, so it is the place for an identifier
+   * of your own by which to find the docket again.
+   */
+  readonly callContext: JsonInput;
+  /**
+   * `external_id`: an identifier of your own, such as a CRM id. It is not
+   * known to prevent duplicates.
+   */
+  readonly externalId?: string | null | undefined;
+  /**
+   * A JSON object whose members are added to the request. Members that
+   * this record has a field for are refused.
+   */
+  readonly extra?: JsonInput | null | undefined;
+}
+
+/** Where a docket stands. Transitions out of `open` are not specified. */
+export type DocketStatus = 'OPEN' | 'IN_PROGRESS' | 'COMPLETED' | (string & {});
+
+/** The answer to the creation of a docket, version 1. */
+export interface CreatedDocketV1 {
+  /** `docket_id`: a UUID. Keep it. */
+  readonly docketId: string;
+  /** `status`: in progress, as a rule. */
+  readonly status?: DocketStatus;
+  /** The whole answer as it came. */
+  readonly rawJson: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw: JsonValue;
+}
+
+/** The answer to the creation of a docket, version 2. */
+export interface CreatedDocket {
+  /** `docket_id`: a UUID. Keep it. */
+  readonly docketId: string;
+  /** `status`: open, as a rule. */
+  readonly status?: DocketStatus;
+  /** `created`. What `false` means is not specified. */
+  readonly created?: boolean;
+  /** The whole answer as it came. */
+  readonly rawJson: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw: JsonValue;
+}
+
+/** A docket as fetched. It has no insights: those come with the webhook. */
+export interface Docket {
+  /** `docket_id`: a UUID. */
+  readonly docketId: string;
+  /** `agent_name`: the agent that handles the docket. */
+  readonly agentName?: string;
+  /** `status`. */
+  readonly status?: DocketStatus;
+  /** `call_type` of the agent. */
+  readonly callType?: string;
+  /** `from_number`: digits, the country code included. */
+  readonly fromNumber?: string;
+  /** `to_phone_number`: 12 digits, the country code included. */
+  readonly toPhoneNumber?: string;
+  /** `call_context`: a JSON object, as given when the docket was created. */
+  readonly callContext?: JsonValue;
+  /** `external_id`: none where none was given. */
+  readonly externalId?: string;
+  /**
+   * `closed_call_id`: the call that closed the docket. It is not known to
+   * be a task id.
+   */
+  readonly closedCallId?: string;
+  /**
+   * `latest_call_id`: the most recent call. It is not known to be a task
+   * id.
+   */
+  readonly latestCallId?: string;
+  /**
+   * `closure_reason`: `DISPOSITION` where the outcome of a call closed the
+   * docket; others are not specified.
+   */
+  readonly closureReason?: string;
+  /** `outbound_call_count`. */
+  readonly outboundCallCount?: number | bigint;
+  /**
+   * `notification_status`: `SKIPPED` where no notification was sent;
+   * others are not specified.
+   */
+  readonly notificationStatus?: string;
+  /** `first_called_at`: ISO 8601 with fractional seconds, without a zone. */
+  readonly firstCalledAt?: string;
+  /** `closed_at`: the same format. */
+  readonly closedAt?: string;
+  /** `created_at`: the same format. */
+  readonly createdAt?: string;
+  /** `updated_at`: the same format. */
+  readonly updatedAt?: string;
+  /** The whole docket as it came. */
+  readonly rawJson: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw: JsonValue;
+}
+
+/** How a wait for a call's details ended. */
+export interface CallDetailsWait {
+  /**
+   * Whether every record is ready: it has insights (a JSON object that is
+   * not empty), or its call was not answered. `false` where time ran out.
+   */
+  readonly completed: boolean;
+  /** What was seen last; empty where nothing was. */
+  readonly details: readonly CallDetails[];
+  /** How often the service was asked, retries within a poll not counted. */
+  readonly polls: number;
+  /** How many of these polls failed in a way that may pass. */
+  readonly failedPolls: number;
+  /** How long the wait took. Unit: milliseconds. */
+  readonly waitedMs: number;
+}
+
+/** How a wait for a docket ended. */
+export interface DocketWait {
+  /** Whether the docket's status is `completed`. `false` where time ran out. */
+  readonly completed: boolean;
+  /** What was seen last; none where nothing was. */
+  readonly docket?: Docket;
+  /** How often the service was asked, retries within a poll not counted. */
+  readonly polls: number;
+  /** How many of these polls failed in a way that may pass. */
+  readonly failedPolls: number;
+  /** How long the wait took. Unit: milliseconds. */
+  readonly waitedMs: number;
+}
+
+/** Insights of a completed docket. (Those of a call are `CallInsights`.) */
+export interface DocketInsights {
+  /** `call_disposition`: the final outcome; its values are not specified. */
+  readonly callDisposition?: string;
+  /** `call_metadata`: a JSON object, where the agent is configured for it. */
+  readonly callMetadata?: JsonValue;
+  /** The whole object as it came. */
+  readonly rawJson: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw: JsonValue;
+}
+
+/**
+ * ---------------------------------------------------------------- webhooks
+ * What the service reports when a docket is completed.
+ */
+export interface DocketCompleted {
+  /**
+   * `docket_id`: which docket. Deliveries are not known to be signed:
+   * fetch the docket before you trust one.
+   */
+  readonly docketId: string;
+  /** `call_insights`: none where nobody picked up in any attempt. */
+  readonly callInsights?: DocketInsights;
+  /** `call_context`: a JSON object, as given when the docket was created. */
+  readonly callContext?: JsonValue;
+  /** `attempts`: JSON whose shape is not specified. */
+  readonly attempts?: JsonValue;
+  /**
+   * `dashboard_url` of the last answered call; none where none was
+   * answered.
+   */
+  readonly dashboardUrl?: string;
+  /** The whole payload as it came. */
+  readonly rawJson: string;
+  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  readonly raw: JsonValue;
+}
+
+/**
+ * Agents: the voices that make calls. An agent is configured once, before calls
+ * are made.
+ */
+export interface Agents {
+  /**
+   * Creates an agent: `POST /agents/`. Any 2xx is success.
+   *
+   * It is a creating request, repeated as `calls.make` is. Where the answer has
+   * no `agentId`, `agents.list` finds the agent by its name.
+   */
+  create(config: AgentConfig, options?: CallOptions): Promise<CreatedAgent>;
+  /**
+   * Lists the agents of an organization:
+   * `GET /api/v1/agents?organizationId=<organization-id>`.
+   *
+   * `organizationId` is not empty and has no control characters; how to obtain it
+   * is not specified.
+   */
+  list(organizationId: string, options?: CallOptions): Promise<readonly AgentSummary[]>;
+}
+
+/** Time in the queue for an instance counts. */
+export interface CallsWaitForDetailsOptions {
+  /** How long to wait at most. Unit: milliseconds; 1 or more. */
+  readonly timeoutMs: number;
+  /**
+   * Whether an answer of 404 means "not yet". Without it, 404 ends the
+   * wait with `NotFound`. What the service answers before a
+   * call is completed is not specified. `true` suits a task id that
+   * `calls.make` has just returned (a wrong one then waits until time runs out);
+   * `false` suits a docket.
+   */
+  readonly notFoundIsPending?: boolean | undefined;
+  /** Ends it as soon as it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Calls that are made directly, without a docket. */
+export interface Calls {
+  /**
+   * Makes a phone ring: `POST /make_call`.
+   *
+   * It is a creating request: it is repeated while it is certain that it did
+   * nothing, and where the service asks for it (5xx, 408; `createRetry: 'not-sent'`
+   * turns that off). Once it was handed to the network without a conclusive answer,
+   * it fails with `OutcomeUnknown` and is never repeated.
+   */
+  make(request: CallRequest, options?: CallOptions): Promise<StartedCall>;
+  /**
+   * What is known of a task's calls: `GET /call_details/{task_id}`. An empty
+   * list is an answer; a lone object counts as a list of one.
+   *
+   * `taskId` is not empty, not `.` or `..`, without control characters; it is
+   * sent as one percent-encoded path segment. What the service answers before
+   * the call is completed, or to an unknown task, is not specified.
+   */
+  getDetails(taskId: string, options?: CallOptions): Promise<readonly CallDetails[]>;
+  /**
+   * Asks for a task's details until there is at least one record and all are
+   * ready, or time runs out: then `completed` is false.
+   *
+   * Each poll is a whole `calls.getDetails`, with attempts and a deadline of its
+   * own. The pause after the first is `backoffMs`; it doubles up to
+   * `maxBackoffMs`, without jitter, and is longer where `Retry-After` asks for it.
+   * A pause that does not fit into the time that is left ends the wait, which may
+   * so end before `timeoutMs`. A poll
+   * that fails in a way that may pass (`RateLimited`, `Unavailable`,
+   * `Unreachable`, `TimedOut`) does not end it, unless every poll did: then
+   * the last error is returned. For waits of hours on a workflow engine, let
+   * the workflow sleep and call `calls.getDetails`.
+   */
+  waitForDetails(taskId: string, options: CallsWaitForDetailsOptions): Promise<CallDetailsWait>;
+}
+
+/** Time in the queue for an instance counts. */
+export interface DocketsWaitForOptions {
+  /** How long to wait at most. Unit: milliseconds; 1 or more. */
+  readonly timeoutMs: number;
+  /**
+   * Whether an answer of 404 means "not yet". Without it, 404 ends the
+   * wait with `NotFound`. What the service answers before a
+   * call is completed is not specified. `true` suits a task id that
+   * `calls.make` has just returned (a wrong one then waits until time runs out);
+   * `false` suits a docket.
+   */
+  readonly notFoundIsPending?: boolean | undefined;
+  /** Ends it as soon as it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Time in the queue for an instance counts. */
+export interface DocketsCreateManyOptions {
+  /**
+   * how long requests may be begun; 1 or more. Those that were not
+   * begun by then are `TimedOut` with no attempts. Those that were are finished,
+   * each within `deadlineMs`, so that no docket id is lost.
+   */
+  readonly timeoutMs: number;
+  /** Ends it as soon as it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Dockets: business tasks, each of which groups the call attempts made for it.
+ *
+ * A docket is for a task that may need several calls, and reports its completion
+ * once, by the webhook, with its insights. For one call whose details you fetch by
+ * task id use `calls.make`. Version 2 of the creation adds `externalId` and
+ * `created`.
+ */
+export interface Dockets {
+  /**
+   * Makes a phone ring: `POST /api/v1/dockets`.
+   *
+   * It is a creating request: it is repeated while it is certain that it did
+   * nothing, and where the service asks for it (5xx, 408; `createRetry: 'not-sent'`
+   * turns that off). Once it was handed to the network without a conclusive answer,
+   * it fails with `OutcomeUnknown` and is never repeated.
+   */
+  createV1(request: DocketRequestV1, options?: CallOptions): Promise<CreatedDocketV1>;
+  /**
+   * Makes a phone ring: `POST /api/v2/dockets`, which takes an `externalId`
+   * and answers whether the docket was created. Otherwise as `dockets.createV1`.
+   */
+  create(request: DocketRequest, options?: CallOptions): Promise<CreatedDocket>;
+  /**
+   * The docket as it stands: `GET /api/v1/dockets/{docket_id}`.
+   *
+   * `docketId` is a UUID in its hyphenated form (36 characters).
+   */
+  get(docketId: string, options?: CallOptions): Promise<Docket>;
+  /**
+   * Asks for the docket until its status is `completed` or time runs out: then
+   * `completed` is false. Pauses and failed polls are as in
+   * `calls.waitForDetails`.
+   */
+  waitFor(docketId: string, options: DocketsWaitForOptions): Promise<DocketWait>;
+  /**
+   * Makes phones ring: `POST /api/v2/dockets` for each request, at most
+   * `maxInFlight` at a time.
+   *
+   * `requests`: 0 to 1000; none gives an empty list. The results are in the
+   * order of the requests, one for each, and one failure never hides another.
+   * A rate limit that one request meets slows all of them. A request that is not
+   * allowed fails in its place, and the others are sent.
+   *
+   * `timeoutMs`: how long requests may be begun; 1 or more. Those that were not
+   * begun by then are `TimedOut` with no attempts. Those that were are finished,
+   * each within `deadlineMs`, so that no docket id is lost.
+   *
+   * An answer in a batch may have 16384 bytes (`maxResponseBytes`, where that is
+   * less): a larger one is `UnexpectedResponse`, which has its beginning.
+   *
+   * The outer error is `ConfigurationProblem`, or `InvalidInput` for
+   * `requests` or `timeoutMs`; then nothing was sent.
+   */
+  createMany(requests: readonly DocketRequest[], options: DocketsCreateManyOptions): Promise<readonly BatchResult<CreatedDocket>[]>;
+}
+
+/** What the service sends by itself. */
+export interface Webhooks {
+  /**
+   * Reads the body of a webhook delivery (section "Events" of the service's
+   * specification). It is pure: it needs no settings and sends nothing.
+   *
+   * - A completed docket is returned. A value in it that has another type than
+   *   the specified one costs only itself.
+   * - `undefined`: JSON, but not the completion of a docket. The service mentions
+   *   call-level webhooks too. The completion of a docket is an object with a
+   *   `docket_id` and at least one of `attempts`, `dashboard_url`,
+   *   `call_insights.call_disposition`, or a `call_insights` that is null.
+   * - `InvalidInput`: broken. It is no JSON, or the completion of a
+   *   docket whose `docket_id` is not a text or is empty.
+   */
+  parseDocketCompleted(body: Uint8Array | string, options?: CallOptions): Promise<DocketCompleted | undefined>;
+}
+
+/**
+ * A client of the voice-calling service. It may be used for many calls at once; one client for
+ * each service and token is enough.
+ */
+export declare class VoiceClient {
+  /**
+   * Reads the settings; values are checked by the first call.
+   *
+   * @throws {ConfigurationProblem} for an option that does not exist or is of another type.
+   */
+  constructor(options?: ClientOptions);
+  readonly agents: Agents;
+  readonly calls: Calls;
+  readonly dockets: Dockets;
+  readonly webhooks: Webhooks;
+  /**
+   * Refuses new calls, waits for those that run, and closes the connections. A program that
+   * forgets it ends all the same.
+   */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}

@@ -1,0 +1,63 @@
+/** The connections of a client. */
+import http from 'node:http';
+import https from 'node:https';
+
+/**
+ * How long an idle connection is kept. A service gives up connections that were idle for longer
+ * than it likes (2 seconds with some, 5 with many), without a word. A request that is just then
+ * sent on one is lost, and nobody knows whether it was read: a creation is then of unknown
+ * outcome. So a connection is used again only while the service hardly has a reason to give it up.
+ */
+const IDLE_MS = 1000;
+
+export class Connections {
+  #agents;
+  #own = [];
+
+  constructor({ ca, agent }) {
+    const options = { keepAlive: true, timeout: IDLE_MS, maxSockets: Infinity };
+    this.#agents = agent
+      ? { http: agent, https: agent }
+      : { http: new http.Agent(options), https: new https.Agent({ ...options, ca }) };
+    if (!agent) this.#own = Object.values(this.#agents);
+  }
+
+  /** Begins a request, which is on its way as soon as it is ended. */
+  request(scheme, options) {
+    const { request } = scheme === 'https' ? https : http;
+    return request({ ...options, agent: this.#agents[scheme] });
+  }
+
+  /** Closes what is idle. The agent of a user is the user's. */
+  close() {
+    for (const agent of this.#own) agent.destroy();
+  }
+}
+
+/**
+ * Calls `then` once a request can be written to its socket: connected, with TLS's handshake done.
+ * If it is never called, nothing was sent.
+ */
+export function whenConnected(request, then) {
+  request.once('socket', (socket) => {
+    if (request.reusedSocket) return onceItIsKnownToLive(request, then);
+    if (socket.encrypted && !hasHandshaken(socket)) return socket.once('secureConnect', then);
+    if (socket.connecting) return socket.once('connect', then);
+    return then();
+  });
+}
+
+/**
+ * What the service has said of a connection while nobody listened (that it is closed) is read in
+ * the event loop's next turn. Two immediates have a whole turn between them.
+ */
+function onceItIsKnownToLive(request, then) {
+  setImmediate(() => setImmediate(() => {
+    if (!request.destroyed) then();
+  }));
+}
+
+/** Agents of other makers may give a socket that is ready. */
+function hasHandshaken(socket) {
+  return !socket.connecting && /^(TLS|SSL)v/.test(socket.getProtocol() ?? '');
+}

@@ -1,0 +1,63 @@
+/** JavaScript values as JSON text, without loss: what JSON cannot hold is refused. */
+import { found, tag } from './words.js';
+
+/** Something in a value that JSON cannot hold. */
+export class NotJson extends Error {
+  constructor(path, value, allowed) {
+    super(path.join('.'));
+    this.path = path;
+    this.found = typeof value === 'string' ? value : found(value);
+    this.allowed = allowed;
+  }
+}
+
+/** Text that holds the value. `bigint` keeps its digits; members that are `undefined` are left out. */
+export function jsonText(value) {
+  return written(value, [], []);
+}
+
+function written(value, path, above) {
+  if (typeof value?.toJSON === 'function') return written(value.toJSON(), path, above);
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value);
+    case 'boolean':
+      return String(value);
+    case 'bigint':
+      return value.toString();
+    case 'number':
+      if (!Number.isFinite(value)) throw new NotJson(path, value, 'a finite number');
+      return Object.is(value, -0) ? '-0' : String(value);
+    case 'object':
+      return value === null ? 'null' : structure(value, path, above);
+    default:
+      throw new NotJson(path, value, 'what JSON can hold');
+  }
+}
+
+function structure(value, path, above) {
+  if (above.includes(value)) throw new NotJson(path, 'a circle', 'what JSON can hold');
+  if (above.length >= DEEPEST) {
+    throw new NotJson(path.slice(0, 1), `more than ${DEEPEST} levels`, 'fewer, or JSON text');
+  }
+  above.push(value);
+  try {
+    if (Array.isArray(value)) {
+      // Not `map`, which leaves out holes.
+      const elements = Array.from(value, (element, i) => written(element, [...path, i], above));
+      return `[${elements.join(',')}]`;
+    }
+    if (tag(value) !== 'Object') throw new NotJson(path, value, 'what JSON can hold');
+    const members = [];
+    for (const [key, member] of Object.entries(value)) {
+      if (member === undefined) continue;
+      members.push(`${JSON.stringify(key)}:${written(member, [...path, key], above)}`);
+    }
+    return `{${members.join(',')}}`;
+  } finally {
+    above.pop();
+  }
+}
+
+/** Deeper values would need more stack than there is. */
+const DEEPEST = 1000;

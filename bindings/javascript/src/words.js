@@ -1,0 +1,41 @@
+/** Names of the WIT in JavaScript's spelling, and values in a few words for people. */
+
+/** `to-phone-number` as `toPhoneNumber`. */
+export function camel(name) {
+  return name.replace(/-([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+}
+
+/** `in-progress` as `IN_PROGRESS`, which is how the service writes its statuses. */
+export function screaming(name) {
+  return name.replaceAll('-', '_').toUpperCase();
+}
+
+/** What was found in the place of something else. */
+export function found(value) {
+  switch (typeof value) {
+    case 'undefined':
+      return 'nothing';
+    case 'string':
+      return cut(JSON.stringify(value));
+    case 'bigint':
+      return cut(`${value}n`);
+    case 'object':
+      if (value === null) return 'null';
+      return Array.isArray(value) ? 'an array' : `an object (${tag(value)})`;
+    case 'function':
+      return 'a function';
+    case 'symbol':
+      return 'a symbol';
+    default:
+      return String(value);
+  }
+}
+
+/** `Map`, `Date`, `Uint8Array`; `Object` for what is nothing special. */
+export function tag(value) {
+  return Object.prototype.toString.call(value).slice(8, -1);
+}
+
+function cut(text) {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

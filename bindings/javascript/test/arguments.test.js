@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { InvalidInput } from 'voice-calling';
+import { REQUEST, failure, withBoth } from './service.js';
+
+/** What is given to which function, and what is said of it. */
+const REFUSED = [
+  [(c) => c.dockets.create(), 'the argument', 'nothing'],
+  [(c) => c.dockets.create([]), 'the argument', 'an array'],
+  [(c) => c.dockets.create({ ...REQUEST, agentId: '7' }), 'agentId', '"7"'],
+  [(c) => c.dockets.create({ ...REQUEST, agentId: true }), 'agentId', 'true'],
+  [(c) => c.dockets.create({ ...REQUEST, agentId: 7.5 }), 'agentId', '7.5'],
+  [(c) => c.dockets.create({ ...REQUEST, agentId: 2 ** 53 }), 'agentId', '9007199254740992'],
+  [(c) => c.dockets.create({ ...REQUEST, agentId: 2n ** 63n }), 'agentId', '9223372036854775808n'],
+  [(c) => c.dockets.create({ ...REQUEST, toPhoneNumber: 919876543210 }), 'toPhoneNumber', '919876543210'],
+  [(c) => c.dockets.create({ ...REQUEST, toPhoneNumber: undefined }), 'toPhoneNumber', 'nothing'],
+  [(c) => c.dockets.create({ ...REQUEST, externalID: 'x' }), 'externalID', 'a field that there is not'],
+  [(c) => c.dockets.create({ ...REQUEST, externalId: '\ud800' }), 'externalId', 'a lone surrogate'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: undefined }), 'callContext', 'nothing'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: null }), 'callContext', 'null'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: { a: [1, NaN] } }), 'callContext.a.1', 'NaN'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: { a: [undefined] } }), 'callContext.a.0', 'nothing'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: { a: () => 1 } }), 'callContext.a', 'a function'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: { a: new Map() } }), 'callContext.a', 'an object (Map)'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: circle() }), 'callContext.self', 'a circle'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: '{"a":' }), 'callContext'],
+  [(c) => c.calls.make({ ...CALL, callContext: { 'to-phone-number': 1 } }), 'callContext.to-phone-number'],
+  [(c) => c.calls.make({ ...CALL, fromAgentName: undefined }), 'fromAgentName'],
+  [(c) => c.agents.create({ agentName: 'a', prompt: { text: 'x' } }), 'prompt.text', 'a field that there is not'],
+  [(c) => c.agents.create({ agentName: 'a', prompt: {} }), 'prompt.defaultText', 'nothing'],
+  [(c) => c.agents.create({ agentName: 'a', enabled: 'yes' }), 'enabled', '"yes"'],
+  [(c) => c.agents.list(''), 'organizationId'],
+  [(c) => c.agents.list(7), 'organizationId', '7'],
+  [(c) => c.dockets.get('7'), 'docketId'],
+  [(c) => c.dockets.createMany(REQUEST, { timeoutMs: 1 }), 'requests', 'an object (Object)'],
+  [(c) => c.dockets.createMany([REQUEST, { ...REQUEST, agentId: '7' }], { timeoutMs: 1 }), 'requests[1].agentId', '"7"'],
+  [(c) => c.dockets.createMany([REQUEST]), 'options.timeoutMs', 'nothing'],
+  [(c) => c.dockets.createMany([REQUEST], { timeoutMs: 0 }), 'timeoutMs', '0'],
+  [(c) => c.dockets.createMany(Array(1001).fill(REQUEST), { timeoutMs: 1 }), 'requests', '1001 requests'],
+  [(c) => c.dockets.waitFor(ID), 'options.timeoutMs', 'nothing'],
+  [(c) => c.dockets.waitFor(ID, { timeoutMs: -1 }), 'options.timeoutMs', '-1'],
+  [(c) => c.dockets.waitFor(ID, { timeoutMs: 0 }), 'options.timeoutMs', '0'],
+  [(c) => c.dockets.waitFor(ID, { timeoutMs: 1, notFoundIsPending: 1 }), 'options.notFoundIsPending', '1'],
+  [(c) => c.dockets.waitFor(ID, { timeoutMs: 1, notfound: true }), 'options.notfound', 'an option that there is not'],
+  [(c) => c.dockets.get(ID, { timeout: 1 }), 'options.timeout', 'an option that there is not'],
+  [(c) => c.dockets.get(ID, { timeoutMs: 1.5 }), 'options.timeoutMs', '1.5'],
+  [(c) => c.dockets.get(ID, { signal: {} }), 'options.signal', 'an object (Object)'],
+  [(c) => c.dockets.get(ID, 5), 'options', '5'],
+  [(c) => c.webhooks.parseDocketCompleted({}), 'body', 'an object (Object)'],
+  [(c) => c.webhooks.parseDocketCompleted('not JSON'), 'body'],
+];
+
+const ID = '0ad33a9b-593b-4f55-b577-13349e14a5dd';
+const CALL = { fromAgentName: 'renewals', toPhoneNumber: '919876543210' };
+
+test('what is not allowed is refused by its name, and nothing is sent', () =>
+  withBoth(() => ({}), {}, async (client, { requests }) => {
+    for (const [call, field, found] of REFUSED) {
+      const error = await failure(call(client));
+      assert.ok(error instanceof InvalidInput, `${call}: ${error.stack}`);
+      assert.equal(error.field, field, String(call));
+      if (found) assert.equal(error.found, found, String(call));
+      assert.ok(error.allowed.length > 0);
+      assert.ok(error.message.startsWith(`${field}: found `), error.message);
+      assert.equal(error.isPermanent, true);
+    }
+    assert.equal(requests.length, 0);
+  }));
+
+test('the stack of a refusal begins at the call', () =>
+  withBoth(() => ({}), {}, async (client) => {
+    const error = await failure(client.dockets.create({}));
+    assert.match(error.stack.split('\n').slice(0, 5).join('\n'), /arguments\.test\.js/);
+  }));
+
+test('null and undefined leave an optional field out', () =>
+  withBoth(() => ({}), {}, async (client, { requests }) => {
+    await client.dockets.create({ ...REQUEST, externalId: null, extra: undefined });
+    assert.ok(!requests[0].body.includes('external_id'));
+  }));
+
+function circle() {
+  const value = {};
+  value.self = value;
+  return value;
+}

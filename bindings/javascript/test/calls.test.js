@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CREATED, DOCKET, REQUEST, TOKEN, withBoth } from './service.js';
+
+test('a docket is created with the token in its header, and comes back as a plain frozen object', () =>
+  withBoth(created, {}, async (client, { requests }) => {
+    const docket = await client.dockets.create({ ...REQUEST, externalId: 'crm-1001' });
+    assert.deepEqual(docket, {
+      docketId: DOCKET,
+      status: 'OPEN',
+      created: true,
+      raw: CREATED,
+      rawJson: JSON.stringify(CREATED),
+    });
+    assert.equal(Object.getPrototypeOf(docket), Object.prototype);
+    assert.ok(Object.isFrozen(docket));
+    const [{ method, url, headers, body }] = requests;
+    assert.equal(`${method} ${url}`, 'POST /api/v2/dockets');
+    assert.equal(headers.auth_token, `Bearer ${TOKEN}`);
+    assert.equal(headers['content-type'], 'application/json');
+    assert.equal(headers.host, new URL(`http://${headers.host}`).host);
+    assert.deepEqual(JSON.parse(body), {
+      agent_id: 7,
+      to_phone_number: '919876543210',
+      extra_config: { call_context: { reference: 'crm-1001' } },
+      external_id: 'crm-1001',
+    });
+  }));
+
+test('what the service leaves out is an absent key', () =>
+  withBoth(() => ({ body: { docket_id: DOCKET } }), {}, async (client) => {
+    const docket = await client.dockets.get(DOCKET);
+    assert.deepEqual(Object.keys(docket), ['docketId', 'raw', 'rawJson']);
+  }));
+
+test('a status that nobody knows is kept as it came', () =>
+  withBoth(() => ({ body: { docket_id: DOCKET, status: 'PAUSED' } }), {}, async (client) => {
+    assert.equal((await client.dockets.get(DOCKET)).status, 'PAUSED');
+  }));
+
+test('ids are bigints, and other integers are numbers', async () => {
+  const agents = '[{"agent_id": 9007199254740993, "agent_name": "a"}]';
+  await withBoth(() => ({ body: agents }), {}, async (client) => {
+    const [agent] = await client.agents.list('org-1');
+    assert.equal(agent.agentId, 9007199254740993n);
+  });
+  const docket = { docket_id: DOCKET, outbound_call_count: 2 };
+  await withBoth(() => ({ body: docket }), {}, async (client) => {
+    assert.equal((await client.dockets.get(DOCKET)).outboundCallCount, 2);
+  });
+});
+
+test('an integer that a number cannot hold is a bigint', () =>
+  withBoth(
+    () => ({ body: `{"docket_id":"${DOCKET}","outbound_call_count":9007199254740993}` }),
+    {},
+    async (client) =>
+      assert.equal((await client.dockets.get(DOCKET)).outboundCallCount, 9007199254740993n),
+  ));
+
+test('an agent id may be given as a number or a bigint', () =>
+  withBoth(created, {}, async (client, { requests }) => {
+    await client.dockets.create({ ...REQUEST, agentId: 7 });
+    await client.dockets.create({ ...REQUEST, agentId: 9007199254740993n });
+    assert.match(requests[0].body, /"agent_id":7,/);
+    assert.match(requests[1].body, /"agent_id":9007199254740993,/);
+  }));
+
+test('free-form JSON is sent without loss', () =>
+  withBoth(created, {}, async (client, { requests }) => {
+    const callContext = {
+      text: 'ü😀\ud800"\\\u2028',
+      big: 123456789012345678901234567890n,
+      small: -0,
+      fraction: 1e-7,
+      nothing: null,
+      left: undefined,
+      list: [true, [], {}],
+      when: new Date(0),
+      ['__proto__']: 1,
+    };
+    await client.dockets.create({ ...REQUEST, callContext });
+    assert.ok(
+      requests[0].body.includes(
+        '{"text":"ü😀\\ud800\\"\\\\\u2028","big":123456789012345678901234567890,"small":-0,' +
+          '"fraction":1e-7,"nothing":null,"list":[true,[],{}],"when":"1970-01-01T00:00:00.000Z",' +
+          '"__proto__":1}',
+      ),
+      requests[0].body,
+    );
+  }));
+
+test('free-form JSON given as text is passed on digit for digit', () =>
+  withBoth(created, {}, async (client, { requests }) => {
+    const callContext = '{"z": 1.00000000000000000001, "a": 1e400, "z": "\\ud800"}';
+    await client.dockets.create({ ...REQUEST, callContext });
+    assert.ok(requests[0].body.includes(callContext), requests[0].body);
+  }));
+
+test('free-form JSON comes back as values, with the exact text beside', () => {
+  const context = '{"n":1.10,"deep":' + '['.repeat(90) + ']'.repeat(90) + '}';
+  const body = `{"docket_id":"${DOCKET}","call_context":${context}}`;
+  return withBoth(() => ({ body }), {}, async (client) => {
+    const docket = await client.dockets.get(DOCKET);
+    assert.equal(docket.callContext.n, 1.1);
+    assert.equal(docket.rawJson, body);
+  });
+});
+
+test('no JSON of the service, however odd, costs the docket id', async () => {
+  const odd = [
+    '9'.repeat(5000),
+    '"\\ud800"',
+    '1e999999',
+    '{"a":1,"a":2}',
+    '['.repeat(5000) + ']'.repeat(5000),
+    '"\ufeff\u0000"'.replace('\u0000', '\\u0000'),
+  ];
+  for (const value of odd) {
+    const body = `{"docket_id":"${DOCKET}","status":"OPEN","surprise":${value}}`;
+    await withBoth(() => ({ body }), {}, async (client) => {
+      const docket = await client.dockets.create(REQUEST);
+      assert.equal(docket.docketId, DOCKET);
+      assert.equal(docket.rawJson, body);
+    });
+  }
+});
+
+test('a batch has a result for each request, in their order', () =>
+  withBoth(
+    (_, body) => (body.includes('"n":1') ? { status: 422, body: { detail: 'no' } } : {}),
+    {},
+    async (client, { requests }) => {
+      const batch = [0, 1, 2].map((n) => ({ ...REQUEST, callContext: { n } }));
+      batch.push({ ...REQUEST, toPhoneNumber: '1' });
+      const results = await client.dockets.createMany(batch, { timeoutMs: 5000 });
+      assert.deepEqual(results.map(({ ok }) => ok), [true, false, true, false]);
+      assert.equal(results[0].value.docketId, DOCKET);
+      assert.equal(results[1].error.name, 'Rejected');
+      assert.equal(results[1].error.status, 422);
+      assert.equal(results[3].error.field, 'toPhoneNumber');
+      assert.equal(requests.length, 3);
+      assert.deepEqual(await client.dockets.createMany([], { timeoutMs: 1 }), []);
+    },
+  ));
+
+test('a wait says whether its docket was completed', () => {
+  const statuses = ['OPEN', 'IN_PROGRESS', 'COMPLETED'];
+  const answer = () => ({ body: { docket_id: DOCKET, status: statuses.shift() ?? 'OPEN' } });
+  return withBoth(answer, {}, async (client) => {
+    const done = await client.dockets.waitFor(DOCKET, { timeoutMs: 5000 });
+    assert.equal(done.completed, true);
+    assert.equal(done.polls, 3);
+    assert.equal(done.docket.status, 'COMPLETED');
+    const open = await client.dockets.waitFor(DOCKET, { timeoutMs: 20 });
+    assert.equal(open.completed, false);
+  });
+});
+
+test('a direct call is made and its details are waited for, 404 being "not yet"', () => {
+  const details = [{ agent_name: 'renewals', call_status: 'BUSY', call_duration: 1.5 }];
+  let polls = 0;
+  const answer = ({ method }) => {
+    if (method === 'POST') return { body: { task_id: 'task-1' } };
+    return polls++ === 0 ? { status: 404, body: {} } : { body: details };
+  };
+  return withBoth(answer, {}, async (client) => {
+    const { taskId } = await client.calls.make({
+      fromAgentName: 'renewals',
+      toPhoneNumber: '919876543210',
+    });
+    const options = { timeoutMs: 5000, notFoundIsPending: true };
+    const wait = await client.calls.waitForDetails(taskId, options);
+    assert.equal(wait.completed, true);
+    assert.equal(wait.details[0].callStatus, 'BUSY');
+    assert.equal(wait.details[0].callDurationS, 1.5);
+    assert.deepEqual(await client.calls.getDetails(taskId), wait.details);
+  });
+});
+
+test('a webhook is read from text and from bytes, without any settings', () =>
+  withBoth(created, { baseUrl: undefined, token: undefined }, async (client) => {
+    const body = JSON.stringify({ docket_id: DOCKET, call_insights: { call_disposition: 'ok' } });
+    const completed = await client.webhooks.parseDocketCompleted(body);
+    assert.equal(completed.docketId, DOCKET);
+    assert.equal(completed.callInsights.callDisposition, 'ok');
+    assert.deepEqual(await client.webhooks.parseDocketCompleted(Buffer.from(body)), completed);
+    assert.equal(await client.webhooks.parseDocketCompleted('{"event":"call"}'), undefined);
+  }));
+
+test('onAttempt is told of every attempt, and its own failure costs nothing', () => {
+  const entries = [];
+  return withBoth(
+    (_, __, nth) => (nth === 1 ? { status: 503 } : {}),
+    {
+      onAttempt(entry) {
+        entries.push(entry);
+        throw new Error('a listener that fails');
+      },
+    },
+    async (client) => {
+      const warned = new Promise((resolve) => process.once('warning', resolve));
+      assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+      await new Promise(setImmediate);
+      assert.deepEqual(entries.map(({ attempt, status }) => [attempt, status]), [
+        [1, 503],
+        [2, 200],
+      ]);
+      assert.equal(entries[0].function, 'dockets.create-docket-v2');
+      assert.equal(typeof entries[0].pauseMs, 'number');
+      assert.ok(!JSON.stringify(entries).includes(TOKEN));
+      assert.match((await warned).message, /a listener that fails/);
+    },
+  );
+});
+
+function created() {
+  return {};
+}

@@ -1,0 +1,184 @@
+/**
+ * What goes wrong between client and service: which error tells of it, and that a create is sent
+ * once, and again only where it certainly did nothing, or where the service asks for it.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CREATED, DOCKET, REQUEST, answerText, failure, withClient, withService, withSockets } from './service.js';
+
+const QUICK = { attemptTimeoutMs: 300, connectTimeoutMs: 200, deadlineMs: 3000, maxAttempts: 2 };
+
+/** What the service does, the error of a create and of a read, and how many of each it receives. */
+const FAULTS = {
+  'closes without an answer': [(s) => s.destroy(), 'OutcomeUnknown', 1, 'TimedOut', 2],
+  'ends without an answer': [(s) => s.end(), 'OutcomeUnknown', 1, 'TimedOut', 2],
+  'resets the connection': [(s) => s.resetAndDestroy(), 'OutcomeUnknown', 1, 'TimedOut', 2],
+  'answers garbage': [(s) => s.end('hello\r\n\r\n'), 'OutcomeUnknown', 1, 'TimedOut', 2],
+  'breaks off in the head': [(s) => s.end('HTTP/1.1 200 OK\r\nconte'), 'OutcomeUnknown', 1, 'TimedOut', 2],
+  'answers with a huge head': [
+    (s) => s.end(`HTTP/1.1 200 OK\r\nx: ${'a'.repeat(1e5)}\r\n\r\n`), 'OutcomeUnknown', 1, 'TimedOut', 2,
+  ],
+  'is silent': [() => {}, 'OutcomeUnknown', 1, 'TimedOut', 2],
+  'switches protocols': [
+    (s) => s.write('HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'), 'OutcomeUnknown', 1, 'TimedOut', 2,
+  ],
+  'breaks off in the body of a 2xx': [
+    (s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"docket'), 'UnexpectedResponse', 1, 'TimedOut', 2,
+  ],
+  'is late with the body of a 2xx': [
+    (s) => s.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{'), 'UnexpectedResponse', 1, 'TimedOut', 2,
+  ],
+  'breaks off in a chunked body': [
+    (s) => s.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"doc'), 'UnexpectedResponse', 1, 'TimedOut', 2,
+  ],
+  'has a failure of its own': [(s) => s.write(answerText({}, '503 X')), 'Unavailable', 2, 'Unavailable', 2],
+  'redirects': [
+    (s) => s.write(answerText({}, '302 X', 'location: /api/v2/dockets\r\n')), 'Rejected', 1, 'Rejected', 1,
+  ],
+};
+
+for (const [what, [behave, createError, creates, readError, reads]] of Object.entries(FAULTS)) {
+  test(`a service that ${what}: a create is ${createError}, a read is ${readError}`, async () => {
+    await withSockets(behave, (service) =>
+      withClient(service.url, QUICK, async (client) => {
+        const error = await failure(client.dockets.create(REQUEST));
+        assert.equal(error.name, createError, error.stack);
+        assert.equal(error.attempts.length, creates);
+        assert.equal(service.posts, creates);
+      }),
+    );
+    await withSockets(behave, (service) =>
+      withClient(service.url, QUICK, async (client) => {
+        const error = await failure(client.dockets.get(DOCKET));
+        assert.equal(error.name, readError, error.stack);
+        assert.equal(service.received, reads);
+      }),
+    );
+  });
+}
+
+test('a service that takes longer than the connection may receives a create once', () =>
+  withSockets(
+    (socket) => setTimeout(() => socket.write(answerText()), 400),
+    (service) =>
+      withClient(service.url, { connectTimeoutMs: 50 }, async (client) => {
+        assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+        assert.equal(service.posts, 1);
+      }),
+  ));
+
+/** Addresses that nothing can be sent to, and what is told of it. */
+const NOWHERE = {
+  'a port that refuses': ['http://127.0.0.1:1', 'connection-refused'],
+  'a name that does not exist': ['https://nosuch.invalid', /^DNS-error: E/],
+  'an IPv6 port that refuses': ['http://[::1]:1', /^(connection-refused|destination-IP-unroutable)$/],
+};
+
+for (const [what, [baseUrl, told]] of Object.entries(NOWHERE)) {
+  test(`${what} is Unreachable, with the attempts`, () =>
+    withClient(baseUrl, { maxAttempts: 2 }, async (client) => {
+      const error = await failure(client.dockets.create(REQUEST));
+      assert.equal(error.name, 'Unreachable', error.stack);
+      assert.equal(error.attempts.length, 2);
+      const [{ transportError }] = error.attempts;
+      if (told instanceof RegExp) assert.match(transportError, told);
+      else assert.equal(transportError, told);
+    }));
+}
+
+test('a handshake that never ends is no connection: nothing was sent', () =>
+  withSockets(
+    () => {},
+    (service) =>
+      withClient(service.url.replace('http:', 'https:'), QUICK, async (client) => {
+        const error = await failure(client.dockets.create(REQUEST));
+        assert.equal(error.name, 'Unreachable', error.stack);
+        assert.equal(error.attempts[0].transportError, 'connection-timeout');
+      }),
+  ));
+
+test('a service that speaks no TLS where it should gets nothing', () =>
+  withService(
+    () => ({}),
+    (service) =>
+      withClient(service.url.replace('http:', 'https:'), QUICK, async (client) => {
+        const error = await failure(client.dockets.create(REQUEST));
+        assert.equal(error.name, 'Unreachable', error.stack);
+        assert.equal(error.attempts[0].transportError, 'TLS-protocol-error');
+        assert.equal(service.requests.length, 0);
+      }),
+  ));
+
+test('an answer that comes before the request is read decides', () =>
+  withSockets(
+    (socket) => socket.end(answerText({ detail: 'too large' }, '413 X', 'connection: close\r\n')),
+    (service) =>
+      withClient(service.url, {}, async (client) => {
+        const callContext = { text: 'x'.repeat(500_000) };
+        const error = await failure(client.dockets.create({ ...REQUEST, callContext }));
+        assert.equal(error.status, 413);
+      }),
+  ));
+
+test('an answer in pieces is read whole, header bytes and doubled headers included', () =>
+  withSockets(
+    (socket) => {
+      const text = answerText(CREATED, '200 OK', 'x-request-id: caf\u00e9\r\nx-request-id: second\r\n');
+      let at = 0;
+      const next = () => {
+        if (at >= text.length) return;
+        socket.write(Buffer.from(text.slice(at, (at += 40)), 'latin1'));
+        setImmediate(next);
+      };
+      next();
+    },
+    (service) =>
+      withClient(service.url, {}, async (client) => {
+        assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+      }),
+  ));
+
+test('of doubled headers the first counts, and bytes that are no UTF-8 cost nothing', () =>
+  withSockets(
+    (socket) =>
+      socket.write(
+        Buffer.from(answerText({}, '404 X', 'x-request-id: caf\u00e9\r\nx-request-id: 2\r\n'), 'latin1'),
+      ),
+    (service) =>
+      withClient(service.url, {}, async (client) => {
+        const error = await failure(client.dockets.get(DOCKET));
+        assert.equal(error.requestId, 'caf\ufffd');
+      }),
+  ));
+
+test('an answer that is too large is not read to its end', () =>
+  withSockets(
+    (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+      const chunk = `10000\r\n${' '.repeat(65536)}\r\n`;
+      const write = () => {
+        while (!socket.destroyed && socket.write(chunk));
+      };
+      socket.on('drain', write);
+      write();
+    },
+    (service) =>
+      withClient(service.url, { maxResponseBytes: 3_000_000 }, async (client) => {
+        const error = await failure(client.dockets.create(REQUEST));
+        assert.equal(error.name, 'UnexpectedResponse', error.stack);
+        assert.equal(error.bodyCut, true);
+        assert.equal(service.posts, 1);
+      }),
+  ));
+
+test('a large answer is read whole, and its instance is not kept', () =>
+  withService(
+    () => ({ body: Array(60_000).fill({ agent_id: 1, agent_name: 'n'.repeat(80) }) }),
+    ({ url }) =>
+      withClient(url, {}, async (client) => {
+        const agents = await client.agents.list('org-1');
+        assert.equal(agents.length, 60_000);
+        const { inspect } = await import('node:util');
+        assert.match(inspect(client), /instances: 0/);
+      }),
+  ));

@@ -1,0 +1,198 @@
+/**
+ * The package as its users have it: installed from the tarball into an empty folder.
+ *
+ * VOICE_CALLING_TARBALL is the tarball, VOICE_CALLING_MOCK the URL of a mock service
+ * (`host-test mock --call-ms 50`). `cargo xtask bindings test` sets both.
+ */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+
+const run = promisify(execFile);
+const package_ = fileURLToPath(new URL('..', import.meta.url));
+const tools = join(package_, 'node_modules');
+const readme = readFileSync(join(package_, 'README.md'), 'utf8');
+const { VOICE_CALLING_TARBALL: tarball, VOICE_CALLING_MOCK: mock } = process.env;
+
+const env = {
+  ...process.env,
+  VOICE_CALLING_BASE_URL: mock,
+  VOICE_CALLING_API_TOKEN: 'mock-token-0001',
+};
+for (const name of ['VOICE_CALLING_CASES', 'VOICE_CALLING_TARBALL', 'VOICE_CALLING_MOCK']) delete env[name];
+
+let folder;
+
+before(async () => {
+  assert.ok(tarball && mock, 'VOICE_CALLING_TARBALL and VOICE_CALLING_MOCK are not set: run `cargo xtask bindings test`');
+  folder = mkdtempSync(join(tmpdir(), 'voice-calling-user-'));
+  writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}');
+  const install = ['install', '--offline', '--no-audit', '--no-fund', tarball];
+  await run('npm', install, { cwd: folder, env });
+});
+
+after(() => folder && rmSync(folder, { recursive: true }));
+
+test('nothing is installed but the package, and in it nothing that users do not need', () => {
+  const installed = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'));
+  assert.deepEqual(installed, ['voice-calling']);
+  const files = readdirSync(join(folder, 'node_modules/voice-calling')).sort();
+  assert.deepEqual(files, ['LICENSE', 'README.md', 'dist', 'generated', 'package.json', 'src']);
+});
+
+const examples = [...readme.matchAll(/^## ([^\n]*)\n[^#]*?```js\n(.*?)```/gms)].map(
+  ([, title, code]) => ({ title, code }),
+);
+
+/** What each example prints, by its title. */
+const PRINTED = {
+  'Place a docket and wait for its end': /^[0-9a-f-]{36} OPEN\ntrue COMPLETED \{ reference: 'crm-1001' \}\n$/,
+  'A batch': /^919876543210 [0-9a-f-]{36}\n919876543211 [0-9a-f-]{36}\n12345 toPhoneNumber: found 5 digits, /,
+  'A direct call with its insights': /^ANSWERED \w+ \{/,
+  Errors: /^correct toPhoneNumber: found 5 digits, allowed: exactly 12/,
+};
+
+for (const { title, code } of examples.filter(({ title }) => title !== 'A webhook')) {
+  test(`the README's example runs: ${title}`, async () => {
+    const { stdout, stderr } = await run(process.execPath, [written(title, code)], { cwd: folder, env });
+    assert.match(stdout, PRINTED[title]);
+    assert.equal(stderr, '');
+  });
+}
+
+test('the README\'s example runs: A webhook', async () => {
+  const { code } = examples.find(({ title }) => title === 'A webhook');
+  const port = await freePort();
+  const child = spawn(process.execPath, [written('webhook', code)], {
+    cwd: folder,
+    env: { ...env, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    let printed = '';
+    child.stdout.on('data', (piece) => (printed += piece));
+    const completed = { docket_id: '0ad33a9b', call_insights: { call_disposition: 'INTERESTED' } };
+    assert.equal(await delivered(port, JSON.stringify(completed)), 204);
+    assert.equal(await delivered(port, '{"event": "call"}'), 204);
+    assert.equal(await delivered(port, 'broken'), 400);
+    assert.equal(printed, '0ad33a9b INTERESTED\n');
+  } finally {
+    child.kill();
+    await once(child, 'exit');
+  }
+});
+
+test('the README has five examples, and all options, classes and settings', async () => {
+  assert.equal(examples.length, 5);
+  const { settings } = await import('../generated/settings.js');
+  const { errors } = await import('../generated/errors.js');
+  for (const name of Object.keys(settings)) assert.ok(readme.includes(`| \`${name}\` |`), name);
+  for (const { name } of Object.values(errors)) assert.ok(readme.includes(`| \`${name}\` |`), name);
+});
+
+test('the examples pass the strict checks of TypeScript', async () => {
+  for (const { title, code } of examples) writeFileSync(join(folder, `${slug(title)}.ts`), code);
+  mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
+  for (const name of ['@types/node', 'undici-types']) {
+    symlinkSync(join(tools, name), join(folder, 'node_modules', name), 'junction');
+  }
+  copyFileSync(join(package_, 'test/types.ts'), join(folder, 'types.ts'));
+  const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
+  const target = ['--target', 'es2023', '--module', 'nodenext', '--types', 'node'];
+  const files = [...examples.map(({ title }) => `${slug(title)}.ts`), 'types.ts'];
+  const tsc = join(tools, 'typescript/bin/tsc');
+  // The Node that is on the PATH: the compiler wants a newer one than the package.
+  await run('node', [tsc, ...options, ...target, ...files], { cwd: folder }).catch((error) => {
+    assert.fail(error.stdout || error.stderr);
+  });
+});
+
+test('a bundler makes one file of it that runs alone', async () => {
+  const alone = mkdtempSync(join(tmpdir(), 'voice-calling-bundle-'));
+  try {
+    const last = "console.log((await client.agents.list('').catch((error) => error)).name);";
+    const code = examples[0].code.replace('await client.close();', `${last} await client.close();`);
+    const entry = written('bundled', code);
+    const bundle = join(alone, 'bundle.mjs');
+    const options = { bundle: true, minify: true, platform: 'node', format: 'esm' };
+    await build({ entryPoints: [entry], outfile: bundle, ...options });
+    assert.deepEqual(readdirSync(alone), ['bundle.mjs']);
+    const { stdout } = await run(process.execPath, [bundle], { cwd: alone, env });
+    assert.match(stdout, /COMPLETED.*\nInvalidInput\n$/);
+  } finally {
+    rmSync(alone, { recursive: true });
+  }
+});
+
+test('a bundler for browsers refuses it', async () => {
+  const entry = written('page', examples[0].code);
+  const options = { bundle: true, platform: 'browser', format: 'esm', logLevel: 'silent' };
+  const bundled = build({ entryPoints: [entry], write: false, ...options });
+  await assert.rejects(bundled, /Could not resolve "voice-calling"/);
+});
+
+test('a program that forgets close() ends', async () => {
+  const code = `
+    import { VoiceClient } from 'voice-calling';
+    const client = new VoiceClient();
+    await client.agents.list('org-1');
+    process.on('exit', () => console.log(performance.now() - end < 500));
+    const end = performance.now();`;
+  const { stdout } = await run(process.execPath, [written('forgetful', code)], { cwd: folder, env });
+  assert.equal(stdout, 'true\n');
+});
+
+test('it is imported in an instant', async () => {
+  const code = `
+    const begin = performance.now();
+    await import('voice-calling');
+    console.log(performance.now() - begin);`;
+  const times = [];
+  for (let i = 0; i < 5; i++) {
+    const { stdout } = await run(process.execPath, [written('import', code)], { cwd: folder, env });
+    times.push(Number(stdout));
+  }
+  const median = times.sort((a, b) => a - b)[2];
+  assert.ok(median < 150, `${times.map(Math.round)} ms`);
+});
+
+function slug(title) {
+  return title.toLowerCase().replaceAll(/[^a-z]+/g, '-');
+}
+
+function written(title, code) {
+  const file = join(folder, `${slug(title)}.js`);
+  writeFileSync(file, code);
+  return file;
+}
+
+async function freePort() {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** The status that the receiver answers, once it listens. */
+async function delivered(port, body) {
+  for (;;) {
+    try {
+      const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body });
+      await response.text();
+      return response.status;
+    } catch (error) {
+      if (error.cause?.code !== 'ECONNREFUSED') throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { DOCKET, REQUEST, answerText, withBoth, withClient, withSockets } from './service.js';
+
+const later = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+test('1000 calls at once are all answered, in no more instances than are allowed', () => {
+  let inFlight = 0;
+  let most = 0;
+  const answer = async (_, body) => {
+    most = Math.max(most, ++inFlight);
+    await later(50);
+    inFlight--;
+    return { body: { docket_id: DOCKET, status: /"n":(\d+)/.exec(body)[1] } };
+  };
+  return withBoth(answer, { maxInstances: 100 }, async (client, { requests }) => {
+    const calls = Array.from({ length: 1000 }, (_, n) =>
+      client.dockets.create({ ...REQUEST, callContext: { n } }),
+    );
+    const dockets = await Promise.all(calls);
+    dockets.forEach(({ status }, n) => assert.equal(status, String(n)));
+    assert.equal(requests.length, 1000);
+    assert.ok(most <= 100, `${most} at once`);
+    assert.match(inspect(client), /running: 0, queued: 0, instances: \d+/);
+  });
+});
+
+test('the event loop is free while calls wait', () =>
+  withBoth(() => later(60).then(() => ({})), {}, async (client) => {
+    let turns = 0;
+    const interval = setInterval(() => turns++, 2);
+    await Promise.all(Array.from({ length: 20 }, () => client.dockets.create(REQUEST)));
+    clearInterval(interval);
+    assert.ok(turns > 5, `${turns} turns`);
+  }));
+
+test('an instance is used for call after call, and keeps nothing of them', () =>
+  withBoth(() => ({}), {}, async (client) => {
+    for (let i = 0; i < 2000; i++) await client.dockets.create(REQUEST);
+    assert.match(inspect(client), /running: 0, queued: 0, instances: 1/);
+  }));
+
+test('a batch of 1000 is answered in one call', () =>
+  withBoth(() => ({}), { maxInFlight: 200 }, async (client, { requests }) => {
+    const results = await client.dockets.createMany(Array(1000).fill(REQUEST), { timeoutMs: 60_000 });
+    assert.ok(results.every(({ ok }) => ok));
+    assert.equal(requests.length, 1000);
+  }));
+
+test('a time of more than 2^31 milliseconds is not over at once', () =>
+  withSockets(
+    (socket, _, service) => socket.write(answerText({ docket_id: DOCKET, status: service.received < 3 ? 'OPEN' : 'COMPLETED' })),
+    (service) =>
+      withClient(service.url, {}, async (client) => {
+        const wait = await client.dockets.waitFor(DOCKET, { timeoutMs: 4_294_967_295 });
+        assert.equal(wait.completed, true);
+        assert.equal(wait.polls, 3);
+        await client.dockets.get(DOCKET, { timeoutMs: 4_294_967_295 });
+      }),
+  ));

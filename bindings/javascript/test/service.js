@@ -1,0 +1,130 @@
+/** A service on loopback that does what a test says, and a client of it. */
+import http from 'node:http';
+import net from 'node:net';
+import { once } from 'node:events';
+import { VoiceClient } from 'voice-calling';
+
+export const TOKEN = 'mock-token-0001';
+export const DOCKET = '0ad33a9b-593b-4f55-b577-13349e14a5dd';
+export const CREATED = { docket_id: DOCKET, status: 'OPEN', created: true };
+export const REQUEST = Object.freeze({
+  agentId: 7,
+  toPhoneNumber: '919876543210',
+  callContext: { reference: 'crm-1001' },
+});
+
+/**
+ * Runs `test` with a service, whose answers `answer(request, body)` gives: `{ status, headers,
+ * body }`, or a promise of it; whatever it leaves out has a default. `requests` are those received.
+ */
+export async function withService(answer, test) {
+  const requests = [];
+  const server = http.createServer(async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString();
+    const { method, url, headers } = request;
+    requests.push({ method, url, headers, body });
+    const given = (await answer({ method, url, headers }, body, requests.length)) ?? {};
+    response.writeHead(given.status ?? 200, given.headers);
+    response.end(typeof given.body === 'string' ? given.body : JSON.stringify(given.body ?? CREATED));
+  });
+  await listening(server);
+  try {
+    return await test({ url: urlOf(server), requests, server });
+  } finally {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  }
+}
+
+/**
+ * The same with a service that treats sockets as it likes: `behave(socket, text)` is called when a
+ * whole request has come. `received` counts requests.
+ */
+export async function withSockets(behave, test) {
+  const service = { received: 0, connections: 0, posts: 0 };
+  const sockets = new Set();
+  const server = net.createServer((socket) => {
+    service.connections++;
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    let text = '';
+    socket.on('data', (piece) => {
+      text += piece.toString('latin1');
+      for (let end = endOfRequest(text); end !== undefined; end = endOfRequest(text)) {
+        const request = text.slice(0, end);
+        text = text.slice(end);
+        service.received++;
+        if (request.startsWith('POST')) service.posts++;
+        behave(socket, request, service);
+      }
+    });
+  });
+  await listening(server);
+  try {
+    return await test(Object.assign(service, { url: urlOf(server), sockets }));
+  } finally {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await once(server, 'close');
+  }
+}
+
+function endOfRequest(text) {
+  const head = text.indexOf('\r\n\r\n');
+  if (head < 0) return undefined;
+  const [, length = '0'] = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, head)) ?? [];
+  const end = head + 4 + Number(length);
+  return text.length >= end ? end : undefined;
+}
+
+/** A whole answer as it goes over the wire. */
+export function answerText(body = CREATED, status = '200 OK', headers = '') {
+  const text = JSON.stringify(body);
+  return `HTTP/1.1 ${status}\r\n${headers}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+}
+
+/** Runs `test` with a client, and closes it. Nothing is taken from the environment. */
+export async function withClient(url, options, test) {
+  const client = new VoiceClient({
+    baseUrl: url,
+    token: TOKEN,
+    env: {},
+    backoffMs: 1,
+    maxBackoffMs: 5,
+    ...options,
+  });
+  try {
+    return await test(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** A client of such a service. */
+export function withBoth(answer, options, test) {
+  return withService(answer, (service) =>
+    withClient(service.url, options, (client) => test(client, service)),
+  );
+}
+
+export async function failure(promise) {
+  return promise.then(
+    (value) => {
+      throw new Error(`expected a failure, got ${value}`);
+    },
+    (error) => error,
+  );
+}
+
+async function listening(server) {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+}
+
+function urlOf(server) {
+  return `http://127.0.0.1:${server.address().port}`;
+}

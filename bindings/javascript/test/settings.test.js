@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConfigurationProblem, VoiceClient } from 'voice-calling';
+import { settings } from '../generated/settings.js';
+import { environment } from '../src/settings.js';
+import { DOCKET, TOKEN, failure, withService } from './service.js';
+
+test('every option becomes its variable, in the component\'s spelling', () => {
+  const options = {};
+  for (const [name, { kind, words }] of Object.entries(settings)) {
+    options[name] = { integer: 5, flag: true, choice: words?.[1] }[kind] ?? 'text';
+  }
+  const variables = Object.fromEntries(environment(options, {}, true));
+  assert.equal(variables.VOICE_CALLING_API_TOKEN, 'text');
+  assert.equal(variables.VOICE_CALLING_DEADLINE_MS, '5');
+  assert.equal(variables.VOICE_CALLING_ALLOW_INSECURE_HTTP, 'true');
+  assert.equal(variables.VOICE_CALLING_CREATE_RETRY, 'not-sent');
+  assert.equal(variables.VOICE_CALLING_LOG, 'attempts');
+  assert.equal(Object.keys(variables).length, Object.keys(settings).length + 1);
+});
+
+test('an option goes before the variable, and an undefined one is absent', () => {
+  const variables = { VOICE_CALLING_DEADLINE_MS: '1', VOICE_CALLING_BASE_URL: 'b', HOME: '/' };
+  const merged = environment({ deadlineMs: 2, baseUrl: undefined }, variables, false);
+  assert.deepEqual(Object.fromEntries(merged), {
+    VOICE_CALLING_DEADLINE_MS: '2',
+    VOICE_CALLING_BASE_URL: 'b',
+  });
+});
+
+test('a client may be configured by the environment alone', () =>
+  withService(
+    () => ({ body: { docket_id: DOCKET } }),
+    async ({ url }) => {
+      const env = { VOICE_CALLING_BASE_URL: url, VOICE_CALLING_API_TOKEN: TOKEN };
+      await using_(new VoiceClient({ env }), (client) => client.dockets.get(DOCKET));
+      const { env: own } = process;
+      process.env = { PATH: own.PATH, ...env };
+      try {
+        await using_(new VoiceClient(), (client) => client.dockets.get(DOCKET));
+      } finally {
+        process.env = own;
+      }
+    },
+  ));
+
+test('a variable that may be a setting misspelt is refused', async () => {
+  const env = { VOICE_CALLING_CREATE_RETRYS: 'not-sent' };
+  const error = await failure(new VoiceClient({ env }).dockets.get(DOCKET));
+  assert.ok(error instanceof ConfigurationProblem);
+  assert.equal(error.variable, 'VOICE_CALLING_CREATE_RETRYS');
+});
+
+test('a value out of range is told by its variable', async () => {
+  const client = new VoiceClient({ baseUrl: 'https://a.example', token: TOKEN, env: {}, maxAttempts: 0 });
+  const error = await failure(client.dockets.get(DOCKET));
+  assert.equal(error.variable, 'VOICE_CALLING_MAX_ATTEMPTS');
+  assert.equal(error.allowed, 'a whole number from 1 to 100');
+});
+
+test('an option that does not exist, or is of another type, is refused at once', () => {
+  const refused = [
+    [{ baseURL: 'x' }, 'baseURL'],
+    [{ deadlineMs: '5' }, 'deadlineMs'],
+    [{ deadlineMs: -1 }, 'deadlineMs'],
+    [{ maxAttempts: 1.5 }, 'maxAttempts'],
+    [{ allowInsecureHttp: 'true' }, 'allowInsecureHttp'],
+    [{ createRetry: 'never' }, 'createRetry'],
+    [{ baseUrl: new URL('http://a') }, 'baseUrl'],
+    [{ maxInstances: 0 }, 'maxInstances'],
+    [{ onAttempt: 'log' }, 'onAttempt'],
+    [{ env: 'x' }, 'env'],
+    [{ env: { VOICE_CALLING_LOG: 1 } }, 'VOICE_CALLING_LOG'],
+    [{ agent: 'x' }, 'agent'],
+    [{ agent: {}, ca: 'x' }, 'ca'],
+    [5, 'options'],
+  ];
+  for (const [options, variable] of refused) {
+    assert.throws(() => new VoiceClient(options), (error) => {
+      assert.ok(error instanceof ConfigurationProblem, error.stack);
+      assert.equal(error.variable, variable);
+      return error.message.startsWith(`${variable}: found `);
+    });
+  }
+});
+
+test('a client that is closed takes no calls, and finishes those that run', () =>
+  withService(
+    async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return { body: { docket_id: DOCKET } };
+    },
+    async ({ url, requests }) => {
+      const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {} });
+      const running = client.dockets.get(DOCKET);
+      const closing = client[Symbol.asyncDispose]();
+      assert.match((await failure(client.dockets.get(DOCKET))).message, /closed/);
+      await closing;
+      assert.equal((await running).docketId, DOCKET);
+      await client.close();
+      assert.equal(requests.length, 1);
+    },
+  ));
+
+async function using_(client, use) {
+  try {
+    return await use(client);
+  } finally {
+    await client.close();
+  }
+}
