@@ -32,9 +32,7 @@ METHODS = {
     "webhooks.parse-docket-completed": "webhooks.parse_docket_completed",
 }
 
-RECORDS = {
-    kind.made: kind for kind in vars(_interface).values() if isinstance(kind, Record)
-}
+RECORDS = {kind.made: kind for kind in vars(_interface).values() if isinstance(kind, Record)}
 
 
 def test_all_cases_of_the_table_end_as_they_must() -> None:

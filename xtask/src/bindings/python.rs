@@ -192,9 +192,15 @@ fn errors(package: &Package, words: &Words) -> Result<String> {
          from ._types import Attempt\n\n"
     );
     let cases = package.variant("request-error")?;
-    text.push_str("__all__ = [\n    \"RequestError\",\n");
-    for case in cases {
-        writeln!(text, "    \"{}\",", pascal(error_name(&case.name)))?;
+    let mut names: Vec<_> = cases
+        .iter()
+        .map(|case| pascal(error_name(&case.name)))
+        .collect();
+    names.push("RequestError".to_owned());
+    names.sort();
+    text.push_str("__all__ = [\n");
+    for name in names {
+        writeln!(text, "    \"{name}\",")?;
     }
     text.push_str("]\n\n\nclass RequestError(Exception):\n");
     let docs = words.translated(&error.docs);
@@ -288,7 +294,7 @@ fn error_attribute(field: &Field) -> String {
 fn interface(package: &Package) -> Result<String> {
     let mut text = format!(
         "\"\"\"The component's types and functions, and what each is in Python.\"\"\"\n\n{HEADER}\
-         from . import _errors, _types\n\
+         from typing import Any\n\nfrom . import _errors, _types\n\
          from ._schema import (\n    BOOL,\n    BYTES,\n    F64,\n    JSON,\n    S64,\n    SECONDS,\n    \
          TEXT,\n    U16,\n    U32,\n    U64,\n    Failure,\n    Field,\n    Function,\n    ListOf,\n    \
          Optional,\n    Outcome,\n    Record,\n    Status,\n    TupleOf,\n)\n\n\
@@ -396,7 +402,7 @@ fn interface(package: &Package) -> Result<String> {
             )?;
         }
     }
-    text.push_str("\nFUNCTIONS: tuple[Function[object], ...] = (\n");
+    text.push_str("\nFUNCTIONS: tuple[Function[Any], ...] = (\n");
     for function in package.interfaces.iter().flat_map(|it| &it.functions) {
         writeln!(text, "    {},", screaming(&function.name))?;
     }

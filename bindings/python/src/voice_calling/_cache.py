@@ -15,8 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from wasmtime import Engine, WasmtimeError
-from wasmtime.component import Component
+from ._wasmtime import Component, Engine, WasmtimeError
 
 _MAGIC = b"voice-calling compiled 1\n"
 _SEAL = len(_MAGIC) + hashlib.sha256().digest_size

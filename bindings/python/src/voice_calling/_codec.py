@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from importlib import metadata
 from typing import Any, TypeAlias
 
 from ._schema import (
@@ -31,30 +30,13 @@ from ._schema import (
     Record,
     Text,
 )
-
-TESTED = "wasmtime>=46.0.1,!=48.0.0,<51"
-"""The versions that are known to do."""
-
-try:
-    from wasmtime import WasmtimeError
-    from wasmtime import _ffi as ffi
-except (ImportError, OSError, RuntimeError, AttributeError) as error:
-    raise ImportError(
-        f"voice-calling needs {TESTED} on a platform for which it has a binary wheel: "
-        "Linux (x86_64, aarch64; glibc or musl), macOS (x86_64, arm64), Windows (amd64, arm64). "
-        f"Importing it here failed: {error}"
-    ) from error
+from ._wasmtime import TESTED, WasmtimeError, ffi, version
 
 Encode: TypeAlias = Callable[[Any, Any], None]
 """Writes what is plain (see `_schema`) into a C value. It cannot fail: all was checked before."""
 
 
-def version() -> str:
-    """The version of wasmtime."""
-    return metadata.version("wasmtime")
-
-
-def encoder(kind: Kind) -> Encoder:
+def encoder(kind: Kind) -> Encode:
     """What writes values of this kind."""
     if isinstance(kind, Bool):
         return _encode_bool
@@ -71,9 +53,6 @@ def encoder(kind: Kind) -> Encoder:
     if isinstance(kind, Record):
         return _record_encoder([(f.wit.encode(), encoder(f.kind)) for f in kind.fields])
     raise TypeError(f"{kind} is no argument")
-
-
-Encoder: TypeAlias = Encode
 
 
 def invoke(function: Any, store: Any, encoders: list[Encode], arguments: tuple[Any, ...]) -> Any:
@@ -271,7 +250,7 @@ try:
     )
     # `PYFUNCTYPE` keeps the GIL, which is not worth giving up for so little.
     _new_bytes = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)(
-        ("wasm_byte_vec_new", ffi.dll)
+        ("wasm_byte_vec_new", ffi.dll)  # pyright: ignore
     )
     _DECODERS: dict[int, Callable[[Any], Any]] = {
         _BOOL: _scalar("boolean"),

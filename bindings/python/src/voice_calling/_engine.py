@@ -17,14 +17,23 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from wasmtime import Config, Engine, Store, WasiConfig, WasmtimeError
-from wasmtime.component import Component, Func, Linker
-
 from . import _cache
-from ._codec import Encode, encoder, ffi, invoke, version
+from ._codec import Encode, encoder, invoke
 from ._failures import execution_failed
 from ._interface import WIT_VERSION
 from ._schema import Function
+from ._wasmtime import (
+    Component,
+    Config,
+    Engine,
+    Func,
+    Linker,
+    Store,
+    WasiConfig,
+    WasmtimeError,
+    ffi,
+    version,
+)
 
 __all__ = ["Instance", "WasmtimeError", "refuse_in_fork"]
 
@@ -62,7 +71,7 @@ class _Runtime:
         config.memory_guard_size = 0
         config.memory_reservation_for_growth = 1 << 20
         self.engine = Engine(config)
-        wasm = resources.files(__package__).joinpath("voice_calling.wasm").read_bytes()
+        wasm = resources.files("voice_calling").joinpath("voice_calling.wasm").read_bytes()
         self.component: Component = _cache.load(
             self.engine, wasm, f"wasmtime {version()}, epochs, memory 1", folder
         )
@@ -116,9 +125,7 @@ class Instance:
             )
             self._store.set_epoch_deadline(1)
         try:
-            self._instance = self._runtime.linker.instantiate(
-                self._store, self._runtime.component
-            )
+            self._instance = self._runtime.linker.instantiate(self._store, self._runtime.component)
         except BaseException:
             self.close()
             raise

@@ -7,19 +7,19 @@ from __future__ import annotations
 from ._types import Attempt
 
 __all__ = [
-    "RequestError",
-    "ExecutionFailed",
     "ConfigurationProblem",
+    "ExecutionFailed",
     "InvalidInput",
-    "Unauthorized",
     "NotFound",
-    "Rejected",
-    "UnexpectedResponse",
     "OutcomeUnknown",
     "RateLimited",
-    "Unavailable",
-    "Unreachable",
+    "Rejected",
+    "RequestError",
     "TimedOut",
+    "Unauthorized",
+    "Unavailable",
+    "UnexpectedResponse",
+    "Unreachable",
 ]
 
 

@@ -1,4 +1,4 @@
-"""How the exceptions are made: from what the component reports, and from what this package finds."""
+"""How exceptions are made: of what the component reports, and of what this package finds."""
 
 from __future__ import annotations
 
@@ -31,10 +31,14 @@ def failure(error: type[E], payload: dict[str, Any]) -> E:
     return made
 
 
-def invalid_input(field: str, found: object, allowed: str) -> InvalidInput:
+def invalid_input(field: str, found: str, allowed: str) -> InvalidInput:
     """An argument at fault, found before anything was sent."""
-    shown = found if isinstance(found, str) else described(found)
-    return failure(InvalidInput, {"field": field, "found": shown, "allowed": allowed})
+    return failure(InvalidInput, {"field": field, "found": found, "allowed": allowed})
+
+
+def wrong_value(field: str, value: object, allowed: str) -> InvalidInput:
+    """An argument that is at fault as it is."""
+    return invalid_input(field, described(value), allowed)
 
 
 def configuration_problem(variable: str, found: str, allowed: str) -> ConfigurationProblem:
@@ -57,7 +61,10 @@ def execution_failed(message: str) -> ExecutionFailed:
 
 def described(value: object) -> str:
     """A value of the wrong type, for people."""
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except Exception:  # such as an integer of more digits than Python writes
+        return type(value).__name__
     if len(shown) > _LONGEST_SHOWN:
         shown = shown[:_LONGEST_SHOWN] + "…"
     return f"{type(value).__name__} {shown}"

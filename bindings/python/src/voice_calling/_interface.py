@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _errors, _types
 from ._schema import (
     BOOL,
@@ -490,7 +492,7 @@ PARSE_DOCKET_COMPLETED: Function[_types.DocketCompleted | None] = Function(
     Outcome(Optional(DOCKET_COMPLETED), REQUEST_ERROR),
 )
 
-FUNCTIONS: tuple[Function[object], ...] = (
+FUNCTIONS: tuple[Function[Any], ...] = (
     CREATE_AGENT,
     LIST_AGENTS,
     MAKE_CALL,

@@ -12,7 +12,7 @@ Json: TypeAlias = Mapping[str, object] | Sequence[object] | str | int | float | 
 
 Text is passed on as it is, so that its digits and the order of its keys survive."""
 
-Refuse: TypeAlias = Callable[[str, object, str], Exception]
+Refuse: TypeAlias = Callable[[str, str, str], Exception]
 """Makes the error for a field, what was found in it, and what is allowed."""
 
 
@@ -54,7 +54,9 @@ def _plain(value: object, at: str, refuse: Refuse) -> object:
         return plain
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
         return [_plain(member, f"{at}[{i}]", refuse) for i, member in enumerate(value)]
-    raise refuse(at, type(value).__name__, "what JSON knows: dict, list, str, int, float, bool, None")
+    raise refuse(
+        at, type(value).__name__, "what JSON knows: dict, list, str, int, float, bool, None"
+    )
 
 
 def _has_lone_surrogate(text: str) -> bool:

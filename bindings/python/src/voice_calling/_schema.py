@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
 from ._errors import RequestError
-from ._failures import failure, invalid_input
+from ._failures import failure, invalid_input, wrong_value
 from ._json import dumps
 from ._status import ServiceStatus
 
@@ -39,7 +39,7 @@ class Kind:
 class Bool(Kind):
     def lower(self, value: Any, at: str) -> Any:
         if not isinstance(value, bool):
-            raise invalid_input(at, value, "True or False")
+            raise wrong_value(at, value, "True or False")
         return value
 
 
@@ -49,14 +49,14 @@ class Integer(Kind):
     def __init__(self, name: str) -> None:
         self.name: Final = name
         bits = int(name[1:])
-        self.lowest, self.highest = (
-            (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if name[0] == "s" else (0, 2**bits - 1)
-        )
+        signed = name[0] == "s"
+        self.lowest: Final = -(2 ** (bits - 1)) if signed else 0
+        self.highest: Final = 2 ** (bits - 1) - 1 if signed else 2**bits - 1
 
     def lower(self, value: Any, at: str) -> Any:
         allowed = f"an integer, {self.lowest} to {self.highest}"
         if isinstance(value, bool) or not isinstance(value, int):
-            raise invalid_input(at, value, allowed)
+            raise wrong_value(at, value, allowed)
         if not self.lowest <= value <= self.highest:
             found = f"{value}" if abs(value) < 2**128 else "an integer of more than 128 bits"
             raise invalid_input(at, found, allowed)
@@ -69,9 +69,9 @@ class Seconds(Integer):
     def lower(self, value: Any, at: str) -> Any:
         allowed = f"seconds, 0.001 to {self.highest / 1000}"
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise invalid_input(at, value, allowed)
+            raise wrong_value(at, value, allowed)
         if not (math.isfinite(value) and 0 <= value <= self.highest / 1000):
-            raise invalid_input(at, value, allowed)
+            raise wrong_value(at, value, allowed)
         return round(value * 1000)
 
 
@@ -82,7 +82,7 @@ class Float(Kind):
 class Text(Kind):
     def lower(self, value: Any, at: str) -> Any:
         if not isinstance(value, str):
-            raise invalid_input(at, value, "text")
+            raise wrong_value(at, value, "text")
         return encoded(value, at)
 
 
@@ -104,7 +104,7 @@ class Bytes(Kind):
         elif isinstance(value, (bytes, bytearray, memoryview)):
             plain = bytes(value)
         else:
-            raise invalid_input(at, value, "bytes or text")
+            raise wrong_value(at, value, "bytes or text")
         if len(plain) > self.LONGEST:
             raise invalid_input(at, f"{len(plain)} bytes", f"{self.LONGEST} bytes at the most")
         return plain
@@ -130,7 +130,7 @@ class ListOf(Kind):
 
     def lower(self, value: Any, at: str) -> Any:
         if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-            raise invalid_input(at, value, "a list")
+            raise wrong_value(at, value, "a list")
         return tuple([self.inner.lower(item, f"{at}[{i}]") for i, item in enumerate(value)])
 
     def lift(self, plain: Any) -> Any:
@@ -166,7 +166,7 @@ class Record(Kind):
 
     def lower(self, value: Any, at: str) -> Any:
         if not isinstance(value, self.made):
-            raise invalid_input(at, value, f"{self.made.__name__}")
+            raise wrong_value(at, value, f"{self.made.__name__}")
         return tuple(
             [
                 field.kind.lower(getattr(value, field.name), joined(at, field.name))
@@ -246,18 +246,15 @@ class Function(Generic[T]):
 
     def lift(self, plain: Any) -> T:
         """What a user gets; the component's error is raised."""
-        lifted = self.outcome.lift(plain)
+        lifted: Any = self.outcome.lift(plain)
         for error in lifted if isinstance(lifted, list) else [lifted]:
-            if isinstance(error, RequestError) and error.field:
-                self._name_as_written(error)
-        if not plain[0]:
+            if isinstance(error, RequestError) and error.field is not None:
+                written = self.written(error.field)
+                error.args = (error.args[0].replace(error.field, written, 1),)
+                error.field = written
+        if isinstance(lifted, RequestError):
             raise lifted
-        result: T = lifted
-        return result
-
-    def _name_as_written(self, error: RequestError) -> None:
-        component, error.field = error.field or "", self.written(error.field or "")
-        error.args = (error.args[0].replace(component, error.field, 1),)
+        return cast(T, lifted)
 
     def written(self, path: str) -> str:
         """What the user wrote for what the component names. Keys of free-form JSON stay."""

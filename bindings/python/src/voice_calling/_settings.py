@@ -28,12 +28,12 @@ class Settings:
 
     __slots__ = ("_variables",)
 
-    def __init__(
-        self, options: Mapping[Option, object], environ: Mapping[str, str] | None
-    ) -> None:
+    def __init__(self, options: Mapping[Option, object], environ: Mapping[str, str] | None) -> None:
         environ = os.environ if environ is None else environ
         variables = {
-            name: _passable(name, value) for name, value in environ.items() if name.startswith(PREFIX)
+            name: _passable(name, value)
+            for name, value in environ.items()
+            if name.startswith(PREFIX)
         }
         for option, value in options.items():
             if value is not None:
@@ -92,7 +92,9 @@ def _passable(name: str, value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise configuration_problem(name, "bytes that are no text", "text that is Unicode") from None
+        raise configuration_problem(
+            name, "bytes that are no text", "text that is Unicode"
+        ) from None
     if "\0" in value or "\0" in name:
         raise configuration_problem(name, "a NUL", "text without NUL")
     return value
