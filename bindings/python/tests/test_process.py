@@ -30,13 +30,9 @@ def started(service: Service, code: str) -> Iterator[subprocess.Popen[str]]:
     program = textwrap.dedent(head) + textwrap.dedent(code)
     environ = {**os.environ, **service.environ(), "PYTHONWARNINGS": "ignore::DeprecationWarning"}
     command = [sys.executable, "-c", program]
+    pipe = subprocess.PIPE
     process = subprocess.Popen(
-        command,
-        env=environ,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        command, env=environ, stdin=pipe, stdout=pipe, stderr=pipe, text=True
     )
     try:
         yield process
