@@ -199,7 +199,7 @@ def test_a_call_for_which_no_worker_becomes_free_times_out_unsent(service: Servi
 
     async def from_a_coroutine() -> None:
         environ = service.environ()
-        async with AsyncVoiceClient(environ=environ, max_workers=1, deadline=0.2) as client:
+        async with AsyncVoiceClient(environ=environ, max_workers=1) as client:
             client._caller._patience = 0.2
             first = asyncio.create_task(create(client))
             await until_requested(service)

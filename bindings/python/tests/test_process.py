@@ -13,6 +13,9 @@ from contextlib import contextmanager
 
 import pytest
 from conftest import Answer, Service
+from readme import README
+
+from voice_calling._wasmtime import version
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a matter of POSIX")
 
@@ -132,6 +135,11 @@ def test_little_address_space_suffices(service: Service) -> None:
     """
     assert finished(service, code) == "OPEN"
     assert len(service.requests) == 33
+
+
+def test_the_versions_of_wasmtime_are_those_that_the_readme_says() -> None:
+    assert version() == os.environ.get("EXPECTED_WASMTIME", version())
+    assert version() in README.read_text(encoding="utf-8")
 
 
 def test_where_wasmtime_cannot_be_imported_it_is_said_what_is_needed() -> None:

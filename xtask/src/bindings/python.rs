@@ -975,7 +975,7 @@ impl Words {
 
     /// The same of a function, whose times users give in seconds.
     fn of_function(&self, docs: &str) -> String {
-        let lines = docs.lines().map(|line| in_seconds_line(line));
+        let lines = docs.lines().map(in_seconds_line);
         self.translated(&lines.collect::<Vec<_>>().join("\n"))
     }
 }

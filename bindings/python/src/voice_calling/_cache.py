@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import stat
 import sys
-import tempfile
 from pathlib import Path
 
 from ._wasmtime import Component, Engine, WasmtimeError
@@ -32,13 +30,14 @@ def default_folder() -> Path:
     return (Path(cache) if os.path.isabs(cache) else Path.home() / ".cache") / "voice-calling"
 
 
-def load(engine: Engine, wasm: bytes, configuration: str, folder: Path | None) -> Component:
-    """The component, from the folder where it is there and sound; otherwise it is compiled."""
+def load(engine: Engine, wasm: bytes, made_by: str, folder: Path | None) -> Component:
+    """The component, from the folder where it is there and sound; otherwise it is compiled.
+    `made_by` tells apart what compiles it: file names have it, so that all find their own."""
     try:
         folder = default_folder() if folder is None else folder
     except RuntimeError:  # no home directory
         return Component(engine, wasm)
-    file = folder / f"{_key(wasm, configuration)}.cwasm"
+    file = folder / f"{_key(wasm, made_by)}.cwasm"
     component = _read(engine, file)
     if component is None:
         component = Component(engine, wasm)
@@ -46,9 +45,10 @@ def load(engine: Engine, wasm: bytes, configuration: str, folder: Path | None) -
     return component
 
 
-def _key(wasm: bytes, configuration: str) -> str:
-    machine = f"{sys.platform} {platform.machine()} {configuration}"
-    return hashlib.sha256(hashlib.sha256(wasm).digest() + machine.encode()).hexdigest()[:32]
+def _key(wasm: bytes, made_by: str) -> str:
+    machine = os.uname().machine if hasattr(os, "uname") else ""
+    name = f"{sys.platform} {machine} {made_by}"
+    return hashlib.sha256(hashlib.sha256(wasm).digest() + name.encode()).hexdigest()[:32]
 
 
 def _read(engine: Engine, file: Path) -> Component | None:
@@ -66,6 +66,8 @@ def _read(engine: Engine, file: Path) -> Component | None:
 
 def _write(file: Path, code: bytes) -> None:
     """Writes the file whole or not at all, since others may do the same at this moment."""
+    import tempfile  # takes its time, and is needed once
+
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not _is_ours(file.parent):

@@ -13,7 +13,6 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from ._wasmtime import (
     WasiConfig,
     WasmtimeError,
     ffi,
-    version,
+    library,
 )
 
 __all__ = ["Instance", "WasmtimeError", "refuse_in_fork"]
@@ -71,9 +70,9 @@ class _Runtime:
         config.memory_guard_size = 0
         config.memory_reservation_for_growth = 1 << 20
         self.engine = Engine(config)
-        wasm = resources.files("voice_calling").joinpath("voice_calling.wasm").read_bytes()
+        wasm = Path(__file__).with_name("voice_calling.wasm").read_bytes()
         self.component: Component = _cache.load(
-            self.engine, wasm, f"wasmtime {version()}, epochs, memory 1", folder
+            self.engine, wasm, f"{library()}, epochs, memory 1", folder
         )
         self.linker = Linker(self.engine)
         self.linker.add_wasip2()

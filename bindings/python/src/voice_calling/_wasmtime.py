@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import metadata
+import os
 
 TESTED = "wasmtime>=46.0.1,!=48.0.0,<51"
 """The versions that are known to do."""
@@ -35,10 +35,20 @@ __all__ = [
     "WasiConfig",
     "WasmtimeError",
     "ffi",
+    "library",
     "version",
 ]
 
 
 def version() -> str:
     """The version of wasmtime."""
+    from importlib import metadata  # takes longer than a start from the cache
+
     return metadata.version("wasmtime")
+
+
+def library() -> str:
+    """What stands for the version where it is asked for often: the size of the library. A version
+    that takes code of another is refused by wasmtime itself."""
+    file: str = ffi.dll._name  # pyright: ignore
+    return f"wasmtime of {os.path.getsize(file)} bytes"
