@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ HARNESS = os.environ.get("HOST_TEST") or str(ROOT / "target" / "debug" / "host-t
 TOKEN = "mock-token-0001"
 HEADERS = {"auth_token": f"Bearer {TOKEN}"}
 SLOW = "slow-service"
-DOCKET = {
+DOCKET: dict[str, Any] = {
     "agent_id": 7,
     "to_phone_number": "919876543210",
     "call_context": {"reference": "crm-1001"},
@@ -237,7 +237,7 @@ async def throughput_of_coroutines(url: str, size: Size, count: int) -> dict[str
 
 
 @contextlib.asynccontextmanager
-async def coroutine_clients(url: str) -> Any:
+async def coroutine_clients(url: str) -> AsyncIterator[dict[str, Callable[[], Awaitable[str]]]]:
     """A call of each client; httpx with 100 connections, its default, and time enough."""
     async with (
         AsyncVoiceClient(base_url=url, token=TOKEN) as client,

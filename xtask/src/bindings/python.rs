@@ -248,9 +248,9 @@ fn errors(package: &Package, words: &Words) -> Result<String> {
             None => format!("{docs}\n\nIt has `message`."),
         };
         docstring(&mut text, 4, &docs);
-        writeln!(text, "\n    kind = \"{}\"", case.name)?;
+        writeln!(text, "\n    kind: str = \"{}\"", case.name)?;
         if case.name.starts_with("permanent-") {
-            text.push_str("    is_permanent = True\n");
+            text.push_str("    is_permanent: bool = True\n");
         }
     }
     Ok(text)
@@ -748,11 +748,8 @@ fn write_constructor(
     )?;
     writeln!(text, "        call = self._caller.{call}")?;
     for group in group_names(package)? {
-        writeln!(
-            text,
-            "        self.{group} = {}(call)",
-            group_class(group, flavour)
-        )?;
+        let class = group_class(group, flavour);
+        writeln!(text, "        self.{group}: {class} = {class}(call)")?;
     }
     text.push_str(match flavour {
         Flavour::Sync => {

@@ -133,7 +133,7 @@ fn check(workspace: &Workspace, tools: &Environment) -> Result<()> {
         step.args(arguments)
             .args(files)
             .current_dir(workspace.root.join(FOLDER));
-        run_quietly(with_interpreter(module, &mut step, tools))?;
+        run_quietly(with_interpreter(module, &mut step, tools)?)?;
     }
     Ok(())
 }
@@ -158,7 +158,7 @@ fn check_as_user(workspace: &Workspace, tools: &Environment, user: &Environment)
     for (module, arguments) in steps {
         let mut step = tools.module(module);
         step.args(arguments).current_dir(&examples);
-        run_quietly(with_interpreter(module, &mut step, user))?;
+        run_quietly(with_interpreter(module, &mut step, user)?)?;
     }
     Ok(())
 }
@@ -168,12 +168,18 @@ fn with_interpreter<'a>(
     module: &str,
     step: &'a mut Command,
     environment: &Environment,
-) -> &'a mut Command {
-    match module {
-        "mypy" => step.arg("--python-executable").arg(&environment.python),
-        "pyright" => step.arg("--pythonpath").arg(&environment.python),
-        _ => step,
+) -> Result<&'a mut Command> {
+    if module == "mypy" {
+        step.arg("--python-executable").arg(&environment.python);
     }
+    // Pyright asks the first Python on PATH; it has an option, which `--verifytypes` ignores.
+    let folder = environment
+        .python
+        .parent()
+        .context("a Python in a folder")?;
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(folder.to_owned()).chain(env::split_paths(&path));
+    Ok(step.env("PATH", env::join_paths(path)?))
 }
 
 /// What the tests run on: the lowest and the newest wasmtime, and another Python where there is one.

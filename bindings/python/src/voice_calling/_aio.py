@@ -470,10 +470,10 @@ class AsyncVoiceClient(Client):
         }
         super().__init__(options, environ, max_workers, cache_dir)
         call = self._caller.call_async
-        self.agents = AsyncAgents(call)
-        self.calls = AsyncCalls(call)
-        self.dockets = AsyncDockets(call)
-        self.webhooks = AsyncWebhooks(call)
+        self.agents: AsyncAgents = AsyncAgents(call)
+        self.calls: AsyncCalls = AsyncCalls(call)
+        self.dockets: AsyncDockets = AsyncDockets(call)
+        self.webhooks: AsyncWebhooks = AsyncWebhooks(call)
 
     async def __aenter__(self) -> AsyncVoiceClient:
         return self

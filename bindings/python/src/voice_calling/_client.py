@@ -468,10 +468,10 @@ class VoiceClient(Client):
         }
         super().__init__(options, environ, max_workers, cache_dir)
         call = self._caller.call
-        self.agents = Agents(call)
-        self.calls = Calls(call)
-        self.dockets = Dockets(call)
-        self.webhooks = Webhooks(call)
+        self.agents: Agents = Agents(call)
+        self.calls: Calls = Calls(call)
+        self.dockets: Dockets = Dockets(call)
+        self.webhooks: Webhooks = Webhooks(call)
 
     def __enter__(self) -> VoiceClient:
         return self

@@ -95,7 +95,7 @@ class ExecutionFailed(RequestError):
     It has `message`.
     """
 
-    kind = "execution-failed"
+    kind: str = "execution-failed"
 
 
 class ConfigurationProblem(RequestError):
@@ -105,8 +105,8 @@ class ConfigurationProblem(RequestError):
     It has `variable`, `found`, `allowed`, `attempts`.
     """
 
-    kind = "permanent-configuration"
-    is_permanent = True
+    kind: str = "permanent-configuration"
+    is_permanent: bool = True
 
 
 class InvalidInput(RequestError):
@@ -115,8 +115,8 @@ class InvalidInput(RequestError):
     It has `field`, `found`, `allowed`.
     """
 
-    kind = "permanent-invalid-input"
-    is_permanent = True
+    kind: str = "permanent-invalid-input"
+    is_permanent: bool = True
 
 
 class Unauthorized(RequestError):
@@ -125,8 +125,8 @@ class Unauthorized(RequestError):
     It has `message`, `status`, `body`, `body_cut`, `request_id`, `retry_after`, `attempts`.
     """
 
-    kind = "permanent-unauthorized"
-    is_permanent = True
+    kind: str = "permanent-unauthorized"
+    is_permanent: bool = True
 
 
 class NotFound(RequestError):
@@ -135,8 +135,8 @@ class NotFound(RequestError):
     It has `message`, `status`, `body`, `body_cut`, `request_id`, `retry_after`, `attempts`.
     """
 
-    kind = "permanent-not-found"
-    is_permanent = True
+    kind: str = "permanent-not-found"
+    is_permanent: bool = True
 
 
 class Rejected(RequestError):
@@ -146,8 +146,8 @@ class Rejected(RequestError):
     It has `message`, `status`, `body`, `body_cut`, `request_id`, `retry_after`, `attempts`.
     """
 
-    kind = "permanent-rejected"
-    is_permanent = True
+    kind: str = "permanent-rejected"
+    is_permanent: bool = True
 
 
 class UnexpectedResponse(RequestError):
@@ -158,8 +158,8 @@ class UnexpectedResponse(RequestError):
     It has `message`, `status`, `body`, `body_cut`, `request_id`, `retry_after`, `attempts`.
     """
 
-    kind = "permanent-unexpected-response"
-    is_permanent = True
+    kind: str = "permanent-unexpected-response"
+    is_permanent: bool = True
 
 
 class OutcomeUnknown(RequestError):
@@ -170,8 +170,8 @@ class OutcomeUnknown(RequestError):
     It has `message`, `status`, `body`, `body_cut`, `request_id`, `retry_after`, `attempts`.
     """
 
-    kind = "permanent-outcome-unknown"
-    is_permanent = True
+    kind: str = "permanent-outcome-unknown"
+    is_permanent: bool = True
 
 
 class RateLimited(RequestError):
@@ -181,7 +181,7 @@ class RateLimited(RequestError):
     It has `message`, `status`, `body`, `body_cut`, `request_id`, `retry_after`, `attempts`.
     """
 
-    kind = "rate-limited"
+    kind: str = "rate-limited"
 
 
 class Unavailable(RequestError):
@@ -192,7 +192,7 @@ class Unavailable(RequestError):
     It has `message`, `status`, `body`, `body_cut`, `request_id`, `retry_after`, `attempts`.
     """
 
-    kind = "unavailable"
+    kind: str = "unavailable"
 
 
 class Unreachable(RequestError):
@@ -201,7 +201,7 @@ class Unreachable(RequestError):
     It has `message`, `attempts`.
     """
 
-    kind = "unreachable"
+    kind: str = "unreachable"
 
 
 class TimedOut(RequestError):
@@ -211,4 +211,4 @@ class TimedOut(RequestError):
     It has `message`, `attempts`.
     """
 
-    kind = "timed-out"
+    kind: str = "timed-out"
