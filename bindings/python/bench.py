@@ -129,7 +129,10 @@ async def serve_slowly() -> None:
 
 def warm_calls(url: str, size: Size) -> None:
     """One call after the other; the medians of rounds, in which the clients take turns."""
-    with VoiceClient(base_url=url, token=TOKEN) as client, httpx.Client(headers=HEADERS) as native:
+    with (
+        VoiceClient(base_url=url, token=TOKEN, environ={}) as client,
+        httpx.Client(headers=HEADERS) as native,
+    ):
 
         def ours() -> None:
             assert client.dockets.create(**DOCKET).docket_id
@@ -145,7 +148,7 @@ def warm_calls(url: str, size: Size) -> None:
 
 async def warm_coroutines(url: str, size: Size) -> dict[str, list[float]]:
     async with (
-        AsyncVoiceClient(base_url=url, token=TOKEN) as client,
+        AsyncVoiceClient(base_url=url, token=TOKEN, environ={}) as client,
         httpx.AsyncClient(headers=HEADERS) as by_httpx,
         aiohttp.ClientSession(headers=HEADERS) as by_aiohttp,
     ):
@@ -199,7 +202,7 @@ def throughput(url: str, size: Size) -> None:
     count = size.calls * 5
     rates: dict[str, list[float]] = {"voice-calling, threads": [], "httpx, threads": []}
     with (
-        VoiceClient(base_url=url, token=TOKEN) as client,
+        VoiceClient(base_url=url, token=TOKEN, environ={}) as client,
         httpx.Client(headers=HEADERS, timeout=60) as native,
         ThreadPoolExecutor(64) as threads,
     ):
@@ -240,7 +243,7 @@ async def throughput_of_coroutines(url: str, size: Size, count: int) -> dict[str
 async def coroutine_clients(url: str) -> AsyncIterator[dict[str, Callable[[], Awaitable[str]]]]:
     """A call of each client; httpx with 100 connections, its default, and time enough."""
     async with (
-        AsyncVoiceClient(base_url=url, token=TOKEN) as client,
+        AsyncVoiceClient(base_url=url, token=TOKEN, environ={}) as client,
         httpx.AsyncClient(headers=HEADERS, timeout=300) as by_httpx,
         aiohttp.ClientSession(
             headers=HEADERS, connector=aiohttp.TCPConnector(limit=0)
@@ -276,7 +279,7 @@ def many_at_once(url: str, size: Size) -> None:
 
     asyncio.run(coroutines())
     with (
-        VoiceClient(base_url=url, token=TOKEN) as client,
+        VoiceClient(base_url=url, token=TOKEN, environ={}) as client,
         ThreadPoolExecutor(size.at_once) as threads,
     ):
         for _ in range(size.rounds_at_once):
@@ -286,7 +289,7 @@ def many_at_once(url: str, size: Size) -> None:
             )
             assert len(set(created)) == size.at_once
             times.setdefault("voice-calling, a thread each", []).append(since_ms(began))
-    with VoiceClient(base_url=url, token=TOKEN, max_in_flight=1000) as client:
+    with VoiceClient(base_url=url, token=TOKEN, environ={}, max_in_flight=1000) as client:
         for _ in range(size.rounds_at_once):
             began = time.perf_counter()
             requests = [DocketRequest(**DOCKET)] * size.at_once

@@ -24,6 +24,7 @@ from voice_calling import (
 )
 from voice_calling._engine import Instance
 from voice_calling._pool import Pool
+from voice_calling._wasmtime import WasmtimeError
 
 BUSY = Answer(503, "")
 
@@ -329,6 +330,19 @@ def test_an_instance_that_traps_is_replaced(service: Service) -> None:
     assert created.docket_id == DOCKET_ID
     assert len(service.requests) == 1
     assert instances[0] is not instances[1]
+
+
+def test_an_instance_that_cannot_be_made_is_told_and_nothing_is_sent(service: Service) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+
+        def failing(*_: object) -> None:
+            raise WasmtimeError("no memory\n\nCaused by:\n    mmap failed\n")
+
+        patch.setattr(Instance, "__init__", failing)
+        with VoiceClient(environ=service.environ()) as client:
+            with pytest.raises(ExecutionFailed, match=r"nothing was sent: mmap failed$"):
+                client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    assert service.requests == []
 
 
 def test_an_instance_is_renewed_after_many_calls(

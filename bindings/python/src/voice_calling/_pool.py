@@ -119,20 +119,20 @@ class Pool:
         try:
             instance = seat.take()
             with self._lock:
-                if not job.is_cancelled:
-                    job.instance = instance
+                if job.is_cancelled:
+                    raise execution_failed("the call was cancelled, and nothing was sent")
+                job.instance = instance
             try:
-                plain = None if job.instance is None else instance.call(job.function, job.arguments)
+                plain = instance.call(job.function, job.arguments)
             finally:
                 with self._lock:
-                    begun = job.instance is not None
                     job.instance, job.is_over = None, True
                 if job.is_cancelled:
                     seat.leave()
-            result = job.function.lift(plain) if begun else None
+            result = job.function.lift(plain)
         except WasmtimeError as error:
             seat.leave()
-            job.future.set_exception(_trapped(job.function, error))
+            job.future.set_exception(_trapped(job, error))
         except BaseException as error:
             job.future.set_exception(error)
         else:
@@ -187,8 +187,10 @@ class _Seat:
             self._instance = None
 
 
-def _trapped(function: Function[Any], error: WasmtimeError) -> Exception:
+def _trapped(job: Job, error: WasmtimeError) -> Exception:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     reason = lines[-1] if lines else "no reason given"
-    after = "; what it was to create may exist" if function.creates else ""
+    if not job.is_over:
+        return execution_failed(f"the component could not be started, nothing was sent: {reason}")
+    after = "; what it was to create may exist" if job.function.creates else ""
     return execution_failed(f"the component could not be run: {reason}{after}")
