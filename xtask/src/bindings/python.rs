@@ -27,8 +27,8 @@ const PAYLOADS: [&str; 5] = [
     "http-failure",
     "unknown-outcome",
     "transport-failure",
-    "configuration-problem",
     "invalid-input",
+    "configuration-problem",
 ];
 
 pub fn files(package: &Package) -> Result<Vec<Generated>> {
@@ -228,7 +228,7 @@ fn errors(package: &Package, words: &Words) -> Result<String> {
             name => snake(name),
         };
         writeln!(text, "\n    {name}: {ty} = {default}")?;
-        let docs = field_docs(field, words).replace("Unit: milliseconds", "Unit: seconds");
+        let docs = in_seconds(&name, &field_docs(field, words));
         docstring(&mut text, 4, &docs);
     }
     for case in cases {
@@ -962,12 +962,22 @@ impl Words {
     fn translated(&self, docs: &str) -> String {
         let parts = docs.split('`').enumerate().map(|(index, part)| {
             let is_name = index % 2 == 1;
-            match self.words.iter().find(|(wit, _)| is_name && wit == part) {
-                Some((_, python)) => python.clone(),
+            match is_name.then(|| self.word(part)).flatten() {
+                Some(python) => python,
                 None => part.to_owned(),
             }
         });
         parts.collect::<Vec<_>>().join("`")
+    }
+
+    /// A name, or a path that begins with one: `call-context.name`.
+    fn word(&self, name: &str) -> Option<String> {
+        let find = |name| self.words.iter().find(|(wit, _)| wit == name);
+        let whole = find(name).map(|(_, python)| python.clone());
+        whole.or_else(|| {
+            let (first, rest) = name.split_once('.')?;
+            Some(format!("{}.{rest}", find(first)?.1))
+        })
     }
 
     /// The same of a function, whose times users give in seconds.
@@ -985,15 +995,15 @@ fn in_seconds_line(line: &str) -> String {
     }
 }
 
+/// What is told of a time that users give or get in seconds.
 fn in_seconds(field: &str, docs: &str) -> String {
-    if field == TIMEOUT {
-        docs.replace(
-            "Unit: milliseconds; 1 or more",
-            "Unit: seconds; 0.001 or more",
-        )
-    } else {
-        docs.to_owned()
+    if !["timeout-ms", "retry_after"].contains(&field) {
+        return docs.to_owned();
     }
+    let (before, after) = docs.rsplit_once("Unit:").unwrap_or((docs, ""));
+    let after = after.replacen("milliseconds; 1", "seconds; 0.001", 1);
+    let after = after.replacen("milliseconds", "seconds", 1);
+    format!("{before}Unit:{after}")
 }
 
 fn field_docs(field: &Field, words: &Words) -> String {
@@ -1106,6 +1116,8 @@ mod tests {
     fn times_that_users_give_are_told_in_seconds() {
         let docs = in_seconds(TIMEOUT, "At most. Unit: milliseconds; 1 or more.");
         assert_eq!(docs, "At most. Unit: seconds; 0.001 or more.");
+        let docs = in_seconds("retry_after", "How long. Unit:\nmilliseconds.");
+        assert_eq!(docs, "How long. Unit:\nseconds.");
         assert_eq!(
             in_seconds("waited-ms", "Unit: milliseconds."),
             "Unit: milliseconds."
@@ -1119,7 +1131,9 @@ mod tests {
         let lines = wrapped("one two three\n\n- four five six\n- seven", 9);
         assert_eq!(
             lines,
-            ["one two", "three", "", "- four", "  five six", "- seven"]
+            [
+                "one two", "three", "", "- four", "  five", "  six", "- seven"
+            ]
         );
     }
 
@@ -1142,10 +1156,10 @@ mod tests {
                 "request_id",
                 "retry_after",
                 "attempts",
-                "variable",
+                "field",
                 "found",
                 "allowed",
-                "field"
+                "variable"
             ]
         );
     }

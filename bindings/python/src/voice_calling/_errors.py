@@ -24,8 +24,7 @@ __all__ = [
 
 
 class RequestError(Exception):
-    """------------------------------------------------------------------ errors Why an operation
-    did not succeed.
+    """Why an operation did not succeed.
 
     Cases with `permanent` in their names are not worth repeating as they are: the same call
     would fail again, or would risk that a person is called twice. All others may be repeated
@@ -62,7 +61,7 @@ class RequestError(Exception):
 
     retry_after: float | None = None
     """How long the service asks to wait (header `retry-after`, given there in seconds or as a
-    date), from the moment of the answer. Unit: milliseconds.
+    date), from the moment of the answer. Unit: seconds.
     """
 
     attempts: tuple[Attempt, ...] = ()
@@ -71,19 +70,19 @@ class RequestError(Exception):
     425. Whatever the error's name, such a 5xx or 408 may have created the call or docket.
     """
 
-    variable: str | None = None
-    """The environment variable, for example `VOICE_CALLING_BASE_URL`."""
+    field: str | None = None
+    """The argument or the field in it, such as `to_phone_number`, `call_context.name` or `timeout`;
+    a long key is cut. `request` where all of it is larger than `max_request_bytes`.
+    """
 
     found: str | None = None
-    """What is wrong with it, without the value where that is a secret."""
+    """What was found, cut where it is long."""
 
     allowed: str | None = None
     """What would be allowed."""
 
-    field: str | None = None
-    """The argument or the field in it, such as `to_phone_number`, `call-context.name` or `timeout`;
-    a long key is cut. `request` where all of it is larger than `max_request_bytes`.
-    """
+    variable: str | None = None
+    """The environment variable, for example `VOICE_CALLING_BASE_URL`."""
 
 
 class ExecutionFailed(RequestError):

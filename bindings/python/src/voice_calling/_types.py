@@ -68,10 +68,9 @@ class AgentText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentConfig:
-    """------------------------------------------------------------------ agents The configuration
-    of an agent: a voice identity with a phone number and a prompt. The specification does not
-    say which fields the service requires; this package asks for the name, and leaves every other
-    `None` out of the request, save `tools`, which is sent as `null`.
+    """The configuration of an agent: a voice identity with a phone number and a prompt. The
+    specification does not say which fields the service requires; this package asks for the name,
+    and leaves every other `None` out of the request, save `tools`, which is sent as `null`.
     """
 
     prompt: AgentText | None = None
@@ -159,9 +158,7 @@ class AgentSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRequest:
-    """------------------------------------------------------------------- calls A call to be made.
-    It makes a phone ring.
-    """
+    """A call to be made. It makes a phone ring."""
 
     from_agent_name: str | None = None
     """`from_agent_name`: the agent that calls; not empty. May be `None` only where `extra` is
@@ -327,8 +324,7 @@ class CallDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocketRequestV1:
-    """----------------------------------------------------------------- dockets A docket to be
-    created: a business task that may need several calls. It makes a phone ring.
+    """A docket to be created: a business task that may need several calls. It makes a phone ring.
     """
 
     agent_id: int
@@ -508,9 +504,7 @@ class Docket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitOptions:
-    """------------------------------------------------------------------- waits How long and for
-    what to wait.
-    """
+    """How long and for what to wait."""
 
     timeout: float
     """How long to wait at most. Unit: seconds; 0.001 or more."""
@@ -591,9 +585,7 @@ class DocketInsights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocketCompleted:
-    """---------------------------------------------------------------- webhooks What the service
-    reports when a docket is completed.
-    """
+    """What the service reports when a docket is completed."""
 
     docket_id: str
     """`docket_id`: which docket. Deliveries are not known to be signed: fetch the docket before you
