@@ -278,9 +278,11 @@ fn ty(resolve: &Resolve, used: &WitType) -> Result<Type> {
     })
 }
 
+/// What a `///` says. A `// ---- heading` above it is a part of it to the parser, not to readers.
 fn docs(docs: &Docs) -> String {
     let lines = docs.contents.as_deref().unwrap_or_default().lines();
     lines
+        .filter(|line| !line.trim_start().starts_with("----"))
         .map(str::trim_end)
         .collect::<Vec<_>>()
         .join("\n")
@@ -330,6 +332,8 @@ mod tests {
         let create = &dockets.functions[1];
         assert_eq!(create.name, "create-docket-v2");
         assert!(create.docs.starts_with("Makes a phone ring"));
+        let request = package.definition("call-request").unwrap();
+        assert!(request.docs.starts_with("A call to be made."));
         assert_eq!(
             create.parameters[0].ty,
             Type::Named("docket-request-v2".into())

@@ -1,13 +1,416 @@
 //! The package for Python as a wheel: built, and tried as its users install it.
 
-use anyhow::Result;
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
 
-use crate::workspace::Workspace;
+use anyhow::{Context, Result, bail, ensure};
 
-pub fn build(_workspace: &Workspace) -> Result<()> {
+use crate::{
+    process::{announce, cannot_start, output, run, run_quietly},
+    workspace::Workspace,
+};
+
+const FOLDER: &str = "bindings/python";
+
+/// The lowest and the newest wasmtime that the package allows.
+const LOWEST_WASMTIME: &str = "46.0.1";
+const NEWEST_WASMTIME: &str = "50.0.1";
+
+/// The lowest Python, 3.10, and the first that nobody has tried.
+const PYTHONS: std::ops::Range<u32> = 10..20;
+
+/// Names a harness that is there already, which takes minutes to build.
+const HARNESS_VARIABLE: &str = "HOST_TEST";
+
+/// Where the judge of the cases listens, if there is one already.
+const JUDGE_VARIABLE: &str = "VOICE_CALLING_CASES";
+
+/// The Python in which a user has installed the package, and nothing else.
+const USER_VARIABLE: &str = "USER_PYTHON";
+
+pub fn build(workspace: &Workspace) -> Result<()> {
+    wheel(workspace).map(drop)
+}
+
+/// All that CI does.
+pub fn test(workspace: &Workspace) -> Result<()> {
+    let wheel = wheel(workspace)?;
+    let tools = tools(workspace)?;
+    check(workspace, &tools)?;
+
+    let harness = harness(workspace)?;
+    let judge = Judge::find_or_start(workspace, &harness)?;
+    let user = Environment::make(workspace, &Python::find()?, "user")?;
+    user.install_afresh(&wheel)?;
+    check_as_user(workspace, &tools, &user)?;
+
+    for (python, wasmtime) in combinations()? {
+        announce(&format!("Python 3.{} on wasmtime {wasmtime}", python.minor));
+        let name = format!("test-3.{}", python.minor);
+        let environment = Environment::make(workspace, &python, &name)?;
+        environment.install(workspace, "requirements/test.txt")?;
+        environment.install_afresh(&wheel)?;
+        let mut tests = environment.module("pytest");
+        tests
+            .args(["--quiet", "-c", "pyproject.toml", "tests"])
+            .current_dir(workspace.root.join(FOLDER))
+            .env(
+                "PYTHONPATH",
+                wasmtime_of(workspace, &environment, wasmtime)?,
+            )
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("EXPECTED_WASMTIME", wasmtime)
+            .env("XDG_CACHE_HOME", workspace.target.join("python/cache"))
+            .env(HARNESS_VARIABLE, &harness)
+            .env(JUDGE_VARIABLE, &judge.url)
+            .env(USER_VARIABLE, &user.python);
+        run(&mut tests)?;
+    }
+
+    announce("the bench, briefly");
+    let bench = Environment::make(workspace, &Python::find()?, "bench")?;
+    bench.install(workspace, "requirements/bench.txt")?;
+    bench.install_afresh(&wheel)?;
+    let mut short = Command::new(&bench.python);
+    short
+        .args(["bench.py", "--short"])
+        .current_dir(workspace.root.join(FOLDER))
+        .env(HARNESS_VARIABLE, &harness);
+    run(&mut short)
+}
+
+/// Builds the wheel and returns where it lies.
+fn wheel(workspace: &Workspace) -> Result<PathBuf> {
+    let package = workspace.root.join(FOLDER);
+    let component = package.join("src/voice_calling/voice_calling.wasm");
+    copy(&workspace.component(), &component)?;
+    copy(&workspace.root.join("LICENSE"), &package.join("LICENSE"))?;
+
+    let tools = tools(workspace)?;
+    announce("the wheel");
+    let folder = workspace.target.join("bindings");
+    let mut build = tools.pip();
+    build
+        .args(["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir"])
+        .arg(&folder)
+        .arg(&package);
+    run_quietly(&mut build)?;
+    let version = &workspace.guest.version;
+    let wheel = folder.join(format!("voice_calling-{version}-py3-none-any.whl"));
+    ensure!(
+        wheel.is_file(),
+        "the wheel is not called {}: does pyproject.toml have the workspace's version?",
+        wheel.display()
+    );
+    println!("{}", workspace.shown(&wheel));
+    Ok(wheel)
+}
+
+/// What builds and checks.
+fn tools(workspace: &Workspace) -> Result<Environment> {
+    let tools = Environment::make(workspace, &Python::find()?, "tools")?;
+    tools.install(workspace, "requirements/tools.txt")?;
+    Ok(tools)
+}
+
+/// Format, lints and types of what is in the repository.
+fn check(workspace: &Workspace, tools: &Environment) -> Result<()> {
+    announce("format, lints and types of the Python package");
+    let files = ["src", "tests", "bench.py"];
+    let steps: [(&str, &[&str]); 4] = [
+        ("ruff", &["format", "--check"]),
+        ("ruff", &["check"]),
+        ("mypy", &[]),
+        ("pyright", &[]),
+    ];
+    for (module, arguments) in steps {
+        let mut step = tools.module(module);
+        step.args(arguments)
+            .args(files)
+            .current_dir(workspace.root.join(FOLDER));
+        run_quietly(with_interpreter(module, &mut step, tools)?)?;
+    }
     Ok(())
 }
 
-pub fn test(_workspace: &Workspace) -> Result<()> {
+/// Types as users see them: of the README's examples, and whether all that is public has one.
+fn check_as_user(workspace: &Workspace, tools: &Environment, user: &Environment) -> Result<()> {
+    announce("types as users see them");
+    let examples = workspace.target.join("python/examples");
+    let mut extract = Command::new(&user.python);
+    extract
+        .arg(workspace.root.join(FOLDER).join("tests/readme.py"))
+        .arg(&examples);
+    run_quietly(&mut extract)?;
+    let steps: [(&str, &[&str]); 3] = [
+        ("mypy", &["--strict", "--no-incremental", "."]),
+        ("pyright", &["."]),
+        (
+            "pyright",
+            &["--verifytypes", "voice_calling", "--ignoreexternal"],
+        ),
+    ];
+    for (module, arguments) in steps {
+        let mut step = tools.module(module);
+        step.args(arguments).current_dir(&examples);
+        run_quietly(with_interpreter(module, &mut step, user)?)?;
+    }
     Ok(())
+}
+
+/// Tells a checker of types where packages are installed.
+fn with_interpreter<'a>(
+    module: &str,
+    step: &'a mut Command,
+    environment: &Environment,
+) -> Result<&'a mut Command> {
+    if module == "mypy" {
+        step.arg("--python-executable").arg(&environment.python);
+    }
+    // Pyright asks the first Python on PATH; it has an option, which `--verifytypes` ignores.
+    let folder = environment
+        .python
+        .parent()
+        .context("a Python in a folder")?;
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(folder.to_owned()).chain(env::split_paths(&path));
+    Ok(step.env("PATH", env::join_paths(path)?))
+}
+
+/// What the tests run on: the lowest and the newest wasmtime, and another Python where there is one.
+fn combinations() -> Result<Vec<(Python, &'static str)>> {
+    let python = Python::find()?;
+    let other = Python::all()
+        .into_values()
+        .find(|other| other.minor != python.minor);
+    let mut combinations = vec![(python.clone(), NEWEST_WASMTIME), (python, LOWEST_WASMTIME)];
+    match other {
+        Some(other) => combinations.push((other, NEWEST_WASMTIME)),
+        None => announce("no other Python is here, so only one is tried"),
+    }
+    Ok(combinations)
+}
+
+/// A folder with this wasmtime, to be searched first.
+fn wasmtime_of(workspace: &Workspace, environment: &Environment, version: &str) -> Result<PathBuf> {
+    let folder = workspace.target.join(format!("python/wasmtime-{version}"));
+    if !folder.join("wasmtime").is_dir() {
+        let mut install = environment.pip();
+        install
+            .args(["install", "--no-deps", "--target"])
+            .arg(&folder)
+            .arg(format!("wasmtime=={version}"));
+        run_quietly(&mut install)?;
+    }
+    Ok(folder)
+}
+
+/// The harness, of which the mock service and the judge are parts.
+fn harness(workspace: &Workspace) -> Result<PathBuf> {
+    if let Some(program) = env::var_os(HARNESS_VARIABLE) {
+        return Ok(program.into());
+    }
+    let mut build = workspace.cargo();
+    run(build.args(["build", "--locked", "--package", "host-test"]))?;
+    let program = format!("debug/host-test{}", env::consts::EXE_SUFFIX);
+    Ok(workspace.target.join(program))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to)
+        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+// ------------------------------------------------------------------------------------ the judge
+
+/// The judge of the table of cases; one that was started here ends with its value.
+struct Judge {
+    url: String,
+    process: Option<Child>,
+}
+
+impl Judge {
+    fn find_or_start(workspace: &Workspace, harness: &Path) -> Result<Self> {
+        if let Ok(url) = env::var(JUDGE_VARIABLE) {
+            return Ok(Self { url, process: None });
+        }
+        let mut command = Command::new(harness);
+        command
+            .args(["cases", "--port", "0"])
+            .current_dir(&workspace.root)
+            .stdout(Stdio::piped());
+        let mut process = command.spawn().with_context(|| cannot_start(&command))?;
+        let stdout = process.stdout.take().context("its stdout is piped")?;
+        let mut judge = Self {
+            url: String::new(),
+            process: Some(process),
+        };
+        BufReader::new(stdout).read_line(&mut judge.url)?;
+        judge.url.truncate(judge.url.trim_end().len());
+        ensure!(
+            !judge.url.is_empty(),
+            "the judge of the cases did not start"
+        );
+        Ok(judge)
+    }
+}
+
+impl Drop for Judge {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            // It may have ended by itself.
+            _ = process.kill();
+            _ = process.wait();
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------- interpreters
+
+/// A CPython 3.
+#[derive(Clone)]
+struct Python {
+    program: PathBuf,
+    /// The 11 of 3.11.
+    minor: u32,
+}
+
+impl Python {
+    /// The user's own.
+    fn find() -> Result<Self> {
+        let found = ["python3", "python"].into_iter().find_map(Self::at);
+        match found {
+            Some(python) if PYTHONS.contains(&python.minor) => Ok(python),
+            Some(python) => bail!("Python 3.10 or newer is needed, found 3.{}", python.minor),
+            None => bail!("Python 3.10 or newer is needed, and there is no `python3` on PATH"),
+        }
+    }
+
+    /// All that are here, the lowest first.
+    fn all() -> BTreeMap<u32, Self> {
+        let on_path = PYTHONS.map(|minor| PathBuf::from(format!("python3.{minor}")));
+        let pyenv = env::var_os("PYENV_ROOT").map(PathBuf::from);
+        let pyenv = pyenv.or_else(|| Some(env::home_dir()?.join(".pyenv")));
+        let versions = pyenv.and_then(|root| fs::read_dir(root.join("versions")).ok());
+        let versions = versions.into_iter().flatten().flatten();
+        let installed = versions.map(|version| version.path().join("bin/python3"));
+        let found = on_path.chain(installed).filter_map(Self::at);
+        found
+            .filter(|python| PYTHONS.contains(&python.minor))
+            .map(|python| (python.minor, python))
+            .collect()
+    }
+
+    fn at(program: impl Into<PathBuf>) -> Option<Self> {
+        let program = program.into();
+        let code = "import sys; print('%d.%d' % sys.version_info[:2])";
+        let version = output(Command::new(&program).args(["-c", code])).ok()?;
+        Some(Self {
+            minor: minor_of(&version)?,
+            program,
+        })
+    }
+}
+
+/// The 11 of `3.11`.
+fn minor_of(version: &str) -> Option<u32> {
+    version.strip_prefix("3.")?.parse().ok()
+}
+
+/// A virtual environment in the target directory.
+struct Environment {
+    python: PathBuf,
+    folder: PathBuf,
+}
+
+impl Environment {
+    /// Makes it, unless it is there.
+    fn make(workspace: &Workspace, python: &Python, name: &str) -> Result<Self> {
+        let folder = workspace.target.join("python").join(name);
+        let program = if cfg!(windows) {
+            folder.join("Scripts/python.exe")
+        } else {
+            folder.join("bin/python")
+        };
+        if minor_at(&program) != Some(python.minor) {
+            announce(&format!(
+                "a virtual environment for Python 3.{}: {name}",
+                python.minor
+            ));
+            let mut venv = Command::new(&python.program);
+            run_quietly(venv.args(["-m", "venv", "--clear"]).arg(&folder))?;
+        }
+        Ok(Self {
+            python: program,
+            folder,
+        })
+    }
+
+    fn module(&self, name: &str) -> Command {
+        let mut command = Command::new(&self.python);
+        command.args(["-m", name]);
+        command
+    }
+
+    fn pip(&self) -> Command {
+        let mut pip = self.module("pip");
+        pip.args(["--disable-pip-version-check", "--quiet"]);
+        pip
+    }
+
+    /// Installs exact versions, unless the same were installed before.
+    fn install(&self, workspace: &Workspace, requirements: &str) -> Result<()> {
+        let file = workspace.root.join(FOLDER).join(requirements);
+        let wanted =
+            fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let record = self.folder.join("installed.txt");
+        if fs::read_to_string(&record).is_ok_and(|installed| installed == wanted) {
+            return Ok(());
+        }
+        run_quietly(self.pip().args(["install", "--requirement"]).arg(&file))?;
+        fs::write(&record, wanted).with_context(|| format!("cannot write {}", record.display()))
+    }
+
+    /// Installs the wheel as it is now, and what it depends on.
+    fn install_afresh(&self, wheel: &Path) -> Result<()> {
+        run_quietly(self.pip().arg("install").arg(wheel))?;
+        let again = ["install", "--no-deps", "--force-reinstall"];
+        run_quietly(self.pip().args(again).arg(wheel))
+    }
+}
+
+fn minor_at(program: &Path) -> Option<u32> {
+    Python::at(program).map(|python| python.minor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_python_is_known_by_its_version() {
+        assert_eq!(minor_of("3.11"), Some(11));
+        assert_eq!(minor_of("3.9"), Some(9));
+        assert_eq!(minor_of("2.7"), None);
+        assert_eq!(minor_of("4.0"), None);
+    }
+
+    #[test]
+    fn the_versions_of_wasmtime_that_are_tried_are_those_that_are_allowed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("..")
+            .join(FOLDER);
+        let manifest = fs::read_to_string(root.join("pyproject.toml")).unwrap();
+        let next: u32 = NEWEST_WASMTIME.split('.').next().unwrap().parse().unwrap();
+        let allowed = format!("\"wasmtime>={LOWEST_WASMTIME},!=48.0.0,<{}\"", next + 1);
+        assert!(manifest.contains(&allowed), "{allowed}");
+        let said = fs::read_to_string(root.join("src/voice_calling/_wasmtime.py")).unwrap();
+        assert!(said.contains(&allowed), "{allowed}");
+    }
 }

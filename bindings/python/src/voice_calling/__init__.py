@@ -1,0 +1,32 @@
+"""The client of an AI voice-calling service: agents, calls, dockets, insights, webhooks.
+
+>>> from voice_calling import VoiceClient
+>>> with VoiceClient() as client:  # settings from the environment: VOICE_CALLING_BASE_URL, …
+...     docket = client.dockets.create(
+...         agent_id=7,
+...         to_phone_number="919876543210",
+...         call_context={"reference": "crm-1001"},
+...     )
+...     done = client.dockets.wait_for(docket.docket_id, timeout=60)
+>>> done.docket.status
+DocketStatus.COMPLETED
+>>> done.docket.call_context
+{'reference': 'crm-1001'}
+
+A request that creates something is repeated only while it is certain that the first one did
+nothing, or where the service asks for it. What cannot be known is `OutcomeUnknown`.
+"""
+
+from . import _errors, _types
+from ._aio import AsyncVoiceClient
+from ._client import VoiceClient
+from ._errors import *
+from ._json import Json
+from ._types import *
+from ._webhooks import parse_docket_completed
+
+__version__ = "0.1.0"
+
+__all__ = ["AsyncVoiceClient", "Json", "VoiceClient", "parse_docket_completed"]
+__all__ += _errors.__all__
+__all__ += _types.__all__

@@ -1,0 +1,128 @@
+"""How a client calls: in a thread that waits, or in a coroutine that does not block its loop."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Mapping
+from concurrent import futures
+from pathlib import Path
+from typing import NoReturn, Protocol, TypeVar
+
+from ._failures import configuration_problem, described, outcome_unknown, timed_out
+from ._pool import Pool
+from ._schema import Function
+from ._settings import Option, Settings
+
+T = TypeVar("T")
+
+MAX_WORKERS = 128
+
+
+class Call(Protocol):
+    """Calls a function and returns what it returns."""
+
+    def __call__(self, function: Function[T], *arguments: object) -> T: ...
+
+
+class AsyncCall(Protocol):
+    """The same as a coroutine."""
+
+    async def __call__(self, function: Function[T], *arguments: object) -> T: ...
+
+
+class Caller:
+    """Calls functions in the threads of a pool, which ends when the last who could call is gone."""
+
+    def __init__(self, pool: Pool, patience: float) -> None:
+        self._pool = pool
+        self._patience = patience
+        weakref.finalize(self, pool.close).atexit = False
+
+    def call(self, function: Function[T], *arguments: object) -> T:
+        job = self._pool.submit(function, function.lower(arguments))
+        try:
+            try:
+                answer: T = job.future.result(self._patience)
+            except futures.TimeoutError:
+                if job.future.cancel():
+                    raise self._nobody_free() from None
+                answer = job.future.result()
+            return answer
+        except BaseException:
+            self._pool.cancel(job)  # Ctrl-C
+            raise
+
+    async def call_async(self, function: Function[T], *arguments: object) -> T:
+        import asyncio
+
+        job = self._pool.submit(function, function.lower(arguments))
+        is_late = False
+
+        def give_up_waiting() -> None:
+            nonlocal is_late
+            is_late = job.future.cancel()
+
+        patience = asyncio.get_running_loop().call_later(self._patience, give_up_waiting)
+        try:
+            answer: T = await asyncio.wrap_future(job.future)
+            return answer
+        except asyncio.CancelledError as cancelled:
+            if is_late:
+                raise self._nobody_free() from None
+            is_certain = self._pool.cancel(job)
+            if not function.creates or is_certain:
+                raise
+            if job.is_over:
+                known: T = job.future.result()
+                return known
+            raise outcome_unknown(
+                "the call was cancelled while its request was on the way; "
+                "what it was to create may exist"
+            ) from cancelled
+        except BaseException:
+            self._pool.cancel(job)
+            raise
+        finally:
+            patience.cancel()
+
+    def _nobody_free(self) -> Exception:
+        return timed_out(
+            f"all workers of the client were busy for {self._patience:g} s, and nothing was sent: "
+            "wait for fewer calls at once, or raise max_workers"
+        )
+
+
+class Client:
+    """What both clients share."""
+
+    def __init__(
+        self,
+        options: Mapping[Option, object],
+        environ: Mapping[str, str] | None,
+        max_workers: int,
+        cache_dir: str | os.PathLike[str] | None,
+    ) -> None:
+        if isinstance(max_workers, bool) or not isinstance(max_workers, int) or max_workers < 1:
+            raise configuration_problem("max_workers", described(max_workers), "1 or more")
+        settings = Settings(options, environ)
+        folder = None if cache_dir is None else Path(cache_dir)
+        self._base_url = settings.base_url()
+        self._pool = Pool(settings, max_workers, folder)
+        self._caller = Caller(self._pool, settings.deadline())
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether calls are refused."""
+        return self._pool.is_closed
+
+    def close(self) -> None:
+        """Refuses further calls with `RuntimeError`. Calls in flight are not waited for."""
+        self._pool.close()
+
+    def __repr__(self) -> str:
+        closed = ", closed" if self.is_closed else ""
+        return f"<{type(self).__name__} base_url={self._base_url!r}{closed}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} holds the token and is not to be pickled")

@@ -1,0 +1,156 @@
+"""What all tests share: a service that does what a test says, and the mock service."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOKEN = "a-token-that-nobody-may-see"
+DOCKET_ID = "11111111-2222-3333-4444-555555555555"
+
+
+@dataclass
+class Answer:
+    """What the service says."""
+
+    status: int = 200
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+CREATED = Answer(200, {"docket_id": DOCKET_ID, "status": "OPEN", "created": True})
+
+
+@dataclass
+class Request:
+    method: str
+    path: str
+    body: str
+
+
+class Service:
+    """A service on loopback. It answers from a list, the last one again and again; while `gate` is
+    closed, requests wait."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers) or [CREATED]
+        self.requests: list[Request] = []
+        self.arrived = threading.Semaphore(0)
+        self.gate = threading.Event()
+        self.gate.set()
+        self._lock = threading.Lock()
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                service.serve(self)
+
+            def do_POST(self) -> None:
+                service.serve(self)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            request_queue_size = 1024
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                pass  # a client that has gone
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.block_on_close = False
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def serve(self, handler: BaseHTTPRequestHandler) -> None:
+        body = handler.rfile.read(int(handler.headers.get("content-length") or 0))
+        with self._lock:
+            self.requests.append(Request(handler.command, handler.path, body.decode()))
+            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        self.arrived.release()
+        self.gate.wait(30)
+        content = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
+        handler.send_response(answer.status)
+        for name, value in answer.headers.items():
+            handler.send_header(name, value)
+        handler.send_header("content-length", str(len(content.encode())))
+        handler.end_headers()
+        handler.wfile.write(content.encode())
+
+    def wait_for_request(self) -> None:
+        assert self.arrived.acquire(timeout=20), "no request came"
+
+    def environ(self, **settings: str) -> dict[str, str]:
+        """What a client needs that calls this service."""
+        given = {"BASE_URL": self.url, "API_TOKEN": TOKEN, "BACKOFF_MS": "1", "MAX_BACKOFF_MS": "1"}
+        return {f"VOICE_CALLING_{name}": value for name, value in {**given, **settings}.items()}
+
+    def close(self) -> None:
+        self.gate.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Service]]:
+    """Starts services, and ends them with the test."""
+    services: list[Service] = []
+
+    def start(*answers: Answer) -> Service:
+        services.append(Service(*answers))
+        return services[-1]
+
+    yield start
+    for service in services:
+        service.close()
+
+
+@pytest.fixture
+def service(serve: Callable[..., Service]) -> Service:
+    """A service that creates dockets."""
+    return serve()
+
+
+@pytest.fixture(scope="session")
+def mock_service() -> Iterator[str]:
+    """The base URL of the mock service."""
+    program = os.environ.get("HOST_TEST")
+    if program is None or not Path(program).is_file():
+        pytest.fail(
+            "HOST_TEST has to name the program `host-test` "
+            "(cargo build --package host-test; `cargo xtask bindings test` does all that)"
+        )
+    command = [program, "mock", "--port", "0", "--call-ms", "50"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                if found := re.search(r"VOICE_CALLING_BASE_URL=(\S+)", line):
+                    yield found[1]
+                    break
+            else:
+                pytest.fail("the mock service did not say where it is")
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+@pytest.fixture(autouse=True)
+def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but loopback is ever called, whoever runs the tests."""
+    for name in os.environ:
+        if name.startswith("VOICE_CALLING_"):
+            monkeypatch.delenv(name)

@@ -1,0 +1,355 @@
+"""Calls that somebody gives up, in coroutines and threads: what they end in, and that nothing more
+is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from conftest import CREATED, DOCKET_ID, Answer, Service
+
+from voice_calling import (
+    AsyncVoiceClient,
+    CreatedDocket,
+    ExecutionFailed,
+    OutcomeUnknown,
+    TimedOut,
+    VoiceClient,
+)
+from voice_calling._engine import Instance
+from voice_calling._pool import Pool
+from voice_calling._wasmtime import WasmtimeError
+
+BUSY = Answer(503, "")
+
+
+def create(client: AsyncVoiceClient) -> Coroutine[Any, Any, CreatedDocket]:
+    return client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+
+
+async def until_requested(service: Service) -> None:
+    await asyncio.to_thread(service.wait_for_request)
+
+
+async def until_idle(client: AsyncVoiceClient) -> None:
+    """Until no call runs any more in the threads of the client."""
+    pool: Pool = client._pool
+    for _ in range(1000):
+        if len(pool._idle) == pool._threads:
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("a call still runs")
+
+
+def run_with_a_create_that_hangs(
+    serve: Callable[..., Service],
+    scenario: Callable[[Service, AsyncVoiceClient], Coroutine[Any, Any, None]],
+) -> None:
+    """Plays a scenario on a service that says 503 when its gate opens, and is asked once."""
+    service = serve(BUSY)
+    service.gate.clear()
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ(), max_attempts=5) as client:
+            await scenario(service, client)
+            service.gate.set()
+            await until_idle(client)
+
+    asyncio.run(main())
+    assert len(service.requests) == 1
+
+
+def test_a_cancelled_create_that_was_sent_is_unknown_and_not_repeated(
+    serve: Callable[..., Service],
+) -> None:
+    async def scenario(service: Service, client: AsyncVoiceClient) -> None:
+        task = asyncio.create_task(create(client))
+        await until_requested(service)
+        task.cancel()
+        with pytest.raises(OutcomeUnknown) as raised:
+            await task
+        assert isinstance(raised.value.__cause__, asyncio.CancelledError)
+        assert raised.value.is_permanent
+        assert raised.value.attempts == ()
+
+    run_with_a_create_that_hangs(serve, scenario)
+
+
+def test_a_create_that_wait_for_ends_is_unknown(serve: Callable[..., Service]) -> None:
+    async def scenario(service: Service, client: AsyncVoiceClient) -> None:
+        with pytest.raises(OutcomeUnknown):
+            await asyncio.wait_for(create(client), 0.5)
+        await until_requested(service)
+
+    run_with_a_create_that_hangs(serve, scenario)
+
+
+def test_a_create_that_a_timeout_ends_is_unknown(serve: Callable[..., Service]) -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("asyncio.timeout came with Python 3.11")
+        return
+
+    async def scenario(service: Service, client: AsyncVoiceClient) -> None:
+        with pytest.raises(OutcomeUnknown):
+            async with asyncio.timeout(0.5):
+                await create(client)
+        await until_requested(service)
+
+    run_with_a_create_that_hangs(serve, scenario)
+
+
+def test_a_cancelled_read_is_cancelled(serve: Callable[..., Service]) -> None:
+    async def scenario(service: Service, client: AsyncVoiceClient) -> None:
+        task = asyncio.create_task(client.dockets.get(DOCKET_ID))
+        await until_requested(service)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run_with_a_create_that_hangs(serve, scenario)
+
+
+def test_a_create_that_still_waited_for_its_turn_is_cancelled_and_never_sent(
+    serve: Callable[..., Service],
+) -> None:
+    service = serve()
+    service.gate.clear()
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ(), max_workers=1) as client:
+            first = asyncio.create_task(create(client))
+            await until_requested(service)
+            second = asyncio.create_task(create(client))
+            await asyncio.sleep(0)
+            second.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await second
+            service.gate.set()
+            assert (await first).docket_id == DOCKET_ID
+            await until_idle(client)
+
+    asyncio.run(main())
+    assert len(service.requests) == 1
+
+
+def test_a_cancelled_create_whose_answer_is_there_returns_it(service: Service) -> None:
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ()) as client:
+            task = asyncio.create_task(create(client))
+            await asyncio.sleep(0)
+            service.wait_for_request()  # the loop stands still
+            [job] = jobs
+            job.future.exception(20)
+            task.cancel()
+            assert (await task).docket_id == DOCKET_ID
+
+    jobs: list[Any] = []
+    submit = Pool.submit
+    with pytest.MonkeyPatch.context() as patch:
+
+        def noting(self: Pool, function: Any, arguments: Any) -> Any:
+            jobs.append(submit(self, function, arguments))
+            return jobs[-1]
+
+        patch.setattr(Pool, "submit", noting)
+        asyncio.run(main())
+
+
+def test_other_calls_go_on_when_one_is_cancelled(serve: Callable[..., Service]) -> None:
+    service = serve(BUSY, BUSY, BUSY, CREATED)
+    service.gate.clear()
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ()) as client:
+            tasks = [asyncio.create_task(create(client)) for _ in range(3)]
+            for _ in tasks:
+                await until_requested(service)
+            tasks[1].cancel()
+            with pytest.raises(OutcomeUnknown):
+                await tasks[1]
+            service.gate.set()
+            assert (await tasks[0]).docket_id == (await tasks[2]).docket_id == DOCKET_ID
+            assert (await create(client)).docket_id == DOCKET_ID
+
+    asyncio.run(main())
+    assert len(service.requests) == 6
+
+
+def test_calls_do_not_block_the_loop_and_run_at_the_same_time(service: Service) -> None:
+    service.gate.clear()
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ()) as client:
+            calls = asyncio.gather(*[create(client) for _ in range(20)])
+            for _ in range(20):
+                await until_requested(service)
+            service.gate.set()
+            assert {docket.docket_id for docket in await calls} == {DOCKET_ID}
+
+    asyncio.run(main())
+
+
+def test_a_call_for_which_no_worker_becomes_free_times_out_unsent(service: Service) -> None:
+    service.gate.clear()
+
+    async def from_a_coroutine() -> None:
+        environ = service.environ()
+        async with AsyncVoiceClient(environ=environ, max_workers=1) as client:
+            client._caller._patience = 0.2
+            first = asyncio.create_task(create(client))
+            await until_requested(service)
+            with pytest.raises(TimedOut, match="all workers of the client were busy") as raised:
+                await create(client)
+            assert raised.value.attempts == ()
+            first.cancel()
+            with pytest.raises(OutcomeUnknown):
+                await first
+
+    asyncio.run(from_a_coroutine())
+    service.answers[:] = [Answer(200, [])]
+    with VoiceClient(environ=service.environ(), max_workers=1) as client:
+        client._caller._patience = 0.1
+        waiting = threading.Thread(target=lambda: client.agents.list("org"), daemon=True)
+        waiting.start()
+        service.wait_for_request()
+        with pytest.raises(TimedOut, match="nothing was sent"):
+            client.dockets.get(DOCKET_ID)
+        service.gate.set()
+        waiting.join(20)
+    assert len(service.requests) == 2
+
+
+def test_many_threads_share_a_client(service: Service) -> None:
+    found: list[str] = []
+
+    def call() -> None:
+        for _ in range(5):
+            created = client.dockets.create(
+                agent_id=7, to_phone_number="919876543210", call_context={}
+            )
+            found.append(created.docket_id)
+
+    with VoiceClient(environ=service.environ(), max_workers=4) as client:
+        threads = [threading.Thread(target=call) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert client._pool._threads <= 4
+    assert found == [DOCKET_ID] * 80
+
+
+def test_a_closed_client_says_so(service: Service) -> None:
+    client = VoiceClient(environ=service.environ())
+    with client:
+        client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    assert client.is_closed
+    assert "closed" in repr(client)
+    with pytest.raises(RuntimeError, match="the client is closed"):
+        client.dockets.get(DOCKET_ID)
+    client.close()
+
+
+def test_a_call_in_flight_is_finished_when_the_client_is_closed(service: Service) -> None:
+    service.gate.clear()
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ()) as client:
+            task = asyncio.create_task(create(client))
+            await until_requested(service)
+        service.gate.set()
+        assert (await task).docket_id == DOCKET_ID
+        with pytest.raises(RuntimeError, match="closed"):
+            await create(client)
+        await client.aclose()
+
+    asyncio.run(main())
+
+
+def threads_of_clients() -> int:
+    return sum(thread.name.startswith("voice-calling-") for thread in threading.enumerate())
+
+
+def until_no_threads_but(expected: int) -> None:
+    for _ in range(500):
+        if threads_of_clients() <= expected:
+            return
+        time.sleep(0.01)
+    pytest.fail("threads are left over")
+
+
+def test_a_client_that_is_forgotten_leaves_no_threads(service: Service) -> None:
+    before = threads_of_clients()
+    client = VoiceClient(environ=service.environ())
+    client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    assert threads_of_clients() == before + 1
+    del client
+    gc.collect()
+    until_no_threads_but(before)
+
+
+def test_what_is_taken_from_a_client_keeps_it_open(service: Service) -> None:
+    dockets = VoiceClient(environ=service.environ()).dockets
+    gc.collect()
+    created = dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    assert created.docket_id == DOCKET_ID
+
+
+def test_threads_without_work_end(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("voice_calling._pool.IDLE_SECONDS", 0.01)
+    before = threads_of_clients()
+    with VoiceClient(environ=service.environ()) as client:
+        for _ in range(3):
+            client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+            until_no_threads_but(before)
+        assert client._pool._threads == 0
+    assert len(service.requests) == 3
+
+
+def test_an_instance_that_traps_is_replaced(service: Service) -> None:
+    call = Instance.call
+    instances: list[Instance] = []
+
+    def trapping(self: Instance, function: Any, arguments: Any) -> Any:
+        instances.append(self)
+        if len(instances) == 1:
+            self.stop()  # ends the call at the first step that the component takes
+        return call(self, function, arguments)
+
+    with VoiceClient(environ=service.environ()) as client, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Instance, "call", trapping)
+        with pytest.raises(ExecutionFailed, match="what it was to create may exist"):
+            client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+        created = client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    assert created.docket_id == DOCKET_ID
+    assert len(service.requests) == 1
+    assert instances[0] is not instances[1]
+
+
+def test_an_instance_that_cannot_be_made_is_told_and_nothing_is_sent(service: Service) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+
+        def failing(*_: object) -> None:
+            raise WasmtimeError("no memory\n\nCaused by:\n    mmap failed\n")
+
+        patch.setattr(Instance, "__init__", failing)
+        with VoiceClient(environ=service.environ()) as client:
+            with pytest.raises(ExecutionFailed, match=r"nothing was sent: mmap failed$"):
+                client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    assert service.requests == []
+
+
+def test_an_instance_is_renewed_after_many_calls(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("voice_calling._pool.CALLS_PER_INSTANCE", 2)
+    with VoiceClient(environ=service.environ()) as client:
+        for _ in range(5):
+            client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    assert len(service.requests) == 5

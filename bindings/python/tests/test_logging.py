@@ -1,0 +1,76 @@
+"""Attempts as records of the logger `voice_calling`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import CREATED, TOKEN, Answer, Service
+
+from voice_calling import VoiceClient, _attempts
+
+
+@pytest.fixture(autouse=True)
+def level() -> Iterator[None]:
+    logger = logging.getLogger("voice_calling")
+    before = logger.level
+    yield
+    logger.setLevel(before)
+
+
+def create(client: VoiceClient) -> None:
+    client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={"secret": 1})
+
+
+def test_each_attempt_is_logged_without_secrets(
+    serve: type[Service], caplog: pytest.LogCaptureFixture
+) -> None:
+    service = serve(Answer(503, ""), CREATED)
+    caplog.set_level(logging.DEBUG, "voice_calling")
+    with VoiceClient(environ=service.environ()) as client:
+        create(client)
+    first, second = [it for it in caplog.records if it.name == "voice_calling"]
+    assert (first.levelno, second.levelno) == (logging.INFO, logging.DEBUG)
+    assert first.getMessage().startswith(
+        "dockets.create-docket-v2: attempt 1, POST /api/v2/dockets: 503 after "
+    )
+    details: Any = vars(second)["voice_calling"]
+    assert (details["attempt"], details["status"]) == (2, 200)
+    for secret in [TOKEN, "919876543210", "secret"]:
+        assert secret not in caplog.text
+
+
+def test_listening_may_begin_and_end_at_any_time(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    logger = logging.getLogger("voice_calling")
+    with VoiceClient(environ=service.environ(), max_workers=1) as client:
+        for level, logged in [("WARNING", 0), ("DEBUG", 1), ("WARNING", 1)]:
+            logger.setLevel(level)
+            create(client)
+            assert len(caplog.records) == logged
+
+
+def test_what_is_no_attempt_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    listen = _attempts.listener()
+    for written in [b"panicked at ", b'somewhere\n\n{"a', b'": 1}\n[]\n', b"no end"]:
+        listen(written)
+    assert [it.getMessage() for it in caplog.records] == ["panicked at somewhere", '{"a": 1}', "[]"]
+    assert {it.levelname for it in caplog.records} == {"WARNING"}
+
+
+def test_a_handler_that_fails_does_not_end_the_call(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing(logging.Handler):
+        def handle(self, record: logging.LogRecord) -> bool:
+            raise ValueError("no space left")
+
+    logger = logging.getLogger("voice_calling")
+    logger.setLevel(logging.DEBUG)
+    monkeypatch.setattr(logger, "handlers", [Failing()])
+    with VoiceClient(environ=service.environ()) as client:
+        create(client)
+    assert len(service.requests) == 1
