@@ -363,7 +363,6 @@ export interface AgentText {
 }
 
 /**
- * ------------------------------------------------------------------ agents
  * The configuration of an agent: a voice identity with a phone number and a
  * prompt. The specification does not say which fields the service requires;
  * this package asks for the name, and leaves every other `undefined` out of the
@@ -430,10 +429,7 @@ export interface AgentSummary {
   readonly raw: JsonValue;
 }
 
-/**
- * ------------------------------------------------------------------- calls
- * A call to be made. It makes a phone ring.
- */
+/** A call to be made. It makes a phone ring. */
 export interface CallRequest {
   /**
    * `from_agent_name`: the agent that calls; not empty. May be `undefined` only
@@ -540,7 +536,6 @@ export interface CallDetails {
 }
 
 /**
- * ----------------------------------------------------------------- dockets
  * A docket to be created: a business task that may need several calls. It
  * makes a phone ring.
  */
@@ -718,10 +713,7 @@ export interface DocketInsights {
   readonly raw: JsonValue;
 }
 
-/**
- * ---------------------------------------------------------------- webhooks
- * What the service reports when a docket is completed.
- */
+/** What the service reports when a docket is completed. */
 export interface DocketCompleted {
   /**
    * `docket_id`: which docket. Deliveries are not known to be signed:

@@ -5,6 +5,7 @@ mod javascript;
 mod model;
 mod names;
 mod python;
+mod service;
 mod settings;
 mod tarball;
 mod wheel;
@@ -13,7 +14,15 @@ use std::{fs, path::PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bindings::model::Package, process::announce, workspace::Workspace};
+use crate::{
+    bindings::{
+        model::Package,
+        service::{JUDGE_VARIABLE, Services},
+    },
+    process::{announce, run},
+    test_run::COMPONENT_VARIABLE,
+    workspace::Workspace,
+};
 
 /// A file that is generated from the WIT and committed.
 pub struct Generated {
@@ -41,10 +50,27 @@ fn build(workspace: &Workspace) -> Result<()> {
     tarball::build(workspace)
 }
 
+/// Tries both packages as their users install them. The table of cases is run through the harness
+/// and both packages by the same judge, so that the three cannot differ.
 fn test(workspace: &Workspace) -> Result<()> {
     build(workspace)?;
-    wheel::test(workspace)?;
-    tarball::test(workspace)
+    let services = Services::start(workspace)?;
+    announce("the table of cases, by the harness");
+    let cases = [
+        "test",
+        "--locked",
+        "--package",
+        "host-test",
+        "--test",
+        "cases",
+    ];
+    run(workspace
+        .cargo()
+        .args(cases)
+        .env(COMPONENT_VARIABLE, workspace.component())
+        .env(JUDGE_VARIABLE, &services.judge.url))?;
+    wheel::test(workspace, &services)?;
+    tarball::test(workspace, &services)
 }
 
 /// Writes what follows from the WIT, so that nobody keeps a second list of it.

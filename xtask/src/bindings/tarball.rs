@@ -1,19 +1,17 @@
 //! The package for JavaScript as an npm tarball: built, and tried as its users install it.
 
 use std::{
-    env,
-    ffi::OsString,
-    fs,
-    io::{BufRead, BufReader},
+    env, fs,
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, Stdio},
+    process::Command,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
+    bindings::service::{HARNESS_VARIABLE, JUDGE_VARIABLE, Service, Services},
     component,
-    process::{announce, cannot_start, output, run, run_quietly},
+    process::{announce, output, run, run_quietly},
     workspace::Workspace,
 };
 
@@ -25,12 +23,6 @@ const NODES: [&str; 2] = ["20.3.1", "24.21.0"];
 
 /// The oldest major version of Node that builds it.
 const OLDEST: u32 = 20;
-
-/// Names a harness that is built already.
-const HARNESS_VARIABLE: &str = "HOST_TEST";
-
-/// Where the judge of the table of cases is.
-const CASES_VARIABLE: &str = "VOICE_CALLING_CASES";
 
 pub fn build(workspace: &Workspace) -> Result<()> {
     let npm = Npm::find(workspace)?;
@@ -48,20 +40,12 @@ pub fn build(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-pub fn test(workspace: &Workspace) -> Result<()> {
+pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
     let npm = Npm::find(workspace)?;
     announce("JavaScript: types");
     run(&mut npm.npm(&["run", "--silent", "check"]))?;
-    let harness = harness(workspace)?;
-    let mock = Service::start(
-        &harness,
-        workspace,
-        &["mock", "--port", "0", "--call-ms", "50"],
-    )?;
-    let judge = match env::var_os(CASES_VARIABLE) {
-        Some(url) => Judge::Running(url),
-        None => Judge::Started(Service::start(&harness, workspace, &["cases"])?),
-    };
+    let mock = ["mock", "--port", "0", "--call-ms", "50"];
+    let mock = Service::start(&services.harness, &workspace.root, &mock)?;
     for node in npm.nodes(workspace)? {
         announce(&format!("JavaScript: tests with Node {}", node.version));
         let mut tests = Command::new(&node.program);
@@ -69,7 +53,7 @@ pub fn test(workspace: &Workspace) -> Result<()> {
             .current_dir(&npm.folder)
             .args(["--test", "--test-reporter=spec"])
             .args(test_files(&npm.folder)?)
-            .env(CASES_VARIABLE, judge.url())
+            .env(JUDGE_VARIABLE, &services.judge.url)
             .env("VOICE_CALLING_MOCK", &mock.url)
             .env("VOICE_CALLING_TARBALL", tarball(workspace)?);
         run(&mut tests)?;
@@ -77,7 +61,7 @@ pub fn test(workspace: &Workspace) -> Result<()> {
     announce("JavaScript: that the figures can be measured");
     run(npm
         .node(&["bench.mjs", "--short"])
-        .env(HARNESS_VARIABLE, &harness))
+        .env(HARNESS_VARIABLE, &services.harness))
 }
 
 /// What users install.
@@ -200,74 +184,5 @@ impl Npm {
             version: version.to_owned(),
             program,
         })
-    }
-}
-
-/// The command `host-test`: one that is there already, or one that is built.
-fn harness(workspace: &Workspace) -> Result<PathBuf> {
-    if let Some(program) = env::var_os(HARNESS_VARIABLE) {
-        return Ok(program.into());
-    }
-    let build = ["build", "--locked", "--quiet", "--package", "host-test"];
-    run(workspace.cargo().args(build))?;
-    let name = format!("host-test{}", env::consts::EXE_SUFFIX);
-    Ok(workspace.target.join("debug").join(name))
-}
-
-/// A process that serves on loopback until this is dropped.
-struct Service {
-    url: String,
-    process: Child,
-    /// Kept open, since a process that cannot print may end.
-    printed: BufReader<ChildStdout>,
-}
-
-impl Service {
-    /// Starts it, and waits until it has printed where it is.
-    fn start(harness: &Path, workspace: &Workspace, arguments: &[&str]) -> Result<Self> {
-        let mut command = Command::new(harness);
-        command
-            .args(arguments)
-            .current_dir(&workspace.root)
-            .stdout(Stdio::piped());
-        let mut process = command.spawn().with_context(|| cannot_start(&command))?;
-        let printed = process.stdout.take().context("its output is piped")?;
-        let mut service = Self {
-            url: String::new(),
-            process,
-            printed: BufReader::new(printed),
-        };
-        let mut line = String::new();
-        while service.printed.read_line(&mut line)? > 0 {
-            if let Some(at) = line.find("http://127.0.0.1:") {
-                service.url = line[at..].trim().to_owned();
-                return Ok(service);
-            }
-            line.clear();
-        }
-        bail!("`host-test {}` ended at once", arguments.join(" "))
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Who judges the table of cases.
-enum Judge {
-    Running(OsString),
-    Started(Service),
-}
-
-impl Judge {
-    fn url(&self) -> OsString {
-        match self {
-            Self::Running(url) => url.clone(),
-            Self::Started(service) => (&service.url).into(),
-        }
     }
 }

@@ -3,15 +3,15 @@
 use std::{
     collections::BTreeMap,
     env, fs,
-    io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Command,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    process::{announce, cannot_start, output, run, run_quietly},
+    bindings::service::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
+    process::{announce, output, run, run_quietly},
     workspace::Workspace,
 };
 
@@ -24,12 +24,6 @@ const NEWEST_WASMTIME: &str = "50.0.1";
 /// The lowest Python, 3.10, and the first that nobody has tried.
 const PYTHONS: std::ops::Range<u32> = 10..20;
 
-/// Names a harness that is there already, which takes minutes to build.
-const HARNESS_VARIABLE: &str = "HOST_TEST";
-
-/// Where the judge of the cases listens, if there is one already.
-const JUDGE_VARIABLE: &str = "VOICE_CALLING_CASES";
-
 /// The Python in which a user has installed the package, and nothing else.
 const USER_VARIABLE: &str = "USER_PYTHON";
 
@@ -38,13 +32,11 @@ pub fn build(workspace: &Workspace) -> Result<()> {
 }
 
 /// All that CI does.
-pub fn test(workspace: &Workspace) -> Result<()> {
+pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
     let wheel = wheel(workspace)?;
     let tools = tools(workspace)?;
     check(workspace, &tools)?;
 
-    let harness = harness(workspace)?;
-    let judge = Judge::find_or_start(workspace, &harness)?;
     let user = Environment::make(workspace, &Python::find()?, "user")?;
     user.install_afresh(&wheel)?;
     check_as_user(workspace, &tools, &user)?;
@@ -66,8 +58,8 @@ pub fn test(workspace: &Workspace) -> Result<()> {
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("EXPECTED_WASMTIME", wasmtime)
             .env("XDG_CACHE_HOME", workspace.target.join("python/cache"))
-            .env(HARNESS_VARIABLE, &harness)
-            .env(JUDGE_VARIABLE, &judge.url)
+            .env(HARNESS_VARIABLE, &services.harness)
+            .env(JUDGE_VARIABLE, &services.judge.url)
             .env(USER_VARIABLE, &user.python);
         run(&mut tests)?;
     }
@@ -80,7 +72,7 @@ pub fn test(workspace: &Workspace) -> Result<()> {
     short
         .args(["bench.py", "--short"])
         .current_dir(workspace.root.join(FOLDER))
-        .env(HARNESS_VARIABLE, &harness);
+        .env(HARNESS_VARIABLE, &services.harness);
     run(&mut short)
 }
 
@@ -210,65 +202,10 @@ fn wasmtime_of(workspace: &Workspace, environment: &Environment, version: &str) 
     Ok(folder)
 }
 
-/// The harness, of which the mock service and the judge are parts.
-fn harness(workspace: &Workspace) -> Result<PathBuf> {
-    if let Some(program) = env::var_os(HARNESS_VARIABLE) {
-        return Ok(program.into());
-    }
-    let mut build = workspace.cargo();
-    run(build.args(["build", "--locked", "--package", "host-test"]))?;
-    let program = format!("debug/host-test{}", env::consts::EXE_SUFFIX);
-    Ok(workspace.target.join(program))
-}
-
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::copy(from, to)
         .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     Ok(())
-}
-
-// ------------------------------------------------------------------------------------ the judge
-
-/// The judge of the table of cases; one that was started here ends with its value.
-struct Judge {
-    url: String,
-    process: Option<Child>,
-}
-
-impl Judge {
-    fn find_or_start(workspace: &Workspace, harness: &Path) -> Result<Self> {
-        if let Ok(url) = env::var(JUDGE_VARIABLE) {
-            return Ok(Self { url, process: None });
-        }
-        let mut command = Command::new(harness);
-        command
-            .args(["cases", "--port", "0"])
-            .current_dir(&workspace.root)
-            .stdout(Stdio::piped());
-        let mut process = command.spawn().with_context(|| cannot_start(&command))?;
-        let stdout = process.stdout.take().context("its stdout is piped")?;
-        let mut judge = Self {
-            url: String::new(),
-            process: Some(process),
-        };
-        BufReader::new(stdout).read_line(&mut judge.url)?;
-        judge.url.truncate(judge.url.trim_end().len());
-        ensure!(
-            !judge.url.is_empty(),
-            "the judge of the cases did not start"
-        );
-        Ok(judge)
-    }
-}
-
-impl Drop for Judge {
-    fn drop(&mut self) {
-        if let Some(process) = &mut self.process {
-            // It may have ended by itself.
-            _ = process.kill();
-            _ = process.wait();
-        }
-    }
 }
 
 // ---------------------------------------------------------------------------------- interpreters
