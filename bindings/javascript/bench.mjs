@@ -4,6 +4,8 @@
  *
  *     node bench.mjs [--short]
  *
+ * With --short the figures mean nothing; it shows that they can be measured.
+ *
  * Each client is measured in a process of its own, in rounds that alternate, so that what else the
  * machine does hits all alike. Medians of the rounds, and ratios to undici's `request`.
  */

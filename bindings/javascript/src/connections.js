@@ -10,6 +10,32 @@ import https from 'node:https';
  */
 const IDLE_MS = 1000;
 
+/**
+ * What a service says on an idle connection is no answer to the request that is sent next.
+ *
+ * @type {(Agent: any) => any}
+ */
+const keeping = (Agent) =>
+  class extends Agent {
+    keepSocketAlive(socket) {
+      const isKept = super.keepSocketAlive(socket);
+      if (isKept) socket.on('data', giveUp);
+      return isKept;
+    }
+
+    reuseSocket(socket, request) {
+      socket.off('data', giveUp);
+      super.reuseSocket(socket, request);
+    }
+  };
+
+function giveUp() {
+  this.destroy();
+}
+
+const HttpAgent = keeping(http.Agent);
+const HttpsAgent = keeping(https.Agent);
+
 export class Connections {
   #agents;
   #own = [];
@@ -18,7 +44,7 @@ export class Connections {
     const options = { keepAlive: true, timeout: IDLE_MS, maxSockets: Infinity };
     this.#agents = agent
       ? { http: agent, https: agent }
-      : { http: new http.Agent(options), https: new https.Agent({ ...options, ca }) };
+      : { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ca }) };
     if (!agent) this.#own = Object.values(this.#agents);
   }
 

@@ -80,19 +80,24 @@ export class Exchange {
     const request = this.#connections.request(this.#message.scheme, options(this.#message));
     this.#request = request;
     whenConnected(request, () => this.#send(request));
-    request.once('response', (response) => this.#answered(response));
+    request.once('response', (response) => this.#answered(request, response));
     request.on('error', (error) => this.#broken(request, error));
     request.once('close', () => this.#broken(request, { code: 'ECONNRESET' }));
   }
 
   #send(request) {
-    if (this.error) return;
+    if (request !== this.#request || this.head || this.error) return;
     clearTimeout(this.#connectTimer);
     this.wasSent = true;
     request.end(this.#message.body);
   }
 
-  #answered(response) {
+  #answered(request, response) {
+    if (isStale(request, this.wasSent)) {
+      response.on('error', () => {});
+      this.#reopen(request);
+      return;
+    }
     this.head = {
       status: response.statusCode,
       headers: pairs(response.rawHeaders),
@@ -103,10 +108,18 @@ export class Exchange {
 
   #broken(request, error) {
     if (request !== this.#request || this.head || this.error) return;
-    const wasGivenUp = request.reusedSocket && !this.wasSent;
-    // An idle connection that the service has closed: another one.
-    if (wasGivenUp) this.#open();
+    if (isStale(request, this.wasSent)) this.#reopen(request);
     else this.#fail(meaning(error, this.wasSent));
+  }
+
+  /** Takes another connection: nothing was sent on this one. */
+  #reopen(request) {
+    try {
+      this.#open();
+    } catch (refusal) {
+      this.#fail({ code: 'internal-error', detail: refusal.message });
+    }
+    request.destroy();
   }
 
   #fail(error) {
@@ -171,6 +184,14 @@ class Body {
   get isOver() {
     return this.#chunks.length === 0 && (this.isEnded || this.error !== undefined);
   }
+}
+
+/**
+ * Whether a connection that was used before has come to its end before the request was sent on it.
+ * Some services say goodbye with an answer, a 408, that is none to this request.
+ */
+function isStale(request, wasSent) {
+  return request.reusedSocket && !wasSent;
 }
 
 function options({ method, scheme, authority, path, headers }) {

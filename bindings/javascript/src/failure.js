@@ -35,7 +35,7 @@ export function broken({ creates }, cause, exchanges, startMs) {
   const mayExist = creates && exchanges.some((exchange) => exchange.mayHaveCreated);
   const message = mayExist
     ? 'the component failed after the request was handed to the network: what it was to create may exist'
-    : 'the component failed; nothing was created';
+    : `the component failed${creates ? '; nothing was created' : ''}`;
   const attempts = attemptsOf(exchanges, startMs);
   return new ExecutionFailed(message, { attempts }, { cause });
 }

@@ -68,6 +68,23 @@ test('a connection that was closed while the event loop was busy is noticed', ()
       }),
   ));
 
+test('a service that says goodbye to an idle connection with a 408 is not misunderstood', () =>
+  withSockets(
+    (socket) => {
+      socket.write(answerText());
+      setTimeout(() => socket.write(answerText({}, '408 Request Timeout', 'connection: close\r\n')), 5);
+    },
+    (service) =>
+      withClient(service.url, { maxAttempts: 1 }, async (client) => {
+        for (let i = 0; i < 8; i++) {
+          assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+          await pause(40);
+        }
+        assert.equal(service.posts, 8);
+        assert.equal(service.connections, 8);
+      }),
+  ));
+
 test('an agent of the user makes the connections, and stays the user\'s', () => {
   const agent = new http.Agent({ keepAlive: true });
   return withBoth(() => ({}), { agent }, async (client) => {
