@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -104,8 +104,12 @@ class Service:
         self.server.server_close()
 
 
+Serve: TypeAlias = Callable[..., Service]
+"""Starts a service with these answers."""
+
+
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Service]]:
+def serve() -> Iterator[Serve]:
     """Starts services, and ends them with the test."""
     services: list[Service] = []
 
@@ -119,7 +123,7 @@ def serve() -> Iterator[Callable[..., Service]]:
 
 
 @pytest.fixture
-def service(serve: Callable[..., Service]) -> Service:
+def service(serve: Serve) -> Service:
     """A service that creates dockets."""
     return serve()
 

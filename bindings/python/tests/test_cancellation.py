@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from conftest import CREATED, DOCKET_ID, Answer, Service
+from conftest import CREATED, DOCKET_ID, Answer, Serve, Service
 
 from voice_calling import (
     AsyncVoiceClient,
@@ -48,7 +48,7 @@ async def until_idle(client: AsyncVoiceClient) -> None:
 
 
 def run_with_a_create_that_hangs(
-    serve: Callable[..., Service],
+    serve: Serve,
     scenario: Callable[[Service, AsyncVoiceClient], Coroutine[Any, Any, None]],
 ) -> None:
     """Plays a scenario on a service that says 503 when its gate opens, and is asked once."""
@@ -66,7 +66,7 @@ def run_with_a_create_that_hangs(
 
 
 def test_a_cancelled_create_that_was_sent_is_unknown_and_not_repeated(
-    serve: Callable[..., Service],
+    serve: Serve,
 ) -> None:
     async def scenario(service: Service, client: AsyncVoiceClient) -> None:
         task = asyncio.create_task(create(client))
@@ -81,7 +81,7 @@ def test_a_cancelled_create_that_was_sent_is_unknown_and_not_repeated(
     run_with_a_create_that_hangs(serve, scenario)
 
 
-def test_a_create_that_wait_for_ends_is_unknown(serve: Callable[..., Service]) -> None:
+def test_a_create_that_wait_for_ends_is_unknown(serve: Serve) -> None:
     async def scenario(service: Service, client: AsyncVoiceClient) -> None:
         with pytest.raises(OutcomeUnknown):
             await asyncio.wait_for(create(client), 0.5)
@@ -90,7 +90,7 @@ def test_a_create_that_wait_for_ends_is_unknown(serve: Callable[..., Service]) -
     run_with_a_create_that_hangs(serve, scenario)
 
 
-def test_a_create_that_a_timeout_ends_is_unknown(serve: Callable[..., Service]) -> None:
+def test_a_create_that_a_timeout_ends_is_unknown(serve: Serve) -> None:
     if sys.version_info < (3, 11):
         pytest.skip("asyncio.timeout came with Python 3.11")
         return
@@ -104,7 +104,7 @@ def test_a_create_that_a_timeout_ends_is_unknown(serve: Callable[..., Service]) 
     run_with_a_create_that_hangs(serve, scenario)
 
 
-def test_a_cancelled_read_is_cancelled(serve: Callable[..., Service]) -> None:
+def test_a_cancelled_read_is_cancelled(serve: Serve) -> None:
     async def scenario(service: Service, client: AsyncVoiceClient) -> None:
         task = asyncio.create_task(client.dockets.get(DOCKET_ID))
         await until_requested(service)
@@ -116,7 +116,7 @@ def test_a_cancelled_read_is_cancelled(serve: Callable[..., Service]) -> None:
 
 
 def test_a_create_that_still_waited_for_its_turn_is_cancelled_and_never_sent(
-    serve: Callable[..., Service],
+    serve: Serve,
 ) -> None:
     service = serve()
     service.gate.clear()
@@ -161,7 +161,7 @@ def test_a_cancelled_create_whose_answer_is_there_returns_it(service: Service) -
         asyncio.run(main())
 
 
-def test_other_calls_go_on_when_one_is_cancelled(serve: Callable[..., Service]) -> None:
+def test_other_calls_go_on_when_one_is_cancelled(serve: Serve) -> None:
     service = serve(BUSY, BUSY, BUSY, CREATED)
     service.gate.clear()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import CREATED, TOKEN, Answer, Service
+from conftest import CREATED, TOKEN, Answer, Serve, Service
 
 from voice_calling import VoiceClient, _attempts
 
@@ -25,7 +25,7 @@ def create(client: VoiceClient) -> None:
 
 
 def test_each_attempt_is_logged_without_secrets(
-    serve: type[Service], caplog: pytest.LogCaptureFixture
+    serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     service = serve(Answer(503, ""), CREATED)
     caplog.set_level(logging.DEBUG, "voice_calling")

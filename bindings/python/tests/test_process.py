@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from conftest import Answer, Service
+from conftest import Answer, Serve, Service
 from readme import README
 
 from voice_calling._wasmtime import version
@@ -53,7 +53,7 @@ def finished(service: Service, code: str) -> str:
 
 
 @posix
-def test_ctrl_c_ends_a_call_at_once_and_nothing_more_is_sent(serve: type[Service]) -> None:
+def test_ctrl_c_ends_a_call_at_once_and_nothing_more_is_sent(serve: Serve) -> None:
     service = serve(Answer(503, ""))
     service.gate.clear()
     code = f"""
@@ -74,7 +74,7 @@ def test_ctrl_c_ends_a_call_at_once_and_nothing_more_is_sent(serve: type[Service
     assert len(service.requests) == 1
 
 
-def test_a_call_in_flight_does_not_hold_up_the_end(serve: type[Service]) -> None:
+def test_a_call_in_flight_does_not_hold_up_the_end(serve: Serve) -> None:
     service = serve()
     service.gate.clear()
     code = f"""

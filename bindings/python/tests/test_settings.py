@@ -6,14 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from conftest import DOCKET_ID, TOKEN, Answer, Service
+from conftest import DOCKET_ID, TOKEN, Answer, Serve, Service
 
 from voice_calling import ConfigurationProblem, TimedOut, Unavailable, VoiceClient
 
 
-def test_options_stand_over_the_environment(
-    serve: type[Service], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_options_stand_over_the_environment(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     service = serve(Answer(503, ""))
     for name, value in service.environ(MAX_ATTEMPTS="3").items():
         monkeypatch.setenv(name, value)
@@ -33,7 +31,7 @@ def test_environ_replaces_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     assert raised.value.variable == "VOICE_CALLING_BASE_URL"
 
 
-def test_durations_are_seconds(serve: type[Service]) -> None:
+def test_durations_are_seconds(serve: Serve) -> None:
     service = serve()
     service.gate.clear()
     with VoiceClient(environ=service.environ(), attempt_timeout=0.05, max_attempts=1) as client:

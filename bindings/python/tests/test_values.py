@@ -8,7 +8,7 @@ import pickle
 import sys
 
 import pytest
-from conftest import DOCKET_ID, TOKEN, Answer, Service
+from conftest import DOCKET_ID, TOKEN, Answer, Serve, Service
 
 import voice_calling
 from voice_calling import (
@@ -26,7 +26,7 @@ from voice_calling import (
 )
 
 
-def test_a_record_has_the_exact_text_and_the_value(serve: type[Service]) -> None:
+def test_a_record_has_the_exact_text_and_the_value(serve: Serve) -> None:
     context = '{"price":0.10,"id":12345678901234567890,"s":"\\ud800"}'
     text = f'{{"docket_id":"{DOCKET_ID}","call_context":{context},"new":1}}'
     service = serve(Answer(200, text))
@@ -47,7 +47,7 @@ def test_a_record_has_the_exact_text_and_the_value(serve: type[Service]) -> None
         ("duplicate keys", '{"a":1,"a":2}'),
     ],
 )
-def test_no_json_costs_the_docket_id(serve: type[Service], name: str, json: str) -> None:
+def test_no_json_costs_the_docket_id(serve: Serve, name: str, json: str) -> None:
     text = f'{{"docket_id":"{DOCKET_ID}","status":"OPEN","x":{json}}}'
     service = serve(Answer(200, text))
     with VoiceClient(environ=service.environ()) as client:
@@ -98,7 +98,7 @@ def test_an_unknown_status_is_kept_as_it_came() -> None:
         DocketStatus(3)
 
 
-def test_a_status_that_is_new_comes_from_the_service(serve: type[Service]) -> None:
+def test_a_status_that_is_new_comes_from_the_service(serve: Serve) -> None:
     service = serve(Answer(200, {"docket_id": DOCKET_ID, "status": "PAUSED"}))
     with VoiceClient(environ=service.environ()) as client:
         status = client.dockets.get(DOCKET_ID).status
@@ -106,7 +106,7 @@ def test_a_status_that_is_new_comes_from_the_service(serve: type[Service]) -> No
     assert (status.value, status.is_known) == ("PAUSED", False)
 
 
-def test_an_error_says_all_that_is_known(serve: type[Service]) -> None:
+def test_an_error_says_all_that_is_known(serve: Serve) -> None:
     headers = {"retry-after": "7200", "x-request-id": "r-1"}
     service = serve(Answer(429, {"detail": "slow down"}, headers))
     with VoiceClient(environ=service.environ(), max_attempts=2) as client:
@@ -122,7 +122,7 @@ def test_an_error_says_all_that_is_known(serve: type[Service]) -> None:
     assert (error.field, error.variable, error.found, error.allowed) == (None,) * 4
 
 
-def test_errors_have_one_base_and_a_class_for_each_kind(serve: type[Service]) -> None:
+def test_errors_have_one_base_and_a_class_for_each_kind(serve: Serve) -> None:
     for status, expected in [(401, Unauthorized), (404, NotFound), (503, Unavailable)]:
         service = serve(Answer(status, ""))
         with VoiceClient(environ=service.environ(), max_attempts=1) as client:
@@ -132,7 +132,7 @@ def test_errors_have_one_base_and_a_class_for_each_kind(serve: type[Service]) ->
         assert raised.value.is_permanent == expected.kind.startswith("permanent-")
 
 
-def test_an_error_can_be_pickled_and_copied(serve: type[Service]) -> None:
+def test_an_error_can_be_pickled_and_copied(serve: Serve) -> None:
     service = serve(Answer(404, "gone"))
     with VoiceClient(environ=service.environ()) as client, pytest.raises(NotFound) as raised:
         client.dockets.get(DOCKET_ID)
@@ -142,7 +142,7 @@ def test_an_error_can_be_pickled_and_copied(serve: type[Service]) -> None:
         assert kept.attempts == raised.value.attempts
 
 
-def test_a_5xx_to_a_create_is_unknown_where_it_is_not_to_be_repeated(serve: type[Service]) -> None:
+def test_a_5xx_to_a_create_is_unknown_where_it_is_not_to_be_repeated(serve: Serve) -> None:
     service = serve(Answer(503, "busy"))
     with VoiceClient(environ=service.environ(), create_retry="not-sent") as client:
         with pytest.raises(OutcomeUnknown) as raised:
@@ -151,7 +151,7 @@ def test_a_5xx_to_a_create_is_unknown_where_it_is_not_to_be_repeated(serve: type
     assert len(service.requests) == 1
 
 
-def test_an_answer_that_is_no_json_keeps_what_came(serve: type[Service]) -> None:
+def test_an_answer_that_is_no_json_keeps_what_came(serve: Serve) -> None:
     service = serve(Answer(200, "<html>"))
     with VoiceClient(environ=service.environ()) as client:
         with pytest.raises(UnexpectedResponse) as raised:
@@ -168,7 +168,7 @@ def test_nobody_listening_is_unreachable(service: Service) -> None:
     assert raised.value.attempts[0].transport_error is not None
 
 
-def test_the_token_is_in_nothing_that_is_shown(serve: type[Service]) -> None:
+def test_the_token_is_in_nothing_that_is_shown(serve: Serve) -> None:
     service = serve(Answer(401, f"no such token: {TOKEN}"))
     client = VoiceClient(environ={}, base_url=service.url, token=TOKEN)
     with client, pytest.raises(Unauthorized) as raised:
