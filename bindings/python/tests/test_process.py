@@ -25,9 +25,11 @@ CREATE = 'client.dockets.create(agent_id=7, to_phone_number="919876543210", call
 @contextmanager
 def started(service: Service, code: str) -> Iterator[subprocess.Popen[str]]:
     """A Python of its own that runs `code`, with a client of the service."""
+    # Ctrl-C is ignored where a shell runs the tests in the background, and children inherit that.
     head = """
-        import logging, os, sys, time
+        import logging, os, signal, sys, time
         from voice_calling import *
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         client = VoiceClient(max_attempts=5)
     """
     program = textwrap.dedent(head) + textwrap.dedent(code)
