@@ -11,7 +11,9 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::{
     bindings::service::{HARNESS_VARIABLE, JUDGE_VARIABLE, Service, Services},
     component,
+    interpreter::NODE,
     process::{announce, output, run, run_quietly},
+    stamp::Stamp,
     workspace::Workspace,
 };
 
@@ -20,9 +22,6 @@ const FOLDER: &str = "bindings/javascript";
 /// The versions of Node that the package is tried with, beside the user's own: the oldest that it
 /// says it runs on (`engines` in its manifest), and the newest that is known to do.
 const NODES: [&str; 2] = ["20.3.1", "24.21.0"];
-
-/// The oldest major version of Node that builds it.
-const OLDEST: u32 = 20;
 
 pub fn build(workspace: &Workspace) -> Result<()> {
     let npm = Npm::find(workspace)?;
@@ -99,15 +98,13 @@ struct Node {
 
 impl Npm {
     fn find(workspace: &Workspace) -> Result<Self> {
-        let hint = || format!("JavaScript needs Node {OLDEST} or newer, and npm, on the PATH");
-        let version = output(Command::new("node").arg("--version")).with_context(hint)?;
-        let version = version.trim_start_matches('v').to_owned();
-        let major: u32 = version.split('.').next().unwrap_or_default().parse()?;
-        ensure!(major >= OLDEST, "{}; found Node {version}", hint());
-        output(Command::new("npm").arg("--version")).with_context(hint)?;
+        NODE.check()?;
+        output(Command::new("npm").arg("--version"))
+            .context("npm is needed, and is not on the PATH")?;
+        let version = output(NODE.command().arg("--version"))?;
         Ok(Self {
             folder: workspace.root.join(FOLDER),
-            version,
+            version: version.trim_start_matches('v').to_owned(),
         })
     }
 
@@ -118,22 +115,23 @@ impl Npm {
     }
 
     fn node(&self, arguments: &[&str]) -> Command {
-        let mut node = Command::new("node");
+        let mut node = NODE.command();
         node.args(arguments).current_dir(&self.folder);
         node
     }
 
     /// Installs the tools that build and check it, as they are pinned, unless they are there.
     fn install(&self) -> Result<()> {
-        let pinned = component::read(&self.folder.join("package-lock.json"))?;
-        let record = self.folder.join("node_modules/.pinned-by");
-        if fs::read(&record).is_ok_and(|installed| installed == pinned) {
-            return Ok(());
-        }
-        announce("installing what builds and checks the package for JavaScript");
+        let lock = self.folder.join("package-lock.json");
+        let packages = self.folder.join("node_modules");
+        let tools = Stamp::of(
+            "what builds and checks the package for JavaScript",
+            &packages,
+            [&lock],
+        )?;
         // None of them needs a script of its own.
-        run_quietly(&mut self.npm(&["ci", "--ignore-scripts", "--no-audit", "--no-fund"]))?;
-        fs::write(&record, pinned).with_context(|| format!("cannot write {}", record.display()))
+        let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+        tools.unless_fresh(|| run_quietly(&mut self.npm(&install)))
     }
 
     /// The user's Node, and those of `NODES`.

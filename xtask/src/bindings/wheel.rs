@@ -7,11 +7,13 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::{
     bindings::service::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
+    interpreter::PYTHON,
     process::{announce, output, run, run_quietly},
+    stamp::Stamp,
     workspace::Workspace,
 };
 
@@ -221,12 +223,9 @@ struct Python {
 impl Python {
     /// The user's own.
     fn find() -> Result<Self> {
-        let found = ["python3", "python"].into_iter().find_map(Self::at);
-        match found {
-            Some(python) if PYTHONS.contains(&python.minor) => Ok(python),
-            Some(python) => bail!("Python 3.10 or newer is needed, found 3.{}", python.minor),
-            None => bail!("Python 3.10 or newer is needed, and there is no `python3` on PATH"),
-        }
+        PYTHON.check()?;
+        let found = Self::at(PYTHON.command().get_program());
+        found.context("`python3` does not tell its version")
     }
 
     /// All that are here, the lowest first.
@@ -304,14 +303,9 @@ impl Environment {
     /// Installs exact versions, unless the same were installed before.
     fn install(&self, workspace: &Workspace, requirements: &str) -> Result<()> {
         let file = workspace.root.join(FOLDER).join(requirements);
-        let wanted =
-            fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        let record = self.folder.join("installed.txt");
-        if fs::read_to_string(&record).is_ok_and(|installed| installed == wanted) {
-            return Ok(());
-        }
-        run_quietly(self.pip().args(["install", "--requirement"]).arg(&file))?;
-        fs::write(&record, wanted).with_context(|| format!("cannot write {}", record.display()))
+        let pinned = Stamp::of(requirements, &self.folder, [&file])?;
+        pinned
+            .unless_fresh(|| run_quietly(self.pip().args(["install", "--requirement"]).arg(&file)))
     }
 
     /// Installs the wheel as it is now, and what it depends on.

@@ -1,0 +1,264 @@
+//! The WIT's documentation in Python's words.
+
+use anyhow::Result;
+
+use crate::bindings::{
+    model::{Field, Package, Shape},
+    names::{error_name, method, pascal, screaming, snake},
+    python::{
+        TIMEOUT,
+        clients::option_name,
+        errors::error_attribute,
+        names::{argument, class},
+    },
+    settings::{Kind, SETTINGS},
+};
+
+/// The widest line of a docstring.
+const WIDTH: usize = 100;
+
+/// What the WIT's names are in Python, for its documentation.
+pub(super) struct Words {
+    words: Vec<(String, String)>,
+}
+
+impl Words {
+    pub(super) fn new(package: &Package) -> Result<Self> {
+        let mut words: Vec<(String, String)> = Vec::new();
+        let mut add = |wit: &str, python: String| words.push((wit.to_owned(), python));
+        for (wit, python) in [("none", "None"), ("true", "True"), ("false", "False")] {
+            add(wit, python.to_owned());
+        }
+        add("request-error", "RequestError".to_owned());
+        add("options.timeout-ms", "timeout".to_owned());
+        add(TIMEOUT, "timeout".to_owned());
+        add("bulk", "dockets.create_many".to_owned());
+        for interface in &package.interfaces {
+            for function in &interface.functions {
+                let method = method(&interface.name, &function.name)?;
+                let python = format!("{}.{}", method.group, snake(method.name));
+                add(
+                    &format!("{}.{}", interface.name, function.name),
+                    python.clone(),
+                );
+                add(&function.name, python);
+                for parameter in &function.parameters {
+                    add(&parameter.name, argument(parameter));
+                }
+            }
+        }
+        for case in package.variant("request-error")? {
+            add(&case.name, pascal(error_name(&case.name)));
+        }
+        for setting in &SETTINGS {
+            let name = option_name(setting);
+            if let Kind::Choice(values) = setting.kind {
+                for value in values {
+                    let wit = format!("{}={value}", setting.variable);
+                    add(&wit, format!("{name}=\"{value}\""));
+                }
+            }
+            add(setting.variable, name);
+        }
+        for definition in &package.types {
+            // A field of the same name is meant more often: `docket`.
+            if definition.name.contains('-') {
+                add(&definition.name, class(&definition.name));
+            }
+        }
+        for definition in &package.types {
+            match &definition.shape {
+                Shape::Record(fields) => {
+                    for field in fields.iter().filter(|field| field.name.contains('-')) {
+                        add(&field.name, error_attribute(field));
+                    }
+                }
+                Shape::Variant(cases) => {
+                    for case in cases.iter().filter(|case| case.payload.is_none()) {
+                        add(&case.name, screaming(&case.name));
+                    }
+                }
+            }
+        }
+        Ok(Self { words })
+    }
+
+    /// The text with the names that users see, where the WIT has its own between backticks.
+    pub(super) fn translated(&self, docs: &str) -> String {
+        let parts = docs.split('`').enumerate().map(|(index, part)| {
+            let is_name = index % 2 == 1;
+            match is_name.then(|| self.word(part)).flatten() {
+                Some(python) => python,
+                None => part.to_owned(),
+            }
+        });
+        parts.collect::<Vec<_>>().join("`")
+    }
+
+    /// A name, or a path that begins with one: `call-context.name`.
+    pub(super) fn word(&self, name: &str) -> Option<String> {
+        let find = |name| self.words.iter().find(|(wit, _)| wit == name);
+        let whole = find(name).map(|(_, python)| python.clone());
+        whole.or_else(|| {
+            let (first, rest) = name.split_once('.')?;
+            Some(format!("{}.{rest}", find(first)?.1))
+        })
+    }
+
+    /// The same of a function, whose times users give in seconds.
+    pub(super) fn of_function(&self, docs: &str) -> String {
+        let lines = docs.lines().map(in_seconds_line);
+        self.translated(&lines.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+fn in_seconds_line(line: &str) -> String {
+    if line.starts_with("`timeout-ms`:") {
+        line.replace("1 or more", "seconds, 0.001 or more")
+    } else {
+        line.to_owned()
+    }
+}
+
+/// What is told of a time that users give or get in seconds.
+pub(super) fn in_seconds(field: &str, docs: &str) -> String {
+    if !["timeout-ms", "retry_after"].contains(&field) {
+        return docs.to_owned();
+    }
+    let (before, after) = docs.rsplit_once("Unit:").unwrap_or((docs, ""));
+    let after = after.replacen("milliseconds; 1", "seconds; 0.001", 1);
+    let after = after.replacen("milliseconds", "seconds", 1);
+    format!("{before}Unit:{after}")
+}
+
+pub(super) fn field_docs(field: &Field, words: &Words) -> String {
+    words.translated(&in_seconds(&field.name, &field.docs))
+}
+
+pub(super) fn capitalized(text: impl AsRef<str>) -> String {
+    let mut letters = text.as_ref().chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// Writes `docs` as a docstring, indented by so many spaces.
+pub(super) fn docstring(text: &mut String, indent: usize, docs: &str) {
+    let margin = " ".repeat(indent);
+    let lines = wrapped(docs, WIDTH - indent - 3);
+    text.push_str(&margin);
+    text.push_str("\"\"\"");
+    text.push_str(&lines[0]);
+    for line in &lines[1..] {
+        text.push('\n');
+        if !line.is_empty() {
+            text.push_str(&margin);
+            text.push_str(line);
+        }
+    }
+    let last = lines.last().map_or(0, String::len);
+    if lines.len() > 1 || last + 6 + indent > WIDTH {
+        text.push('\n');
+        text.push_str(&margin);
+    }
+    text.push_str("\"\"\"\n");
+}
+
+/// The text in lines of so many letters, with its paragraphs and lists as they are.
+pub(super) fn wrapped(docs: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    let mut hanging = "";
+    for line in docs.trim().lines() {
+        let line = line.trim();
+        if line.is_empty() {
+            lines.push(String::new());
+            lines.push(String::new());
+            hanging = "";
+            continue;
+        }
+        if line.starts_with("- ") {
+            if lines.last().is_some_and(|last| !last.is_empty()) {
+                lines.push(String::new());
+            }
+            hanging = "  ";
+        }
+        for word in line.split_whitespace() {
+            let current = lines.last_mut().expect("there is a line");
+            if current.is_empty() {
+                current.push_str(word);
+            } else if current.len() + 1 + word.len() <= width {
+                current.push(' ');
+                current.push_str(word);
+            } else {
+                lines.push(format!("{hanging}{word}"));
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn words() -> Words {
+        let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
+        Words::new(&Package::read(&wit).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn documentation_has_the_names_that_users_see() {
+        let cases = [
+            (
+                "fails with `permanent-outcome-unknown`",
+                "fails with `OutcomeUnknown`",
+            ),
+            ("as `calls.make-call` is", "as `calls.make` is"),
+            (
+                "`CREATE_RETRY=not-sent` turns",
+                "`create_retry=\"not-sent\"` turns",
+            ),
+            (
+                "at most `MAX_IN_FLIGHT`, within `DEADLINE_MS`",
+                "at most `max_in_flight`, within `deadline`",
+            ),
+            (
+                "`docket_id`: a UUID, `none` where",
+                "`docket_id`: a UUID, `None` where",
+            ),
+            (
+                "no `agent-id` (see `raw-json`)",
+                "no `agent_id` (see `raw_json`)",
+            ),
+        ];
+        for (wit, python) in cases {
+            assert_eq!(words().translated(wit), python);
+        }
+    }
+
+    #[test]
+    fn times_that_users_give_are_told_in_seconds() {
+        let docs = in_seconds(TIMEOUT, "At most. Unit: milliseconds; 1 or more.");
+        assert_eq!(docs, "At most. Unit: seconds; 0.001 or more.");
+        let docs = in_seconds("retry_after", "How long. Unit:\nmilliseconds.");
+        assert_eq!(docs, "How long. Unit:\nseconds.");
+        assert_eq!(
+            in_seconds("waited-ms", "Unit: milliseconds."),
+            "Unit: milliseconds."
+        );
+        let docs = words().of_function("`timeout-ms`: how long; 1 or more.");
+        assert_eq!(docs, "`timeout`: how long; seconds, 0.001 or more.");
+    }
+
+    #[test]
+    fn long_lines_are_broken_and_lists_stay_lists() {
+        let lines = wrapped("one two three\n\n- four five six\n- seven", 9);
+        assert_eq!(
+            lines,
+            [
+                "one two", "three", "", "- four", "  five", "  six", "- seven"
+            ]
+        );
+    }
+}
