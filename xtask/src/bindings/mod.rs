@@ -19,13 +19,12 @@ use crate::{
         model::Package,
         service::{JUDGE_VARIABLE, Services},
     },
+    component,
     process::{announce, run},
     test_run::COMPONENT_VARIABLE,
+    toolchain::Toolchain,
     workspace::Workspace,
 };
-
-/// Runs the whole table by the harness.
-const CASES_TEST: &str = "the_component_does_what_every_case_says";
 
 /// A file that is generated from the WIT and committed.
 pub struct Generated {
@@ -57,9 +56,14 @@ fn build(workspace: &Workspace) -> Result<()> {
 /// and both packages by the same judge, so that the three cannot differ.
 fn test(workspace: &Workspace) -> Result<()> {
     build(workspace)?;
+    // With them the table proves that it can fail.
+    component::build(
+        &Toolchain::prepare(workspace)?,
+        workspace,
+        &workspace.mutants,
+    )?;
     let services = Services::start(workspace)?;
     announce("the table of cases, by the harness");
-    // The other tests of that file belong to `cargo xtask test`, and need what it builds.
     let cases = [
         "test",
         "--locked",
@@ -71,7 +75,6 @@ fn test(workspace: &Workspace) -> Result<()> {
     run(workspace
         .cargo()
         .args(cases)
-        .arg(CASES_TEST)
         .env(COMPONENT_VARIABLE, workspace.component())
         .env(JUDGE_VARIABLE, &services.judge.url))?;
     wheel::test(workspace, &services)?;
