@@ -5,7 +5,7 @@ import { Instance } from './instance.js';
 /** An instance whose memory has grown beyond this is not kept. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 
-/** How long one is kept that is not used; at most twice as long. It has a megabyte or two. */
+/** How long one is kept that is not used; at most twice as long. It has half a megabyte, or more. */
 const KEPT_MS = 10_000;
 
 /** Making one takes up to a millisecond, in which nothing else runs. */

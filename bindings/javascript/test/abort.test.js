@@ -188,7 +188,7 @@ for (const [what, options, env] of [
       withClient(service.url, { ...options, env, maxInstances: 1 }, async (client) => {
         const controller = new AbortController();
         const { signal } = controller;
-        const wait = failure(client.dockets.waitFor(DOCKET, { timeoutMs: 86_400_000, signal }));
+        const wait = failure(client.dockets.waitFor(DOCKET, { timeoutMs: 20_000, signal }));
         await first;
         const error = await failure(client.dockets.create(REQUEST));
         assert.ok(error instanceof TimedOut, error.stack);

@@ -153,8 +153,8 @@ test('a wait keeps nothing of the polls that are over', () => {
   };
   return withService(answer, ({ url }) =>
     withClient(url, { backoffMs: 1, maxBackoffMs: 1, attemptTimeoutMs: 600_000, deadlineMs: 600_000 }, async (client) => {
+      const wait = client.dockets.waitFor(DOCKET, { timeoutMs: 3_600_000 });
       try {
-        const wait = client.dockets.waitFor(DOCKET, { timeoutMs: 3_600_000 });
         await all;
         for (let i = 0; i < 3; i++) {
           await new Promise((resolve) => setTimeout(resolve, 1));
@@ -163,11 +163,11 @@ test('a wait keeps nothing of the polls that are over', () => {
         const alive = seen.filter((it) => it.deref() !== undefined).length;
         assert.equal(seen.length, 2 * POLLS + 1);
         assert.ok(alive < 10, `${alive} of ${seen.length} requests and answers are kept`);
-        finish({ body: { ...CREATED, status: 'COMPLETED' } });
-        assert.equal((await wait).polls, POLLS + 1);
       } finally {
         http.request = request;
+        finish({ body: { ...CREATED, status: 'COMPLETED' } });
       }
+      assert.equal((await wait).polls, POLLS + 1);
     }));
 });
 
