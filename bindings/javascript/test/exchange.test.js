@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { functions } from '../generated/wit.js';
@@ -108,7 +109,7 @@ const MOMENTS = {
 
 for (const [moment, [made, behave, name]] of Object.entries(MOMENTS)) {
   for (const code of [5, Symbol('broken'), null, {}]) {
-    test(`a socket that breaks ${moment}, with ${String(code?.toString())} as its code, is ${name}`, () => {
+    test(`a socket that breaks ${moment}, with ${inspect(code)} as its code, is ${name}`, () => {
       let mine;
       return withSockets(
         (socket) => behave(socket, mine),
