@@ -1,5 +1,8 @@
 // Written from wit/ by `cargo xtask bindings generate`. Do not edit.
 
+// For `AbortSignal`, and for the agents of `node:http`.
+/// <reference types="node" />
+
 /** Any JSON value. */
 export type JsonValue =
   | null
@@ -13,7 +16,8 @@ export type JsonValue =
  * Free-form JSON that you give: a value (objects, arrays, `bigint` for integers that `number`
  * cannot hold), or a string, which is JSON text already and is passed on as it is, so that
  * numbers keep their digits and objects the order of their keys. Members that are `undefined` are
- * left out. What JSON cannot hold (`NaN`, functions, a `Map`, a circle) is `InvalidInput`.
+ * left out. What JSON cannot hold (`NaN`, functions, bytes, a `Map`, an invalid `Date`, a circle) is
+ * `InvalidInput`. `toJSON` is asked, as `JSON.stringify` does.
  */
 export type JsonInput = null | boolean | number | bigint | string | object;
 
@@ -29,11 +33,12 @@ export interface CallOptions {
    * `OutcomeUnknown` if it may have been created by then, whose `cause` is the signal's reason;
    * any other call rejects with that reason, as `fetch` does. Nothing is sent afterwards.
    */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | null | undefined;
   /**
-   * How long the call may take, time in the queue for an instance included; the same as a
+   * How long the call may take, time in the queue for an instance included; it ends as with a
    * `signal` of `AbortSignal.timeout(timeoutMs)`. Unit: milliseconds; 0 to 4294967295. Give it
-   * more than `deadlineMs`: the client's own deadline tells more of what happened.
+   * more than twice `deadlineMs`, which limits first the time in the queue and then the call:
+   * the client's own deadline tells more of what happened.
    */
   readonly timeoutMs?: number | undefined;
 }
@@ -98,7 +103,7 @@ export interface ClientOptions {
    */
   readonly env?: { readonly [variable: string]: string | undefined } | undefined;
   /** Certificates of the authorities that are trusted, in place of Node's own. */
-  readonly ca?: string | Buffer | readonly (string | Buffer)[] | undefined;
+  readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[] | undefined;
   /**
    * Makes the connections, for client certificates and proxies; in place of `ca`. It has to be
    * of `node:https` where `baseUrl` is https. The client's own keeps idle connections for one
@@ -106,12 +111,16 @@ export interface ClientOptions {
    */
   readonly agent?: import('node:http').Agent | undefined;
   /**
-   * How many calls run at once, each in an instance of its own; others wait in a queue. 1 to
-   * 10000. Default: `256`.
+   * How many calls run at once, each in an instance of its own; others wait in a queue, for
+   * `deadlineMs` at the most, or for the `timeoutMs` of a wait or a batch. Who waits longer is
+   * `TimedOut`, and nothing was sent. 1 to 10000. Default: `256`.
    */
   readonly maxInstances?: number | undefined;
-  /** Is told of every attempt when it is over, without token, phone numbers and call context. */
-  readonly onAttempt?: ((entry: AttemptEntry) => void) | undefined;
+  /**
+   * Is told of every attempt when it is over, without token, phone numbers and call context. What
+   * it throws, or rejects with, is a warning of the process, and no failure of the call.
+   */
+  readonly onAttempt?: ((entry: AttemptEntry) => void | Promise<void>) | undefined;
 }
 
 /** What `onAttempt` is told. */
@@ -145,7 +154,13 @@ export type RequestErrorKind = 'execution-failed' | 'permanent-configuration' | 
 export declare class RequestError extends Error {
   /** The case in the component's interface. */
   readonly kind: RequestErrorKind;
-  /** Whether repeating the same call would fail again, or might call a person twice. */
+  /**
+   * Whether the same call is not worth repeating as it is: it would fail again, or would risk that
+   * a person is called twice. All others may be repeated later. One of these is `Unavailable`,
+   * since the service asks for repeating after 5xx and 408; still, after a create the call or
+   * docket may exist. `createRetry: 'not-sent'` makes `OutcomeUnknown` of it, which is permanent.
+   * `ExecutionFailed` is permanent where something may have been created.
+   */
   readonly isPermanent: boolean;
   /** All attempts of the operation that are known, in order. */
   readonly attempts: readonly Attempt[];
@@ -772,7 +787,7 @@ export interface CallsWaitForDetailsOptions {
    */
   readonly notFoundIsPending?: boolean | undefined;
   /** Ends it as soon as it is aborted. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | null | undefined;
 }
 
 /** Calls that are made directly, without a docket. */
@@ -825,7 +840,7 @@ export interface DocketsWaitForOptions {
    */
   readonly notFoundIsPending?: boolean | undefined;
   /** Ends it as soon as it is aborted. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | null | undefined;
 }
 
 /** Time in the queue for an instance counts. */
@@ -837,7 +852,7 @@ export interface DocketsCreateManyOptions {
    */
   readonly timeoutMs: number;
   /** Ends it as soon as it is aborted. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | null | undefined;
 }
 
 /**
@@ -921,9 +936,10 @@ export interface Webhooks {
  */
 export declare class VoiceClient {
   /**
-   * Reads the settings; values are checked by the first call.
+   * Reads the settings; values of the component's settings are checked by the first call.
    *
-   * @throws {ConfigurationProblem} for an option that does not exist or is of another type.
+   * @throws {ConfigurationProblem} for an option that does not exist or is of another type, a `ca`
+   * that is no certificate, an `agent` for another protocol than that of `baseUrl`.
    */
   constructor(options?: ClientOptions);
   readonly agents: Agents;

@@ -1,13 +1,14 @@
 /** The client: settings, groups of functions, and its end. */
+import { X509Certificate } from 'node:crypto';
 import { inspect } from 'node:util';
 import { groups } from '../generated/groups.js';
 import { settings } from '../generated/settings.js';
-import { attemptLog } from './attempt_log.js';
+import { attemptLog, stderrLog } from './attempt_log.js';
 import { Connections } from './connections.js';
 import { Instances } from './instances.js';
 import { operate } from './operation.js';
-import { environment, misconfigured } from './settings.js';
-import { found } from './words.js';
+import { deadlineOf, environment, misconfigured, protocolOf } from './settings.js';
+import { found, isPlain, kind } from './words.js';
 
 /** Options that are no settings of the component. */
 const OWN_OPTIONS = ['env', 'ca', 'agent', 'maxInstances', 'onAttempt'];
@@ -22,13 +23,15 @@ export class VoiceClient {
 
   constructor(options = {}) {
     const { env, ca, agent, maxInstances, onAttempt } = checked(options);
+    const variables = environment(options, env ?? process.env, onAttempt !== undefined);
+    if (agent !== undefined) checkProtocol(agent, protocolOf(variables));
     this.#connections = new Connections({ ca, agent });
     const host = {
-      environment: environment(options, env ?? process.env, onAttempt !== undefined),
+      environment: variables,
       connections: this.#connections,
-      stderr: onAttempt ? attemptLog(onAttempt) : (bytes) => process.stderr.write(bytes),
+      stderr: onAttempt ? attemptLog(onAttempt) : stderrLog(),
     };
-    this.#instances = new Instances(host, maxInstances ?? MAX_INSTANCES);
+    this.#instances = new Instances(host, maxInstances ?? MAX_INSTANCES, deadlineOf(variables));
     Object.assign(this, groups((...call) => this.#call(...call)));
     Object.freeze(this);
   }
@@ -63,23 +66,24 @@ export class VoiceClient {
 }
 
 function checked(options) {
-  if (typeof options !== 'object' || options === null) {
-    throw misconfigured('options', found(options), 'an object');
-  }
+  // It may be the token that is given in their place.
+  if (!isPlain(options)) throw misconfigured('options', kind(options), 'a plain object');
   const names = [...Object.keys(settings), ...OWN_OPTIONS];
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown !== undefined) {
     throw misconfigured(unknown, 'an option that there is not', names.join(', '));
   }
   const { env, ca, agent, maxInstances, onAttempt } = options;
-  const isObject = (value) => typeof value === 'object' && value !== null;
-  if (env !== undefined && !isObject(env)) throw misconfigured('env', found(env), 'an object');
-  if (agent !== undefined && !isObject(agent)) {
-    throw misconfigured('agent', found(agent), 'an Agent of node:http or node:https');
+  if (env !== undefined && env !== process.env && !isPlain(env)) {
+    throw misconfigured('env', kind(env), 'a plain object, or process.env');
+  }
+  if (agent !== undefined && typeof agent?.addRequest !== 'function') {
+    throw misconfigured('agent', kind(agent), 'an Agent of node:http or node:https');
   }
   if (agent !== undefined && ca !== undefined) {
     throw misconfigured('ca', 'an agent as well', 'one of them: an agent has its own `ca`');
   }
+  if (ca !== undefined) checkCertificates(ca);
   const isCount = Number.isInteger(maxInstances) && maxInstances >= 1 && maxInstances <= 10_000;
   if (maxInstances !== undefined && !isCount) {
     throw misconfigured('maxInstances', found(maxInstances), 'an integer from 1 to 10000');
@@ -88,4 +92,25 @@ function checked(options) {
     throw misconfigured('onAttempt', found(onAttempt), 'a function');
   }
   return options;
+}
+
+/** Node itself leaves out what is no certificate, without a word. */
+function checkCertificates(ca) {
+  const given = [ca].flat();
+  const allowed = 'certificates as PEM, or an array of them';
+  if (given.length === 0) throw misconfigured('ca', 'an empty array', allowed);
+  for (const certificate of given) {
+    try {
+      new X509Certificate(certificate);
+    } catch (error) {
+      const found = `${kind(certificate)} that is no certificate`;
+      throw Object.assign(misconfigured('ca', found, allowed), { cause: error });
+    }
+  }
+}
+
+/** An agent need not say for which protocol it is. */
+function checkProtocol({ protocol }, expected) {
+  if (typeof protocol !== 'string' || expected === undefined || protocol === expected) return;
+  throw misconfigured('agent', `one for ${protocol}`, `one for ${expected}, as the option baseUrl says`);
 }

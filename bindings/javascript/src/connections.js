@@ -1,6 +1,7 @@
 /** The connections of a client. */
 import http from 'node:http';
 import https from 'node:https';
+import { onceAllIsHeard } from './event_loop.js';
 
 /**
  * How long an idle connection is kept. A service gives up connections that were idle for longer
@@ -66,6 +67,7 @@ export class Connections {
  */
 export function whenConnected(request, then) {
   request.once('socket', (socket) => {
+    if (socket.destroyed) return undefined;
     if (request.reusedSocket) return onceItIsKnownToLive(request, then);
     if (socket.encrypted && !hasHandshaken(socket)) return socket.once('secureConnect', then);
     if (socket.connecting) return socket.once('connect', then);
@@ -73,14 +75,11 @@ export function whenConnected(request, then) {
   });
 }
 
-/**
- * What the service has said of a connection while nobody listened (that it is closed) is read in
- * the event loop's next turn. Two immediates have a whole turn between them.
- */
+/** The service may have said while nobody listened that it closed the connection. */
 function onceItIsKnownToLive(request, then) {
-  setImmediate(() => setImmediate(() => {
+  onceAllIsHeard(() => {
     if (!request.destroyed) then();
-  }));
+  });
 }
 
 /** Agents of other makers may give a socket that is ready. */

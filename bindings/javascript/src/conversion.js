@@ -30,6 +30,9 @@ const INTEGERS = {
   s64: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 
+/** Who sends more to a webhook wants to exhaust its memory. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
 const encoder = new TextEncoder();
 
 /**
@@ -109,14 +112,18 @@ function json(value, path) {
     return jsonText(value);
   } catch (error) {
     if (!(error instanceof NotJson)) throw error;
-    throw invalidInput([path, ...error.path].join('.'), error.found, error.allowed);
+    const refusal = invalidInput([path, ...error.path].join('.'), error.found, error.allowed);
+    if (error.cause !== undefined) refusal.cause = error.cause;
+    throw refusal;
   }
 }
 
 function bytes(value, path) {
-  if (value instanceof Uint8Array) return value;
-  if (typeof value !== 'string') throw refuse(path, value, 'a Uint8Array or a string');
-  return encoder.encode(text(value, path));
+  const isText = typeof value === 'string';
+  if (!isText && !(value instanceof Uint8Array)) throw refuse(path, value, 'a Uint8Array or a string');
+  const length = Buffer.byteLength(value);
+  if (length > MOST_BYTES) throw invalidInput(path, `${length} bytes`, `at most ${MOST_BYTES} bytes`);
+  return isText ? encoder.encode(text(value, path)) : value;
 }
 
 /** What users get for a plain value, which was found in a field of this name. */

@@ -2,15 +2,17 @@
  * One request over HTTP, and its answer. It knows at every moment whether anything was sent,
  * never follows a redirect, and never sends anything twice.
  */
-import { Pollable } from './pollable.js';
+import { Attempt } from './attempt.js';
 import { whenConnected } from './connections.js';
+import { onceAllIsHeard } from './event_loop.js';
+import { Pollable } from './pollable.js';
 
 /** More of an answer than this is not taken from the network before the guest has read it. */
 const BUFFERED_BYTES = 1024 * 1024;
 
 export class Exchange {
-  /** Whether the request was handed to a connection. From then on the service may have it. */
-  wasSent = false;
+  /** What is known of it when all else is forgotten. */
+  attempt;
   /** Status and headers of the answer, as they came. */
   head = undefined;
   /** Why there is no answer: `{ code, detail }`, the code being one of wasi:http's. */
@@ -19,13 +21,13 @@ export class Exchange {
   isAnswered = new Pollable();
   /** The body of the answer. */
   body = undefined;
+  /** Called once, when nothing more comes. */
+  onOver = undefined;
 
   #connections;
   #message;
   #request;
   #connectTimer;
-  #startedMs = performance.now();
-  #endedMs;
 
   /**
    * Begins it. Throws where Node refuses the request: then nothing is ever sent.
@@ -33,46 +35,25 @@ export class Exchange {
    * @param message method, scheme, authority, path, headers (pairs of name and bytes) and body
    */
   constructor(message, connectTimeoutMs, connections) {
+    this.attempt = new Attempt(message.method);
     this.#message = message;
     this.#connections = connections;
     this.#open();
     if (connectTimeoutMs !== undefined) {
-      const giveUp = () => this.#fail({ code: 'connection-timeout' });
-      this.#connectTimer = setTimeout(giveUp, Math.min(connectTimeoutMs, 2 ** 31 - 1));
+      const giveUp = () => {
+        if (!this.attempt.wasSent && !this.#isDecided) this.#fail({ code: 'connection-timeout' });
+      };
+      const wait = Math.min(connectTimeoutMs, 2 ** 31 - 1);
+      this.#connectTimer = setTimeout(() => onceAllIsHeard(giveUp), wait);
     }
-  }
-
-  get creates() {
-    return this.#message.method === 'POST';
-  }
-
-  /** Whether it may have created something, whatever becomes of it now. */
-  get mayHaveCreated() {
-    if (!this.creates || !this.wasSent) return false;
-    const { status } = this.head ?? {};
-    const wasRefused = status >= 300 && status < 500 && status !== 408;
-    return !wasRefused;
-  }
-
-  /** What is told of it in an error, `startMs` being when the operation began. */
-  attempt(startMs) {
-    const round = (milliseconds) => Math.max(0, Math.round(milliseconds));
-    const endedMs = this.#endedMs ?? performance.now();
-    const transportError = this.body?.error ?? this.error?.code;
-    return Object.freeze({
-      ...(this.head && { status: this.head.status }),
-      ...(transportError && { transportError }),
-      startedMs: round(this.#startedMs - startMs),
-      durationMs: round(endedMs - this.#startedMs),
-    });
   }
 
   /** Lets go of it: nobody reads the answer any more. */
   abandon(reason) {
     if (this.body?.isEnded) return;
-    this.#over();
     if (!this.head) this.error ??= { code: reason };
     else this.body.error ??= reason;
+    this.#over();
     this.#request.destroy();
   }
 
@@ -81,43 +62,60 @@ export class Exchange {
     this.#request = request;
     whenConnected(request, () => this.#send(request));
     request.once('response', (response) => this.#answered(request, response));
-    request.on('error', (error) => this.#broken(request, error));
-    request.once('close', () => this.#broken(request, { code: 'ECONNRESET' }));
+    request.on('error', (error) => this.#broken(request, codeOf(error)));
+    request.once('close', () => this.#broken(request, 'ECONNRESET'));
   }
 
   #send(request) {
-    if (request !== this.#request || this.head || this.error) return;
+    if (request !== this.#request || this.#isDecided) return;
     clearTimeout(this.#connectTimer);
-    this.wasSent = true;
+    this.attempt.wasSent = true;
     request.end(this.#message.body);
   }
 
   #answered(request, response) {
-    if (isStale(request, this.wasSent)) {
+    const isOurs = request === this.#request && !this.#isDecided;
+    if (!isOurs || this.#isStale(request)) {
       response.on('error', () => {});
-      this.#reopen(request);
+      if (isOurs) this.#reopen(request);
+      else request.destroy();
       return;
     }
     this.head = {
       status: response.statusCode,
       headers: pairs(response.rawHeaders),
     };
+    this.attempt.status = response.statusCode;
     this.body = new Body(response, () => this.#over());
     this.isAnswered.ready();
   }
 
-  #broken(request, error) {
-    if (request !== this.#request || this.head || this.error) return;
-    if (isStale(request, this.wasSent)) this.#reopen(request);
-    else this.#fail(meaning(error, this.wasSent));
+  #broken(request, code) {
+    if (request !== this.#request || this.#isDecided) return;
+    if (this.#isStale(request)) this.#reopen(request);
+    else this.#fail(meaning(code, this.attempt.wasSent));
+  }
+
+  /** Whether its answer, or that there is none, is known. */
+  get #isDecided() {
+    return this.head !== undefined || this.error !== undefined;
+  }
+
+  /**
+   * Whether a connection that was used before has come to its end before the request was sent on
+   * it. Some services say goodbye with an answer, a 408, that is none to this request.
+   */
+  #isStale(request) {
+    return request.reusedSocket && !this.attempt.wasSent;
   }
 
   /** Takes another connection: nothing was sent on this one. */
   #reopen(request) {
     try {
       this.#open();
-    } catch (refusal) {
-      this.#fail({ code: 'internal-error', detail: refusal.message });
+    } catch {
+      // This code is the one that says that nothing was sent.
+      this.#fail({ code: 'destination-unavailable' });
     }
     request.destroy();
   }
@@ -131,7 +129,9 @@ export class Exchange {
 
   #over() {
     clearTimeout(this.#connectTimer);
-    this.#endedMs ??= performance.now();
+    this.attempt.transportError ??= this.body?.error ?? this.error?.code;
+    this.attempt.end();
+    this.onOver?.();
   }
 }
 
@@ -158,7 +158,7 @@ class Body {
     const end = (error) => {
       if (this.isEnded || this.error) return;
       if (response.complete && !error) this.isEnded = true;
-      else this.error = error?.code?.startsWith('HPE_') ? 'HTTP-protocol-error' : 'HTTP-response-incomplete';
+      else this.error = codeOf(error).startsWith('HPE_') ? 'HTTP-protocol-error' : 'HTTP-response-incomplete';
       over();
       this.isReadable.ready();
     };
@@ -186,14 +186,6 @@ class Body {
   }
 }
 
-/**
- * Whether a connection that was used before has come to its end before the request was sent on it.
- * Some services say goodbye with an answer, a 408, that is none to this request.
- */
-function isStale(request, wasSent) {
-  return request.reusedSocket && !wasSent;
-}
-
 function options({ method, scheme, authority, path, headers }) {
   const { hostname, port } = new URL(`${scheme}://${authority}`);
   const named = { host: authority };
@@ -214,11 +206,16 @@ function pairs(raw) {
   return pairs;
 }
 
+/** An agent may break its sockets with anything. */
+function codeOf(error) {
+  return typeof error?.code === 'string' ? error.code : '';
+}
+
 /**
  * What an error of Node is in wasi:http. The codes say whether a request may have arrived, and the
  * component believes them: so those that mean "certainly not" are only for what was not sent.
  */
-function meaning({ code = '' }, wasSent) {
+function meaning(code, wasSent) {
   if (wasSent) {
     if (code === 'HPE_HEADER_OVERFLOW') return { code: 'HTTP-response-header-section-size' };
     return { code: code.startsWith('HPE_') ? 'HTTP-protocol-error' : 'connection-terminated' };

@@ -22,32 +22,33 @@ function sentence(message, { variable, field, found, allowed, status }) {
 }
 
 /** What a call ends with that its caller aborted. */
-export function aborted({ creates }, reason, exchanges, startMs) {
-  if (!creates || !exchanges.some((exchange) => exchange.mayHaveCreated)) return reason;
+export function aborted({ creates }, reason, attempts, startMs) {
+  if (!creates || !attempts.some((attempt) => attempt.mayHaveCreated)) return reason;
   const message =
     'aborted after the request was handed to the network: what it was to create may exist';
-  const attempts = attemptsOf(exchanges, startMs);
-  return new OutcomeUnknown(message, { attempts }, { cause: reason });
+  return new OutcomeUnknown(message, { attempts: told(attempts, startMs) }, { cause: reason });
 }
 
 /** What a call ends with whose component, or the code around it, broke. */
-export function broken({ creates }, cause, exchanges, startMs) {
-  const mayExist = creates && exchanges.some((exchange) => exchange.mayHaveCreated);
+export function broken({ creates }, cause, attempts, startMs) {
+  const mayExist = creates && attempts.some((attempt) => attempt.mayHaveCreated);
   const message = mayExist
     ? 'the component failed after the request was handed to the network: what it was to create may exist'
     : `the component failed${creates ? '; nothing was created' : ''}`;
-  const attempts = attemptsOf(exchanges, startMs);
-  return new ExecutionFailed(message, { attempts }, { cause });
+  const attributes = { attempts: told(attempts, startMs) };
+  // To repeat it might call a person twice.
+  if (mayExist) attributes.isPermanent = true;
+  return new ExecutionFailed(message, attributes, { cause });
 }
 
-/** What a call with a time of its own ends with, when that was over in the queue. */
+/** What a call ends with whose time was over in the queue. */
 export function neverBegun(timeoutMs) {
   return new TimedOut(
     `nothing was sent: in ${timeoutMs} ms no instance became free (option maxInstances)`,
   );
 }
 
-function attemptsOf(exchanges, startMs) {
-  return Object.freeze(exchanges.map((exchange) => exchange.attempt(startMs)));
+function told(attempts, startMs) {
+  return Object.freeze(attempts.map((attempt) => attempt.told(startMs)));
 }
 

@@ -18,8 +18,8 @@ export class Abandoned extends Error {}
 
 export class Instance {
   resources = new Resources();
-  /** What was sent in the call that runs, in order. */
-  exchanges = [];
+  /** The attempts of the call that runs, in order. */
+  attempts = [];
   /** Whether another call may be made. */
   isUsable = true;
 
@@ -27,6 +27,8 @@ export class Instance {
   #stack;
   #wait;
   #isAbandoned = false;
+  /** Exchanges that are not over. */
+  #open = new Set();
 
   /**
    * @param core the core module: `{ module, imports }`
@@ -53,7 +55,7 @@ export class Instance {
    * @param signature of the function, with which `values` become arguments
    */
   async call(name, signature, values) {
-    this.exchanges = [];
+    this.attempts = [];
     const { [name]: run, [`cabi_post_${name}`]: free } = this.#exports;
     this.isUsable = false;
     const given = signature.lower(this.memory, values);
@@ -67,18 +69,25 @@ export class Instance {
     }
     const returned = signature.lift(this.memory, at >>> 0);
     free(at);
-    this.exchanges = [];
+    this.attempts = [];
     // What a call leaves behind would be there for ever.
     this.isUsable = this.resources.isEmpty;
     return returned;
   }
 
-  /** Leaves the call, for ever: nothing is sent any more. */
-  abandon() {
+  /** An exchange has begun. A wait may have thousands: only what errors tell of them is kept. */
+  began(exchange) {
+    this.attempts.push(exchange.attempt);
+    this.#open.add(exchange);
+    exchange.onOver = () => this.#open.delete(exchange);
+  }
+
+  /** Leaves the call, for ever: nothing is sent any more. `reason` is told of open exchanges. */
+  abandon(reason) {
     this.isUsable = false;
     this.#isAbandoned = true;
-    for (const exchange of this.exchanges) exchange.abandon('aborted by the caller');
-    this.#wait?.end(new Abandoned());
+    for (const exchange of this.#open) exchange.abandon(reason);
+    this.#wait?.end();
   }
 
   /** For `poll`: leaves the stack until one of these is ready. */
@@ -96,34 +105,23 @@ export class Instance {
   }
 }
 
-/** Waits for any of them: a promise, and a way to end it with an error. */
+/** Waits for any of them: a promise, and a way to end it early. */
 function wait(pollables) {
-  const { promise, resolve, reject } = withResolvers();
-  const over = () => {
-    for (const pollable of pollables) pollable.onReady = undefined;
-  };
+  let resolve;
+  const promise = new Promise((keep) => (resolve = keep));
   const ready = () => {
-    over();
+    for (const pollable of pollables) pollable.onReady = undefined;
     resolve();
   };
   for (const pollable of pollables) {
     pollable.onReady = ready;
     pollable.arm();
   }
-  const end = (error) => {
-    over();
+  const end = () => {
     for (const pollable of pollables) pollable.disarm();
-    reject(error);
+    ready();
   };
   return { promise, end };
-}
-
-/** Node 20 has no `Promise.withResolvers`. */
-function withResolvers() {
-  let resolve;
-  let reject;
-  const promise = new Promise((keep, break_) => ([resolve, reject] = [keep, break_]));
-  return { promise, resolve, reject };
 }
 
 /** What the guest has handles of. 0 is none. */

@@ -5,6 +5,9 @@ import { Instance } from './instance.js';
 /** An instance whose memory has grown beyond this is not kept. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 
+/** How long one is kept that is not used; at most twice as long. It has half a megabyte, or more. */
+const KEPT_MS = 10_000;
+
 /** Making one takes up to a millisecond, in which nothing else runs. */
 const MADE_IN_A_TURN = 4;
 
@@ -12,14 +15,26 @@ export class Instances {
   #host;
   #most;
   #count = 0;
+  /** The last one is used next, so those that are needed least lie at the bottom. */
   #idle = [];
+  /** How many were idle all the time since some were given up last. */
+  #leastIdle = 0;
+  #keptMs;
+  #givingUp;
   /** Who waits, first come first served. */
   #queue = new Set();
   #madeInThisTurn = 0;
 
-  constructor(host, most) {
+  /**
+   * @param host what they have of the world
+   * @param most how many there may be
+   * @param deadlineMs how long a call may wait for one that has no time of its own
+   */
+  constructor(host, most, deadlineMs, keptMs = KEPT_MS) {
     this.#host = host;
     this.#most = most;
+    this.deadlineMs = deadlineMs;
+    this.#keptMs = keptMs;
   }
 
   /** How many calls run. */
@@ -41,7 +56,7 @@ export class Instances {
    */
   take(onCancel) {
     if (this.#queue.size === 0) {
-      const instance = this.#idle.pop() ?? this.#made();
+      const instance = this.#idleOne() ?? this.#made();
       if (instance) return instance;
     }
     return new Promise((resolve, reject) => {
@@ -56,16 +71,40 @@ export class Instances {
 
   /** Takes it back. */
   give(instance) {
-    if (instance.isUsable && instance.memory.byteLength <= KEPT_BYTES) this.#idle.push(instance);
+    if (instance.isUsable && instance.memory.byteLength <= KEPT_BYTES) this.#keep(instance);
     else this.#count--;
     this.#serve();
+  }
+
+  #keep(instance) {
+    this.#idle.push(instance);
+    // Nothing ends later for this.
+    this.#givingUp ??= this.#giveUpLater();
+  }
+
+  #giveUpLater() {
+    return setTimeout(() => this.#giveUp(), this.#keptMs).unref();
+  }
+
+  /** Gives up what nobody has needed of late. */
+  #giveUp() {
+    this.#idle.splice(0, this.#leastIdle);
+    this.#count -= this.#leastIdle;
+    this.#leastIdle = this.#idle.length;
+    this.#givingUp = this.#leastIdle > 0 ? this.#giveUpLater() : undefined;
+  }
+
+  #idleOne() {
+    const instance = this.#idle.pop();
+    this.#leastIdle = Math.min(this.#leastIdle, this.#idle.length);
+    return instance;
   }
 
   #serve() {
     for (const waiter of this.#queue) {
       let instance;
       try {
-        instance = this.#idle.pop() ?? this.#made();
+        instance = this.#idleOne() ?? this.#made();
       } catch (error) {
         this.#queue.delete(waiter);
         waiter.reject(error);

@@ -1,10 +1,11 @@
 /** JavaScript values as JSON text, without loss: what JSON cannot hold is refused. */
+import { types } from 'node:util';
 import { found, tag } from './words.js';
 
 /** Something in a value that JSON cannot hold. */
 export class NotJson extends Error {
-  constructor(path, value, allowed) {
-    super(path.join('.'));
+  constructor(path, value, allowed, cause = undefined) {
+    super(path.join('.'), { cause });
     this.path = path;
     this.found = typeof value === 'string' ? value : found(value);
     this.allowed = allowed;
@@ -17,7 +18,31 @@ export function jsonText(value) {
 }
 
 function written(value, path, above) {
-  if (typeof value?.toJSON === 'function') return written(value.toJSON(), path, above);
+  // Their toJSON would make lists of numbers of them, and null.
+  if (ArrayBuffer.isView(value)) throw new NotJson(path, value, 'what JSON can hold');
+  if (types.isDate(value) && Number.isNaN(Date.prototype.getTime.call(value))) {
+    throw new NotJson(path, 'an invalid Date', 'a Date');
+  }
+  return plain(replaced(value, path), path, above);
+}
+
+/** What an object gives in its place, asked once as `JSON.stringify` does. */
+function replaced(value, path) {
+  return read(path, () =>
+    typeof value?.toJSON === 'function' ? value.toJSON(String(path.at(-1) ?? '')) : value,
+  );
+}
+
+/** What the code of users says, which may throw anything. */
+function read(path, ask) {
+  try {
+    return ask();
+  } catch (cause) {
+    throw new NotJson(path, 'a value that cannot be read', 'what JSON can hold', cause);
+  }
+}
+
+function plain(value, path, above) {
   switch (typeof value) {
     case 'string':
       return JSON.stringify(value);
@@ -49,7 +74,7 @@ function structure(value, path, above) {
     }
     if (tag(value) !== 'Object') throw new NotJson(path, value, 'what JSON can hold');
     const members = [];
-    for (const [key, member] of Object.entries(value)) {
+    for (const [key, member] of read(path, () => Object.entries(value))) {
       if (member === undefined) continue;
       members.push(`${JSON.stringify(key)}:${written(member, [...path, key], above)}`);
     }

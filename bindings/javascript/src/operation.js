@@ -4,7 +4,8 @@ import { functions, types } from '../generated/wit.js';
 import { fromPlain, invalidInput, refuse, toPlain } from './conversion.js';
 import { signatureOf } from './core.js';
 import { aborted, broken, neverBegun, returned } from './failure.js';
-import { camel } from './words.js';
+import { Timer } from './pollable.js';
+import { camel, isPlain } from './words.js';
 
 /**
  * Makes a call in one of the instances.
@@ -19,11 +20,12 @@ export async function operate(name, given, options, instances) {
   const ending = new Ending(signal);
   try {
     ending.after(timeoutMs, () => new DOMException('The call took too long', 'TimeoutError'));
-    const stopQueueing = ending.after(ownTimeMs, () => neverBegun(ownTimeMs));
+    const queueMs = ownTimeMs ?? instances.deadlineMs;
+    const stopQueueing = ending.after(queueMs, () => neverBegun(queueMs));
     const instance = await taken(called, instances, ending, startMs);
     stopQueueing();
     try {
-      ending.onEnd = () => instance.abandon();
+      ending.onEnd = () => instance.abandon('aborted by the caller');
       if (ending.isReached) throw ending.reason;
       const waitedMs = Math.floor(performance.now() - startMs);
       const arguments_ = withoutTime(called, values, waitedMs);
@@ -50,9 +52,9 @@ async function result(name, called, instance, values, ending, startMs) {
     plain = await instance.call(called.core, signatureOf(name), values);
   } catch (cause) {
     // Other requests of a batch may be on their way.
-    instance.abandon();
+    instance.abandon('given up, since the component failed');
     const fail = ending.isReached ? aborted : broken;
-    throw fail(called, ending.isReached ? ending.reason : cause, instance.exchanges, startMs);
+    throw fail(called, ending.isReached ? ending.reason : cause, instance.attempts, startMs);
   }
   if (plain.tag === 'err') throw returned(plain.val, called);
   return value(called, plain.val);
@@ -92,9 +94,10 @@ function accepted(called, given, options) {
  */
 function checked(called, given, options = {}) {
   const { parameters, fromOptions } = called;
-  if (typeof options !== 'object' || options === null) throw refuse('options', options, 'an object');
-  const { signal, ...others } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+  // A signal in the place of the options would never be heard.
+  if (!isPlain(options)) throw refuse('options', options, 'a plain object, such as { signal }');
+  const { signal = null, ...others } = options;
+  if (signal !== null && !(signal instanceof AbortSignal)) {
     throw refuse('options.signal', signal, 'an AbortSignal');
   }
   const remaining = [...given];
@@ -156,7 +159,7 @@ class Ending {
   onEnd = undefined;
 
   #signal;
-  #timeouts = new Set();
+  #timers = new Set();
 
   constructor(signal) {
     this.#signal = signal;
@@ -170,23 +173,11 @@ class Ending {
   /** Ends after a time; returns what takes that back. */
   after(milliseconds, reason) {
     if (milliseconds === undefined) return () => {};
-    const endMs = performance.now() + milliseconds;
-    let timeout;
-    const arm = () => {
-      const left = Math.min(Math.max(0, endMs - performance.now()), 2 ** 31 - 1);
-      timeout = setTimeout(() => {
-        this.#timeouts.delete(stop);
-        if (performance.now() >= endMs) this.#end(reason());
-        else arm();
-      }, Math.ceil(left));
-    };
-    const stop = () => {
-      clearTimeout(timeout);
-      this.#timeouts.delete(stop);
-    };
-    this.#timeouts.add(stop);
-    arm();
-    return stop;
+    const timer = new Timer(milliseconds);
+    timer.onReady = () => this.#end(reason());
+    timer.arm();
+    this.#timers.add(timer);
+    return () => this.#stop(timer);
   }
 
   handleEvent() {
@@ -196,7 +187,13 @@ class Ending {
   /** Nothing ends any more. */
   cancel() {
     this.#signal?.removeEventListener('abort', this);
-    for (const stop of this.#timeouts) stop();
+    for (const timer of this.#timers) this.#stop(timer);
+  }
+
+  #stop(timer) {
+    timer.onReady = undefined;
+    timer.disarm();
+    this.#timers.delete(timer);
   }
 
   #end(reason) {

@@ -1,3 +1,5 @@
+import { onceAllIsHeard } from './event_loop.js';
+
 /** Something that a guest waits for. It is ready once, and stays so. */
 export class Pollable {
   isReady = false;
@@ -20,7 +22,7 @@ export class Pollable {
 /** The longest that Node waits at a time; a longer time would end at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Ready after a time. */
+/** Ready after a time, and not before what came in that time was heard. */
 export class Timer extends Pollable {
   #end;
   #timeout;
@@ -34,7 +36,7 @@ export class Timer extends Pollable {
     if (this.#timeout !== undefined || this.isReady) return;
     const left = this.#end - performance.now();
     if (left <= 0) {
-      this.ready();
+      onceAllIsHeard(() => this.ready());
       return;
     }
     this.#timeout = setTimeout(

@@ -1,9 +1,11 @@
 /** Options of the client as variables of the component. */
 import { ConfigurationProblem } from '../generated/errors.js';
 import { settings } from '../generated/settings.js';
-import { found } from './words.js';
+import { found, kind as kindOf } from './words.js';
 
 const PREFIX = 'VOICE_CALLING_';
+
+const DEFAULT_DEADLINE_MS = 30_000;
 
 /** Refuses an option. */
 export function misconfigured(variable, found, allowed) {
@@ -22,7 +24,10 @@ export function environment(options, variables, logsAttempts) {
   const merged = new Map();
   for (const [name, value] of Object.entries(variables)) {
     // Whatever has the prefix, since the component refuses what may be a setting misspelt.
-    if (name.startsWith(PREFIX) && value !== undefined) merged.set(name, text(name, value));
+    if (!name.startsWith(PREFIX) || value === undefined) continue;
+    // It may be the token.
+    if (typeof value !== 'string') throw misconfigured(name, kindOf(value), 'a string');
+    merged.set(name, text(name, value));
   }
   for (const [name, setting] of Object.entries(settings)) {
     const value = options[name];
@@ -30,6 +35,18 @@ export function environment(options, variables, logsAttempts) {
   }
   if (logsAttempts) merged.set(`${PREFIX}LOG`, 'attempts');
   return [...merged];
+}
+
+/** How long an operation may take; the default where the component will refuse what is set. */
+export function deadlineOf(environment) {
+  const text = new Map(environment).get(`${PREFIX}DEADLINE_MS`) ?? '';
+  return /^\d+$/.test(text) ? Number(text) : DEFAULT_DEADLINE_MS;
+}
+
+/** `http:` or `https:`, where the service's address has one of them. */
+export function protocolOf(environment) {
+  const url = new Map(environment).get(`${PREFIX}BASE_URL`) ?? '';
+  return /^https?:/i.exec(url)?.[0].toLowerCase();
 }
 
 /** @param {{ kind: string, words?: string[] }} setting */
@@ -50,7 +67,7 @@ function written(name, setting, value) {
       }
       return value;
     case 'secret':
-      if (typeof value !== 'string') throw misconfigured(name, `a ${typeof value}`, 'a string');
+      if (typeof value !== 'string') throw misconfigured(name, kindOf(value), 'a string');
       return text(name, value);
     default:
       return text(name, value);

@@ -292,15 +292,17 @@ export function wasi(instance, { environment, connections, stderr }) {
         const { connectTimeoutMs } = hasOptions ? resources.take(options) : {};
         if (body && !body.isFinished) throw new Error('a body has to be written before it is sent');
         if (body) message.body = Buffer.concat(chunks);
+        let exchange;
         try {
-          const exchange = new Exchange(message, connectTimeoutMs, connections);
-          instance.exchanges.push(exchange);
-          instance.memory.setU8(at, OK);
-          instance.memory.setU32(at + 8, add(exchange));
+          exchange = new Exchange(message, connectTimeoutMs, connections);
         } catch (refusal) {
           instance.memory.setU8(at, ERROR);
-          errorCode(at + 8, { code: 'internal-error', detail: refusal.message });
+          errorCode(at + 8, { code: 'internal-error', detail: String(refusal?.message) });
+          return;
         }
+        instance.began(exchange);
+        instance.memory.setU8(at, OK);
+        instance.memory.setU32(at + 8, add(exchange));
       },
     },
   };

@@ -10,6 +10,13 @@ export function screaming(name) {
   return name.replaceAll('-', '_').toUpperCase();
 }
 
+/** The kind of a value that may be a secret. */
+export function kind(value) {
+  const type = typeof value;
+  if (value === null || ['undefined', 'object', 'function', 'symbol'].includes(type)) return found(value);
+  return `a ${type}`;
+}
+
 /** What was found in the place of something else. */
 export function found(value) {
   switch (typeof value) {
@@ -34,6 +41,13 @@ export function found(value) {
 /** `Map`, `Date`, `Uint8Array`; `Object` for what is nothing special. */
 export function tag(value) {
   return Object.prototype.toString.call(value).slice(8, -1);
+}
+
+/** Whether it is an object of named members, and nothing special. */
+export function isPlain(value) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function cut(text) {

@@ -179,6 +179,29 @@ test('time in the queue counts, and whoever waits there is sent nothing', () =>
     }),
   ));
 
+for (const [what, options, env] of [
+  ['the option deadlineMs', { deadlineMs: 40 }, {}],
+  ['the variable', {}, { VOICE_CALLING_DEADLINE_MS: '40' }],
+]) {
+  test(`a create that waits in the queue for longer than ${what} says is never sent`, () =>
+    silent((service, first) =>
+      withClient(service.url, { ...options, env, maxInstances: 1 }, async (client) => {
+        const controller = new AbortController();
+        const { signal } = controller;
+        const wait = failure(client.dockets.waitFor(DOCKET, { timeoutMs: 20_000, signal }));
+        await first;
+        const error = await failure(client.dockets.create(REQUEST));
+        assert.ok(error instanceof TimedOut, error.stack);
+        assert.match(error.message, /nothing was sent: in 40 ms .*maxInstances/);
+        assert.deepEqual(error.attempts, []);
+        assert.match(inspect(client), /queued: 0/);
+        controller.abort(REASON);
+        await wait;
+        assert.equal(service.posts, 0);
+      }),
+    ));
+}
+
 test('an instance that was aborted is not used again, and others are', () =>
   withService(
     ({ method }) => (method === 'GET' ? new Promise(() => {}) : {}),

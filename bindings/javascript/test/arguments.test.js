@@ -22,6 +22,14 @@ const REFUSED = [
   [(c) => c.dockets.create({ ...REQUEST, callContext: { a: [undefined] } }), 'callContext.a.0', 'nothing'],
   [(c) => c.dockets.create({ ...REQUEST, callContext: { a: () => 1 } }), 'callContext.a', 'a function'],
   [(c) => c.dockets.create({ ...REQUEST, callContext: { a: new Map() } }), 'callContext.a', 'an object (Map)'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: { a: Buffer.from('x') } }), 'callContext.a', 'an object (Uint8Array)'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: { a: new Float64Array(1) } }), 'callContext.a', 'an object (Float64Array)'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: Buffer.from('{}') }), 'callContext', 'an object (Uint8Array)'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: { a: [new Date(NaN)] } }), 'callContext.a.0', 'an invalid Date'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: { a: throwing() } }), 'callContext.a', 'a value that cannot be read'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: { get a() { throw 1; } } }), 'callContext', 'a value that cannot be read'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: { a: itself() } }), 'callContext.a.toJSON', 'a function'],
+  [(c) => c.dockets.create({ ...REQUEST, callContext: { a: endless() } }), 'callContext.a', 'more than 1000 levels'],
   [(c) => c.dockets.create({ ...REQUEST, callContext: circle() }), 'callContext.self', 'a circle'],
   [(c) => c.dockets.create({ ...REQUEST, callContext: '{"a":' }), 'callContext'],
   [(c) => c.calls.make({ ...CALL, callContext: { 'to-phone-number': 1 } }), 'callContext.to-phone-number'],
@@ -46,8 +54,15 @@ const REFUSED = [
   [(c) => c.dockets.get(ID, { timeoutMs: 1.5 }), 'options.timeoutMs', '1.5'],
   [(c) => c.dockets.get(ID, { signal: {} }), 'options.signal', 'an object (Object)'],
   [(c) => c.dockets.get(ID, 5), 'options', '5'],
+  [(c) => c.dockets.get(ID, []), 'options', 'an array'],
+  [(c) => c.dockets.get(ID, new Date()), 'options', 'an object (Date)'],
+  [(c) => c.dockets.get(ID, new Map()), 'options', 'an object (Map)'],
+  [(c) => c.dockets.create(REQUEST, new AbortController().signal), 'options', 'an object (AbortSignal)'],
+  [(c) => c.dockets.waitFor(ID, new AbortController().signal), 'options', 'an object (AbortSignal)'],
   [(c) => c.webhooks.parseDocketCompleted({}), 'body', 'an object (Object)'],
   [(c) => c.webhooks.parseDocketCompleted('not JSON'), 'body'],
+  [(c) => c.webhooks.parseDocketCompleted(Buffer.alloc(8 * 1024 * 1024 + 1)), 'body', '8388609 bytes'],
+  [(c) => c.webhooks.parseDocketCompleted('ü'.repeat(4 * 1024 * 1024 + 1)), 'body', '8388610 bytes'],
 ];
 
 const ID = '0ad33a9b-593b-4f55-b577-13349e14a5dd';
@@ -78,6 +93,53 @@ test('null and undefined leave an optional field out', () =>
     await client.dockets.create({ ...REQUEST, externalId: null, extra: undefined });
     assert.ok(!requests[0].body.includes('external_id'));
   }));
+
+test('a signal that is null or undefined is none', () =>
+  withBoth(() => ({}), {}, async (client, { requests }) => {
+    for (const signal of [null, undefined]) {
+      await client.dockets.create(REQUEST, { signal });
+      await client.dockets.createMany([REQUEST], { timeoutMs: 60_000, signal });
+    }
+    await client.dockets.create(REQUEST, Object.create(null));
+    assert.equal(requests.length, 5);
+  }));
+
+test('what a value throws when it is read is the cause of the refusal', () =>
+  withBoth(() => ({}), {}, async (client) => {
+    const error = await failure(client.dockets.create({ ...REQUEST, callContext: { a: throwing() } }));
+    assert.equal(error.cause.message, 'the database is gone');
+  }));
+
+test('toJSON is asked once, with the key, as JSON.stringify does', () =>
+  withBoth(() => ({}), {}, async (client, { requests }) => {
+    const value = { toJSON: (key) => `at ${key}` };
+    await client.dockets.create({ ...REQUEST, callContext: { name: value, list: [value] } });
+    assert.match(requests[0].body, /\{"name":"at name","list":\["at 0"\]\}/);
+  }));
+
+test('a body of a webhook may have 8 MiB', () =>
+  withBoth(() => ({}), {}, async (client) => {
+    const text = '{"docket_id": "7", "attempts": []}';
+    const completed = await client.webhooks.parseDocketCompleted(text.padEnd(8 * 1024 * 1024));
+    assert.equal(completed.docketId, '7');
+  }));
+
+function throwing() {
+  return {
+    toJSON() {
+      throw new Error('the database is gone');
+    },
+  };
+}
+
+function itself() {
+  const value = { toJSON: () => value };
+  return value;
+}
+
+function endless() {
+  return { toJSON: () => ({ inner: endless() }) };
+}
 
 function circle() {
   const value = {};

@@ -95,15 +95,6 @@ test('an agent of the user makes the connections, and stays the user\'s', () => 
   });
 });
 
-test('an agent for the other scheme is refused before anything is sent', () => {
-  const agent = new http.Agent();
-  return withClient('https://127.0.0.1:1', { agent, maxAttempts: 1 }, async (client) => {
-    const error = await client.dockets.create(REQUEST).catch((error) => error);
-    assert.equal(error.name, 'Unreachable', error.stack);
-    assert.match(error.message + JSON.stringify(error.attempts), /Protocol .*https:.* not supported/);
-  });
-});
-
 test('an IPv6 address is reached, and named in the header host', async (t) => {
   const server = http.createServer((request, response) => {
     response.end(JSON.stringify({ docket_id: DOCKET, status: request.headers.host }));

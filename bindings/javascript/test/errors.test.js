@@ -101,51 +101,66 @@ test('a token that is not allowed is not told', async () => {
   });
 });
 
-/** What breaks the component is seldom seen: here its log cannot be written. */
-test('a component that fails after a create says that the call may exist', () =>
-  withBoth(() => ({}), { env: { VOICE_CALLING_LOG: 'attempts' } }, async (client) => {
-    const { write } = process.stderr;
-    process.stderr.write = () => {
-      throw new Error('the log is full');
+/** What breaks the component is seldom seen: here the clock stops when the service has a request. */
+async function withStoppingClock(options, answer, test) {
+  const { bigint } = process.hrtime;
+  const stop = () => {
+    process.hrtime.bigint = () => {
+      throw new Error('the clock stopped');
     };
-    const errors = [];
-    try {
-      errors.push(await failure(client.dockets.create(REQUEST)));
-      errors.push(await failure(client.dockets.get(DOCKET)));
-    } finally {
-      process.stderr.write = write;
-    }
-    for (const error of errors) {
+  };
+  try {
+    await withBoth((...request) => answer(stop, ...request), options, (client, service) =>
+      test(client, service, () => (process.hrtime.bigint = bigint)),
+    );
+  } finally {
+    process.hrtime.bigint = bigint;
+  }
+}
+
+test('a component that fails after a create says that the call may exist, and is permanent', () =>
+  withStoppingClock({}, (stop) => stop(), async (client, _, restart) => {
+    const created = await failure(client.dockets.create(REQUEST));
+    restart();
+    const read = await failure(client.dockets.get(DOCKET));
+    restart();
+    for (const error of [created, read]) {
       assert.ok(error instanceof package_.ExecutionFailed, error.stack);
-      assert.equal(error.isPermanent, false);
-      assert.equal(error.cause.message, 'the log is full');
+      assert.equal(error.kind, 'execution-failed');
+      assert.equal(error.cause.message, 'the clock stopped');
       assert.equal(error.attempts.length, 1);
     }
-    assert.match(errors[0].message, /may exist/);
+    assert.match(created.message, /may exist/);
+    assert.equal(created.isPermanent, true);
+    assert.equal(read.isPermanent, false);
     assert.match(inspect(client), /instances: 0/);
   }));
 
-test('a batch whose component fails sends nothing more', () =>
-  withBoth(
-    (_, __, nth) => (nth === 1 ? {} : new Promise(() => {})),
-    { env: { VOICE_CALLING_LOG: 'attempts' }, maxInFlight: 3 },
-    async (client, { requests, server }) => {
-      const { write } = process.stderr;
-      process.stderr.write = () => {
-        throw new Error('the log is full');
-      };
-      try {
-        const batch = client.dockets.createMany(Array(10).fill(REQUEST), { timeoutMs: 1000 });
-        const error = await failure(batch);
-        assert.ok(error instanceof package_.ExecutionFailed, error.stack);
-        assert.equal(error.attempts.length, 3);
-      } finally {
-        process.stderr.write = write;
-      }
-      while ((await connections(server)) > 1) await new Promise(setImmediate);
-      assert.equal(requests.length, 3);
-    },
-  ));
+test('a create of which it is certain that it did nothing is not permanent, if the component fails', () =>
+  withStoppingClock({}, (stop) => (stop(), { status: 429 }), async (client) => {
+    const error = await failure(client.dockets.create(REQUEST));
+    assert.ok(error instanceof package_.ExecutionFailed, error.stack);
+    assert.match(error.message, /nothing was created/);
+    assert.equal(error.isPermanent, false);
+  }));
+
+test('a batch whose component fails sends nothing more, and nobody is said to have aborted it', () => {
+  const answer = (stop, _, __, nth) => {
+    if (nth < 3) return new Promise(() => {});
+    return stop();
+  };
+  return withStoppingClock({ maxInFlight: 3 }, answer, async (client, { requests, server }) => {
+    const batch = client.dockets.createMany(Array(10).fill(REQUEST), { timeoutMs: 60_000 });
+    const error = await failure(batch);
+    assert.ok(error instanceof package_.ExecutionFailed, error.stack);
+    assert.equal(error.isPermanent, true);
+    const told = error.attempts.map(({ status, transportError }) => status ?? transportError);
+    const givenUp = 'given up, since the component failed';
+    assert.deepEqual(told.sort(), [200, givenUp, givenUp].sort());
+    while ((await connections(server)) > 1) await new Promise(setImmediate);
+    assert.equal(requests.length, 3);
+  });
+});
 
 function connections(server) {
   return new Promise((resolve) => server.getConnections((_, count) => resolve(count)));

@@ -83,6 +83,9 @@ test('the README\'s example runs: A webhook', async () => {
     assert.equal(await delivered(port, JSON.stringify(completed)), 204);
     assert.equal(await delivered(port, '{"event": "call"}'), 204);
     assert.equal(await delivered(port, 'broken'), 400);
+    assert.equal(await delivered(port, ' '.repeat(1024 * 1024 + 1)), 413);
+    await cutOff(port);
+    assert.equal(await delivered(port, '{"event": "call"}'), 204);
     assert.equal(printed, '0ad33a9b INTERESTED\n');
   } finally {
     child.kill();
@@ -106,7 +109,7 @@ test('the examples pass the strict checks of TypeScript', async () => {
   }
   copyFileSync(join(package_, 'test/types.ts'), join(folder, 'types.ts'));
   const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
-  const target = ['--target', 'es2023', '--module', 'nodenext', '--types', 'node'];
+  const target = ['--target', 'es2023', '--module', 'nodenext'];
   const files = [...examples.map(({ title }) => `${slug(title)}.ts`), 'types.ts'];
   const tsc = join(tools, 'typescript/bin/tsc');
   // The Node that is on the PATH: the compiler wants a newer one than the package.
@@ -181,6 +184,14 @@ async function freePort() {
   server.close();
   await once(server, 'close');
   return port;
+}
+
+/** A delivery that breaks off. */
+async function cutOff(port) {
+  const socket = net.connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.end('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{', () => socket.destroy());
+  await once(socket, 'close');
 }
 
 /** The status that the receiver answers, once it listens. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
+import { Instances } from '../src/instances.js';
 import { DOCKET, REQUEST, answerText, withBoth, withClient, withSockets } from './service.js';
 
 const later = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -40,6 +41,21 @@ test('an instance is used for call after call, and keeps nothing of them', () =>
     for (let i = 0; i < 2000; i++) await client.dockets.create(REQUEST);
     assert.match(inspect(client), /running: 0, queued: 0, instances: 1/);
   }));
+
+test('instances that nobody needs any more are given up, and those that are used stay', async () => {
+  const host = { environment: [], connections: undefined, stderr: () => {} };
+  const instances = new Instances(host, 10, 30_000, 5);
+  const taken = await Promise.all(Array.from({ length: 6 }, () => instances.take(() => {})));
+  assert.equal(instances.count, 6);
+  for (const instance of taken.slice(1)) instances.give(instance);
+  while (instances.count > 1) await later(1);
+  assert.equal(instances.busy, 1);
+  instances.give(taken[0]);
+  assert.equal(await instances.take(() => {}), taken[0]);
+  instances.give(taken[0]);
+  while (instances.count > 0) await later(1);
+  assert.equal(instances.busy, 0);
+});
 
 test('a batch of 1000 is answered in one call', () =>
   withBoth(() => ({}), { maxInFlight: 200 }, async (client, { requests }) => {

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import { ConfigurationProblem, VoiceClient } from 'voice-calling';
 import { settings } from '../generated/settings.js';
 import { environment } from '../src/settings.js';
 import { DOCKET, TOKEN, failure, withService } from './service.js';
+
+const CERTIFICATE = readFileSync(new URL('certificates/ca.pem', import.meta.url), 'utf8');
 
 test('every option becomes its variable, in the component\'s spelling', () => {
   const options = {};
@@ -72,14 +78,50 @@ test('an option that does not exist, or is of another type, is refused at once',
     [{ env: 'x' }, 'env'],
     [{ env: { VOICE_CALLING_LOG: 1 } }, 'VOICE_CALLING_LOG'],
     [{ agent: 'x' }, 'agent'],
-    [{ agent: {}, ca: 'x' }, 'ca'],
+    [{ agent: {} }, 'agent'],
+    [{ agent: new http.Agent(), ca: 'x' }, 'ca'],
+    [{ ca: 'no certificate' }, 'ca'],
+    [{ ca: 5 }, 'ca'],
+    [{ ca: [] }, 'ca'],
+    [{ ca: [CERTIFICATE, 'no certificate'] }, 'ca'],
+    [{ agent: new https.Agent(), baseUrl: 'http://127.0.0.1:1' }, 'agent'],
+    [{ agent: new http.Agent(), env: { VOICE_CALLING_BASE_URL: 'https://127.0.0.1:1' } }, 'agent'],
+    [{ env: [] }, 'env'],
+    [{ env: new Map() }, 'env'],
     [5, 'options'],
+    [[], 'options'],
+    [new Map(), 'options'],
+    [new Date(), 'options'],
+    [new AbortController().signal, 'options'],
   ];
   for (const [options, variable] of refused) {
     assert.throws(() => new VoiceClient(options), (error) => {
       assert.ok(error instanceof ConfigurationProblem, error.stack);
       assert.equal(error.variable, variable);
       return error.message.startsWith(`${variable}: found `);
+    });
+  }
+});
+
+test('an authority may be given as text or bytes, and an agent without a protocol of its own', () => {
+  new VoiceClient({ env: {}, ca: CERTIFICATE });
+  new VoiceClient({ env: process.env, ca: [CERTIFICATE, Buffer.from(CERTIFICATE)] });
+  new VoiceClient({ env: Object.create(null), agent: { addRequest() {} }, baseUrl: 'https://a.example' });
+  new VoiceClient({ agent: new https.Agent(), baseUrl: 'HTTPS://a.example' });
+});
+
+test('what may be a token in the wrong place is not told', () => {
+  const misplaced = [
+    () => new VoiceClient('secret-1234'),
+    () => new VoiceClient({ env: 'secret-1234' }),
+    () => new VoiceClient({ env: { VOICE_CALLING_API_TOKEN: 1234 } }),
+    () => new VoiceClient({ token: 1234n }),
+  ];
+  for (const make of misplaced) {
+    assert.throws(make, (error) => {
+      assert.ok(error instanceof ConfigurationProblem, error.stack);
+      assert.match(error.found, /^a (string|number|bigint)$/);
+      return !inspect(error, { depth: 9 }).split('\n    at ')[0].includes('1234');
     });
   }
 });

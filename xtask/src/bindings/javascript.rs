@@ -494,7 +494,7 @@ fn options_type(names: &Names, name: &str, field: &Field, function: &Function) -
         "\n/** Time in the queue for an instance counts. */\n\
          export interface {name} {{\n{members}  \
          /** Ends it as soon as it is aborted. */\n  \
-         readonly signal?: AbortSignal | undefined;\n}}\n"
+         readonly signal?: AbortSignal | null | undefined;\n}}\n"
     ))
 }
 
