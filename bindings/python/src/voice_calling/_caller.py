@@ -113,7 +113,7 @@ class Client:
         if isinstance(max_workers, bool) or not isinstance(max_workers, int) or max_workers < 1:
             raise configuration_problem("max_workers", described(max_workers), "1 or more")
         settings = Settings(options, environ)
-        folder = None if cache_dir is None else Path(cache_dir)
+        folder = None if cache_dir is None else _folder(cache_dir)
         self._base_url = settings.base_url()
         self._pool = Pool(settings, max_workers, folder)
         self._caller = Caller(self._pool, settings.deadline())
@@ -129,8 +129,20 @@ class Client:
         self._pool.close()
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_caller"):  # the constructor failed
+            return f"<{type(self).__name__}, not made>"
         closed = ", closed" if self.is_closed else ""
         return f"<{type(self).__name__} base_url={self._base_url!r}{closed}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} holds the token and is not to be pickled")
+
+
+def _folder(cache_dir: str | os.PathLike[str]) -> Path:
+    try:
+        folder = Path(cache_dir)
+    except TypeError:
+        raise configuration_problem("cache_dir", described(cache_dir), "a path") from None
+    if "\0" in str(folder):
+        raise configuration_problem("cache_dir", "a NUL", "a path without NUL")
+    return folder

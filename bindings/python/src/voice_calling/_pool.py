@@ -338,7 +338,10 @@ class _Seat:
 
 
 def _trapped(job: Job, error: WasmtimeError) -> Exception:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    try:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    except Exception:  # such as MemoryError
+        lines = []
     reason = lines[-1] if lines else "no reason given"
     if not job.is_over:
         return execution_failed(f"the component could not be started, nothing was sent: {reason}")
