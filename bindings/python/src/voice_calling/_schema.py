@@ -93,7 +93,7 @@ class JsonText(Kind):
 
 
 class Bytes(Kind):
-    """Bytes, or text as UTF-8. Each byte takes some hundred in the component's hands."""
+    """Bytes, or text as UTF-8. Each byte takes some eighty on its way to the component."""
 
     LONGEST: Final = 1024 * 1024
 
