@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
+import threading
+from collections import OrderedDict, UserString
 from collections.abc import Iterator
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from conftest import DOCKET_ID, Service
 
-from voice_calling import AgentText, DocketRequest, InvalidInput, VoiceClient
+from voice_calling import (
+    AgentText,
+    DocketRequest,
+    InvalidInput,
+    RequestError,
+    VoiceClient,
+    parse_docket_completed,
+)
 
 HUGE = 10**5000
 """Python writes no integer of so many digits."""
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
 
 
 @pytest.fixture
@@ -68,6 +81,9 @@ def test_a_docket_is_sent_as_it_was_given(client: VoiceClient, service: Service)
         ("call_context", {"a": [float("inf")]}, "inf"),
         ("call_context", {"a": Decimal("1.10")}, "Decimal"),
         ("call_context", {"a": {1, 2}}, "set"),
+        ("call_context", {"a": UserString("text")}, "UserString"),
+        ("call_context", {"a": Point(1, 2)}, "the namedtuple Point"),
+        ("call_context", {b"k" * 1000: 1}, "kkk…"),
         ("call_context", {"a": HUGE}, "Exceeds the limit"),
         ("to_phone_number", HUGE, "int"),
         ("call_context", '{"a": "\ud800"}', "a lone surrogate"),
@@ -92,6 +108,12 @@ def test_what_cannot_be_sent_as_it_is_is_refused_and_named(
 def test_the_place_in_free_form_json_is_named(client: VoiceClient) -> None:
     with pytest.raises(InvalidInput, match=r"^call_context\.a\[1\]\.b: found object"):
         client.dockets.create(**docket(call_context={"a": [0, {"b": object()}]}))
+
+
+def test_a_long_key_is_cut(client: VoiceClient) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        client.dockets.create(**docket(call_context={"k" * 1000: object()}))
+    assert refused.value.field == f"call_context.{'k' * 60}…"
 
 
 def test_values_that_contain_themselves_are_refused(client: VoiceClient) -> None:
@@ -145,7 +167,9 @@ def test_what_the_component_refuses_is_named_as_it_was_written(client: VoiceClie
     assert refused.value.field == "timeout"
 
 
-@pytest.mark.parametrize("timeout", [-1, float("nan"), 1e10, "10", True, None])
+@pytest.mark.parametrize(
+    "timeout", [-1, float("nan"), float("inf"), 1e10, 10**400, "10", True, None]
+)
 def test_a_timeout_is_a_number_of_seconds(client: VoiceClient, timeout: Any) -> None:
     with pytest.raises(InvalidInput) as refused:
         client.dockets.wait_for(DOCKET_ID, timeout=timeout)
@@ -168,6 +192,9 @@ def test_one_wrong_request_of_a_batch_is_named_and_nothing_is_sent(
     with pytest.raises(InvalidInput) as refused:
         client.dockets.create_many(text, timeout=5)
     assert refused.value.field == "requests"
+    unordered: Any = set(requests[:0])
+    with pytest.raises(InvalidInput, match=r"requests: found set set\(\), allowed: a list, since"):
+        client.dockets.create_many(unordered, timeout=5)
     assert service.requests == []
 
 
@@ -200,14 +227,38 @@ def test_a_webhook_may_be_bytes_of_any_kind_or_text(client: VoiceClient) -> None
     assert refused.value.field == "body"
 
 
-def test_a_webhook_larger_than_anything_sensible_is_refused(client: VoiceClient) -> None:
-    with pytest.raises(InvalidInput, match="8388609 bytes, allowed: 8388608 bytes"):
-        client.webhooks.parse_docket_completed(b" " * (8 * 1024 * 1024 + 1))
-
-
-def test_a_large_webhook_is_read(client: VoiceClient) -> None:
-    padding = "x" * (1024 * 1024)
-    body = f'{{"docket_id": "d", "dashboard_url": "{padding}"}}'
+def test_a_large_webhook_is_read_and_a_larger_one_refused(client: VoiceClient) -> None:
+    frame = '{"docket_id": "d", "dashboard_url": ""}'
+    padding = "x" * (1024 * 1024 - len(frame))
+    body = frame[:-2] + padding + frame[-2:]
     completed = client.webhooks.parse_docket_completed(body)
     assert completed is not None
     assert completed.dashboard_url == padding
+    with pytest.raises(InvalidInput, match="body: found 1048577 bytes, allowed: 1048576 bytes"):
+        client.webhooks.parse_docket_completed(body + " ")
+
+
+def test_webhooks_are_read_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once: list[int] = []
+    under_way = [0]
+    both_may_come = threading.Event()
+
+    def reading(*_: object) -> Any:
+        under_way[0] += 1
+        at_once.append(under_way[0])
+        both_may_come.wait(0.1)
+        under_way[0] -= 1
+        return False, ("unreachable", ("nobody", ()))
+
+    monkeypatch.setattr("voice_calling._engine.invoke", reading)
+
+    def read(body: bytes) -> None:
+        with pytest.raises(RequestError):
+            parse_docket_completed(body)
+
+    threads = [threading.Thread(target=read, args=(b"{}",)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert at_once == [1, 1, 1]

@@ -4,7 +4,9 @@ is sent."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
+import pickle
 import sys
 import threading
 import time
@@ -19,6 +21,7 @@ from voice_calling import (
     CreatedDocket,
     ExecutionFailed,
     OutcomeUnknown,
+    RequestError,
     TimedOut,
     VoiceClient,
 )
@@ -27,6 +30,11 @@ from voice_calling._pool import Pool
 from voice_calling._wasmtime import WasmtimeError
 
 BUSY = Answer(503, "")
+DOCKET: dict[str, Any] = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": {}}
+
+cancelling = pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="tasks tell since Python 3.11 that they were cancelled"
+)
 
 
 def create(client: AsyncVoiceClient) -> Coroutine[Any, Any, CreatedDocket]:
@@ -44,6 +52,14 @@ async def until_idle(client: AsyncVoiceClient) -> None:
         if len(pool._idle) == pool._threads:
             return
         await asyncio.sleep(0.01)
+    pytest.fail("a call still runs")
+
+
+def until_all_are_idle(pool: Pool) -> None:
+    for _ in range(1000):
+        if len(pool._idle) == pool._threads:
+            return
+        time.sleep(0.01)
     pytest.fail("a call still runs")
 
 
@@ -104,6 +120,241 @@ def test_a_create_that_a_timeout_ends_is_unknown(serve: Serve) -> None:
     run_with_a_create_that_hangs(serve, scenario)
 
 
+async def dial_three(client: AsyncVoiceClient) -> None:
+    """What users write to go through a list, whatever fails."""
+    for _ in range(3):
+        with contextlib.suppress(RequestError):
+            await create(client)
+
+
+@cancelling
+def test_a_loop_that_is_cancelled_calls_nobody_else(serve: Serve) -> None:
+    async def scenario(service: Service, client: AsyncVoiceClient) -> None:
+        task = asyncio.create_task(dial_three(client))
+        await until_requested(service)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run_with_a_create_that_hangs(serve, scenario)
+
+
+@cancelling
+def test_a_loop_that_a_task_group_ends_calls_nobody_else(serve: Serve) -> None:
+    async def scenario(service: Service, client: AsyncVoiceClient) -> None:
+        async def fail() -> None:
+            await until_requested(service)
+            raise ValueError("another member")
+
+        async def both() -> None:
+            async with asyncio.TaskGroup() as group:  # type: ignore[attr-defined] # pyright: ignore
+                group.create_task(dial_three(client))
+                group.create_task(fail())
+
+        with pytest.raises(Exception, match="unhandled errors"):
+            await both()
+
+    run_with_a_create_that_hangs(serve, scenario)
+
+
+@cancelling
+def test_a_loop_that_a_timeout_or_wait_for_ends_calls_nobody_else(serve: Serve) -> None:
+    async def by_timeout(service: Service, client: AsyncVoiceClient) -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):  # type: ignore[attr-defined] # pyright: ignore
+                await dial_three(client)
+        await until_requested(service)
+
+    async def by_wait_for(service: Service, client: AsyncVoiceClient) -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(dial_three(client), 0.5)
+        await until_requested(service)
+
+    run_with_a_create_that_hangs(serve, by_timeout)
+    run_with_a_create_that_hangs(serve, by_wait_for)
+
+
+@cancelling
+def test_after_a_timeout_further_creates_are_made(serve: Serve) -> None:
+    service = serve()
+    service.gate.clear()
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ()) as client:
+            for _ in range(2):
+                with pytest.raises(OutcomeUnknown):
+                    async with asyncio.timeout(0.3):  # type: ignore[attr-defined] # pyright: ignore
+                        await create(client)
+            with pytest.raises(OutcomeUnknown):
+                await asyncio.wait_for(create(client), 0.3)
+            service.gate.set()
+            async with asyncio.timeout(20):  # type: ignore[attr-defined] # pyright: ignore
+                assert (await create(client)).docket_id == DOCKET_ID
+            assert (await asyncio.wait_for(create(client), 20)).docket_id == DOCKET_ID
+
+    asyncio.run(main())
+    assert len(service.requests) >= 2
+
+
+@cancelling
+def test_a_cancellation_is_not_lost_where_no_worker_becomes_free(serve: Serve) -> None:
+    async def scenario(service: Service, client: AsyncVoiceClient) -> None:
+        client._pool._max_workers = 1
+        first = asyncio.create_task(create(client))
+        await until_requested(service)
+        client._caller._patience = 0.0
+        late = asyncio.create_task(create(client))
+        await asyncio.sleep(0)
+        late.cancel()  # in the same turn of the loop in which the patience ends
+        with pytest.raises((asyncio.CancelledError, TimedOut)):
+            await late
+        assert late.cancelled()
+        first.cancel()
+        with pytest.raises(OutcomeUnknown):
+            await first
+
+    run_with_a_create_that_hangs(serve, scenario)
+
+
+def test_a_create_that_is_stopped_while_it_is_given_up_is_unknown_all_the_same(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancel = Pool.cancel
+
+    def cancel_and_wait(self: Pool, job: Any) -> Any:
+        seen = cancel(self, job)
+        service.gate.set()
+        job.future.exception(20)
+        return seen
+
+    async def scenario(_: Service, client: AsyncVoiceClient) -> None:
+        task = asyncio.create_task(create(client))
+        await until_requested(service)
+        task.cancel()
+        with pytest.raises(OutcomeUnknown):
+            await task
+
+    service = serve(BUSY)
+    monkeypatch.setattr(Pool, "cancel", cancel_and_wait)
+    run_with_a_create_that_hangs(lambda *_: service, scenario)
+
+
+@pytest.mark.parametrize("has_started", [True, False])
+def test_ctrl_c_while_a_thread_starts_sends_nothing(
+    service: Service, monkeypatch: pytest.MonkeyPatch, has_started: bool
+) -> None:
+    start, work = threading.Thread.start, Pool._work
+    interrupted = threading.Event()
+
+    def start_and_be_interrupted(self: threading.Thread) -> None:
+        if not self.name.startswith("voice-calling-"):
+            start(self)
+            return
+        if has_started:
+            start(self)
+        raise KeyboardInterrupt
+
+    def work_later(self: Pool, *arguments: Any) -> None:
+        assert interrupted.wait(20)
+        work(self, *arguments)
+
+    before = threads_of_clients()
+    with VoiceClient(environ=service.environ(), max_workers=1) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", start_and_be_interrupted)
+            patch.setattr(Pool, "_work", work_later)
+            with pytest.raises(KeyboardInterrupt):
+                client.dockets.create(**DOCKET)
+        interrupted.set()
+        until_no_threads_but(before)
+        assert service.requests == []
+        client.dockets.create(**DOCKET)  # the only place in the pool is free again
+    assert len(service.requests) == 1
+
+
+def test_a_place_that_was_given_while_ctrl_c_came_is_free_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("voice_calling._pool.IDLE_SECONDS", 0.5)
+    before = threads_of_clients()
+    with VoiceClient(environ=service.environ(), max_workers=1) as client:
+        client.dockets.create(**DOCKET)
+        until_all_are_idle(client._pool)
+        with client._pool._lock:
+            client._pool._idle.clear()  # and nothing is put into the inbox
+        until_no_threads_but(before)
+        client.dockets.create(**DOCKET)
+    assert len(service.requests) == 2
+
+
+def test_calls_that_wait_when_the_client_is_closed_are_refused_and_never_sent(
+    service: Service,
+) -> None:
+    service.gate.clear()
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ(), max_workers=1) as client:
+            first = asyncio.create_task(create(client))
+            await until_requested(service)
+            others = [asyncio.create_task(create(client)) for _ in range(3)]
+            await asyncio.sleep(0)
+        for error in await asyncio.gather(*others, return_exceptions=True):
+            assert isinstance(error, RuntimeError)
+            assert str(error) == "the client is closed"
+        service.gate.set()
+        assert (await first).docket_id == DOCKET_ID
+
+    asyncio.run(main())
+    assert len(service.requests) == 1
+
+
+def test_a_client_may_be_closed_in_the_midst_of_anything(service: Service) -> None:
+    """As by a signal's handler, or by the garbage collector in whatever thread."""
+    client = VoiceClient(environ=service.environ(), max_workers=1)
+    pool = client._pool
+    client.dockets.create(**DOCKET)
+    until_all_are_idle(pool)
+    with pool._lock:
+        client.close()
+        assert client.is_closed
+    before = threads_of_clients()
+    with pytest.raises(RuntimeError, match="the client is closed"):
+        client.dockets.create(**DOCKET)
+    until_no_threads_but(before - 1)
+    assert len(service.requests) == 1
+
+
+def test_an_error_that_cannot_be_told_leaves_nobody_waiting(service: Service) -> None:
+    class Untold(WasmtimeError):
+        def __str__(self) -> str:
+            raise MemoryError
+
+    def trapping(*_: object) -> None:
+        raise Untold("")
+
+    with VoiceClient(environ=service.environ(), max_workers=1) as client:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Instance, "call", trapping)
+            with pytest.raises(ExecutionFailed, match="may exist"):
+                client.dockets.create(**DOCKET)
+        assert client.dockets.create(**DOCKET).docket_id == DOCKET_ID
+
+
+def test_an_instance_that_cannot_be_thrown_away_leaves_nobody_waiting(service: Service) -> None:
+    def failing(*_: object) -> None:
+        raise MemoryError
+
+    with VoiceClient(environ=service.environ(), max_workers=1) as client:
+        client.dockets.create(**DOCKET)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("voice_calling._pool.CALLS_PER_INSTANCE", 0)
+            patch.setattr(Instance, "close", failing)
+            with pytest.raises(MemoryError):
+                client.dockets.create(**DOCKET)
+        assert client.dockets.create(**DOCKET).docket_id == DOCKET_ID
+    assert len(service.requests) == 2
+
+
 def test_a_cancelled_read_is_cancelled(serve: Serve) -> None:
     async def scenario(service: Service, client: AsyncVoiceClient) -> None:
         task = asyncio.create_task(client.dockets.get(DOCKET_ID))
@@ -153,9 +404,9 @@ def test_a_cancelled_create_whose_answer_is_there_returns_it(service: Service) -
     submit = Pool.submit
     with pytest.MonkeyPatch.context() as patch:
 
-        def noting(self: Pool, function: Any, arguments: Any) -> Any:
-            jobs.append(submit(self, function, arguments))
-            return jobs[-1]
+        def noting(self: Pool, job: Any) -> None:
+            jobs.append(job)
+            submit(self, job)
 
         patch.setattr(Pool, "submit", noting)
         asyncio.run(main())
@@ -324,8 +575,10 @@ def test_an_instance_that_traps_is_replaced(service: Service) -> None:
 
     with VoiceClient(environ=service.environ()) as client, pytest.MonkeyPatch.context() as patch:
         patch.setattr(Instance, "call", trapping)
-        with pytest.raises(ExecutionFailed, match="what it was to create may exist"):
+        with pytest.raises(ExecutionFailed, match="what it was to create may exist") as raised:
             client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+        assert raised.value.is_permanent
+        assert pickle.loads(pickle.dumps(raised.value)).is_permanent
         created = client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
     assert created.docket_id == DOCKET_ID
     assert len(service.requests) == 1
@@ -340,8 +593,9 @@ def test_an_instance_that_cannot_be_made_is_told_and_nothing_is_sent(service: Se
 
         patch.setattr(Instance, "__init__", failing)
         with VoiceClient(environ=service.environ()) as client:
-            with pytest.raises(ExecutionFailed, match=r"nothing was sent: mmap failed$"):
+            with pytest.raises(ExecutionFailed, match=r"sent: mmap failed$") as raised:
                 client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    assert not raised.value.is_permanent
     assert service.requests == []
 
 

@@ -61,16 +61,24 @@ def test_what_is_no_attempt_is_a_warning(caplog: pytest.LogCaptureFixture) -> No
     assert {it.levelname for it in caplog.records} == {"WARNING"}
 
 
-def test_a_handler_that_fails_does_not_end_the_call(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt])
+def test_a_handler_that_fails_ends_neither_the_call_nor_the_process(
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    error: type[BaseException],
 ) -> None:
     class Failing(logging.Handler):
         def handle(self, record: logging.LogRecord) -> bool:
-            raise ValueError("no space left")
+            raise error("no space left")
 
     logger = logging.getLogger("voice_calling")
     logger.setLevel(logging.DEBUG)
     monkeypatch.setattr(logger, "handlers", [Failing()])
     with VoiceClient(environ=service.environ()) as client:
-        create(client)
-    assert len(service.requests) == 1
+        for _ in range(2):
+            create(client)
+    assert len(service.requests) == 2
+    told = capfd.readouterr().err
+    assert "no space left" in told
+    assert "ctypes" not in told

@@ -28,6 +28,7 @@ def started(service: Service, code: str) -> Iterator[subprocess.Popen[str]]:
     # Ctrl-C is ignored where a shell runs the tests in the background, and children inherit that.
     head = """
         import logging, os, signal, sys, time
+        import voice_calling
         from voice_calling import *
         signal.signal(signal.SIGINT, signal.default_int_handler)
         client = VoiceClient(max_attempts=5)
@@ -91,6 +92,51 @@ def test_a_call_in_flight_does_not_hold_up_the_end(serve: Serve) -> None:
         _, err = process.communicate("\n", timeout=20)
         assert process.returncode == 0, err
         assert time.monotonic() - started_at < 5
+
+
+@pytest.mark.parametrize("logs", [True, False])
+@pytest.mark.parametrize("round", range(5))
+def test_a_process_with_many_calls_under_way_ends_in_peace(
+    serve: Serve, logs: bool, round: int
+) -> None:
+    service = serve(Answer(503, ""))
+    code = f"""
+        import threading
+        def call():
+            try:
+                {CREATE}
+            except BaseException:
+                pass
+        client = VoiceClient(max_attempts=100)
+        if {logs}:
+            logging.basicConfig(level=logging.DEBUG, stream=open(os.devnull, "w"))
+        for _ in range(8):
+            threading.Thread(target=call, daemon=True).start()
+        sys.stdin.read(1)
+    """
+    with started(service, code) as process:
+        for _ in range(8):
+            service.wait_for_request()
+        _, err = process.communicate("\n", timeout=20)
+    assert (process.returncode, err) == (0, "")
+
+
+def test_the_end_of_the_process_refuses_further_calls(service: Service) -> None:
+    code = f"""
+        import atexit
+        def call():
+            for each in [client, VoiceClient()]:
+                try:
+                    each.dockets.get("d-1")
+                except RuntimeError as error:
+                    print(error)
+        atexit.unregister(voice_calling._pool._exit)
+        atexit.register(call)
+        atexit.register(voice_calling._pool._exit)
+        {CREATE}
+    """
+    assert finished(service, code) == "the client is closed\nthe client is closed"
+    assert len(service.requests) == 1
 
 
 @posix

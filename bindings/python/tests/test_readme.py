@@ -68,7 +68,7 @@ def test_a_webhook_is_handled(tmp_path: Path) -> None:
     code = EXAMPLES["A webhook handler"] + DELIVERIES
     docket, *statuses = output(code, tmp_path)
     assert re.fullmatch(r"(OPEN|IN_PROGRESS|COMPLETED) None", docket)
-    assert statuses == ["204", "204", "400"]
+    assert statuses == ["204", "204", "400", "413"]
 
 
 DELIVERIES = """
@@ -81,10 +81,16 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 docket = client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
 body = '{"docket_id": "%s", "call_insights": null}' % docket.docket_id
 statuses = []
-for content in [body, '{"event": "call"}', "{"]:
-    url = f"http://127.0.0.1:{server.server_address[1]}"
+url = f"http://127.0.0.1:{server.server_address[1]}"
+for content, headers in [
+    (body, {}),
+    ('{"event": "call"}', {}),
+    ("{", {}),
+    ("", {"content-length": str(1024 * 1024 + 1)}),
+]:
+    request = urllib.request.Request(url, content.encode(), headers)
     try:
-        statuses.append(urllib.request.urlopen(url, content.encode()).status)
+        statuses.append(urllib.request.urlopen(request).status)
     except urllib.error.HTTPError as error:
         statuses.append(error.code)
 print(*statuses, sep="\\n")

@@ -48,6 +48,9 @@ def test_durations_are_seconds(serve: Serve) -> None:
         ("deadline", "20"),
         ("deadline", float("inf")),
         ("deadline", True),
+        ("deadline", 10**400),
+        ("cache_dir", "a\0b"),
+        ("cache_dir", 7),
         ("max_attempts", 3.0),
         ("max_attempts", "3"),
         ("allow_insecure_http", "true"),
@@ -83,6 +86,32 @@ def test_an_option_out_of_range_is_told_by_the_first_call(
             client.dockets.get(DOCKET_ID)
     assert raised.value.variable == f"VOICE_CALLING_{variable}"
     assert service.requests == []
+
+
+@pytest.mark.parametrize("value", ["0", "9" * 20, "9" * 5000, "86400001", "x"])
+def test_a_deadline_that_is_none_is_told_by_the_component(service: Service, value: str) -> None:
+    with VoiceClient(environ=service.environ(DEADLINE_MS=value)) as client:
+        with pytest.raises(ConfigurationProblem) as raised:
+            client.dockets.get(DOCKET_ID)
+    assert raised.value.variable == "VOICE_CALLING_DEADLINE_MS"
+    with VoiceClient(environ=service.environ(), deadline=1e11) as client:
+        with pytest.raises(ConfigurationProblem):
+            client.dockets.get(DOCKET_ID)
+
+
+def test_an_environ_of_something_else_than_text_is_told(service: Service) -> None:
+    environ: Any = {**service.environ(), "VOICE_CALLING_MAX_ATTEMPTS": 3, 7: 8}
+    with pytest.raises(ConfigurationProblem) as raised:
+        VoiceClient(environ=environ)
+    assert raised.value.variable == "VOICE_CALLING_MAX_ATTEMPTS"
+    assert raised.value.found == "int"
+
+
+def test_a_client_that_could_not_be_made_can_be_shown() -> None:
+    made = object.__new__(VoiceClient)
+    with pytest.raises(ConfigurationProblem):
+        made.__init__(environ={}, max_attempts="x")  # type: ignore[misc] # pyright: ignore
+    assert repr(made) == "<VoiceClient, not made>"
 
 
 def test_a_misspelt_variable_is_told(service: Service) -> None:

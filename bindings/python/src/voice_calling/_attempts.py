@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -25,10 +26,20 @@ def listener() -> Callable[[bytes], None]:
             *lines, rest = (rest + written).split(b"\n")
             for line in lines:
                 _log(line.decode(errors="replace"))
-        except Exception:
-            logger.exception("a line of the component could not be logged")
+        except BaseException:
+            _tell_of_failure()
 
     return listen
+
+
+def _tell_of_failure() -> None:
+    """As `logging` does where a handler fails. Here even an exit of the handler is a failure: the
+    thread is none of Python's, and has nowhere to exit to."""
+    try:
+        if logging.raiseExceptions:
+            traceback.print_exc()
+    except BaseException:
+        return
 
 
 def _log(line: str) -> None:

@@ -8,12 +8,15 @@ trusted code: a file is read only where nobody else can write, and only with its
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import stat
 import sys
 from pathlib import Path
 
 from ._wasmtime import Component, Engine, WasmtimeError
+
+logger = logging.getLogger("voice_calling")
 
 _MAGIC = b"voice-calling compiled 1\n"
 _SEAL = len(_MAGIC) + hashlib.sha256().digest_size
@@ -53,9 +56,16 @@ def _key(wasm: bytes, made_by: str) -> str:
 
 def _read(engine: Engine, file: Path) -> Component | None:
     try:
-        if not (_is_ours(file.parent) and _is_ours(file)):
+        if not _is_ours(file.parent.stat()):
+            logger.warning(
+                "the component is compiled anew by each process: others may write to %s",
+                file.parent,
+            )
             return None
-        sealed = file.read_bytes()
+        with file.open("rb") as source:  # what is asked is what is read
+            if not _is_ours(os.fstat(source.fileno())):
+                return None
+            sealed = source.read()
         code = sealed[_SEAL:]
         if sealed[:_SEAL] != _MAGIC + hashlib.sha256(code).digest():
             return None
@@ -70,7 +80,7 @@ def _write(file: Path, code: bytes) -> None:
 
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not _is_ours(file.parent):
+        if not _is_ours(file.parent.stat()):
             return
         descriptor, temporary = tempfile.mkstemp(dir=file.parent, suffix=".tmp")
         try:
@@ -84,9 +94,8 @@ def _write(file: Path, code: bytes) -> None:
         pass
 
 
-def _is_ours(path: Path) -> bool:
+def _is_ours(status: os.stat_result) -> bool:
     """Whether nobody but this user and root can write to it, where that can be asked."""
     if sys.platform == "win32":
         return True
-    status = path.stat()
     return status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

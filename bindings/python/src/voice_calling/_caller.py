@@ -7,12 +7,15 @@ import weakref
 from collections.abc import Mapping
 from concurrent import futures
 from pathlib import Path
-from typing import NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from ._failures import configuration_problem, described, outcome_unknown, timed_out
-from ._pool import Pool
+from ._pool import GivenUp, Job, Pool
 from ._schema import Function
 from ._settings import Option, Settings
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 
@@ -40,13 +43,13 @@ class Caller:
         weakref.finalize(self, pool.close).atexit = False
 
     def call(self, function: Function[T], *arguments: object) -> T:
-        job = self._pool.submit(function, function.lower(arguments))
+        job = Job(function, function.lower(arguments))
         try:
+            self._pool.submit(job)
             try:
                 answer: T = job.future.result(self._patience)
             except futures.TimeoutError:
-                if job.future.cancel():
-                    raise self._nobody_free() from None
+                self._pool.withdraw(job, self._nobody_free())
                 answer = job.future.result()
             return answer
         except BaseException:
@@ -56,24 +59,20 @@ class Caller:
     async def call_async(self, function: Function[T], *arguments: object) -> T:
         import asyncio
 
-        job = self._pool.submit(function, function.lower(arguments))
-        is_late = False
-
-        def give_up_waiting() -> None:
-            nonlocal is_late
-            is_late = job.future.cancel()
-
-        patience = asyncio.get_running_loop().call_later(self._patience, give_up_waiting)
+        if function.creates and _is_being_cancelled(asyncio.current_task()):
+            raise asyncio.CancelledError("the task was cancelled before; nothing was sent")
+        job = Job(function, function.lower(arguments))
+        loop = asyncio.get_running_loop()
+        patience = loop.call_later(self._patience, self._pool.withdraw, job, self._nobody_free())
         try:
+            self._pool.submit(job)
             answer: T = await asyncio.wrap_future(job.future)
             return answer
         except asyncio.CancelledError as cancelled:
-            if is_late:
-                raise self._nobody_free() from None
-            is_certain = self._pool.cancel(job)
-            if not function.creates or is_certain:
+            given_up = self._pool.cancel(job)
+            if given_up is GivenUp.UNSENT or not function.creates:
                 raise
-            if job.is_over:
+            if given_up is GivenUp.ANSWERED:
                 known: T = job.future.result()
                 return known
             raise outcome_unknown(
@@ -93,6 +92,14 @@ class Caller:
         )
 
 
+def _is_being_cancelled(task: asyncio.Task[Any] | None) -> bool:
+    """Whether somebody has cancelled the task and still means it. A create may have used up the
+    cancellation itself, by ending in `OutcomeUnknown`; whoever catches that and goes on in a loop
+    must not make further telephones ring. Python 3.10 does not tell."""
+    cancelling = getattr(task, "cancelling", None)
+    return cancelling is not None and cancelling() > 0
+
+
 class Client:
     """What both clients share."""
 
@@ -106,7 +113,7 @@ class Client:
         if isinstance(max_workers, bool) or not isinstance(max_workers, int) or max_workers < 1:
             raise configuration_problem("max_workers", described(max_workers), "1 or more")
         settings = Settings(options, environ)
-        folder = None if cache_dir is None else Path(cache_dir)
+        folder = None if cache_dir is None else _folder(cache_dir)
         self._base_url = settings.base_url()
         self._pool = Pool(settings, max_workers, folder)
         self._caller = Caller(self._pool, settings.deadline())
@@ -117,12 +124,25 @@ class Client:
         return self._pool.is_closed
 
     def close(self) -> None:
-        """Refuses further calls with `RuntimeError`. Calls in flight are not waited for."""
+        """Refuses further calls with `RuntimeError`, and those that still wait for a worker: of
+        these nothing was sent. Calls in flight are finished, but not waited for."""
         self._pool.close()
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_caller"):  # the constructor failed
+            return f"<{type(self).__name__}, not made>"
         closed = ", closed" if self.is_closed else ""
         return f"<{type(self).__name__} base_url={self._base_url!r}{closed}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} holds the token and is not to be pickled")
+
+
+def _folder(cache_dir: str | os.PathLike[str]) -> Path:
+    try:
+        folder = Path(cache_dir)
+    except TypeError:
+        raise configuration_problem("cache_dir", described(cache_dir), "a path") from None
+    if "\0" in str(folder):
+        raise configuration_problem("cache_dir", "a NUL", "a path without NUL")
+    return folder

@@ -184,14 +184,14 @@ class Calls:
         not_found_is_pending: bool = True,
     ) -> CallDetailsWait:
         """Asks for a task's details until there is at least one record and all are ready, or time
-        runs out: then `COMPLETED` is false.
+        runs out: then `completed` is false.
 
         Each poll is a whole `calls.get_details`, with attempts and a deadline of its own. The
         pause after the first is `backoff`; it doubles up to `max_backoff`, without jitter, and
         is longer where `Retry-After` asks for it. A pause that does not fit into the time that
         is left ends the wait, which may so end before `timeout`. A poll that fails in a way that
         may pass (`RateLimited`, `Unavailable`, `Unreachable`, `TimedOut`) does not end it,
-        unless every poll did: then the last error is returned. For waits of hours on a workflow
+        unless every poll did: then the last error is raised. For waits of hours on a workflow
         engine, let the workflow sleep and call `calls.get_details`.
 
         - `timeout`: How long to wait at most. Unit: seconds; 0.001 or more.
@@ -311,7 +311,7 @@ class Dockets:
         timeout: float,
         not_found_is_pending: bool = False,
     ) -> DocketWait:
-        """Asks for the docket until its status is `COMPLETED` or time runs out: then `COMPLETED` is
+        """Asks for the docket until its status is `COMPLETED` or time runs out: then `completed` is
         false. Pauses and failed polls are as in `calls.wait_for_details`.
 
         - `timeout`: How long to wait at most. Unit: seconds; 0.001 or more.
@@ -387,7 +387,8 @@ class Webhooks:
           one of `attempts`, `dashboard_url`, `call_insights.call_disposition`, or a
           `call_insights` that is null.
         - `InvalidInput`: broken. It is no JSON, or the completion of a docket whose `docket_id`
-          is not a text or is empty.
+          is not a text or is empty. More than 1 MiB is `InvalidInput`; bodies are read one after
+          another.
         """
         return self._call(
             _interface.PARSE_DOCKET_COMPLETED,

@@ -12,7 +12,9 @@ import ctypes
 import itertools
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +36,15 @@ from ._wasmtime import (
     library,
 )
 
-__all__ = ["Instance", "WasmtimeError", "refuse_in_fork"]
+__all__ = ["Instance", "WasmtimeError", "refuse_in_fork", "settle"]
 
 _PACKAGE = "voice-calling:client"
 
 _lock = threading.Lock()
 """For the runtime, and for what `wasmtime` keeps of callbacks for all stores without a lock."""
+
+_bytes_turn = threading.Lock()
+"""Bytes from strangers are read one after another, whatever memory each of them takes."""
 
 _runtime: _Runtime | None = None
 _used_by: int | None = None
@@ -107,8 +112,11 @@ class Instance:
         self,
         folder: Path | None,
         variables: Iterable[tuple[str, str]],
-        on_stderr: Callable[[bytes], None],
+        on_stderr: Callable[[bytes], None] | None,
     ) -> None:
+        """What the component writes goes to `on_stderr`, in threads of the runtime; otherwise to
+        the stderr of the process, which needs no Python."""
+        global _has_listened
         self._runtime = runtime(folder)
         self._functions: dict[Function[Any], tuple[Func, list[Encode]]] = {}
         self._id = next(_ids)
@@ -116,7 +124,12 @@ class Instance:
             self._store = Store(self._runtime.engine)
             wasi = WasiConfig()
             wasi.env = list(variables)
-            wasi.stderr_custom = on_stderr
+            if on_stderr is None:
+                wasi.inherit_stderr()
+            else:
+                _has_listened = True
+                _listeners[self._id] = on_stderr
+                ffi.wasi_config_set_stderr_custom(wasi.ptr(), _ON_STDERR, self._id, _NO_FINALIZER)
             self._store.set_wasi(wasi)
             self._store.set_wasi_http()
             ffi.wasmtime_store_epoch_deadline_callback(
@@ -139,7 +152,8 @@ class Instance:
             if found is None:
                 raise WasmtimeError(f"the component has no {function.interface}.{function.name}")
             known = self._functions[function] = found, encoders
-        return invoke(known[0], self._store, known[1], arguments)
+        with _bytes_turn if function.takes_bytes else nullcontext():
+            return invoke(known[0], self._store, known[1], arguments)
 
     def stop(self) -> None:
         """From any thread: ends the call at the next moment at which the component computes. What
@@ -151,21 +165,61 @@ class Instance:
         with _lock:
             self._store.close()
         _stopped.discard(self._id)
+        _listeners.pop(self._id, None)
 
 
 # All instances share an engine, and its epoch. When it goes on, each is asked whether it is meant.
 
 _ids = itertools.count(1)
 _stopped: set[int] = set()
+_listeners: dict[int, Callable[[bytes], None]] = {}
+_has_listened = False
 
 
-def _on_epoch(_context: Any, id_: int, delta: Any, kind: Any) -> int:
-    delta[0] = 1
-    kind[0] = 0
-    if id_ not in _stopped:
+def settle() -> None:
+    """Lets go of all who listen, at the end of the process, and lets those finish who are at it."""
+    if _has_listened:
+        _listeners.clear()
+        time.sleep(0.05)
+
+
+# What wasmtime calls must not raise, and has its names even when the module has lost its own.
+
+
+def _on_epoch(
+    _context: Any,
+    id_: int,
+    delta: Any,
+    kind: Any,
+    stopped: set[int] = _stopped,
+    new_error: Any = ffi.wasmtime_error_new,
+    cast: Any = ctypes.cast,
+    pointer: Any = ctypes.c_void_p,
+) -> int:
+    try:
+        delta[0] = 1
+        kind[0] = 0
+        if id_ in stopped:
+            return cast(new_error(b"stopped by the caller"), pointer).value or 0
+    except BaseException:
         return 0
-    error = ffi.wasmtime_error_new(b"stopped by the caller")
-    return ctypes.cast(error, ctypes.c_void_p).value or 0
+    return 0
+
+
+def _on_stderr(
+    id_: int,
+    written: Any,
+    size: int,
+    listeners: dict[int, Callable[[bytes], None]] = _listeners,
+    string_at: Any = ctypes.string_at,
+) -> int:
+    try:
+        listen = listeners.get(id_)
+        if listen is not None:
+            listen(string_at(written, size))
+    except BaseException:
+        return size
+    return size
 
 
 _ON_EPOCH = ctypes.CFUNCTYPE(
@@ -176,3 +230,6 @@ _ON_EPOCH = ctypes.CFUNCTYPE(
     ctypes.POINTER(ffi.wasmtime_update_deadline_kind_t),
 )(_on_epoch)
 _NO_FINALIZER = ctypes.cast(0, ctypes.CFUNCTYPE(None, ctypes.c_void_p))
+_ON_STDERR = ctypes.CFUNCTYPE(
+    ctypes.c_ssize_t, ctypes.c_void_p, ctypes.POINTER(ctypes.c_ubyte), ctypes.c_size_t
+)(_on_stderr)

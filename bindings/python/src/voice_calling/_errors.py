@@ -40,7 +40,12 @@ class RequestError(Exception):
     """The error's name in the component's WIT."""
 
     is_permanent: bool = False
-    """Whether repeating the same call is not worth it, or would risk a second call to a person."""
+    """Whether repeating the same call is not worth it, or would risk a second call to a person.
+
+    It is so for a kind of errors. `ExecutionFailed` alone has both: it is permanent after a create
+    that had begun, which may have created something. `Unavailable` is not, although after a
+    create something may exist, since the service asks for repeating.
+    """
 
     message: str = ""
     """What went wrong, in a sentence for people."""
@@ -91,7 +96,7 @@ class ExecutionFailed(RequestError):
     give the host a longer time-out than the component's own (`deadline`; for a wait its
     `timeout`; for a batch both together).
 
-    It has `message`.
+    After a create that had begun, `is_permanent` is `True`. It has `message`.
     """
 
     kind: str = "execution-failed"

@@ -55,8 +55,9 @@ def timed_out(message: str) -> TimedOut:
     return failure(TimedOut, {"message": message})
 
 
-def execution_failed(message: str) -> ExecutionFailed:
-    return failure(ExecutionFailed, {"message": message})
+def execution_failed(message: str, may_exist: bool = False) -> ExecutionFailed:
+    """It is permanent where what was to be created may exist."""
+    return failure(ExecutionFailed, {"message": message, "is_permanent": may_exist})
 
 
 def described(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import UserString
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -11,6 +12,12 @@ Json: TypeAlias = Mapping[str, object] | Sequence[object] | str | int | float | 
 """Free-form JSON as an argument: Python values, or a `str` that is JSON text.
 
 Text is passed on as it is, so that its digits and the order of its keys survive."""
+
+_NO_LISTS = (bytes, bytearray, memoryview, UserString)
+"""Sequences whose members are not what is meant."""
+
+_LONGEST_KEY = 60
+"""How much of a key an error shows."""
 
 Refuse: TypeAlias = Callable[[str, str, str], Exception]
 """Makes the error for a field, what was found in it, and what is allowed."""
@@ -49,14 +56,20 @@ def _plain(value: object, at: str, refuse: Refuse) -> object:
         plain = {}
         for key, member in value.items():
             if not isinstance(key, str):
-                raise refuse(at, f"the key {key!r}", "text as keys")
-            plain[key] = _plain(member, f"{at}.{key}", refuse)
+                raise refuse(at, f"the key {_cut(repr(key))}", "text as keys")
+            plain[key] = _plain(member, f"{at}.{_cut(key)}", refuse)
         return plain
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        raise refuse(at, f"the namedtuple {type(value).__name__}", "its `_asdict()`, or a list")
+    if isinstance(value, Sequence) and not isinstance(value, _NO_LISTS):
         return [_plain(member, f"{at}[{i}]", refuse) for i, member in enumerate(value)]
     raise refuse(
         at, type(value).__name__, "what JSON knows: dict, list, str, int, float, bool, None"
     )
+
+
+def _cut(key: str) -> str:
+    return key if len(key) <= _LONGEST_KEY else key[:_LONGEST_KEY] + "…"
 
 
 def _has_lone_surrogate(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
@@ -12,6 +11,8 @@ from ._failures import configuration_problem, described
 PREFIX = "VOICE_CALLING_"
 
 DEFAULT_DEADLINE = 30.0
+
+_LONGEST_MS = 86_400_000
 
 
 class Option(NamedTuple):
@@ -33,7 +34,7 @@ class Settings:
         variables = {
             name: _passable(name, value)
             for name, value in environ.items()
-            if name.startswith(PREFIX)
+            if isinstance(name, str) and name.startswith(PREFIX)
         }
         for option, value in options.items():
             if value is not None:
@@ -61,7 +62,8 @@ class Settings:
     def deadline(self) -> float:
         """Seconds for an operation; the default where the component will refuse what is set."""
         text = self._variables.get(PREFIX + "DEADLINE_MS", "")
-        return int(text) / 1000 if text.isascii() and text.isdigit() else DEFAULT_DEADLINE
+        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_LONGEST_MS))
+        return int(text) / 1000 if is_number and 0 < int(text) <= _LONGEST_MS else DEFAULT_DEADLINE
 
 
 def _text(option: Option, value: Any) -> str:
@@ -79,7 +81,7 @@ def _text(option: Option, value: Any) -> str:
         allowed = "seconds as a number" if option.kind == "seconds" else "an integer"
         raise configuration_problem(option.name, shown, allowed)
     if option.kind == "seconds":
-        if not (math.isfinite(value) and abs(value) < 1e12):
+        if not -1e12 < value < 1e12:  # as NaN is
             raise configuration_problem(option.name, shown, "seconds as a number, 0.001 to 86400")
         return str(round(value * 1000))
     if not isinstance(value, int) or abs(value) >= 2**64:
@@ -87,8 +89,10 @@ def _text(option: Option, value: Any) -> str:
     return str(int(value))
 
 
-def _passable(name: str, value: str) -> str:
+def _passable(name: str, value: object) -> str:
     """The same text, where it can be the value of an environment variable."""
+    if not isinstance(value, str):
+        raise configuration_problem(name, type(value).__name__, "text")
     try:
         value.encode()
     except UnicodeEncodeError:

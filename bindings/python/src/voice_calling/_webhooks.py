@@ -16,7 +16,8 @@ _caller: Caller | None = None
 
 def parse_docket_completed(body: bytes | bytearray | memoryview | str) -> DocketCompleted | None:
     """Reads the body of a webhook delivery as `VoiceClient.webhooks.parse_docket_completed` does.
-    It needs no settings and sends nothing.
+    It needs no settings and sends nothing. A body of more than 1 MiB is `InvalidInput`; bodies are
+    read one after another.
 
     >>> completed = parse_docket_completed('{"docket_id": "d-1", "call_insights": null}')
     >>> completed.docket_id

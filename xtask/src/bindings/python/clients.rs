@@ -121,6 +121,11 @@ fn write_group(
             if interface.name != group {
                 docs = format!("{docs}\n\n{}", words.translated(&interface.docs));
             }
+            if takes_bytes(function) {
+                docs.push_str(
+                    " More than 1 MiB is `InvalidInput`; bodies are read one after another.",
+                );
+            }
             let described: Vec<_> = parameters
                 .iter()
                 .filter(|parameter| !parameter.docs.is_empty())
@@ -211,6 +216,12 @@ fn parameters(package: &Package, function: &Function) -> Result<Vec<Parameter>> 
     Ok(parameters)
 }
 
+/// Whether it reads what strangers have sent.
+fn takes_bytes(function: &Function) -> bool {
+    let is_bytes = |ty: &Type| matches!(ty, Type::List(element) if **element == Type::U8);
+    function.parameters.iter().any(|it| is_bytes(&it.ty))
+}
+
 /// What the WIT says suits: a task id has just been returned, a docket is known.
 fn not_found_is_pending(function: &str) -> Result<&'static str> {
     match function {
@@ -252,7 +263,8 @@ fn write_constructor(
              A cancelled call sends nothing more. It ends in `CancelledError`, save one that \
              creates something and whose request may have been sent: that ends in \
              `OutcomeUnknown`, also where a timeout cancelled it, or in the answer where that is \
-             there already."
+             there already. Then leave: since Python 3.11, further creates of a cancelled task end \
+             in `CancelledError` and are not sent."
         ),
     };
     let mut docs = format!("{about}\n");

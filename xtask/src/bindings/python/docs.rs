@@ -1,5 +1,7 @@
 //! The WIT's documentation in Python's words.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 
 use crate::bindings::{
@@ -20,6 +22,8 @@ const WIDTH: usize = 100;
 /// What the WIT's names are in Python, for its documentation.
 pub(super) struct Words {
     words: Vec<(String, String)>,
+    /// The fields of one word, which is their name in Python as well.
+    fields: BTreeSet<String>,
 }
 
 impl Words {
@@ -66,11 +70,16 @@ impl Words {
                 add(&definition.name, class(&definition.name));
             }
         }
+        let mut own = BTreeSet::new();
         for definition in &package.types {
             match &definition.shape {
                 Shape::Record(fields) => {
-                    for field in fields.iter().filter(|field| field.name.contains('-')) {
-                        add(&field.name, error_attribute(field));
+                    for field in fields {
+                        if field.name.contains('-') {
+                            add(&field.name, error_attribute(field));
+                        } else {
+                            own.insert(field.name.clone());
+                        }
                     }
                 }
                 Shape::Variant(cases) => {
@@ -80,19 +89,24 @@ impl Words {
                 }
             }
         }
-        Ok(Self { words })
+        Ok(Self { words, fields: own })
     }
 
     /// The text with the names that users see, where the WIT has its own between backticks.
     pub(super) fn translated(&self, docs: &str) -> String {
-        let parts = docs.split('`').enumerate().map(|(index, part)| {
+        let parts: Vec<_> = docs.split('`').collect();
+        let translated = parts.iter().enumerate().map(|(index, part)| {
             let is_name = index % 2 == 1;
-            match is_name.then(|| self.word(part)).flatten() {
-                Some(python) => python,
-                None => part.to_owned(),
+            // `completed` is a field and a status: what is something is the field.
+            let is_subject = parts
+                .get(index + 1)
+                .is_some_and(|it| it.starts_with(" is "));
+            if !is_name || (is_subject && self.fields.contains(*part)) {
+                return (*part).to_owned();
             }
+            self.word(part).unwrap_or_else(|| (*part).to_owned())
         });
-        parts.collect::<Vec<_>>().join("`")
+        translated.collect::<Vec<_>>().join("`")
     }
 
     /// A name, or a path that begins with one: `call-context.name`.
@@ -105,10 +119,11 @@ impl Words {
         })
     }
 
-    /// The same of a function, whose times users give in seconds.
+    /// The same of a function, whose times users give in seconds, and whose errors are raised.
     pub(super) fn of_function(&self, docs: &str) -> String {
         let lines = docs.lines().map(in_seconds_line);
-        self.translated(&lines.collect::<Vec<_>>().join("\n"))
+        let docs = self.translated(&lines.collect::<Vec<_>>().join("\n"));
+        docs.replace("error is returned", "error is raised")
     }
 }
 
@@ -231,6 +246,10 @@ mod tests {
                 "no `agent-id` (see `raw-json`)",
                 "no `agent_id` (see `raw_json`)",
             ),
+            (
+                "until its status is `completed`: then `completed` is true",
+                "until its status is `COMPLETED`: then `completed` is true",
+            ),
         ];
         for (wit, python) in cases {
             assert_eq!(words().translated(wit), python);
@@ -249,6 +268,12 @@ mod tests {
         );
         let docs = words().of_function("`timeout-ms`: how long; 1 or more.");
         assert_eq!(docs, "`timeout`: how long; seconds, 0.001 or more.");
+    }
+
+    #[test]
+    fn errors_that_the_component_returns_are_raised() {
+        let docs = words().of_function("then the last error is returned.");
+        assert_eq!(docs, "then the last error is raised.");
     }
 
     #[test]

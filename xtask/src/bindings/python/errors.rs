@@ -51,7 +51,10 @@ pub(super) fn errors(package: &Package, words: &Words) -> Result<String> {
         "\n    kind: str = \"\"\n    \"\"\"The error's name in the component's WIT.\"\"\"\n\
          \n    is_permanent: bool = False\n    \
          \"\"\"Whether repeating the same call is not worth it, or would risk a second call to a \
-         person.\"\"\"\n",
+         person.\n\n    \
+         It is so for a kind of errors. `ExecutionFailed` alone has both: it is permanent after a \
+         create\n    that had begun, which may have created something. `Unavailable` is not, although \
+         after a\n    create something may exist, since the service asks for repeating.\n    \"\"\"\n",
     );
     for field in error_attributes(package)? {
         let (ty, default) = match field.ty.required() {
@@ -83,7 +86,9 @@ pub(super) fn errors(package: &Package, words: &Words) -> Result<String> {
                 format!("{docs}\n\nIt has {}.", known.join(", "))
             }
             Some(_) => bail!("{}: the payload of an error is a record", case.name),
-            None => format!("{docs}\n\nIt has `message`."),
+            None => format!(
+                "{docs}\n\nAfter a create that had begun, `is_permanent` is `True`. It has `message`."
+            ),
         };
         docstring(&mut text, 4, &docs);
         writeln!(text, "\n    kind: str = \"{}\"", case.name)?;
