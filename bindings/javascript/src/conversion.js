@@ -31,7 +31,7 @@ const INTEGERS = {
 };
 
 /** Who sends more to a webhook wants to exhaust its memory. */
-const MOST_BYTES = 8 * 1024 * 1024;
+const MOST_BYTES = 1024 * 1024;
 
 const encoder = new TextEncoder();
 
