@@ -105,7 +105,7 @@ impl Transport for &Service {
         u64::MAX
     }
 
-    fn log(&self, line: &str) {
+    async fn log(&self, line: &str) {
         self.log.borrow_mut().push(line.to_owned());
     }
 }

@@ -1,11 +1,21 @@
 //! Where the memory of instances comes from.
 
+use crate::wasi::Wasi;
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 /// How many parts of each kind a component may have; ours has a few. (An instance of a
 /// component consists of instances of core modules: the code, and glue around it.)
 const CORE_INSTANCES: u32 = 8;
 const TABLES: u32 = 4;
+
+/// On how many stacks an instance may run: on WASI 0.3 the one of a call, and that of what the
+/// guest does between its waits.
+fn stacks(wasi: Wasi) -> u32 {
+    match wasi {
+        Wasi::V0_2 => 1,
+        Wasi::V0_3 => 2,
+    }
+}
 
 /// Of each memory so much stays in place when its instance goes, and is cleared by hand:
 /// what a call usually touches.
@@ -34,7 +44,7 @@ pub enum Allocation {
 }
 
 impl Allocation {
-    pub(crate) fn apply(self, config: &mut Config) {
+    pub(crate) fn apply(self, config: &mut Config, wasi: Wasi) {
         let Allocation::Pooling { instances } = self else {
             return;
         };
@@ -46,7 +56,7 @@ impl Allocation {
             .max_memories_per_component(1)
             .total_tables(instances.saturating_mul(TABLES))
             .max_tables_per_component(TABLES)
-            .total_stacks(instances)
+            .total_stacks(instances.saturating_mul(stacks(wasi)))
             .max_unused_warm_slots(instances)
             .linear_memory_keep_resident(MEMORY_KEPT_BYTES)
             .table_keep_resident(TABLE_KEPT_BYTES)

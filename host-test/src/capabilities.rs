@@ -1,19 +1,23 @@
 //! What a guest is given: its environment, stderr, clocks, a little randomness, and
 //! HTTP. No files, no sockets, nothing else.
 
+use crate::abandoned::{HttpClient, InFlight};
 use crate::clock::Clock;
 use crate::limits::{HEADER_BYTES, Memory, RESOURCES};
 use crate::outgoing::Outgoing;
 use crate::sandbox::{InstanceSettings, Stderr};
 use crate::stderr::MaskedStderr;
+use crate::wasi::Wasi;
 use anyhow::Result;
 use wasmtime::component::{HasData, Linker, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
 use wasmtime_wasi::p2::bindings::{cli, clocks, random};
+use wasmtime_wasi::p3::bindings as p3;
 use wasmtime_wasi::random::{Deterministic, WasiRandom};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
-use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+use wasmtime_wasi_http::p3::bindings::http;
+use wasmtime_wasi_http::{WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use wasmtime_wasi_io::bindings::wasi::io;
 
 /// An instance's side of the host.
@@ -23,6 +27,7 @@ pub struct Guest {
     table: ResourceTable,
     outgoing: Outgoing,
     memory: Memory,
+    pub(crate) in_flight: InFlight,
 }
 
 impl Guest {
@@ -52,6 +57,7 @@ impl Guest {
             table,
             outgoing: settings.outgoing,
             memory: Memory::new(settings.limits),
+            in_flight: InFlight::default(),
         }
     }
 
@@ -93,8 +99,17 @@ impl HasData for Io {
     type Data<'a> = &'a mut ResourceTable;
 }
 
-/// Links exactly the interfaces that a plugin may import.
-pub(crate) fn link(linker: &mut Linker<Guest>) -> Result<()> {
+/// Links exactly the interfaces that a plugin may import. One for WASI 0.3 may be composed
+/// with guests for 0.2.
+pub(crate) fn link(linker: &mut Linker<Guest>, wasi: Wasi) -> Result<()> {
+    link_v0_2(linker)?;
+    match wasi {
+        Wasi::V0_2 => Ok(()),
+        Wasi::V0_3 => link_v0_3(linker),
+    }
+}
+
+fn link_v0_2(linker: &mut Linker<Guest>) -> Result<()> {
     io::error::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
     io::poll::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
     io::streams::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
@@ -104,5 +119,17 @@ pub(crate) fn link(linker: &mut Linker<Guest>) -> Result<()> {
     cli::environment::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
     cli::stderr::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
+    Ok(())
+}
+
+fn link_v0_3(linker: &mut Linker<Guest>) -> Result<()> {
+    p3::clocks::types::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    p3::clocks::monotonic_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    p3::clocks::system_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    p3::random::insecure::add_to_linker::<Guest, WasiRandom>(linker, |guest| guest.wasi.random())?;
+    p3::cli::environment::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    p3::cli::stderr::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    http::client::add_to_linker::<Guest, HttpClient>(linker, Guest::http)?;
+    http::types::add_to_linker::<Guest, WasiHttp>(linker, Guest::http)?;
     Ok(())
 }

@@ -1,6 +1,7 @@
-//! The WIT package itself, as the harness was built with it: which functions there
+//! The WIT packages themselves, as the harness was built with them: which functions there
 //! are, and what their documentation says.
 
+use crate::wasi::Wasi;
 use anyhow::{Context, Result};
 use std::path::Path;
 use wit_parser::{
@@ -18,18 +19,63 @@ const FILES: [(&str, &str); 7] = [
     ("world.wit", include_str!("../../wit/world.wit")),
 ];
 
-/// The package, parsed.
+const ASYNC_FILES: [(&str, &str); 6] = [
+    ("agents.wit", include_str!("../../wit-async/agents.wit")),
+    ("calls.wit", include_str!("../../wit-async/calls.wit")),
+    ("dockets.wit", include_str!("../../wit-async/dockets.wit")),
+    ("bulk.wit", include_str!("../../wit-async/bulk.wit")),
+    ("webhooks.wit", include_str!("../../wit-async/webhooks.wit")),
+    ("world.wit", include_str!("../../wit-async/world.wit")),
+];
+
+/// The version of both packages.
+const VERSION: &str = "0.1.0";
+
+/// The package that a component for this WASI exports.
+pub fn package(wasi: Wasi) -> &'static str {
+    match wasi {
+        Wasi::V0_2 => "voice-calling:client",
+        Wasi::V0_3 => "voice-calling:client-async",
+    }
+}
+
+/// An interface of that package, such as `voice-calling:client/agents@0.1.0`.
+pub fn exported_interface(wasi: Wasi, interface: &str) -> String {
+    format!("{}/{interface}@{VERSION}", package(wasi))
+}
+
+/// The packages, parsed.
 pub fn resolve() -> Result<Resolve> {
+    let mut resolve = Resolve::new();
+    push(&mut resolve, &FILES).context("the WIT package for WASI 0.2")?;
+    push(&mut resolve, &ASYNC_FILES).context("the WIT package for WASI 0.3")?;
+    Ok(resolve)
+}
+
+fn push(resolve: &mut Resolve, files: &[(&str, &str)]) -> Result<()> {
     let mut sources = SourceMap::new();
-    for (name, text) in FILES {
-        sources.push(Path::new(name), text);
+    for (name, text) in files {
+        sources.push(Path::new(name), *text);
     }
     let group: UnresolvedPackageGroup = sources
         .parse()
-        .map_err(|(_, error)| anyhow::anyhow!("the WIT package: {error}"))?;
-    let mut resolve = Resolve::new();
-    resolve.push_group(group).context("the WIT package")?;
-    Ok(resolve)
+        .map_err(|(_, error)| anyhow::anyhow!("{error}"))?;
+    resolve.push_group(group)?;
+    Ok(())
+}
+
+/// A world of the package for this WASI.
+pub fn world<'a>(resolve: &'a Resolve, wasi: Wasi, name: &str) -> Result<&'a World> {
+    let of_package = |world: &World| {
+        world.package.is_some_and(|id| {
+            let package_name = &resolve.packages[id].name;
+            format!("{}:{}", package_name.namespace, package_name.name) == package(wasi)
+        })
+    };
+    let mut worlds = resolve.worlds.iter().map(|(_, world)| world);
+    worlds
+        .find(|world| world.name == name && of_package(world))
+        .with_context(|| format!("no world `{name}` in {}", package(wasi)))
 }
 
 /// A function that a plugin exports.
@@ -43,14 +89,11 @@ pub struct ExportedFunction {
     pub docs: String,
 }
 
-/// All functions of the world `plugin`, in the order of the WIT.
+/// All functions of the world `plugin`, in the order of the WIT. They are the same for both
+/// WASIs, documented in the package for 0.2.
 pub fn exported_functions() -> Result<Vec<ExportedFunction>> {
     let resolve = resolve()?;
-    let (_, world) = resolve
-        .worlds
-        .iter()
-        .find(|(_, world)| world.name == "plugin")
-        .context("the WIT package has no world `plugin`")?;
+    let world = world(&resolve, Wasi::V0_2, "plugin")?;
     let mut functions = Vec::new();
     for (interface, function) in exports(&resolve, world) {
         let parameter = |parameter: &wit_parser::Param| {
@@ -127,16 +170,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_wit_folder_is_built_in() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
-        let mut found: Vec<_> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        found.sort();
-        let mut built_in: Vec<_> = FILES.iter().map(|(name, _)| name.to_string()).collect();
-        built_in.sort();
-        assert_eq!(found, built_in);
+    fn every_file_of_the_wit_folders_is_built_in() {
+        let folders = [("../wit", &FILES[..]), ("../wit-async", &ASYNC_FILES[..])];
+        for (folder, files) in folders {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+            let mut found: Vec<_> = std::fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            found.sort();
+            let mut built_in: Vec<_> = files.iter().map(|(name, _)| name.to_string()).collect();
+            built_in.sort();
+            assert_eq!(found, built_in);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Calls any function of a plugin, JSON in and out.
 
-use crate::interface::exported_functions;
+use crate::interface::{exported_functions, exported_interface};
 use crate::plugin::{Instance, Plugin};
 use crate::sandbox::{InstanceSettings, Running};
 use crate::values;
@@ -9,9 +9,6 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use voice_calling_core::base_url::BaseUrl;
 use wasmtime::component::{Type, Val};
-
-const PACKAGE: &str = "voice-calling:client";
-const VERSION: &str = "0.1.0";
 
 /// The functions that certainly make no phone ring. Whatever is not in this list
 /// counts as one that does.
@@ -72,13 +69,14 @@ impl Instance {
     pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
         check_known(function)?;
         let (interface, name) = function.split_once('.').unwrap_or_default();
-        let path = format!("{PACKAGE}/{interface}@{VERSION}");
         let Running {
             store,
             instance,
             computing,
+            wasi,
             ..
         } = &mut self.running;
+        let path = exported_interface(*wasi, interface);
         let interface = instance.get_export_index(&mut *store, None, &path);
         let index = instance.get_export_index(&mut *store, interface.as_ref(), name);
         let callee = index

@@ -41,6 +41,7 @@
 //! let loading = Loading {
 //!     allocation: Allocation::Pooling { instances },
 //!     cache: Some(CompiledCache::for_user()?),
+//!     ..Loading::default()
 //! };
 //! let plugin = Plugin::load_with("target/voice-calling.wasm".as_ref(), &loading)?;
 //! let reach = Reach::Hosts(["api.example".to_owned()].into());
@@ -61,10 +62,34 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A component for WASI 0.3 has all its calls on one instance, or on a few ([`SharedPool`]).
+//! wasmtime's own part in it is experimental.
+//!
+//! ```no_run
+//! # async fn example(outgoing: host_test::Outgoing) -> anyhow::Result<()> {
+//! use futures_util::future::join_all;
+//! use host_test::{InstanceSettings, Plugin};
+//!
+//! let plugin = Plugin::load("target/voice-calling-p3.wasm".as_ref())?;
+//! let environment = [
+//!     ("VOICE_CALLING_BASE_URL", "https://api.example"),
+//!     ("VOICE_CALLING_API_TOKEN", "…"),
+//!     ("VOICE_CALLING_MAX_IN_FLIGHT", "1000"),
+//! ];
+//! let instance = plugin.share(InstanceSettings::new(environment, outgoing)).await?;
+//! let calls = (0..1000).map(|_| instance.list_agents("org-1"));
+//! for agents in join_all(calls).await {
+//!     println!("{:?}", agents?);
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 // The one exception is in `cache`.
 #![deny(unsafe_code)]
 
+mod abandoned;
 pub mod allocation;
 pub mod bench;
 pub mod cache;
@@ -92,9 +117,12 @@ pub mod recorder;
 pub mod sandbox;
 pub mod script;
 pub mod secrets;
+pub mod shared;
 mod stderr;
 mod timestamp;
+mod turnstile;
 pub mod values;
+pub mod wasi;
 
 pub use allocation::Allocation;
 pub use cache::CompiledCache;
@@ -108,3 +136,5 @@ pub use pool::{Isolation, Pool, PooledInstance};
 pub use recorder::{Exchange, Recorder};
 pub use sandbox::{InstanceSettings, Loading, Running, Sandbox, Stderr};
 pub use secrets::Secrets;
+pub use shared::{SharedInstance, SharedPool};
+pub use wasi::Wasi;

@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 use wasmtime::{Engine, ResourceLimiter, Result as WasmtimeResult, UpdateDeadline, bail};
@@ -26,8 +26,12 @@ const TABLE_ELEMENTS: usize = 10_000;
 const PARTS: usize = 64;
 
 /// How many resources of the host a guest may hold: a batch with 1000 requests in flight
-/// needs some ten for each.
-pub(crate) const RESOURCES: usize = 32_768;
+/// needs some ten for each, an instance with 10,000 calls some for each.
+pub(crate) const RESOURCES: usize = 262_144;
+
+/// How many handles a guest may hold that wasmtime keeps for it, those of streams, futures and
+/// tasks among them: a call on WASI 0.3 needs some eight.
+pub(crate) const HANDLES: usize = 1_000_000;
 
 /// How large the headers of a guest's request may be, all together.
 pub(crate) const HEADER_BYTES: usize = 32_768;
@@ -149,6 +153,8 @@ struct Spent {
     before_ns: AtomicU64,
     /// When it did, by the clock of the thread on which it runs.
     resumed_ns: AtomicU64,
+    /// Whether it only lets others have their turn and goes on then.
+    gave_way: AtomicBool,
     /// How many calls began.
     begun: AtomicU32,
     /// How many of them returned: neither trapped nor were dropped in the middle.
@@ -173,7 +179,10 @@ impl Computing {
             );
         }
         Ok(match spent > TURN {
-            true => UpdateDeadline::Yield(1),
+            true => {
+                self.spent.gave_way.store(true, Ordering::Relaxed);
+                UpdateDeadline::Yield(1)
+            }
             false => UpdateDeadline::Continue(1),
         })
     }
@@ -188,17 +197,45 @@ impl Computing {
         spent.begun.fetch_add(1, Ordering::Relaxed);
         spent.before_ns.store(0, Ordering::Relaxed);
         let mut call = pin!(call);
-        let result = poll_fn(|context| {
-            let resumed_ns = thread_ns();
-            spent.resumed_ns.store(resumed_ns, Ordering::Relaxed);
-            let polled = call.as_mut().poll(context);
-            let ran_ns = thread_ns().saturating_sub(resumed_ns);
-            spent.before_ns.fetch_add(ran_ns, Ordering::Relaxed);
-            polled
-        })
-        .await?;
+        let result = poll_fn(|context| self.measure(|| call.as_mut().poll(context))).await?;
         spent.returned.fetch_add(1, Ordering::Relaxed);
         Ok(result)
+    }
+
+    /// Many calls at the same time, which never end as long as others come: what counts is
+    /// each stretch in which the guest computes without waiting for anything and without
+    /// ending a call.
+    pub(crate) async fn count_each_stretch<T>(
+        &self,
+        calls: impl Future<Output = WasmtimeResult<T>>,
+    ) -> WasmtimeResult<T> {
+        let spent = &self.spent;
+        let mut calls = pin!(calls);
+        poll_fn(|context| {
+            if !spent.gave_way.swap(false, Ordering::Relaxed) {
+                spent.before_ns.store(0, Ordering::Relaxed);
+            }
+            self.measure(|| calls.as_mut().poll(context))
+        })
+        .await
+    }
+
+    /// A call has ended: a guest that never waits because there is always another call is
+    /// busy, and does not loop.
+    pub(crate) fn begin_stretch(&self) {
+        self.spent.before_ns.store(0, Ordering::Relaxed);
+        self.spent.resumed_ns.store(thread_ns(), Ordering::Relaxed);
+    }
+
+    /// Adds what the guest computes in one poll.
+    fn measure<T>(&self, poll: impl FnOnce() -> T) -> T {
+        let spent = &self.spent;
+        spent.resumed_ns.store(thread_ns(), Ordering::Relaxed);
+        let polled = poll();
+        let resumed_ns = spent.resumed_ns.load(Ordering::Relaxed);
+        let ran_ns = thread_ns().saturating_sub(resumed_ns);
+        spent.before_ns.fetch_add(ran_ns, Ordering::Relaxed);
+        polled
     }
 
     /// How many calls began, instantiation included.
@@ -223,4 +260,44 @@ impl Computing {
 fn thread_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_millis(20);
+
+    /// Computes for 15 ms three times without waiting, as one poll of a shared instance.
+    async fn compute_thrice(between: impl Fn(&Computing)) -> WasmtimeResult<()> {
+        let computing = Computing::new(Limits {
+            computing: LIMIT,
+            ..Limits::default()
+        });
+        let within = computing.clone();
+        let stretches = async move {
+            for _ in 0..3 {
+                let until_ns = thread_ns() + 15_000_000;
+                while thread_ns() < until_ns {}
+                within.go_on()?;
+                between(&within);
+            }
+            Ok(())
+        };
+        computing.count_each_stretch(stretches).await
+    }
+
+    #[tokio::test]
+    async fn a_guest_that_ends_call_after_call_is_not_stopped_however_long_it_is_busy() {
+        compute_thrice(Computing::begin_stretch).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_guest_that_computes_without_ending_a_call_is_stopped() {
+        let error = compute_thrice(|_| {}).await.unwrap_err();
+        assert!(
+            error.to_string().contains("computed for longer than 20 ms"),
+            "{error}"
+        );
+    }
 }

@@ -1,24 +1,23 @@
-//! A component with our WIT, loaded into wasmtime and called with typed bindings.
+//! A component with our WIT, loaded into wasmtime and called with types.
 
 use crate::cache::Origin;
-use crate::capabilities::Guest;
+use crate::interface::{exported_interface, package};
 use crate::sandbox::{InstanceSettings, Loading, Running, Sandbox};
+use crate::wasi::Wasi;
 use anyhow::Result;
-use bindings::exports::voice_calling::client::{agents, bulk, calls, dockets, webhooks};
 use bindings::voice_calling::client::types::*;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use wasmtime::component::InstancePre;
+use wasmtime::component::{ComponentExportIndex, TypedFunc};
 use wasmtime::error::Context;
 
-/// What `bindgen!` makes of the world `plugin`.
+/// What `bindgen!` makes of the types.
 #[allow(missing_docs, clippy::all)]
 pub mod bindings {
     wasmtime::component::bindgen!({
         path: "../wit",
-        world: "plugin",
-        exports: { default: async },
+        world: "types-only",
         additional_derives: [Clone, PartialEq],
     });
 }
@@ -30,28 +29,7 @@ pub use bindings::voice_calling::client::types;
 #[derive(Clone)]
 pub struct Plugin {
     sandbox: Sandbox,
-    interfaces: Arc<Interfaces>,
-}
-
-/// Where the functions of each interface are in a component.
-struct Interfaces {
-    agents: agents::GuestIndices,
-    calls: calls::GuestIndices,
-    dockets: dockets::GuestIndices,
-    bulk: bulk::GuestIndices,
-    webhooks: webhooks::GuestIndices,
-}
-
-impl Interfaces {
-    fn new(pre: &InstancePre<Guest>) -> wasmtime::Result<Self> {
-        Ok(Self {
-            agents: agents::GuestIndices::new(pre)?,
-            calls: calls::GuestIndices::new(pre)?,
-            dockets: dockets::GuestIndices::new(pre)?,
-            bulk: bulk::GuestIndices::new(pre)?,
-            webhooks: webhooks::GuestIndices::new(pre)?,
-        })
-    }
+    places: Arc<Places>,
 }
 
 impl Plugin {
@@ -81,11 +59,13 @@ impl Plugin {
     /// As [`Plugin::load_with`], from memory.
     pub fn compile_with(wasm: &[u8], loading: &Loading) -> Result<Self> {
         let sandbox = Sandbox::compile(wasm, loading)?;
-        let interfaces = Interfaces::new(&sandbox.pre)
-            .context("the component does not export the world `plugin` of voice-calling:client")?;
+        let places = Places::find(&sandbox).with_context(|| {
+            let package = package(sandbox.wasi());
+            format!("the component does not export the world `plugin` of {package}")
+        })?;
         Ok(Self {
             sandbox,
-            interfaces: Arc::new(interfaces),
+            places: Arc::new(places),
         })
     }
 
@@ -94,50 +74,28 @@ impl Plugin {
         self.sandbox.origin()
     }
 
+    /// Which WASI it is made for.
+    pub fn wasi(&self) -> Wasi {
+        self.sandbox.wasi()
+    }
+
     /// A fresh instance, with nothing of any other in it.
     pub async fn instantiate(&self, settings: InstanceSettings) -> Result<Instance> {
         Ok(Instance {
             running: self.sandbox.instantiate(settings).await?,
-            interfaces: self.interfaces.clone(),
-            exports: Exports::default(),
+            places: self.places.clone(),
+            functions: Functions::default(),
         })
     }
 }
 
-/// An instance of a plugin. The outer result of a call is the host's (a trap), the
-/// inner one the component's.
+/// An instance of a plugin, which is given one call after the other. The outer result of
+/// a call is the host's (a trap), the inner one the component's.
 pub struct Instance {
     pub(crate) running: Running,
-    interfaces: Arc<Interfaces>,
-    exports: Exports,
+    pub(crate) places: Arc<Places>,
+    functions: Functions,
 }
-
-/// The functions of an instance by interface, each looked at (types and all) when one of
-/// them is called for the first time: many instances are made for a single call.
-#[derive(Default)]
-struct Exports {
-    agents: Option<agents::Guest>,
-    calls: Option<calls::Guest>,
-    dockets: Option<dockets::Guest>,
-    bulk: Option<bulk::Guest>,
-    webhooks: Option<webhooks::Guest>,
-}
-
-macro_rules! exports {
-    ($instance:ident, $interface:ident) => {
-        match &mut $instance.exports.$interface {
-            Some(loaded) => loaded,
-            empty => {
-                let indices = &$instance.interfaces.$interface;
-                empty.insert(
-                    indices.load(&mut $instance.running.store, &$instance.running.instance)?,
-                )
-            }
-        }
-    };
-}
-
-type Called<T> = Result<Result<T, RequestError>>;
 
 impl Deref for Instance {
     type Target = Running;
@@ -147,93 +105,99 @@ impl Deref for Instance {
     }
 }
 
-impl Instance {
-    /// `agents.create-agent`
-    pub async fn create_agent(&mut self, config: &AgentConfig) -> Called<CreatedAgent> {
-        let agents = exports!(self, agents);
-        let call = agents.call_create_agent(&mut self.running.store, config);
-        Ok(self.running.computing.count(call).await?)
-    }
-
-    /// `agents.list-agents`
-    pub async fn list_agents(&mut self, organization_id: &str) -> Called<Vec<AgentSummary>> {
-        let agents = exports!(self, agents);
-        let call = agents.call_list_agents(&mut self.running.store, organization_id);
-        Ok(self.running.computing.count(call).await?)
-    }
-
-    /// `calls.make-call`
-    pub async fn make_call(&mut self, request: &CallRequest) -> Called<StartedCall> {
-        let calls = exports!(self, calls);
-        let call = calls.call_make_call(&mut self.running.store, request);
-        Ok(self.running.computing.count(call).await?)
-    }
-
-    /// `calls.get-call-details`
-    pub async fn get_call_details(&mut self, task_id: &str) -> Called<Vec<CallDetails>> {
-        let calls = exports!(self, calls);
-        let call = calls.call_get_call_details(&mut self.running.store, task_id);
-        Ok(self.running.computing.count(call).await?)
-    }
-
-    /// `calls.wait-for-call-details`
-    pub async fn wait_for_call_details(
-        &mut self,
-        task_id: &str,
-        options: WaitOptions,
-    ) -> Called<CallDetailsWait> {
-        let calls = exports!(self, calls);
-        let call = calls.call_wait_for_call_details(&mut self.running.store, task_id, options);
-        Ok(self.running.computing.count(call).await?)
-    }
-
-    /// `dockets.create-docket`
-    pub async fn create_docket(&mut self, request: &DocketRequest) -> Called<CreatedDocket> {
-        let dockets = exports!(self, dockets);
-        let call = dockets.call_create_docket(&mut self.running.store, request);
-        Ok(self.running.computing.count(call).await?)
-    }
-
-    /// `dockets.create-docket-v2`
-    pub async fn create_docket_v2(&mut self, request: &DocketRequestV2) -> Called<CreatedDocketV2> {
-        let dockets = exports!(self, dockets);
-        let call = dockets.call_create_docket_v2(&mut self.running.store, request);
-        Ok(self.running.computing.count(call).await?)
-    }
-
-    /// `dockets.get-docket`
-    pub async fn get_docket(&mut self, docket_id: &str) -> Called<Docket> {
-        let dockets = exports!(self, dockets);
-        let call = dockets.call_get_docket(&mut self.running.store, docket_id);
-        Ok(self.running.computing.count(call).await?)
-    }
-
-    /// `dockets.wait-for-docket`
-    pub async fn wait_for_docket(
-        &mut self,
-        docket_id: &str,
-        options: WaitOptions,
-    ) -> Called<DocketWait> {
-        let dockets = exports!(self, dockets);
-        let call = dockets.call_wait_for_docket(&mut self.running.store, docket_id, options);
-        Ok(self.running.computing.count(call).await?)
-    }
-
-    /// `bulk.create-dockets-v2`
-    pub async fn create_dockets_v2(
-        &mut self,
-        requests: &[DocketRequestV2],
-        timeout_ms: u32,
-    ) -> Called<Vec<Result<CreatedDocketV2, RequestError>>> {
-        let bulk = exports!(self, bulk);
-        let call = bulk.call_create_dockets_v2(&mut self.running.store, requests, timeout_ms);
-        Ok(self.running.computing.count(call).await?)
-    }
-
-    /// `webhooks.parse-docket-completed`
-    pub async fn parse_docket_completed(&mut self, body: &[u8]) -> Called<Option<DocketCompleted>> {
-        let webhooks = exports!(self, webhooks);
-        let call = webhooks.call_parse_docket_completed(&mut self.running.store, body);
-        Ok(self.running.computing.count(call).await?)
-    }
+/// Where a function is in a component.
+fn place(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex> {
+    let component = sandbox.pre.component();
+    let (interface, function) = name.split_once('.').context("a name without a dot")?;
+    let interface = exported_interface(sandbox.wasi(), interface);
+    let found = component
+        .get_export_index(None, &interface)
+        .with_context(|| format!("no exported interface `{interface}`"))?;
+    component
+        .get_export_index(Some(&found), function)
+        .with_context(|| format!("no function `{function}` in `{interface}`"))
 }
+
+pub(crate) type Called<T> = Result<Result<T, RequestError>>;
+
+/// Passes on a list of all functions of the world: name, name in the WIT, arguments as they
+/// are given and as they are taken, and what is returned.
+macro_rules! with_functions {
+    ($what:ident) => {
+        $what! {
+            create_agent = "agents.create-agent" (config: &AgentConfig as AgentConfig)
+                -> CreatedAgent;
+            list_agents = "agents.list-agents" (organization_id: &str as String)
+                -> Vec<AgentSummary>;
+            make_call = "calls.make-call" (request: &CallRequest as CallRequest)
+                -> StartedCall;
+            get_call_details = "calls.get-call-details" (task_id: &str as String)
+                -> Vec<CallDetails>;
+            wait_for_call_details = "calls.wait-for-call-details" (
+                task_id: &str as String,
+                options: WaitOptions as WaitOptions
+            ) -> CallDetailsWait;
+            create_docket = "dockets.create-docket" (request: &DocketRequest as DocketRequest)
+                -> CreatedDocket;
+            create_docket_v2 = "dockets.create-docket-v2" (
+                request: &DocketRequestV2 as DocketRequestV2
+            ) -> CreatedDocketV2;
+            get_docket = "dockets.get-docket" (docket_id: &str as String) -> Docket;
+            wait_for_docket = "dockets.wait-for-docket" (
+                docket_id: &str as String,
+                options: WaitOptions as WaitOptions
+            ) -> DocketWait;
+            create_dockets_v2 = "bulk.create-dockets-v2" (
+                requests: &[DocketRequestV2] as Vec<DocketRequestV2>,
+                timeout_ms: u32 as u32
+            ) -> Vec<Result<CreatedDocketV2, RequestError>>;
+            parse_docket_completed = "webhooks.parse-docket-completed" (body: &[u8] as Vec<u8>)
+                -> Option<DocketCompleted>;
+        }
+    };
+}
+pub(crate) use with_functions;
+
+/// What an instance has for each function.
+macro_rules! functions {
+    ($($name:ident = $full_name:literal ($($argument:ident: $given:ty as $taken:ty),*) -> $returned:ty;)+) => {
+        /// Where each function is in a component.
+        pub(crate) struct Places {
+            $(pub(crate) $name: ComponentExportIndex,)+
+        }
+
+        impl Places {
+            fn find(sandbox: &Sandbox) -> wasmtime::Result<Self> {
+                Ok(Self {
+                    $($name: place(sandbox, $full_name)?,)+
+                })
+            }
+        }
+
+        /// The functions of an instance, each looked at (types and all) when it is called for
+        /// the first time: many instances are made for a single call.
+        #[derive(Default)]
+        struct Functions {
+            $($name: Option<TypedFunc<($($taken,)*), (Result<$returned, RequestError>,)>>,)+
+        }
+
+        impl Instance {
+            $(
+                #[doc = concat!("`", $full_name, "`")]
+                pub async fn $name(&mut self, $($argument: $given),*) -> Called<$returned> {
+                    let Running { store, instance, computing, .. } = &mut self.running;
+                    let function = match self.functions.$name {
+                        Some(function) => function,
+                        None => instance.get_typed_func(&mut *store, self.places.$name)?,
+                    };
+                    self.functions.$name = Some(function);
+                    let call = function.call_async(store, ($($argument.to_owned(),)*));
+                    let (returned,) = computing.count(call).await?;
+                    Ok(returned)
+                }
+            )+
+        }
+    };
+}
+
+with_functions!(functions);

@@ -4,9 +4,10 @@
 use crate::allocation::Allocation;
 use crate::cache::{CompiledCache, Origin, Reason};
 use crate::capabilities::{Guest, link};
-use crate::limits::{Computing, Limits, look_after_guests};
+use crate::limits::{Computing, HANDLES, Limits, look_after_guests};
 use crate::outgoing::Outgoing;
-use anyhow::Result;
+use crate::wasi::Wasi;
+use anyhow::{Result, ensure};
 use std::path::Path;
 use wasmtime::component::{Component, Instance as ComponentInstance, InstancePre, Linker};
 use wasmtime::error::Context;
@@ -21,6 +22,7 @@ use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 pub struct Sandbox {
     pub(crate) pre: InstancePre<Guest>,
     origin: Origin,
+    wasi: Wasi,
 }
 
 /// How a component is compiled. The default is to compile it each time.
@@ -30,6 +32,8 @@ pub struct Loading {
     pub allocation: Allocation,
     /// Where it is read from if it was compiled before, and kept if it was not.
     pub cache: Option<CompiledCache>,
+    /// Whether a component for WASI 0.3 is refused, of which wasmtime's part is experimental.
+    pub only_wasi_0_2: bool,
 }
 
 impl Sandbox {
@@ -44,9 +48,19 @@ impl Sandbox {
 
     /// As [`Sandbox::load`], from memory.
     pub fn compile(wasm: &[u8], loading: &Loading) -> Result<Self> {
+        let wasi = Wasi::of(wasm);
+        ensure!(
+            wasi == Wasi::V0_2 || !loading.only_wasi_0_2,
+            "the component is for {wasi}, whose async functions this host does not run: take \
+             the file for {} (voice-calling.wasm, not voice-calling-p3.wasm)",
+            Wasi::V0_2
+        );
         let mut config = Config::new();
-        config.epoch_interruption(true);
-        loading.allocation.apply(&mut config);
+        config
+            .epoch_interruption(true)
+            // What calls at the same time need costs each call something.
+            .concurrency_support(wasi == Wasi::V0_3);
+        loading.allocation.apply(&mut config, wasi);
         let engine = Engine::new(&config)?;
         look_after_guests(&engine)?;
         let (component, origin) = match &loading.cache {
@@ -58,16 +72,21 @@ impl Sandbox {
         }
         .context("no component")?;
         let mut linker = Linker::new(&engine);
-        link(&mut linker)?;
+        link(&mut linker, wasi)?;
         let pre = linker
             .instantiate_pre(&component)
             .context("the component imports what the harness does not give")?;
-        Ok(Self { pre, origin })
+        Ok(Self { pre, origin, wasi })
     }
 
     /// Whether it was compiled, and why, or read from a cache.
     pub fn origin(&self) -> &Origin {
         &self.origin
+    }
+
+    /// Which WASI it is made for.
+    pub fn wasi(&self) -> Wasi {
+        self.wasi
     }
 
     /// What it imports, by name: `wasi:http/outgoing-handler@0.2.12`, or the like.
@@ -83,6 +102,7 @@ impl Sandbox {
         let computing = Computing::new(settings.limits);
         let mut store = Store::new(self.pre.engine(), Guest::new(settings));
         store.limiter(Guest::memory_limiter);
+        store.set_max_component_handles(HANDLES);
         store.set_epoch_deadline(1);
         let watched = computing.clone();
         store.epoch_deadline_callback(move |_| watched.go_on());
@@ -92,6 +112,7 @@ impl Sandbox {
         Ok(Running {
             store,
             instance,
+            wasi: self.wasi,
             stderr,
             computing,
         })
@@ -154,6 +175,7 @@ pub struct Running {
     pub(crate) store: Store<Guest>,
     pub(crate) instance: ComponentInstance,
     pub(crate) computing: Computing,
+    pub(crate) wasi: Wasi,
     stderr: Stderr,
 }
 

@@ -198,6 +198,7 @@ async fn a_plugin_that_was_read_does_what_one_that_was_compiled_does() {
     let loading = Loading {
         allocation: Allocation::OnDemand,
         cache: Some(CompiledCache::in_folder(parent.path()).unwrap()),
+        ..Loading::default()
     };
     // The code is the same for each allocation, and so is the file.
     let pooling = Loading {

@@ -109,6 +109,7 @@ fn reused() -> (Loading, Isolation) {
     let loading = Loading {
         allocation,
         cache: None,
+        ..Loading::default()
     };
     let calls = NonZeroU32::MAX;
     (loading, Isolation::Reused { calls })

@@ -417,11 +417,24 @@ fn the_short_bench_measures_everything_and_draws_it() {
     }
     // One that the short form leaves out: a batch of 1000.
     let goals = figures.iter().filter(|figure| figure["goal"].is_object());
-    assert_eq!((figures.len(), goals.count()), (17, 13));
+    assert_eq!((figures.len(), goals.count()), (21, 15));
     assert_eq!(report["measures"].as_array().map(Vec::len), Some(13));
     assert_eq!(report["in_flight"].as_array().map(Vec::len), Some(3));
     assert_eq!(report["batches"].as_array().map(Vec::len), Some(3));
-    for picture in ["latencies.svg", "growth.svg"] {
+    // Each of three delays, for each of four that make calls; none is left out.
+    let situations = report["situations"].as_array().expect("situations");
+    let outcomes = situations
+        .iter()
+        .flat_map(|it| it["outcomes"].as_array().expect("outcomes"));
+    let measured = outcomes.filter(|outcome| outcome[1]["measured"].is_array());
+    assert_eq!((situations.len(), measured.count()), (3, 12));
+    for picture in [
+        "latencies.svg",
+        "growth.svg",
+        "calls-per-second-0-ms.svg",
+        "calls-per-second-20-ms.svg",
+        "calls-per-second-1000-ms.svg",
+    ] {
         let svg = std::fs::read_to_string(plots.path().join(picture)).expect(picture);
         assert!(
             svg.starts_with("<svg") && svg.contains("<polyline"),

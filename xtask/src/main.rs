@@ -14,11 +14,13 @@ mod demo;
 mod deny;
 mod examples;
 mod guest;
+mod hosts;
 mod inspect;
 mod interpreter;
 mod obelisk;
 mod process;
 mod reproducible;
+mod service;
 mod stamp;
 mod test_run;
 mod tool;
@@ -35,8 +37,10 @@ use crate::{toolchain::Toolchain, workspace::Workspace};
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  build            set up what is missing, then build target/voice-calling.wasm
-  demo [args…]     build, then run the demo against the mock service
+  build            set up what is missing, then build target/voice-calling.wasm (WASI 0.2) and
+                   target/voice-calling-p3.wasm (WASI 0.3)
+  demo [--wasi 0.3] [args…]
+                   build, then run the demo against the mock service
   test [args…]     build both components, then check format, lints and docs and run every
                    test; the arguments go to `cargo test`
   bench [args…]    build, then measure the component beside a native client, and the core;
@@ -59,6 +63,8 @@ usage: cargo xtask <command>
   examples build   only build
   examples test [args…]
                    run the tests of the compositions; the arguments go to `cargo test`
+  hosts            build, then try the component for WASI 0.3 on hosts of others (jco, wasmtime
+                   for Python); needs Python and Node
   inspect          build, then print the component's interfaces, sizes, SHA-256 and metadata
   deny             check licences, sources, doubled versions and known vulnerabilities of all
                    dependencies with cargo-deny
@@ -94,7 +100,7 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
         "test" => {
             let workspace = Workspace::load()?;
             let toolchain = Toolchain::prepare(&workspace)?;
-            component::build(&toolchain, &workspace, &workspace.guest)?;
+            build_with(&toolchain, &workspace)?;
             component::build(&toolchain, &workspace, &workspace.mutants)?;
             test_run::run_all(&workspace, arguments)
         }
@@ -112,6 +118,10 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
         "bindings" => bindings::run_command(&Workspace::load()?, arguments),
         "obelisk" => obelisk::run_command(&Workspace::load()?, arguments),
         "examples" => examples::run_command(&Workspace::load()?, arguments),
+        "hosts" => {
+            refuse_arguments(&command, arguments)?;
+            hosts::check(&Workspace::load()?)
+        }
         "inspect" => {
             refuse_arguments(&command, arguments)?;
             let workspace = Workspace::load()?;
@@ -143,7 +153,13 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
 }
 
 fn build(workspace: &Workspace) -> Result<()> {
-    component::build(&Toolchain::prepare(workspace)?, workspace, &workspace.guest)
+    build_with(&Toolchain::prepare(workspace)?, workspace)
+}
+
+/// The component, for hosts of WASI 0.2 and for those of WASI 0.3.
+fn build_with(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
+    component::build(toolchain, workspace, &workspace.guest)?;
+    component::build(toolchain, workspace, &workspace.guest_p3)
 }
 
 fn refuse_arguments(command: &str, arguments: &[String]) -> Result<()> {

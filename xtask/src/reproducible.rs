@@ -28,17 +28,28 @@ pub fn prove(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
         announce(&format!("building a copy in {}", workspace.shown(copy)));
         copy_sources(&workspace.root, copy)?;
         let copied = workspace.copied_to(copy)?;
-        component::build(toolchain, &copied, &copied.guest)?;
-        let component = component::read(&copied.component())?;
-        println!("{}  {}", inspect::sha256(&component), workspace.shown(copy));
-        components.push(component);
+        let mut built = Vec::new();
+        for guest in [&copied.guest, &copied.guest_p3] {
+            component::build(toolchain, &copied, guest)?;
+            let path = copied.component_of(guest);
+            let component = component::read(&path)?;
+            println!(
+                "{}  {}",
+                inspect::sha256(&component),
+                workspace.shown(&path)
+            );
+            built.push(component);
+        }
+        components.push(built);
     }
     ensure!(
         components[0] == components[1],
         "the two builds differ; they are kept in {}",
         folder.display()
     );
-    check_for_paths(&components[0], toolchain, workspace)?;
+    for component in &components[0] {
+        check_for_paths(component, toolchain, workspace)?;
+    }
     remove(&folder)?;
     println!("reproducible: the same bytes twice, and no path of this machine in them");
     Ok(())

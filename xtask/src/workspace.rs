@@ -17,7 +17,14 @@ const GUEST: Guest = Guest {
     file: "voice-calling.wasm",
 };
 
-/// The same on a core that misbehaves, with which the check of components proves that it can fail.
+/// The same for hosts of WASI 0.3, where all calls may be on one instance.
+const GUEST_P3: Guest = Guest {
+    package: "voice-calling-p3",
+    component: "voice-calling-p3",
+    file: "voice-calling-p3.wasm",
+};
+
+/// The guest on a core that misbehaves, with which the check of components proves that it can fail.
 const MUTANTS: Guest = Guest {
     package: "voice-calling-mutants-p2",
     component: "voice-calling-mutants",
@@ -43,6 +50,7 @@ pub struct Workspace {
     /// Where results go: `target`, or what the user set (`CARGO_TARGET_DIR`).
     pub target: PathBuf,
     pub guest: GuestPackage,
+    pub guest_p3: GuestPackage,
     pub mutants: GuestPackage,
     pub obelisk_workflow: GuestPackage,
     pub obelisk_webhook: GuestPackage,
@@ -79,6 +87,7 @@ impl Workspace {
             root,
             target: text(&metadata, "target_directory")?.into(),
             guest: GuestPackage::find(GUEST, &metadata)?,
+            guest_p3: GuestPackage::find(GUEST_P3, &metadata)?,
             mutants: GuestPackage::find(MUTANTS, &metadata)?,
             obelisk_workflow: GuestPackage::find(OBELISK_WORKFLOW, &metadata)?,
             obelisk_webhook: GuestPackage::find(OBELISK_WEBHOOK, &metadata)?,
@@ -91,6 +100,7 @@ impl Workspace {
             root: root.to_owned(),
             target: root.join("target"),
             guest: self.guest.moved(&self.root, root)?,
+            guest_p3: self.guest_p3.moved(&self.root, root)?,
             mutants: self.mutants.moved(&self.root, root)?,
             obelisk_workflow: self.obelisk_workflow.moved(&self.root, root)?,
             obelisk_webhook: self.obelisk_webhook.moved(&self.root, root)?,

@@ -82,7 +82,7 @@ export interface ClientOptions {
    */
   readonly createRetry?: 'server-errors' | 'not-sent' | undefined;
   /**
-   * Open requests of a batch; 1 to 1000. Default: `16`. Variable: `VOICE_CALLING_MAX_IN_FLIGHT`.
+   * Open requests of a batch; 1 to 100000. Default: `16`. Variable: `VOICE_CALLING_MAX_IN_FLIGHT`.
    */
   readonly maxInFlight?: number | undefined;
   /**

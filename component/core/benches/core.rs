@@ -449,7 +449,7 @@ impl Transport for &Service {
         u64::MAX
     }
 
-    fn log(&self, _: &str) {}
+    async fn log(&self, _: &str) {}
 }
 
 /// An answer whose body comes in one piece.

@@ -2,13 +2,14 @@
 
 use crate::client::Client;
 use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
-use crate::failure::History;
+use crate::failure::{History, Stop};
 use crate::gate::Gate;
 use crate::transport::{Method, Transport};
 use crate::types::{CreatedDocketV2, DocketRequestV2, InvalidInput, RequestError};
 use crate::wait::check_timeout;
 use futures_util::future::join_all;
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 const MAX_REQUESTS: usize = 1_000;
 
@@ -38,7 +39,7 @@ impl<T: Transport> Client<T> {
             requests,
             next: Cell::new(0),
             results: RefCell::new(vec![None; requests.len()]),
-            gate: Gate::default(),
+            gate: self.gate(),
             deadline_ms: self.transport.now_ms().saturating_add(timeout_ms.into()),
         };
         // Each lane has one request open at a time and takes the next when it is
@@ -47,7 +48,7 @@ impl<T: Transport> Client<T> {
         join_all((0..lanes).map(|_| self.work_through(&batch))).await;
         let results = batch.results.into_inner().into_iter();
         Ok(results
-            .map(|result| result.unwrap_or_else(|| Err(self.not_begun())))
+            .map(|result| result.unwrap_or_else(|| Err(self.not_begun(Stop::TimeUp))))
             .collect())
     }
 
@@ -61,23 +62,24 @@ impl<T: Transport> Client<T> {
     async fn create_in_batch(&self, batch: &Batch<'_>, request: &DocketRequestV2) -> DocketResult {
         let request =
             create_docket_v2_request(request, &self.settings)?.reading_at_most(MAX_ANSWER_BYTES);
-        // A closed gate is not this request's own time: its deadline begins when
-        // it may begin.
-        if !batch.gate.pass(&self.transport, 0, batch.deadline_ms).await {
-            return Err(self.not_begun());
-        }
+        // A closed gate and the requests of other calls are not this request's own time:
+        // its deadline begins when it may begin.
+        let place = match self.begin(&batch.gate, 0, batch.deadline_ms).await {
+            Ok(place) => place,
+            Err(stop) => return Err(self.not_begun(stop)),
+        };
         // One that has begun keeps its own time: its phone may be ringing, and its docket
         // id must not be lost.
         let deadline_ms = self.deadline_from_now_ms();
         let reply = self
-            .send_through(&batch.gate, &request, deadline_ms)
+            .send_through(&batch.gate, &request, deadline_ms, Some(place))
             .await?;
         reply.decode(decode_created_docket_v2)
     }
 
     /// The error of a request for which there was no time.
-    fn not_begun(&self) -> RequestError {
-        History::begin(&self.settings, Method::Post, self.transport.now_ms()).give_up()
+    fn not_begun(&self, stop: Stop) -> RequestError {
+        History::begin(&self.settings, Method::Post, self.transport.now_ms()).give_up(stop)
     }
 }
 
@@ -86,7 +88,7 @@ struct Batch<'a> {
     requests: &'a [DocketRequestV2],
     next: Cell<usize>,
     results: RefCell<Vec<Option<DocketResult>>>,
-    gate: Gate,
+    gate: Rc<Gate>,
     deadline_ms: u64,
 }
 
@@ -103,6 +105,7 @@ impl Batch<'_> {
 mod tests {
     use super::*;
     use crate::simulation::{Step, World};
+    use futures_util::future::{join, join3};
     use std::collections::BTreeMap;
 
     fn requests(count: usize) -> Vec<DocketRequestV2> {
@@ -239,6 +242,86 @@ mod tests {
             assert!(failure.attempts.is_empty());
         }
         assert_eq!((world.sent().len(), world.now_ms()), (3, 1_200));
+    }
+
+    #[test]
+    fn a_rate_limit_that_another_call_meets_slows_a_batch() {
+        let limited = Step::status(429).with_header("retry-after", "20");
+        let steps = [limited.after(5), created().after(10), created()];
+        let world = World::with_script(steps);
+        let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
+        let requests = requests(4);
+        let other = client.create_docket_v2(&requests[0]);
+        let batch = client.create_dockets_v2(&requests[1..], 120_000);
+        let (other, results) = world.run(join(other, batch));
+        assert!(other.is_ok() && results.unwrap().iter().all(Result::is_ok));
+        assert_eq!(world.sent_at_ms(), [0, 0, 20_005, 20_005, 20_005]);
+    }
+
+    #[test]
+    fn batches_and_other_calls_share_the_places() {
+        let world = World::with_script([created().after(100)]);
+        let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
+        let requests = requests(5);
+        let first = client.create_dockets_v2(&requests[..2], 60_000);
+        let second = client.create_dockets_v2(&requests[2..4], 60_000);
+        let other = client.create_docket_v2(&requests[4]);
+        let (first, second, other) = world.run(join3(first, second, other));
+        assert!(first.unwrap().iter().all(Result::is_ok));
+        assert!(second.unwrap().iter().all(Result::is_ok));
+        assert!(other.is_ok());
+        assert_eq!(world.sent_at_ms(), [0, 0, 100, 100, 200]);
+        assert_eq!(world.most_open(), 2);
+    }
+
+    #[test]
+    fn an_item_is_sent_before_the_calls_that_came_after_it() {
+        let world = World::with_script([created().after(100)]);
+        let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
+        let requests = requests(3);
+        let earlier = client.create_docket_v2(&requests[0]);
+        let batch = client.create_dockets_v2(&requests[1..2], 60_000);
+        let later = client.create_docket_v2(&requests[2]);
+        let (earlier, results, later) = world.run(join3(earlier, batch, later));
+        assert!(earlier.is_ok() && results.unwrap()[0].is_ok() && later.is_ok());
+        let sent = world.sent();
+        for (sent, request) in sent.iter().zip(&requests) {
+            let body = String::from_utf8_lossy(&sent.request.body);
+            assert!(body.contains(&request.to_phone_number), "{body}");
+        }
+        assert_eq!(world.sent_at_ms(), [0, 100, 200]);
+    }
+
+    #[test]
+    fn the_deadline_of_an_item_begins_when_it_has_a_place() {
+        let world = World::with_script([created().after(100)]);
+        let variables = [("MAX_IN_FLIGHT", "1"), ("DEADLINE_MS", "150")];
+        let client = world.client(&variables);
+        let requests = requests(3);
+        let other = client.create_docket_v2(&requests[0]);
+        let batch = client.create_dockets_v2(&requests[1..], 1_000);
+        let (other, results) = world.run(join(other, batch));
+        assert!(other.is_ok() && results.unwrap().iter().all(Result::is_ok));
+        assert_eq!(world.sent_at_ms(), [0, 100, 200]);
+        assert_eq!(world.sent()[1].timeouts.attempt_ms, 150);
+    }
+
+    #[test]
+    fn an_item_that_finds_no_place_in_the_time_of_its_batch_is_not_sent() {
+        let world = World::with_script([created().after(100)]);
+        let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
+        let requests = requests(3);
+        let other = client.create_docket_v2(&requests[0]);
+        let batch = client.create_dockets_v2(&requests[1..], 50);
+        let (other, results) = world.run(join(other, batch));
+        assert!(other.is_ok());
+        for result in results.unwrap() {
+            let Err(RequestError::TimedOut(failure)) = result else {
+                panic!("{result:?}")
+            };
+            assert!(failure.attempts.is_empty());
+        }
+        assert_eq!(world.sent().len(), 1);
     }
 
     #[test]

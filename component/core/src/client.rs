@@ -1,26 +1,35 @@
 //! The walk that every operation takes: send, judge, wait, repeat.
 
 use crate::attempt::{Answer, Outcome, attempt};
-use crate::failure::{History, http_response};
+use crate::failure::{History, Stop, http_response};
 use crate::gate::Gate;
 use crate::json::{Record, Value, Written};
+use crate::places::{Place, Places};
 use crate::request::{ApiRequest, Endpoint};
 use crate::retry::{Verdict, judge, pause_ms};
 use crate::settings::Settings;
 use crate::transport::{Timeouts, Transport};
 use crate::types::{Attempt, HttpFailure, RequestError};
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
 
-/// The client of the service: settings, and a way into the world. Its functions
-/// are those of the WIT package.
+/// The client of the service: settings, a way into the world, and what calls that are
+/// in flight at the same time share. Its functions are those of the WIT package.
 pub struct Client<T> {
     pub(crate) settings: Settings,
     pub(crate) transport: T,
+    /// Lives as long as an operation uses it: a rate limit is forgotten with the last
+    /// of those that it held back.
+    gate: RefCell<Weak<Gate>>,
+    places: Places,
 }
 
 impl<T: Transport> Client<T> {
     /// A client with these settings.
     pub fn new(settings: Settings, transport: T) -> Self {
         Self {
+            places: Places::new(settings.max_in_flight),
+            gate: RefCell::default(),
             settings,
             transport,
         }
@@ -30,8 +39,18 @@ impl<T: Transport> Client<T> {
     /// operation.
     pub(crate) async fn send(&self, request: &ApiRequest) -> Result<Reply<'_>, RequestError> {
         let deadline_ms = self.deadline_from_now_ms();
-        self.send_through(&Gate::default(), request, deadline_ms)
+        self.send_through(&self.gate(), request, deadline_ms, None)
             .await
+    }
+
+    /// The gate of all operations that are under way. Each holds it until its end.
+    pub(crate) fn gate(&self) -> Rc<Gate> {
+        let mut shared = self.gate.borrow_mut();
+        shared.upgrade().unwrap_or_else(|| {
+            let gate = Rc::default();
+            *shared = Rc::downgrade(&gate);
+            gate
+        })
     }
 
     /// When an operation that begins now must end.
@@ -41,24 +60,58 @@ impl<T: Transport> Client<T> {
             .saturating_add(self.settings.deadline_ms)
     }
 
-    /// Sends a request that shares its gate with others.
-    pub(crate) async fn send_through(
+    /// Waits until a request may be sent: not before `not_before_ms`, not while the gate
+    /// is closed, and not without a place among the open ones.
+    pub(crate) async fn begin(
         &self,
+        gate: &Gate,
+        not_before_ms: u64,
+        deadline_ms: u64,
+    ) -> Result<Place<'_>, Stop> {
+        let transport = &self.transport;
+        loop {
+            gate.pass(transport, not_before_ms, deadline_ms).await?;
+            let place = self.places.take(transport, deadline_ms).await;
+            let place = place.ok_or(Stop::NoPlace)?;
+            // Another may have closed the gate while this one waited for its place. Then
+            // the place is for those who come when it opens.
+            let now_ms = transport.now_ms();
+            if gate.is_open(now_ms) && now_ms < deadline_ms {
+                return Ok(place);
+            }
+        }
+    }
+
+    /// Sends a request through a gate. One that may begin already brings its place.
+    pub(crate) async fn send_through<'a>(
+        &'a self,
         gate: &Gate,
         request: &ApiRequest,
         deadline_ms: u64,
-    ) -> Result<Reply<'_>, RequestError> {
+        mut place: Option<Place<'a>>,
+    ) -> Result<Reply<'a>, RequestError> {
         let Self {
             settings,
             transport,
+            ..
         } = self;
         let addressed = request.address(settings);
         let mut history = History::begin(settings, addressed.method, transport.now_ms());
         let mut not_before_ms = 0;
         loop {
-            if !gate.pass(transport, not_before_ms, deadline_ms).await {
-                return Err(history.give_up());
-            }
+            let place = match place.take() {
+                Some(place) => place,
+                None => {
+                    let by_ms = match history.count() {
+                        0 => midway_ms(transport.now_ms(), deadline_ms),
+                        _ => deadline_ms,
+                    };
+                    match self.begin(gate, not_before_ms, by_ms).await {
+                        Ok(place) => place,
+                        Err(stop) => return Err(history.give_up(stop)),
+                    }
+                }
+            };
             let started_ms = transport.now_ms();
             let timeouts = self.timeouts(deadline_ms.saturating_sub(started_ms));
             let max_bytes = request.max_response_bytes(settings);
@@ -75,11 +128,13 @@ impl<T: Transport> Client<T> {
             if verdict == Verdict::RateLimited {
                 gate.close_until(resume_ms);
             }
+            drop(place);
             let repeats = verdict.may_repeat() && history.count() < settings.max_attempts;
-            self.log(request.endpoint, &history, pause_ms.filter(|_| repeats));
+            self.log(request.endpoint, &history, pause_ms.filter(|_| repeats))
+                .await;
             match outcome {
                 _ if repeats => not_before_ms = resume_ms,
-                _ if verdict.may_repeat() => return Err(history.give_up()),
+                _ if verdict.may_repeat() => return Err(history.give_up(Stop::AttemptsUsedUp)),
                 Outcome::Answer(answer) if verdict == Verdict::Success => {
                     return Ok(Reply {
                         settings,
@@ -107,7 +162,7 @@ impl<T: Transport> Client<T> {
     }
 
     /// One line of JSON for an attempt: nothing in it tells who was called or why.
-    fn log(&self, endpoint: &Endpoint, history: &History<'_>, pause_ms: Option<u64>) {
+    async fn log(&self, endpoint: &Endpoint, history: &History<'_>, pause_ms: Option<u64>) {
         let Some(attempt) = history.latest().filter(|_| self.settings.log_attempts) else {
             return;
         };
@@ -126,9 +181,15 @@ impl<T: Transport> Client<T> {
             ),
         ]);
         if let Ok(line) = line.to_json() {
-            self.transport.log(&line);
+            self.transport.log(&line).await;
         }
     }
+}
+
+/// Until when an operation waits for others before its first attempt. A create that began
+/// just before its deadline would make a phone ring, and not hear of it.
+fn midway_ms(now_ms: u64, deadline_ms: u64) -> u64 {
+    deadline_ms - deadline_ms.saturating_sub(now_ms) / 2
 }
 
 fn retry_after_ms(outcome: &Outcome) -> Option<u64> {

@@ -19,6 +19,19 @@ impl From<InvalidInput> for RequestError {
     }
 }
 
+/// Why an operation makes no further attempt, although it might have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It has made as many as it may.
+    AttemptsUsedUp,
+    /// It would begin too late.
+    TimeUp,
+    /// The gate is closed for longer than it has time.
+    RateLimit,
+    /// Others have requests open, as many as may be, for longer than it has time.
+    NoPlace,
+}
+
 /// What has happened in an operation so far.
 pub(crate) struct History<'a> {
     settings: &'a Settings,
@@ -98,8 +111,8 @@ impl<'a> History<'a> {
 
     /// The error of an operation whose attempts are used up, or that has no time
     /// for another. The latest answer decides, since it says the most; without one,
-    /// whether anything was sent.
-    pub(crate) fn give_up(self) -> RequestError {
+    /// whether anything was sent; and without an attempt, why there was none.
+    pub(crate) fn give_up(self, stop: Stop) -> RequestError {
         let tries = match self.count() {
             1 => "1 attempt".to_owned(),
             count => format!("{count} attempts"),
@@ -121,7 +134,18 @@ impl<'a> History<'a> {
             .and_then(|attempt| attempt.transport_error.as_deref());
         match latest {
             None => RequestError::TimedOut(TransportFailure {
-                message: "time ran out before anything was sent".to_owned(),
+                message: match stop {
+                    Stop::RateLimit => {
+                        "nothing was sent: a rate limit that another request met lasts longer \
+                         than there was time"
+                    }
+                    Stop::NoPlace => {
+                        "nothing was sent: other requests took all VOICE_CALLING_MAX_IN_FLIGHT \
+                         places for too long"
+                    }
+                    Stop::AttemptsUsedUp | Stop::TimeUp => "time ran out before anything was sent",
+                }
+                .to_owned(),
                 attempts: self.attempts,
             }),
             Some(latest) if self.sent => RequestError::TimedOut(TransportFailure {

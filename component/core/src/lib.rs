@@ -21,6 +21,7 @@ mod failure;
 mod gate;
 mod json;
 mod number;
+mod places;
 mod request;
 mod retry;
 pub mod retry_after;

@@ -100,7 +100,7 @@ impl Settings {
                     ("not-sent", CreateRetry::NotSent),
                 ],
             )?,
-            max_in_flight: variables.number("MAX_IN_FLIGHT", 1..=1_000, 16)? as usize,
+            max_in_flight: variables.number("MAX_IN_FLIGHT", 1..=100_000, 16)? as usize,
             max_request_bytes: variables.number("MAX_REQUEST_BYTES", BODY_BYTES, 1_048_576)?
                 as usize,
             max_response_bytes: variables.number("MAX_RESPONSE_BYTES", BODY_BYTES, 8_388_608)?
@@ -344,6 +344,14 @@ mod tests {
                 assert!(problem.allowed.contains(" or "));
             }
         }
+    }
+
+    #[test]
+    fn a_hundred_thousand_requests_may_be_open_and_no_more() {
+        let most = settings(&[("MAX_IN_FLIGHT", "100000")]).unwrap();
+        assert_eq!(most.max_in_flight, 100_000);
+        let problem = settings(&[("MAX_IN_FLIGHT", "100001")]).unwrap_err();
+        assert_eq!(problem.allowed, "a whole number from 1 to 100000");
     }
 
     #[test]

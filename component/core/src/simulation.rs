@@ -304,7 +304,7 @@ impl Transport for World {
         self.0.random.get()
     }
 
-    fn log(&self, line: &str) {
+    async fn log(&self, line: &str) {
         self.0.log.borrow_mut().push(line.to_owned());
     }
 }

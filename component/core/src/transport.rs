@@ -107,7 +107,7 @@ pub trait Transport {
     fn random(&self) -> u64;
 
     /// Writes a line to the log.
-    fn log(&self, line: &str);
+    async fn log(&self, line: &str);
 }
 
 /// An answer whose head has arrived.

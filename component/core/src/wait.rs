@@ -2,7 +2,6 @@
 
 use crate::client::Client;
 use crate::failure::to_u32;
-use crate::gate::Gate;
 use crate::json::Value;
 use crate::request::ApiRequest;
 use crate::transport::Transport;
@@ -29,7 +28,7 @@ impl<T: Transport> Client<T> {
         check_timeout("options.timeout-ms", options.timeout_ms)?;
         let began_ms = self.transport.now_ms();
         let end_ms = began_ms.saturating_add(options.timeout_ms.into());
-        let gate = Gate::default();
+        let gate = self.gate();
         let mut pause_ms = self.settings.backoff_ms;
         let mut waited = Waited {
             completed: false,
@@ -41,7 +40,8 @@ impl<T: Transport> Client<T> {
         let mut pending = false;
         loop {
             let deadline_ms = self.deadline_from_now_ms().min(end_ms);
-            let polled = match self.send_through(&gate, request, deadline_ms).await {
+            // A poll that is held back until its deadline has failed, and may pass.
+            let polled = match self.send_through(&gate, request, deadline_ms, None).await {
                 Ok(reply) => reply.decode(&decode),
                 Err(error) => Err(error),
             };
@@ -68,7 +68,8 @@ impl<T: Transport> Client<T> {
             }
             let asked_ms = failure.as_ref().and_then(retry_after_ms).unwrap_or(0);
             let not_before_ms = now_ms.saturating_add(pause_ms.max(asked_ms));
-            if !gate.pass(&self.transport, not_before_ms, end_ms).await {
+            let pause = gate.pass(&self.transport, not_before_ms, end_ms);
+            if pause.await.is_err() {
                 return match failure {
                     // Nothing was ever seen: the failure is all there is to tell.
                     Some(failure) if waited.seen.is_none() && !pending => Err(failure),
@@ -117,6 +118,7 @@ mod tests {
     use super::*;
     use crate::simulation::{Step, World};
     use crate::types::{CallDetailsWait, DocketStatus, DocketWait};
+    use futures_util::future::join;
 
     const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
@@ -210,6 +212,84 @@ mod tests {
         let waited = wait_for_docket(&world, options(60_000), &[]).unwrap();
         assert!(waited.completed);
         assert_eq!(world.sent_at_ms(), [0, 40_000]);
+    }
+
+    /// A wait that begins while another one is under way, which was told at once to come
+    /// again in 40 seconds.
+    fn wait_behind_a_rate_limit(timeout_ms: u32) -> (World, Result<DocketWait, RequestError>) {
+        let limited = Step::status(429).with_header("retry-after", "40");
+        let world = World::with_script([limited, docket("COMPLETED")]);
+        let client = world.client(&[]);
+        let wait = async {
+            world.sleep(10).await;
+            client.wait_for_docket(DOCKET_ID, options(timeout_ms)).await
+        };
+        let other = client.wait_for_docket(DOCKET_ID, options(60_000));
+        let (other, waited) = world.run(join(other, wait));
+        assert!(other.unwrap().completed);
+        (world, waited)
+    }
+
+    #[test]
+    fn a_poll_that_another_calls_rate_limit_holds_back_has_failed_and_passes() {
+        let (world, waited) = wait_behind_a_rate_limit(60_000);
+        let waited = waited.unwrap();
+        assert!(waited.completed);
+        assert_eq!((waited.polls, waited.failed_polls), (2, 1));
+        assert_eq!(waited.waited_ms, 39_990);
+        assert_eq!(world.sent_at_ms(), [0, 40_000, 40_000]);
+    }
+
+    #[test]
+    fn a_rate_limit_of_another_call_that_outlasts_a_wait_is_told_at_once() {
+        let (world, waited) = wait_behind_a_rate_limit(35_000);
+        let Err(RequestError::TimedOut(failure)) = waited else {
+            panic!("{waited:?}")
+        };
+        assert!(failure.attempts.is_empty());
+        assert!(failure.message.contains("rate limit"), "{failure:?}");
+        assert_eq!(world.sent_at_ms(), [0, 40_000]);
+    }
+
+    #[test]
+    fn a_rate_limit_of_another_call_lengthens_the_pause_between_polls() {
+        let limited = Step::status(429).with_header("retry-after", "7");
+        let steps = [docket("OPEN"), limited.after(5), docket("COMPLETED")];
+        let world = World::with_script(steps);
+        let client = world.client(&[]);
+        let wait = client.wait_for_docket(DOCKET_ID, options(60_000));
+        let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID)));
+        let waited = waited.unwrap();
+        assert!(waited.completed && other.is_ok());
+        assert_eq!((waited.polls, waited.failed_polls), (2, 0));
+        assert_eq!(world.sent_at_ms(), [0, 0, 7_005, 7_005]);
+    }
+
+    #[test]
+    fn a_poll_that_finds_no_place_has_failed_and_passes() {
+        let world = World::with_script([Step::Silence, docket("COMPLETED")]);
+        let client = world.client(&[
+            ("MAX_IN_FLIGHT", "1"),
+            ("ATTEMPT_TIMEOUT_MS", "1000"),
+            ("DEADLINE_MS", "1000"),
+        ]);
+        let other = client.get_docket(DOCKET_ID);
+        let wait = client.wait_for_docket(DOCKET_ID, options(9_000));
+        let (other, waited) = world.run(join(other, wait));
+        let waited = waited.unwrap();
+        assert!(other.is_err() && waited.completed);
+        assert_eq!((waited.polls, waited.failed_polls), (2, 1));
+        assert_eq!(world.sent_at_ms(), [0, 1_000]);
+    }
+
+    #[test]
+    fn a_wait_that_pauses_has_no_place() {
+        let world = World::with_script([docket("OPEN"), docket("OPEN"), docket("COMPLETED")]);
+        let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
+        let wait = client.wait_for_docket(DOCKET_ID, options(9_000));
+        let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID)));
+        assert!(waited.unwrap().completed && other.is_ok());
+        assert_eq!(world.sent_at_ms(), [0, 0, 250]);
     }
 
     #[test]

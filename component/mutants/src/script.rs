@@ -118,7 +118,7 @@ impl Transport for Script {
         0
     }
 
-    fn log(&self, line: &str) {
+    async fn log(&self, line: &str) {
         self.0.log.borrow_mut().push(line.to_owned());
     }
 }

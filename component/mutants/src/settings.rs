@@ -7,7 +7,7 @@ use voice_calling_core::settings::PREFIX;
 
 const A_DAY_MS: u64 = 86_400_000;
 const MOST_ATTEMPTS: u64 = 100;
-const MOST_IN_FLIGHT: u64 = 1_000;
+const MOST_IN_FLIGHT: u64 = 100_000;
 const MOST_RESPONSE_BYTES: u64 = 67_108_864;
 
 /// The settings of a client, and how it misbehaves.
@@ -143,8 +143,8 @@ mod tests {
             ("exceeds-max-in-flight", &[], &[("MAX_IN_FLIGHT", "33")]),
             (
                 "exceeds-max-in-flight",
-                &[("MAX_IN_FLIGHT", "1000")],
-                &[("MAX_IN_FLIGHT", "1000")],
+                &[("MAX_IN_FLIGHT", "100000")],
+                &[("MAX_IN_FLIGHT", "100000")],
             ),
             (
                 "overruns-attempt-timeout",

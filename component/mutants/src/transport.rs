@@ -22,7 +22,7 @@ impl<T: Transport> Transport for MutantTransport<T> {
         if self.mutant == Mutant::LogsToken {
             for (name, value) in &request.headers {
                 if *name == "auth_token" {
-                    self.real.log(&format!("{name}: {value}"));
+                    self.real.log(&format!("{name}: {value}")).await;
                 }
             }
         }
@@ -63,8 +63,8 @@ impl<T: Transport> Transport for MutantTransport<T> {
         self.real.random()
     }
 
-    fn log(&self, line: &str) {
-        self.real.log(line);
+    async fn log(&self, line: &str) {
+        self.real.log(line).await;
     }
 }
 

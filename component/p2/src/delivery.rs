@@ -1,16 +1,8 @@
-//! What wasi:http's error codes say about a request that got no answer.
+//! What wasi:http's error codes say about a request that got no answer. They are the same
+//! in WASI 0.2 and 0.3: the guests for both share this file.
 
+use crate::wasi_transport::ErrorCode;
 use voice_calling_core::{Delivery, SendError};
-use wasi::http::types::ErrorCode;
-
-/// A request that the host refuses to begin with, which is certainly not sent.
-pub(crate) fn refusal(code: &ErrorCode) -> SendError {
-    let mut error = send_error(code);
-    if error.delivery == Delivery::Unknown {
-        error.delivery = Delivery::NotSent;
-    }
-    error
-}
 
 /// Whether a request that failed so may have reached the service, and the code's
 /// name in wasi:http with what it tells besides.

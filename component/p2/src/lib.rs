@@ -6,6 +6,7 @@
 mod delivery;
 mod errors;
 mod executor;
+mod head;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
 mod heap;

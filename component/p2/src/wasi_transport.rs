@@ -1,22 +1,22 @@
 //! The core's transport on WASI 0.2: wasi:http, wasi:clocks, wasi:random, stderr.
 
-use crate::delivery::{refusal, send_error};
+use crate::delivery::send_error;
 use crate::executor::ready;
+use crate::head::{NANOSECONDS_PER_MS, address, fields, refused, request_options};
 use futures_util::future::{Either, select};
 use std::pin::pin;
-use voice_calling_core::{
-    Delivery, Method, Request, Response, Scheme, SendError, Timeouts, Transport,
-};
+use voice_calling_core::{Delivery, Method, Request, Response, SendError, Timeouts, Transport};
 use wasi::clocks::{monotonic_clock, wall_clock};
 use wasi::http::outgoing_handler;
-use wasi::http::types::{
-    Fields, FutureIncomingResponse, IncomingBody, IncomingResponse, Method as HttpMethod,
-    OutgoingBody, OutgoingRequest, RequestOptions, Scheme as HttpScheme,
+use wasi::http::types::{FutureIncomingResponse, IncomingBody, IncomingResponse, OutgoingBody};
+// By the names that they have in WASI 0.3.
+pub(crate) use wasi::http::types::{
+    ErrorCode, Fields, Method as HttpMethod, OutgoingRequest as HttpRequest, RequestOptions,
+    Scheme as HttpScheme,
 };
 use wasi::io::streams::{InputStream, OutputStream, StreamError};
 use wasi::random::insecure::get_insecure_random_u64;
 
-const NANOSECONDS_PER_MS: u64 = 1_000_000;
 const CHUNK_BYTES: u64 = 65_536;
 
 /// The most that `blocking-write-and-flush` takes at a time.
@@ -28,7 +28,8 @@ impl Transport for WasiTransport {
     type Response = WasiResponse;
 
     async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<WasiResponse, SendError> {
-        let outgoing = outgoing_request(request)?;
+        let outgoing = HttpRequest::new(fields(request)?);
+        address(&outgoing, request)?;
         let body = match request.method {
             Method::Post => {
                 let body = outgoing.body().map_err(|()| refused("the body"))?;
@@ -68,7 +69,7 @@ impl Transport for WasiTransport {
         get_insecure_random_u64()
     }
 
-    fn log(&self, line: &str) {
+    async fn log(&self, line: &str) {
         let stderr = wasi::cli::stderr::get_stderr();
         for piece in format!("{line}\n").as_bytes().chunks(STDERR_BYTES) {
             // Nobody is left to tell that the log cannot be written.
@@ -77,55 +78,13 @@ impl Transport for WasiTransport {
     }
 }
 
-fn outgoing_request(request: &Request) -> Result<OutgoingRequest, SendError> {
-    let headers: Vec<_> = request
-        .headers
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
-        .collect();
-    let headers = Fields::from_list(&headers).map_err(|_| refused("the headers"))?;
-    let outgoing = OutgoingRequest::new(headers);
-    let method = match request.method {
-        Method::Get => HttpMethod::Get,
-        Method::Post => HttpMethod::Post,
-    };
-    let scheme = match request.scheme {
-        Scheme::Http => HttpScheme::Http,
-        Scheme::Https => HttpScheme::Https,
-    };
-    outgoing
-        .set_method(&method)
-        .map_err(|()| refused("the method"))?;
-    outgoing
-        .set_scheme(Some(&scheme))
-        .map_err(|()| refused("the scheme"))?;
-    outgoing
-        .set_authority(Some(&request.authority))
-        .map_err(|()| refused("the host"))?;
-    outgoing
-        .set_path_with_query(Some(&request.path_and_query))
-        .map_err(|()| refused("the path"))?;
-    Ok(outgoing)
-}
-
-fn request_options(timeouts: Timeouts) -> RequestOptions {
-    let options = RequestOptions::new();
-    let attempt_ns = Some(timeouts.attempt_ms.saturating_mul(NANOSECONDS_PER_MS));
-    let connect_ns = Some(timeouts.connect_ms.saturating_mul(NANOSECONDS_PER_MS));
-    // A host may not support a timeout, and says so; the core watches the whole attempt
-    // anyway.
-    let _ = options.set_connect_timeout(connect_ns);
-    let _ = options.set_first_byte_timeout(attempt_ns);
-    let _ = options.set_between_bytes_timeout(attempt_ns);
-    options
-}
-
-/// The host does not even take the request.
-fn refused(what: &str) -> SendError {
-    SendError {
-        delivery: Delivery::NotSent,
-        message: format!("the host does not take {what} of the request"),
+/// A request that the host refuses to begin with, which is certainly not sent.
+fn refusal(code: &ErrorCode) -> SendError {
+    let mut error = send_error(code);
+    if error.delivery == Delivery::Unknown {
+        error.delivery = Delivery::NotSent;
     }
+    error
 }
 
 async fn head(answer: &FutureIncomingResponse) -> Result<IncomingResponse, SendError> {

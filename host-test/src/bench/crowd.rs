@@ -1,12 +1,16 @@
-//! Thousands of calls in flight, each with an instance of its own, in a process of their
-//! own: what that process grows by is theirs.
+//! Many calls in flight, in a process of their own: what that process grows by is theirs,
+//! and its descriptors are.
 
-use super::load::{Caller, Load};
+use super::load::{Caller, Load, Taken};
 use super::subject::{Shape, Subjects};
-use anyhow::{Context, Result, ensure};
+use crate::Trust;
+use crate::cache::CompiledCache;
+use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::fs;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::process::Command;
 use std::time::Duration;
@@ -27,12 +31,53 @@ pub(super) const PATIENT: [(&str, &str); 3] = [
 ];
 
 /// Who makes the calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Who {
-    /// The component, an instance for each call.
-    Component,
     /// The native client.
     Native,
+    /// The component for WASI 0.2, instances that are used again, one for each call in flight.
+    Reused,
+    /// The same, an instance for each call.
+    Fresh,
+    /// The component for WASI 0.3, one instance for all calls.
+    Shared,
+}
+
+impl Who {
+    /// Everyone, the baseline first.
+    pub const ALL: [Self; 4] = [Self::Native, Self::Reused, Self::Fresh, Self::Shared];
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Who::Native => "native",
+            Who::Reused => "reused",
+            Who::Fresh => "fresh",
+            Who::Shared => "shared",
+        })
+    }
+}
+
+/// What a crowd is to do.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Gathering {
+    /// Who makes its calls.
+    pub who: Who,
+    /// The component for WASI 0.2.
+    pub component: PathBuf,
+    /// The one for WASI 0.3.
+    pub concurrent: PathBuf,
+    /// The folder with what was compiled.
+    pub cache: PathBuf,
+    /// The service.
+    pub base_url: String,
+    /// How many calls are measured; before them as many as are in flight open the
+    /// connections.
+    pub calls: usize,
+    /// How many at once.
+    pub in_flight: usize,
 }
 
 /// What came of a crowd, all of whose calls were answered: one that fails ends the bench.
@@ -42,11 +87,17 @@ pub struct Crowd {
     /// twice with itself (as instances share what nobody has changed in a component's
     /// data), divided by the calls. The kernel's own, for connections, is not in it.
     pub memory_bytes_per_call: f64,
+    /// By how much the linear memory of the one instance grew, divided by the calls in flight.
+    pub linear_memory_bytes_per_call: Option<f64>,
+    /// How many calls there were in each second.
+    pub calls_per_s: f64,
+    /// What a call computed in this process, in the kernel too.
+    pub cpu_us_per_call: f64,
 }
 
-/// Takes as many descriptors as the system lets this process have, which must suffice for so
-/// many calls in flight. Processes that it begins inherit them.
-pub(super) fn allow_connections(calls: usize) -> Result<()> {
+/// Takes as many descriptors as the system lets this process have, and says for how many
+/// calls in flight they suffice. Processes that it begins inherit them.
+pub(super) fn allow_connections() -> Result<usize> {
     let limit = getrlimit(Resource::Nofile);
     let all = Rlimit {
         current: limit.maximum,
@@ -57,56 +108,83 @@ pub(super) fn allow_connections(calls: usize) -> Result<()> {
         .maximum
         .unwrap_or(u64::MAX)
         .saturating_sub(OTHER_DESCRIPTORS);
-    ensure!(
-        calls as u64 <= most,
-        "{calls} calls cannot be in flight: the limit of open files allows {most}"
-    );
-    Ok(())
+    Ok(usize::try_from(most).unwrap_or(usize::MAX))
+}
+
+/// Why so many calls cannot be in flight, if they cannot.
+pub(super) fn why_not(in_flight: usize, most: usize) -> Option<String> {
+    (in_flight > most).then(|| format!("left out: the limit of open files allows {most} calls"))
 }
 
 /// Makes the calls, in this process.
-pub(super) async fn gather(
-    subjects: &Subjects,
-    who: Who,
-    base_url: &str,
-    calls: usize,
-) -> Result<Crowd> {
-    allow_connections(calls)?;
+pub async fn gather(gathering: Gathering) -> Result<Crowd> {
+    let Gathering {
+        who,
+        component,
+        concurrent,
+        cache,
+        base_url,
+        calls,
+        in_flight,
+    } = gathering;
+    if let Some(reason) = why_not(in_flight, allow_connections()?) {
+        bail!("{in_flight} calls in flight: {reason}");
+    }
+    let subjects = Subjects {
+        component,
+        concurrent,
+        cache: CompiledCache::in_folder(&cache)?,
+        trust: Trust::Public,
+    };
+    let load = Load { calls, in_flight };
+    let instances = u32::try_from(in_flight)?;
+    let harness = |shape| subjects.harness_with(shape, &base_url, &PATIENT);
     match who {
-        Who::Component => {
-            let shape = Shape::fresh(u32::try_from(calls)?);
-            let harness = subjects.harness_with(shape, base_url, &PATIENT)?;
-            watch(&harness, calls).await
+        Who::Native => watch(&subjects.native(&base_url)?, load).await,
+        Who::Reused => watch(&harness(Shape::reused(instances))?, load).await,
+        Who::Fresh => watch(&harness(Shape::fresh(instances))?, load).await,
+        Who::Shared => {
+            let shared = subjects.shared(in_flight, &base_url, &PATIENT).await?;
+            shared.call().await?;
+            let before = shared.instance.memory_bytes().await?;
+            let crowd = watch(&shared, load).await?;
+            let grown = shared.instance.memory_bytes().await? - before;
+            Ok(Crowd {
+                linear_memory_bytes_per_call: Some(grown as f64 / in_flight as f64),
+                ..crowd
+            })
         }
-        Who::Native => watch(&subjects.native(base_url)?, calls).await,
     }
 }
 
-async fn watch(caller: &impl Caller, calls: usize) -> Result<Crowd> {
-    let one = Load {
-        calls: 1,
-        in_flight: 1,
-    };
-    one.put_on(caller).await?;
-    let all = Load {
-        calls,
-        in_flight: calls,
-    };
+async fn watch(caller: &impl Caller, load: Load) -> Result<Crowd> {
+    caller.call().await?;
     let before = memory_bytes()?;
-    let mut most = before;
-    let mut load = pin!(all.put_on(caller));
+    let opening = Load {
+        calls: load.in_flight,
+        ..load
+    };
+    let (_, most_at_first) = with_memory(caller, opening).await?;
+    let (taken, most) = with_memory(caller, load).await?;
+    let grown = most_at_first.max(most).saturating_sub(before);
+    Ok(Crowd {
+        memory_bytes_per_call: grown as f64 / load.in_flight as f64,
+        linear_memory_bytes_per_call: None,
+        calls_per_s: taken.calls_per_s(),
+        cpu_us_per_call: taken.cpu_us_per_call(),
+    })
+}
+
+/// What a load takes, and the most memory that was seen meanwhile. Unit: bytes.
+async fn with_memory(caller: &impl Caller, load: Load) -> Result<(Taken, u64)> {
+    let mut most = memory_bytes()?;
+    let mut load = pin!(load.put_on(caller));
     loop {
         match timeout(SAMPLE_EVERY, &mut load).await {
-            Ok(ended) => {
-                ended?;
-                break;
-            }
+            Ok(taken) => return Ok((taken?, most)),
             Err(_) => most = most.max(memory_bytes()?),
         }
     }
-    Ok(Crowd {
-        memory_bytes_per_call: (most - before) as f64 / calls as f64,
-    })
 }
 
 /// Lets another process make the calls, which is to print what [`gather`] returns as JSON.
@@ -131,4 +209,19 @@ fn memory_bytes() -> Result<u64> {
         .trim()
         .parse()?;
     Ok(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_calls_than_descriptors_are_left_out_with_the_reason() {
+        assert_eq!(why_not(10_000, 10_000), None);
+        let reason = why_not(10_000, 3_840).unwrap();
+        assert!(
+            reason.contains("limit of open files allows 3840 calls"),
+            "{reason}"
+        );
+    }
 }

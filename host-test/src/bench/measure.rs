@@ -1,15 +1,16 @@
 //! What is measured, line by line of the table.
 
 use super::Options;
-use super::crowd::{self, Crowd, Who};
+use super::crowd::{self, Crowd, Gathering, Who};
 use super::figure::{self, Figure, Goal};
 use super::load::{self, Caller, Load, Taken};
-use super::report::{Growth, Measure, Report};
+use super::report::{Built, Growth, Measure, Report};
 use super::service::Service;
+use super::situation::{self, Outcome, Situation};
 use super::subject::{self, Connections, Shape, Subjects, docket};
 use crate::plugin::{Instance, Plugin};
 use crate::sandbox::{InstanceSettings, Loading};
-use crate::{Allocation, Outgoing, PooledNetwork, Reach};
+use crate::{Allocation, Outgoing, PooledNetwork, Reach, Wasi};
 use anyhow::{Result, bail, ensure};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -22,6 +23,9 @@ const IN_FLIGHT: usize = 64;
 
 /// How long the service takes where it takes time.
 const DELAY_MS: u64 = 20;
+
+/// How long it takes in each situation.
+const SITUATION_DELAYS_MS: [u64; 3] = [0, DELAY_MS, 1_000];
 
 /// How long it takes for each docket of a batch.
 const BATCH_DELAY_MS: u64 = 50;
@@ -38,12 +42,22 @@ pub(super) struct Extent {
     pub(super) rounds: usize,
     /// Calls are divided by this.
     pub(super) divisor: usize,
+    /// How many calls may be in flight at the most.
     pub(super) crowd: usize,
+    /// How many there are in the situations.
+    pub(super) in_flight: &'static [usize],
 }
 
 impl Extent {
     fn calls(self, calls: usize) -> usize {
         (calls / self.divisor).max(2)
+    }
+
+    fn calls_of_situation(self, in_flight: usize, delay_ms: u64) -> usize {
+        match self.divisor {
+            1 => situation::calls(in_flight, delay_ms),
+            _ => in_flight,
+        }
     }
 
     fn load(self, calls: usize, in_flight: usize) -> Load {
@@ -392,42 +406,104 @@ pub(super) async fn start(stage: &Stage, extent: Extent, report: &mut Report) ->
     Ok(())
 }
 
-pub(super) fn crowd(
+/// Every subject in every situation, each time in a process of its own.
+pub(super) fn situations(
     stage: &Stage,
     options: &Options,
     cache: &Path,
     extent: Extent,
     report: &mut Report,
 ) -> Result<()> {
-    let gather = |who: Who| -> Result<Crowd> {
-        let base_url = stage.service.base_url(1_000);
-        let process = (options.gathering)(who, &options.component, cache, &base_url, extent.crowd)?;
-        crowd::gathered_by(process)
-    };
-    for (who, title, goal) in [
-        (
-            Who::Component,
-            "10,000 calls in flight, 1 s delay, an instance each: memory per call",
-            Some(Goal::AtMost(64.0)),
-        ),
-        (
-            Who::Native,
-            "10,000 calls in flight, 1 s delay, native client: memory per call",
-            None,
-        ),
-    ] {
-        // The first one compiles the component, which needs memory as well.
-        gather(who)?;
-        let crowds = (0..extent.rounds.min(3)).map(|_| gather(who));
-        let crowds = crowds.collect::<Result<Vec<_>>>()?;
-        let per_call = crowds.iter().map(|it| it.memory_bytes_per_call / 1024.0);
-        let figure = Figure::new(title, "KiB, all answered", per_call.collect());
-        report.figures.push(match goal {
-            Some(goal) => figure.with_goal(goal),
-            None => figure,
-        });
+    // A process that compiles needs memory for that as well.
+    stage
+        .subjects
+        .plugin(Allocation::Pooling { instances: 1 })?;
+    stage.subjects.concurrent_plugin()?;
+    for delay_ms in SITUATION_DELAYS_MS {
+        for &in_flight in extent.in_flight {
+            let gather = |who: Who| -> Result<Crowd> {
+                let gathering = Gathering {
+                    who,
+                    component: stage.subjects.component.clone(),
+                    concurrent: stage.subjects.concurrent.clone(),
+                    cache: cache.to_owned(),
+                    base_url: stage.service.base_url(delay_ms),
+                    calls: extent.calls_of_situation(in_flight, delay_ms),
+                    in_flight,
+                };
+                crowd::gathered_by((options.gathering)(&gathering)?)
+            };
+            let outcomes = match crowd::why_not(in_flight, extent.crowd) {
+                Some(reason) => Who::ALL
+                    .map(|who| (who, Outcome::LeftOut(reason.clone())))
+                    .into(),
+                None => {
+                    let mut crowds = Who::ALL.map(|who| (who, Vec::new()));
+                    for _ in 0..extent.rounds.min(3) {
+                        for (who, crowds) in &mut crowds {
+                            crowds.push(gather(*who)?);
+                        }
+                    }
+                    crowds
+                        .map(|(who, crowds)| (who, Outcome::Measured(crowds)))
+                        .into()
+                }
+            };
+            report.situations.push(Situation {
+                delay_ms,
+                in_flight,
+                outcomes,
+            });
+        }
     }
+    report.figures.extend(memory(&report.situations));
     Ok(())
+}
+
+/// What a call in flight needs where there are most of them, all open at once.
+fn memory(situations: &[Situation]) -> Vec<Figure> {
+    let Some(most) = situations
+        .iter()
+        .max_by_key(|it| (it.delay_ms, it.in_flight))
+    else {
+        return Vec::new();
+    };
+    let kib = |who| most.values(who, |it| it.memory_bytes_per_call / 1024.0);
+    let (native, shared) = (kib(Who::Native), kib(Who::Shared));
+    if native.is_empty() {
+        return Vec::new();
+    }
+    let beyond = shared.iter().zip(&native).map(|(of, to)| of - to).collect();
+    let linear = |it: &Crowd| it.linear_memory_bytes_per_call.unwrap_or(f64::NAN) / 1024.0;
+    vec![
+        Figure::new(
+            "10,000 calls in flight, 1 s delay, an instance each: memory per call",
+            "KiB, all answered",
+            kib(Who::Fresh),
+        )
+        .with_goal(Goal::AtMost(64.0)),
+        Figure::new(
+            "10,000 calls in flight, 1 s delay, native client: memory per call",
+            "KiB, all answered",
+            native,
+        ),
+        Figure::new(
+            "10,000 calls in flight, 1 s delay, one instance for all: memory per call",
+            "KiB, all answered",
+            shared,
+        )
+        .with_goal(Goal::AtMost(24.0)),
+        Figure::new(
+            "the same, without what the native client needs for its connections",
+            "KiB, all answered",
+            beyond,
+        ),
+        Figure::new(
+            "the same, linear memory of the instance alone",
+            "KiB, all answered",
+            most.values(Who::Shared, linear),
+        ),
+    ]
 }
 
 pub(super) async fn growth(stage: &Stage, extent: Extent, report: &mut Report) -> Result<()> {
@@ -471,15 +547,70 @@ pub(super) async fn growth(stage: &Stage, extent: Extent, report: &mut Report) -
     Ok(())
 }
 
-pub(super) fn size(stage: &Stage, report: &mut Report) -> Result<()> {
-    let wasm = std::fs::read(&stage.subjects.component)?;
-    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    gzip.write_all(&wasm)?;
-    let gzip = gzip.finish()?;
-    let kb = |bytes: &[u8]| vec![bytes.len() as f64 / 1e3];
-    report.figures.extend([
-        Figure::new("the component", "KB", kb(&wasm)).with_goal(Goal::AtMost(200.0)),
-        Figure::new("the component, gzip", "KB", kb(&gzip)).with_goal(Goal::AtMost(70.0)),
-    ]);
+/// Both components: how large they are, and what comes before their first answer.
+pub(super) async fn components(stage: &Stage, extent: Extent, report: &mut Report) -> Result<()> {
+    let base_url = stage.service.base_url(0);
+    for component in [&stage.subjects.component, &stage.subjects.concurrent] {
+        let wasm = std::fs::read(component)?;
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        gzip.write_all(&wasm)?;
+        let kb = |bytes: &[u8]| bytes.len() as f64 / 1e3;
+        let cached = Loading {
+            cache: Some(stage.subjects.cache.clone()),
+            ..Loading::default()
+        };
+        Plugin::load_with(component, &cached)?;
+        let [mut compile, mut load, mut answer] = [const { Vec::new() }; 3];
+        for _ in 0..extent.rounds.min(3) {
+            let began = Instant::now();
+            Plugin::load_with(component, &Loading::default())?;
+            compile.push(began.elapsed().as_secs_f64() * 1e3);
+            let began = Instant::now();
+            let plugin = Plugin::load_with(component, &cached)?;
+            load.push(began.elapsed().as_secs_f64() * 1e3);
+            answer.push(first_answer(&plugin, &base_url).await?);
+        }
+        report.components.push(Built {
+            wasi: Wasi::of(&wasm).to_string(),
+            kb: kb(&wasm),
+            gzip_kb: kb(&gzip.finish()?),
+            compile_ms: figure::median(&compile),
+            load_ms: figure::median(&load),
+            answer_ms: figure::median(&answer),
+        });
+    }
+    if let [component, concurrent] = &report.components[..] {
+        report.figures.extend([
+            Figure::new("the component", "KB", vec![component.kb]).with_goal(Goal::AtMost(200.0)),
+            Figure::new("the component, gzip", "KB", vec![component.gzip_kb])
+                .with_goal(Goal::AtMost(70.0)),
+            Figure::new(
+                "the component for WASI 0.3",
+                "that for WASI 0.2",
+                vec![concurrent.kb / component.kb],
+            )
+            .with_goal(Goal::AtMost(1.3)),
+        ]);
+    }
     Ok(())
+}
+
+/// How long it takes to make an instance, as such calls are made, and to get an answer over
+/// a new connection. Unit: ms.
+async fn first_answer(plugin: &Plugin, base_url: &str) -> Result<f64> {
+    let began = Instant::now();
+    let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
+    let settings = InstanceSettings::new(subject::environment(base_url), outgoing);
+    let created = match plugin.wasi() {
+        Wasi::V0_2 => {
+            let mut instance = plugin.instantiate(settings).await?;
+            instance.create_docket_v2(&docket()).await?
+        }
+        Wasi::V0_3 => {
+            let instance = plugin.share(settings).await?;
+            instance.create_docket_v2(&docket()).await?
+        }
+    };
+    ensure!(created.is_ok(), "the component fails: {created:?}");
+    Ok(began.elapsed().as_secs_f64() * 1e3)
 }

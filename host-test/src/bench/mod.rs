@@ -16,54 +16,65 @@ mod plot;
 mod report;
 mod sender;
 mod service;
+mod situation;
 mod subject;
 
-pub use crowd::{Crowd, Who};
+pub use crowd::{Crowd, Gathering, Who, gather};
 pub use figure::{Figure, Goal};
 pub use machine::Machine;
-pub use report::{Growth, Measure, Report};
+pub use report::{Built, Growth, Measure, Report};
 pub use service::{Service, serve};
+pub use situation::{Outcome, Situation};
 
-use crate::Trust;
 use crate::cache::CompiledCache;
-use anyhow::{Context, Result};
+use crate::{Trust, Wasi};
+use anyhow::{Context, Result, ensure};
 use measure::{Extent, Stage};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use subject::Subjects;
 
 /// What a bench needs.
 pub struct Options {
-    /// The component's file.
+    /// The component's file, for WASI 0.2. The one for WASI 0.3 lies beside it, `-p3` behind
+    /// its name.
     pub component: PathBuf,
     /// The short form proves that the bench works. Its figures say nothing.
     pub is_short: bool,
     /// This program with the arguments of a command that calls [`serve`].
     pub serving: fn() -> Result<Command>,
     /// This program with the arguments of a command that calls [`gather`].
-    pub gathering: fn(Who, &Path, &Path, &str, usize) -> Result<Command>,
+    pub gathering: fn(&Gathering) -> Result<Command>,
 }
 
 /// Measures everything, and says from time to time what it is at.
 pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
+    let most = crowd::allow_connections()?;
     let extent = match options.is_short {
         true => Extent {
             rounds: 1,
             divisor: 250,
-            crowd: 100,
+            crowd: most.min(100),
+            in_flight: &[100],
         },
         false => Extent {
             rounds: 7,
             divisor: 1,
-            crowd: 10_000,
+            crowd: most.min(10_000),
+            in_flight: &[64, 1_000, 10_000],
         },
     };
-    crowd::allow_connections(extent.crowd)?;
+    let concurrent = subject::beside(&options.component);
+    for (component, wasi) in [(&options.component, Wasi::V0_2), (&concurrent, Wasi::V0_3)] {
+        check_component(component, wasi)?;
+    }
     let folder = tempfile::tempdir().context("cannot make a folder for the cache")?;
     let service = Service::start((options.serving)()?)?;
     let stage = Stage {
         subjects: Subjects {
             component: options.component.clone(),
+            concurrent,
             cache: CompiledCache::in_folder(folder.path())?,
             trust: Trust::Only(vec![service.authority().clone()]),
         },
@@ -76,6 +87,8 @@ pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
         measures: Vec::new(),
         in_flight: Vec::new(),
         batches: Vec::new(),
+        situations: Vec::new(),
+        components: Vec::new(),
     };
     at("64 calls in flight");
     measure::throughput(&stage, extent, &mut report).await?;
@@ -89,25 +102,29 @@ pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
     measure::batches(&stage, extent, &mut report).await?;
     at("the start");
     measure::start(&stage, extent, &mut report).await?;
-    at("thousands of calls in flight");
-    measure::crowd(&stage, options, folder.path(), extent, &mut report)?;
+    at("the costs of calls in flight");
     measure::growth(&stage, extent, &mut report).await?;
-    measure::size(&stage, &mut report)?;
+    at("thousands of calls in flight, on an instance each and on one");
+    measure::situations(&stage, options, folder.path(), extent, &mut report)?;
+    at("both components");
+    measure::components(&stage, extent, &mut report).await?;
     Ok(report)
 }
 
-/// Makes the calls of a crowd, in a process that does nothing else.
-pub async fn gather(
-    who: Who,
-    component: &Path,
-    cache: &Path,
-    base_url: &str,
-    calls: usize,
-) -> Result<Crowd> {
-    let subjects = Subjects {
-        component: component.to_owned(),
-        cache: CompiledCache::in_folder(cache)?,
-        trust: Trust::Public,
-    };
-    crowd::gather(&subjects, who, base_url, calls).await
+fn check_component(component: &Path, wasi: Wasi) -> Result<()> {
+    let wasm = fs::read(component).with_context(|| {
+        format!(
+            "cannot read {}, the component for {wasi} (`cargo xtask build` makes those for WASI \
+             0.2 and 0.3, and the bench needs both, one beside the other)",
+            component.display()
+        )
+    })?;
+    let found = Wasi::of(&wasm);
+    ensure!(
+        found == wasi,
+        "{} is a component for {found}, and must be one for {wasi}: the bench is given that \
+         for WASI 0.2, and finds that for WASI 0.3 beside it",
+        component.display()
+    );
+    Ok(())
 }

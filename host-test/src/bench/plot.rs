@@ -1,6 +1,8 @@
 //! Pictures of what was measured, for people to look at.
 
+use super::crowd::Who;
 use super::report::{Growth, Measure, Report};
+use super::situation::Situation;
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 use std::path::Path;
@@ -14,7 +16,8 @@ type Curve = (String, Vec<(f64, f64)>);
 
 /// Writes `latencies.svg` (which part of the calls took how long) and `growth.svg` (what a
 /// call costs, by how many are in flight; what a docket costs, by the size of its batch)
-/// into a folder.
+/// into a folder, and for each delay of the service a `calls-per-second-….svg` (how many
+/// calls each subject makes, by how many are in flight).
 pub(super) fn draw(report: &Report, folder: &Path) -> Result<()> {
     let curves: Vec<_> = report.measures.iter().map(distribution).collect();
     let latencies = Axes {
@@ -51,7 +54,39 @@ pub(super) fn draw(report: &Report, folder: &Path) -> Result<()> {
         legend: SeriesLabelPosition::UpperRight,
         room: 1.0,
     };
-    growth.draw(&curves, &folder.join("growth.svg"))
+    growth.draw(&curves, &folder.join("growth.svg"))?;
+    let mut delays_ms: Vec<_> = report.situations.iter().map(|it| it.delay_ms).collect();
+    delays_ms.dedup();
+    for delay_ms in delays_ms {
+        let title = match delay_ms {
+            0 => "Calls per second of a service that answers at once".to_owned(),
+            _ => format!("Calls per second of a service that answers after {delay_ms} ms"),
+        };
+        let rates = Axes {
+            title: &title,
+            x: "calls in flight",
+            y: "calls per second",
+            legend: match delay_ms {
+                0 => SeriesLabelPosition::MiddleRight,
+                _ => SeriesLabelPosition::UpperLeft,
+            },
+            room: 1.0,
+        };
+        let curves = Who::ALL.map(|who| rates_of(who, delay_ms, &report.situations));
+        let file = format!("calls-per-second-{delay_ms}-ms.svg");
+        rates.draw(&curves, &folder.join(file))?;
+    }
+    Ok(())
+}
+
+/// Of one subject, by calls in flight.
+fn rates_of(who: Who, delay_ms: u64, situations: &[Situation]) -> Curve {
+    let situations = situations.iter().filter(|it| it.delay_ms == delay_ms);
+    let points = situations.filter_map(|it| {
+        let rate = it.median(who, |crowd| crowd.calls_per_s)?;
+        Some((it.in_flight as f64, rate))
+    });
+    (who.to_string(), points.collect())
 }
 
 fn distribution(measure: &Measure) -> Curve {
@@ -65,17 +100,17 @@ fn distribution(measure: &Measure) -> Curve {
 }
 
 /// What a picture shows; the axis along the bottom is logarithmic.
-struct Axes {
-    title: &'static str,
-    x: &'static str,
-    y: &'static str,
+struct Axes<'a> {
+    title: &'a str,
+    x: &'a str,
+    y: &'a str,
     /// Where no curve goes.
     legend: SeriesLabelPosition,
     /// How far the axis along the bottom begins before the first point, as a factor.
     room: f64,
 }
 
-impl Axes {
+impl Axes<'_> {
     fn draw(&self, curves: &[Curve], file: &Path) -> Result<()> {
         self.try_to_draw(curves, file)
             .map_err(|error| anyhow!("cannot draw {}: {error}", file.display()))
@@ -118,5 +153,41 @@ impl Axes {
             .draw()?;
         area.present()?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::crowd::Crowd;
+    use crate::bench::situation::Outcome;
+
+    fn situation(delay_ms: u64, in_flight: usize, outcome: Outcome) -> Situation {
+        Situation {
+            delay_ms,
+            in_flight,
+            outcomes: vec![(Who::Shared, outcome)],
+        }
+    }
+
+    fn measured(rates: &[f64]) -> Outcome {
+        let crowd = |&calls_per_s: &f64| Crowd {
+            memory_bytes_per_call: 1.0,
+            linear_memory_bytes_per_call: None,
+            calls_per_s,
+            cpu_us_per_call: 1.0,
+        };
+        Outcome::Measured(rates.iter().map(crowd).collect())
+    }
+
+    #[test]
+    fn a_curve_has_the_medians_of_one_delay_and_nothing_that_was_left_out() {
+        let situations = [
+            situation(0, 64, measured(&[7.0, 9.0, 8.0])),
+            situation(0, 1_000, Outcome::LeftOut("no room".to_owned())),
+            situation(20, 64, measured(&[3.0])),
+        ];
+        let (name, points) = rates_of(Who::Shared, 0, &situations);
+        assert_eq!((name.as_str(), points), ("shared", vec![(64.0, 8.0)]));
     }
 }

@@ -4,8 +4,9 @@ use super::figure::{Figure, shown};
 use super::load::Taken;
 use super::machine::Machine;
 use super::plot;
+use super::situation::{self, Situation};
 use anyhow::Result;
-use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
+use comfy_table::{Cell, ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -26,6 +27,10 @@ pub struct Report {
     pub in_flight: Vec<Growth>,
     /// What a docket of a batch costs, by the size of the batch.
     pub batches: Vec<Growth>,
+    /// All subjects, by calls in flight and the service's delay.
+    pub situations: Vec<Situation>,
+    /// That for WASI 0.2, and that for WASI 0.3.
+    pub components: Vec<Built>,
 }
 
 /// One subject under one load, over all rounds.
@@ -86,14 +91,32 @@ pub struct Growth {
     pub times_the_floor: f64,
 }
 
+/// A component: its size, and what comes before its first answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Built {
+    /// Which WASI it is for.
+    pub wasi: String,
+    /// Its size.
+    pub kb: f64,
+    /// The same, compressed.
+    pub gzip_kb: f64,
+    /// How long it takes to compile it.
+    pub compile_ms: f64,
+    /// How long it takes to read what was compiled.
+    pub load_ms: f64,
+    /// From there to the first answer: an instance, a connection, a call.
+    pub answer_ms: f64,
+}
+
 impl Report {
-    /// Draws the distribution of latencies and the growth of costs, as SVG, into a folder.
+    /// Draws the distribution of latencies, the growth of costs, and the calls per second of
+    /// all subjects by calls in flight, as SVG, into a folder.
     pub fn draw(&self, folder: &Path) -> Result<()> {
         plot::draw(self, folder)
     }
 }
 
-fn table(header: impl IntoIterator<Item = &'static str>) -> Table {
+pub(super) fn table(header: impl IntoIterator<Item = impl Into<Cell>>) -> Table {
     let mut table = Table::new();
     table
         .load_preset(UTF8_FULL_CONDENSED)
@@ -113,6 +136,28 @@ fn growth(title: &'static str, points: &[Growth]) -> Table {
         ]);
     }
     growth
+}
+
+fn components(components: &[Built]) -> Table {
+    let mut built = table([
+        "component for",
+        "KB",
+        "KB, gzip",
+        "compiled in ms",
+        "read in ms",
+        "first answer after ms",
+    ]);
+    for component in components {
+        built.add_row([
+            component.wasi.clone(),
+            shown(component.kb),
+            shown(component.gzip_kb),
+            shown(component.compile_ms),
+            shown(component.load_ms),
+            shown(component.answer_ms),
+        ]);
+    }
+    built
 }
 
 impl fmt::Display for Report {
@@ -139,6 +184,10 @@ impl fmt::Display for Report {
             growth("calls in flight", &self.in_flight)
         )?;
         write!(formatter, "{}", growth("dockets in a batch", &self.batches))?;
+        for situations in situation::tables(&self.situations) {
+            write!(formatter, "\n\n{situations}")?;
+        }
+        write!(formatter, "\n\n{}", components(&self.components))?;
         if self.is_short {
             write!(formatter, "\n\nthe short form: its figures say nothing")?;
         }

@@ -6,13 +6,14 @@ use super::sender::{DefaultSender, NewConnections};
 use crate::cache::CompiledCache;
 use crate::plugin::Plugin;
 use crate::sandbox::{InstanceSettings, Loading};
+use crate::shared::SharedInstance;
 use crate::types::DocketRequestV2;
 use crate::{
     Allocation, Isolation, Network, Outgoing, Pool, PooledNetwork, Reach, Recorder, Trust,
 };
 use anyhow::{Context, Result, bail, ensure};
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const TOKEN: &str = "bench-token-0001";
@@ -86,7 +87,10 @@ impl Shape {
 
 /// What makes the subjects.
 pub(super) struct Subjects {
+    /// The component for WASI 0.2.
     pub(super) component: PathBuf,
+    /// The one for WASI 0.3, whose instances have many calls in flight.
+    pub(super) concurrent: PathBuf,
     pub(super) cache: CompiledCache,
     /// Who vouches for the service.
     pub(super) trust: Trust,
@@ -94,11 +98,20 @@ pub(super) struct Subjects {
 
 impl Subjects {
     pub(super) fn plugin(&self, allocation: Allocation) -> Result<Plugin> {
-        let loading = Loading {
+        Plugin::load_with(&self.component, &self.loading(allocation))
+    }
+
+    fn loading(&self, allocation: Allocation) -> Loading {
+        Loading {
             allocation,
             cache: Some(self.cache.clone()),
-        };
-        Plugin::load_with(&self.component, &loading)
+            ..Loading::default()
+        }
+    }
+
+    /// The component for WASI 0.3. There is nothing to pool where one instance does all.
+    pub(super) fn concurrent_plugin(&self) -> Result<Plugin> {
+        Plugin::load_with(&self.concurrent, &self.loading(Allocation::OnDemand))
     }
 
     fn network(&self, connections: Connections) -> Result<Arc<dyn Network>> {
@@ -124,21 +137,41 @@ impl Subjects {
         settings: &[(&str, &str)],
     ) -> Result<Harness> {
         let plugin = self.plugin(shape.allocation)?;
-        let mut environment = environment(base_url);
-        for (name, value) in settings {
-            environment.push((format!("VOICE_CALLING_{name}"), (*value).to_owned()));
-        }
-        let outgoing = Outgoing {
-            reach: Reach::Loopback,
-            network: self.network(shape.connections)?,
-            recorder: Recorder::keeping_nothing(),
-        };
+        let environment = environment_with(base_url, settings);
+        let outgoing = self.outgoing(shape.connections)?;
         let pool = Pool::new(plugin, shape.instances, shape.isolation, move || {
             InstanceSettings::new(environment.clone(), outgoing.clone())
         });
         Ok(Harness {
             pool: Arc::new(pool),
             docket: Arc::new(docket()),
+        })
+    }
+
+    /// One instance of the component for WASI 0.3, for so many calls at once.
+    pub(super) async fn shared(
+        &self,
+        in_flight: usize,
+        base_url: &str,
+        settings: &[(&str, &str)],
+    ) -> Result<Shared> {
+        let in_flight = in_flight.to_string();
+        let settings = [settings, &[("MAX_IN_FLIGHT", in_flight.as_str())]].concat();
+        let settings = InstanceSettings::new(
+            environment_with(base_url, &settings),
+            self.outgoing(Connections::Pooled)?,
+        );
+        Ok(Shared {
+            instance: self.concurrent_plugin()?.share(settings).await?,
+            docket: Arc::new(docket()),
+        })
+    }
+
+    fn outgoing(&self, connections: Connections) -> Result<Outgoing> {
+        Ok(Outgoing {
+            reach: Reach::Loopback,
+            network: self.network(connections)?,
+            recorder: Recorder::keeping_nothing(),
         })
     }
 
@@ -158,6 +191,22 @@ pub(super) fn environment(base_url: &str) -> Vec<(String, String)> {
         .into()
 }
 
+/// The same and further ones, names without the prefix.
+fn environment_with(base_url: &str, settings: &[(&str, &str)]) -> Vec<(String, String)> {
+    let mut environment = environment(base_url);
+    for (name, value) in settings {
+        environment.push((format!("VOICE_CALLING_{name}"), (*value).to_owned()));
+    }
+    environment
+}
+
+/// Where the component for WASI 0.3 lies: beside that for WASI 0.2, `-p3` behind its name.
+pub(super) fn beside(component: &Path) -> PathBuf {
+    let mut name = component.file_stem().unwrap_or_default().to_owned();
+    name.push("-p3.wasm");
+    component.with_file_name(name)
+}
+
 /// The component.
 #[derive(Clone)]
 pub(super) struct Harness {
@@ -169,6 +218,23 @@ impl Caller for Harness {
     async fn call(&self) -> Result<()> {
         let mut instance = self.pool.instance().await?;
         match instance.create_docket_v2(&self.docket).await? {
+            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
+            Err(error) => bail!("the component fails: {error:?}"),
+        }
+        Ok(())
+    }
+}
+
+/// The component for WASI 0.3, all calls on one instance.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) instance: SharedInstance,
+    docket: Arc<DocketRequestV2>,
+}
+
+impl Caller for Shared {
+    async fn call(&self) -> Result<()> {
+        match self.instance.create_docket_v2(&self.docket).await? {
             Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
             Err(error) => bail!("the component fails: {error:?}"),
         }
@@ -192,5 +258,20 @@ impl Caller for Native {
             "nothing was created"
         );
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_component_for_wasi_0_3_lies_beside_the_one_that_is_given() {
+        for (given, found) in [
+            ("target/voice-calling.wasm", "target/voice-calling-p3.wasm"),
+            ("mine.wasm", "mine-p3.wasm"),
+        ] {
+            assert_eq!(beside(given.as_ref()), PathBuf::from(found));
+        }
     }
 }

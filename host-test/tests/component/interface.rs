@@ -1,14 +1,18 @@
 //! The WIT package and the built component by the rules of the engines that run them.
 
 use crate::stage::component_path;
+use crate::stage::plugin;
+use host_test::Wasi;
+use host_test::interface::package;
 use std::collections::{BTreeMap, BTreeSet};
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{
-    Docs, Function, InterfaceId, Resolve, Type, TypeDefKind, World, WorldItem, WorldKey,
+    Docs, Function, FunctionKind, InterfaceId, Resolve, Type, TypeDefKind, World, WorldItem,
+    WorldKey,
 };
 
-/// What the component may import: any 0.2 of WASI, and its own types.
-const IMPORTS: [&str; 11] = [
+/// What the component for WASI 0.2 may import: any 0.2 of WASI, and its own types.
+const IMPORTS_V0_2: [&str; 11] = [
     "voice-calling:client/types@0.1.0",
     "wasi:cli/environment@0.2",
     "wasi:cli/stderr@0.2",
@@ -21,6 +25,23 @@ const IMPORTS: [&str; 11] = [
     "wasi:io/streams@0.2",
     "wasi:random/insecure@0.2",
 ];
+
+/// The same for WASI 0.3. Of `stdin` it is a type that is named there first, and no function.
+const IMPORTS_V0_3: [&str; 11] = [
+    "voice-calling:client/types@0.1.0",
+    "wasi:cli/environment@0.3",
+    "wasi:cli/stderr@0.3",
+    "wasi:cli/stdin@0.3",
+    "wasi:cli/types@0.3",
+    "wasi:clocks/monotonic-clock@0.3",
+    "wasi:clocks/system-clock@0.3",
+    "wasi:clocks/types@0.3",
+    "wasi:http/client@0.3",
+    "wasi:http/types@0.3",
+    "wasi:random/insecure@0.3",
+];
+
+const BOTH: [Wasi; 2] = [Wasi::V0_2, Wasi::V0_3];
 
 fn wit() -> Resolve {
     host_test::interface::resolve().expect("the WIT package")
@@ -37,9 +58,8 @@ fn component() -> (Resolve, World) {
     }
 }
 
-fn world<'a>(resolve: &'a Resolve, name: &str) -> &'a World {
-    let mut worlds = resolve.worlds.iter().map(|(_, world)| world);
-    worlds.find(|world| world.name == name).expect("the world")
+fn world<'a>(resolve: &'a Resolve, wasi: Wasi, name: &str) -> &'a World {
+    host_test::interface::world(resolve, wasi, name).expect("the world")
 }
 
 /// The interfaces among the items of a world; whether there is anything else.
@@ -167,8 +187,10 @@ fn request_error(resolve: &Resolve) -> String {
 #[test]
 fn the_component_exports_interfaces_only() {
     let resolve = wit();
-    let (exports, others) = interfaces(&world(&resolve, "plugin").exports);
-    assert_eq!((exports.len(), others), (5, false));
+    for wasi in BOTH {
+        let (exports, others) = interfaces(&world(&resolve, wasi, "plugin").exports);
+        assert_eq!((exports.len(), others), (5, false));
+    }
     let (_, built) = component();
     let (exports, others) = interfaces(&built.exports);
     assert_eq!((exports.len(), others), (5, false));
@@ -178,7 +200,7 @@ fn the_component_exports_interfaces_only() {
 fn every_function_returns_a_result_with_request_error() {
     let resolve = wit();
     let error = request_error(&resolve);
-    let functions = signatures(&resolve, world(&resolve, "plugin"));
+    let functions = signatures(&resolve, world(&resolve, Wasi::V0_2, "plugin"));
     assert_eq!(functions.len(), 11);
     for (name, signature) in functions {
         let (_, result) = signature.rsplit_once(") -> ").expect("a result");
@@ -230,7 +252,7 @@ fn the_errors_that_engines_must_not_replay_have_permanent_in_their_names() {
 #[test]
 fn no_function_has_a_type_that_engines_refuse() {
     let resolve = wit();
-    for (name, signature) in signatures(&resolve, world(&resolve, "plugin")) {
+    for (name, signature) in signatures(&resolve, world(&resolve, Wasi::V0_2, "plugin")) {
         assert!(!signature.contains('!'), "{name}{signature}");
     }
 }
@@ -304,13 +326,20 @@ fn the_component_imports_no_more_than_it_may() {
         .into_iter()
         .map(|id| {
             let name = resolve.id_of(id).expect("a name");
-            match name.split_once("@0.2.") {
-                Some((interface, _)) => format!("{interface}@0.2"),
-                None => name,
+            match name.split_once('@') {
+                // Any patch release will do.
+                Some((interface, version)) if interface.starts_with("wasi:") => {
+                    format!("{interface}@{}", &version[..3])
+                }
+                _ => name,
             }
         })
         .collect();
-    assert_eq!(imports, IMPORTS.map(str::to_owned).into());
+    let allowed = match plugin().wasi() {
+        Wasi::V0_2 => IMPORTS_V0_2.map(str::to_owned).into(),
+        Wasi::V0_3 => IMPORTS_V0_3.map(str::to_owned).into(),
+    };
+    assert_eq!(imports, allowed);
 }
 
 #[test]
@@ -319,18 +348,36 @@ fn the_component_exports_what_the_wit_says() {
     let (built, built_world) = component();
     assert_eq!(
         signatures(&built, &built_world),
-        signatures(&resolve, world(&resolve, "plugin"))
+        signatures(&resolve, world(&resolve, plugin().wasi(), "plugin"))
     );
+}
+
+#[test]
+fn both_packages_have_the_same_functions_which_are_async_in_that_for_wasi_0_3() {
+    let resolve = wit();
+    let [functions, async_functions] = BOTH.map(|wasi| {
+        let functions = exported(&resolve, world(&resolve, wasi, "plugin")).into_iter();
+        let by_name = functions.map(|(name, function)| {
+            let name = name.replace(&format!("{}/", package(wasi)), "");
+            let is_async = matches!(function.kind, FunctionKind::AsyncFreestanding);
+            assert_eq!(is_async, wasi == Wasi::V0_3, "{name}");
+            (name, signature(&resolve, function))
+        });
+        by_name.collect::<BTreeMap<_, _>>()
+    });
+    assert_eq!(functions, async_functions);
 }
 
 #[test]
 fn the_world_of_consumers_imports_what_the_plugin_exports() {
     let resolve = wit();
-    let (imported, _) = interfaces(&world(&resolve, "consumer").imports);
-    let (exported, _) = interfaces(&world(&resolve, "plugin").exports);
-    let imported: BTreeSet<_> = imported.into_iter().collect();
-    for interface in exported {
-        assert!(imported.contains(&interface));
+    for wasi in BOTH {
+        let (imported, _) = interfaces(&world(&resolve, wasi, "consumer").imports);
+        let (exported, _) = interfaces(&world(&resolve, wasi, "plugin").exports);
+        let imported: BTreeSet<_> = imported.into_iter().collect();
+        for interface in exported {
+            assert!(imported.contains(&interface));
+        }
     }
 }
 

@@ -7,4 +7,5 @@ mod peer;
 mod pool;
 mod raw_http2;
 mod sandbox;
+mod shared;
 mod stage;

@@ -29,6 +29,18 @@ pub fn of_each_allocation(instances: u32) -> [Plugin; 2] {
     [plugin(), pooling(instances)]
 }
 
+pub const WASI_0_3: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../target/voice-calling-p3.wasm"
+);
+
+/// The component for WASI 0.3.
+pub fn plugin_v0_3() -> Plugin {
+    static PLUGIN: OnceLock<Plugin> = OnceLock::new();
+    let load = || Plugin::load(WASI_0_3.as_ref()).expect("the component for WASI 0.3");
+    PLUGIN.get_or_init(load).clone()
+}
+
 fn load(allocation: Allocation) -> Plugin {
     let path = match std::env::var_os("HOST_TEST_COMPONENT") {
         Some(path) => PathBuf::from(path),
@@ -37,6 +49,7 @@ fn load(allocation: Allocation) -> Plugin {
     let loading = Loading {
         allocation,
         cache: None,
+        ..Loading::default()
     };
     Plugin::load_with(&path, &loading).expect("the component")
 }

@@ -5,7 +5,6 @@ mod javascript;
 mod model;
 mod names;
 mod python;
-mod service;
 mod settings;
 mod tarball;
 mod wheel;
@@ -15,12 +14,10 @@ use std::{fs, path::PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    bindings::{
-        model::Package,
-        service::{JUDGE_VARIABLE, Services},
-    },
+    bindings::model::Package,
     component,
     process::{announce, run},
+    service::{JUDGE_VARIABLE, Services},
     test_run::COMPONENT_VARIABLE,
     toolchain::Toolchain,
     workspace::Workspace,

@@ -9,10 +9,10 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    bindings::service::{HARNESS_VARIABLE, JUDGE_VARIABLE, Service, Services},
     component,
     interpreter::NODE,
     process::{announce, output, run, run_quietly},
+    service::{HARNESS_VARIABLE, JUDGE_VARIABLE, Service, Services},
     stamp::Stamp,
     workspace::Workspace,
 };

@@ -10,9 +10,9 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    bindings::service::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
     interpreter::PYTHON,
     process::{announce, output, run, run_quietly},
+    service::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
     stamp::Stamp,
     workspace::Workspace,
 };

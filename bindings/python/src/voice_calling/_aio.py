@@ -422,7 +422,7 @@ class AsyncVoiceClient(Client):
       30.
     - `create_retry`: Whether what creates something is repeated after 5xx and 408, as the
       service asks for. Default: `"server-errors"`; or `"not-sent"`.
-    - `max_in_flight`: Open requests of a batch; 1 to 1000. Default: 16.
+    - `max_in_flight`: Open requests of a batch; 1 to 100000. Default: 16.
     - `max_request_bytes`: The body of a request; 1 to 67108864. Default: 1048576.
     - `max_response_bytes`: The body of an answer; 1 to 67108864; in a batch 16384 at the most.
       Default: 8388608.

@@ -1,27 +1,27 @@
 //! Figures, and pictures of them.
 
-use crate::Component;
 use anyhow::{Context, Result};
 use clap::Args;
-use host_test::bench::{self, Options, Who};
+use host_test::bench::{self, Gathering, Options};
 use indicatif::ProgressBar;
 use std::fs;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 #[derive(Args)]
 pub(crate) struct Bench {
-    #[command(flatten)]
-    component: Component,
+    /// The component for WASI 0.2; that for WASI 0.3 lies beside it, with -p3 behind its name
+    #[arg(long, value_name = "FILE", default_value = "target/voice-calling.wasm")]
+    component: PathBuf,
     /// A few calls of each kind, to see that the bench works; its figures say nothing
     #[arg(long)]
     short: bool,
     /// A report for machines
     #[arg(long)]
     json: bool,
-    /// Where the pictures go, latencies.svg and growth.svg
+    /// Where the pictures go: latencies.svg, growth.svg, calls-per-second-….svg
     #[arg(long, value_name = "FOLDER", default_value = "target/bench")]
     plots: PathBuf,
 }
@@ -29,21 +29,13 @@ pub(crate) struct Bench {
 /// What a part of the bench gets that runs in a process of its own.
 #[derive(Args)]
 pub(crate) struct Crowd {
-    #[command(flatten)]
-    component: Component,
-    #[arg(long)]
-    native: bool,
-    #[arg(long)]
-    cache: PathBuf,
-    #[arg(long)]
-    base_url: String,
-    #[arg(long)]
-    calls: usize,
+    /// As JSON.
+    gathering: String,
 }
 
 pub(crate) async fn run_bench(arguments: Bench) -> Result<()> {
     let options = Options {
-        component: arguments.component.component,
+        component: arguments.component,
         is_short: arguments.short,
         serving,
         gathering,
@@ -67,18 +59,8 @@ pub(crate) async fn run_bench(arguments: Bench) -> Result<()> {
 }
 
 pub(crate) async fn run_crowd(arguments: Crowd) -> Result<()> {
-    let Crowd {
-        component,
-        native,
-        cache,
-        base_url,
-        calls,
-    } = arguments;
-    let who = match native {
-        true => Who::Native,
-        false => Who::Component,
-    };
-    let crowd = bench::gather(who, &component.component, &cache, &base_url, calls).await?;
+    let gathering: Gathering = serde_json::from_str(&arguments.gathering)?;
+    let crowd = bench::gather(gathering).await?;
     println!("{}", serde_json::to_string(&crowd)?);
     Ok(())
 }
@@ -93,19 +75,8 @@ fn serving() -> Result<Command> {
     this_program("bench-service")
 }
 
-fn gathering(
-    who: Who,
-    component: &Path,
-    cache: &Path,
-    base_url: &str,
-    calls: usize,
-) -> Result<Command> {
+fn gathering(gathering: &Gathering) -> Result<Command> {
     let mut program = this_program("bench-crowd")?;
-    if who == Who::Native {
-        program.arg("--native");
-    }
-    program.arg("--component").arg(component);
-    program.arg("--cache").arg(cache);
-    program.args(["--base-url", base_url, "--calls", &calls.to_string()]);
+    program.arg(serde_json::to_string(gathering)?);
     Ok(program)
 }

@@ -1,6 +1,6 @@
 //! The judgement of a component, and the table of faults.
 
-use crate::Component;
+use crate::{Built, Component};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use host_test::{Allocation, Isolation, Loading, Plugin, check};
@@ -16,9 +16,11 @@ const POOLED_INSTANCES: u32 = 256;
 
 #[derive(Args)]
 pub(crate) struct Check {
-    /// The component
-    #[arg(value_name = "FILE", default_value = "target/voice-calling.wasm")]
-    component: PathBuf,
+    /// The component [default: target/voice-calling.wasm]
+    #[arg(value_name = "FILE")]
+    component: Option<PathBuf>,
+    #[command(flatten)]
+    built: Built,
     /// Only these checks, separated by commas
     #[arg(long, value_enum, value_name = "CHECKS", value_delimiter = ',')]
     only: Vec<check::Check>,
@@ -79,6 +81,7 @@ impl Instances {
                 false => Allocation::OnDemand,
             },
             cache: None,
+            ..Loading::default()
         }
     }
 }
@@ -112,7 +115,7 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
         loading: arguments.instances.loading(),
         isolation: arguments.instances.isolation(),
     };
-    let wasm = read_component(&arguments.component)?;
+    let wasm = read_component(&arguments.built.or_given(arguments.component.as_deref()))?;
     let progress = ProgressBar::hidden();
     if !arguments.json && std::io::stderr().is_terminal() {
         progress.set_draw_target(ProgressDrawTarget::stderr());
@@ -141,7 +144,7 @@ pub(crate) fn run_faults(arguments: &Faults) -> Result<ExitCode> {
     } = arguments;
     let subject = check::scenario::Subject {
         isolation: instances.isolation(),
-        ..Plugin::load_with(&component.component, &instances.loading())?.into()
+        ..Plugin::load_with(&component.path(), &instances.loading())?.into()
     };
     let table = check::faults::play(&subject)?;
     match arguments.markdown {

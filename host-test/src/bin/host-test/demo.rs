@@ -15,7 +15,7 @@ pub(crate) struct Demo {
 }
 
 pub(crate) async fn run_demo(demo: Demo, recorder: Recorder) -> Result<()> {
-    let plugin = Plugin::load(&demo.component.component)?;
+    let plugin = Plugin::load(&demo.component.path())?;
     let (recorder, file) = demo.archive.begin(recorder)?;
     let ran = demo::run(&plugin, recorder.clone()).await;
     let written = demo.archive.write(file, &recorder);

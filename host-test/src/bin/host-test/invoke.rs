@@ -56,7 +56,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
         json => json.to_owned(),
     };
     let arguments: &RawValue = serde_json::from_str(&json).context("--json is no JSON")?;
-    let plugin = Plugin::load(&invoke.component.component)?;
+    let plugin = Plugin::load(&invoke.component.path())?;
     let reach = reach_of(base_url);
     let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {

@@ -14,14 +14,14 @@ use anyhow::{Context, Result, bail};
 use bench::{Bench, Crowd, run_bench, run_crowd};
 use cases::{Cases, serve_cases};
 use check::{Check, Faults, run_check, run_faults};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use demo::{Demo, run_demo};
 use host_test::{Recorder, Secrets, interface};
 use invoke::{Invoke, run_invoke};
 use mock::{Mock, serve_mock};
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tracing::Level;
 use tracing_subscriber::filter::{EnvFilter, filter_fn};
@@ -35,9 +35,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What traces the arguments of a guest's calls, which are paths with identifiers in
 /// them, and headers. No log level shows these.
-const ARGUMENTS_TRACED_BY: [&str; 3] = [
+const ARGUMENTS_TRACED_BY: [&str; 5] = [
     "wasmtime_wasi::p2::bindings",
+    "wasmtime_wasi::p3::bindings",
     "wasmtime_wasi_http::p2::bindings",
+    "wasmtime_wasi_http::p3::bindings",
     "wasmtime_wasi_io::bindings",
 ];
 
@@ -91,9 +93,45 @@ enum Command {
 
 #[derive(Args)]
 struct Component {
-    /// The component
-    #[arg(long, value_name = "FILE", default_value = "target/voice-calling.wasm")]
-    component: PathBuf,
+    /// The component [default: target/voice-calling.wasm]
+    #[arg(long, value_name = "FILE")]
+    component: Option<PathBuf>,
+    #[command(flatten)]
+    built: Built,
+}
+
+impl Component {
+    fn path(&self) -> PathBuf {
+        self.built.or_given(self.component.as_deref())
+    }
+}
+
+/// Which of the components that `cargo xtask build` makes.
+#[derive(Args)]
+struct Built {
+    /// Instead of a file: the component that was built for this WASI (0.3 is experimental)
+    #[arg(long, value_name = "VERSION", conflicts_with = "component")]
+    wasi: Option<WasiVersion>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WasiVersion {
+    /// target/voice-calling.wasm
+    #[value(name = "0.2")]
+    V0_2,
+    /// target/voice-calling-p3.wasm
+    #[value(name = "0.3")]
+    V0_3,
+}
+
+impl Built {
+    fn or_given(&self, given: Option<&Path>) -> PathBuf {
+        let built = match self.wasi {
+            None | Some(WasiVersion::V0_2) => "target/voice-calling.wasm",
+            Some(WasiVersion::V0_3) => "target/voice-calling-p3.wasm",
+        };
+        given.unwrap_or(built.as_ref()).to_owned()
+    }
 }
 
 fn main() -> ExitCode {

@@ -31,14 +31,19 @@ pub struct Services {
 
 impl Services {
     pub fn start(workspace: &Workspace) -> Result<Self> {
-        announce("host-test: building (some minutes the first time)");
-        let build = ["build", "--locked", "--package", "host-test"];
-        run(workspace.cargo().args(build)).context("cannot build the host harness")?;
-        let name = format!("host-test{}", env::consts::EXE_SUFFIX);
-        let harness = workspace.target.join("debug").join(name);
+        let harness = build_harness(workspace)?;
         let judge = Service::start(&harness, &workspace.root, &["cases"])?;
         Ok(Self { harness, judge })
     }
+}
+
+/// Builds the program `host-test`, and says where it is.
+pub fn build_harness(workspace: &Workspace) -> Result<PathBuf> {
+    announce("host-test: building (some minutes the first time)");
+    let build = ["build", "--locked", "--package", "host-test"];
+    run(workspace.cargo().args(build)).context("cannot build the host harness")?;
+    let name = format!("host-test{}", env::consts::EXE_SUFFIX);
+    Ok(workspace.target.join("debug").join(name))
 }
 
 /// A process that serves on loopback until this is dropped.

@@ -1,0 +1,219 @@
+//! How many requests are open at once, whichever calls of one client they belong to.
+
+use crate::transport::Transport;
+use futures_util::future::{Either, select};
+use std::pin::pin;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// Places for open requests. Who comes first is served first.
+#[derive(Debug)]
+pub(crate) struct Places(Semaphore);
+
+/// A place that is taken until it is dropped.
+pub(crate) type Place<'a> = SemaphorePermit<'a>;
+
+impl Places {
+    pub(crate) fn new(count: usize) -> Self {
+        Self(Semaphore::new(count))
+    }
+
+    /// Waits for a place; none where there is none before `deadline_ms`.
+    pub(crate) async fn take<T: Transport>(
+        &self,
+        transport: &T,
+        deadline_ms: u64,
+    ) -> Option<Place<'_>> {
+        if let Ok(place) = self.0.try_acquire() {
+            return Some(place);
+        }
+        let left_ms = deadline_ms.saturating_sub(transport.now_ms());
+        let time_is_up = pin!(transport.sleep(left_ms));
+        match select(time_is_up, pin!(self.0.acquire())).await {
+            Either::Left(((), _)) => None,
+            Either::Right((place, _)) => place.ok(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::{Piece, Step, World};
+    use crate::transport::Delivery;
+    use crate::types::{CallDetails, RequestError};
+    use futures_util::FutureExt;
+    use futures_util::future::{join, join_all, join3};
+
+    type Details = Result<Vec<CallDetails>, RequestError>;
+
+    fn details() -> Step {
+        Step::ok("[]")
+    }
+
+    /// So many calls at once on one client.
+    fn calls(world: &World, count: usize, variables: &[(&str, &str)]) -> Vec<Details> {
+        let client = world.client(variables);
+        let tasks: Vec<_> = (0..count).map(|index| format!("t-{index}")).collect();
+        world.run(join_all(tasks.iter().map(|t| client.get_call_details(t))))
+    }
+
+    /// The task that each request asked for.
+    fn asked(world: &World) -> Vec<String> {
+        let task = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let sent = world.sent();
+        sent.iter()
+            .map(|sent| task(&sent.request.path_and_query))
+            .collect()
+    }
+
+    fn assert_nothing_sent(result: &Details) {
+        let Err(RequestError::TimedOut(failure)) = result else {
+            panic!("{result:?}")
+        };
+        assert!(failure.attempts.is_empty(), "{failure:?}");
+        assert!(
+            failure.message.contains("VOICE_CALLING_MAX_IN_FLIGHT"),
+            "{}",
+            failure.message
+        );
+    }
+
+    #[test]
+    fn calls_beyond_max_in_flight_wait_in_order_and_each_is_sent_once() {
+        let world = World::with_script([details().after(100)]);
+        let results = calls(&world, 6, &[("MAX_IN_FLIGHT", "2")]);
+        assert!(results.iter().all(Result::is_ok));
+        assert_eq!(world.sent_at_ms(), [0, 0, 100, 100, 200, 200]);
+        assert_eq!(asked(&world), ["t-0", "t-1", "t-2", "t-3", "t-4", "t-5"]);
+        assert_eq!(world.most_open(), 2);
+    }
+
+    #[test]
+    fn thousands_of_calls_are_in_flight_where_the_setting_allows_it() {
+        let world = World::with_script([details().after(100)]);
+        let results = calls(&world, 5_000, &[("MAX_IN_FLIGHT", "4000")]);
+        assert!(results.iter().all(Result::is_ok));
+        assert_eq!((world.most_open(), world.now_ms()), (4_000, 200));
+    }
+
+    #[test]
+    fn a_request_keeps_its_place_until_its_answer_is_read() {
+        let body = vec![Piece::Bytes(50, b"[".into()), Piece::Bytes(40, b"]".into())];
+        let world = World::with_script([Step::status(200).with_body(body).after(10)]);
+        let results = calls(&world, 2, &[("MAX_IN_FLIGHT", "1")]);
+        assert!(results.iter().all(Result::is_ok));
+        assert_eq!((world.sent_at_ms(), world.most_open()), (vec![0, 100], 1));
+    }
+
+    #[test]
+    fn an_attempt_that_fails_gives_its_place_back() {
+        for step in [
+            Step::fail(Delivery::NotSent),
+            Step::fail(Delivery::Unknown),
+            Step::status(404),
+            Step::Silence,
+        ] {
+            let world = World::with_script([step, details()]);
+            let variables = [
+                ("MAX_IN_FLIGHT", "1"),
+                ("MAX_ATTEMPTS", "1"),
+                ("ATTEMPT_TIMEOUT_MS", "50"),
+            ];
+            let results = calls(&world, 2, &variables);
+            assert!(results[0].is_err() && results[1].is_ok(), "{results:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_pauses_has_no_place() {
+        let unavailable = Step::status(503).with_header("retry-after", "1");
+        let world = World::with_script([unavailable, details().after(20)]);
+        let results = calls(&world, 2, &[("MAX_IN_FLIGHT", "1")]);
+        assert!(results.iter().all(Result::is_ok));
+        assert_eq!(asked(&world), ["t-0", "t-1", "t-0"]);
+        assert_eq!(world.sent_at_ms(), [0, 0, 1_000]);
+    }
+
+    #[test]
+    fn a_call_that_is_dropped_in_mid_attempt_gives_its_place_back() {
+        let world = World::with_script([Step::Silence, details()]);
+        let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
+        let dropped = async {
+            let call = pin!(client.get_call_details("dropped"));
+            assert!(matches!(
+                select(call, pin!(world.sleep(50))).await,
+                Either::Right(_)
+            ));
+        };
+        let ((), next) = world.run(join(dropped, client.get_call_details("next")));
+        assert!(next.is_ok());
+        assert_eq!(world.sent_at_ms(), [0, 50]);
+    }
+
+    #[test]
+    fn a_call_that_is_dropped_while_it_waits_holds_up_nobody() {
+        let world = World::with_script([details().after(100)]);
+        let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
+        let dropped = async {
+            let call = pin!(client.get_call_details("dropped"));
+            assert!(matches!(
+                select(call, pin!(world.sleep(50))).await,
+                Either::Right(_)
+            ));
+        };
+        let first = client.get_call_details("first");
+        let last = client.get_call_details("last");
+        let (first, (), last) = world.run(join3(first, dropped, last));
+        assert!(first.is_ok() && last.is_ok());
+        assert_eq!(asked(&world), ["first", "last"]);
+        assert_eq!(world.sent_at_ms(), [0, 100]);
+    }
+
+    #[test]
+    fn a_turn_that_its_caller_no_longer_wants_goes_to_the_next() {
+        let world = World::default();
+        let places = Places::new(1);
+        let place = places.take(&world, 1_000).now_or_never().flatten();
+        let mut dropped = Box::pin(places.take(&world, 1_000));
+        let mut next = Box::pin(places.take(&world, 1_000));
+        assert!(dropped.as_mut().now_or_never().is_none());
+        assert!(next.as_mut().now_or_never().is_none());
+        drop(place);
+        assert!(next.as_mut().now_or_never().is_none(), "it is not its turn");
+        drop(dropped);
+        assert!(next.now_or_never().flatten().is_some());
+        assert!(
+            places
+                .take(&world, 1_000)
+                .now_or_never()
+                .flatten()
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn a_call_that_finds_no_place_in_half_of_its_time_is_timed_out_with_no_attempts() {
+        // The place comes back after 400 ms, and then after 800.
+        let world = World::with_script([Step::Silence]);
+        let variables = [
+            ("MAX_IN_FLIGHT", "1"),
+            ("MAX_ATTEMPTS", "1"),
+            ("ATTEMPT_TIMEOUT_MS", "400"),
+            ("DEADLINE_MS", "1000"),
+        ];
+        let results = calls(&world, 3, &variables);
+        assert_nothing_sent(&results[2]);
+        assert_eq!(asked(&world), ["t-0", "t-1"]);
+        assert_eq!((world.sent_at_ms(), world.now_ms()), (vec![0, 400], 800));
+    }
+
+    #[test]
+    fn a_call_whose_gate_closed_while_it_waited_for_a_place_waits_again() {
+        let limited = Step::status(429).with_header("retry-after", "5");
+        let world = World::with_script([limited.after(100), details().after(100)]);
+        let results = calls(&world, 3, &[("MAX_IN_FLIGHT", "1")]);
+        assert!(results.iter().all(Result::is_ok));
+        assert_eq!(world.sent_at_ms(), [0, 5_100, 5_200, 5_300]);
+        assert_eq!(world.most_open(), 1);
+    }
+}

@@ -1,0 +1,60 @@
+//! The head of a request, as wasi:http takes it. It is the same in WASI 0.2 and 0.3: the guests
+//! for both share this file.
+
+use crate::wasi_transport::{Fields, HttpMethod, HttpRequest, HttpScheme, RequestOptions};
+use voice_calling_core::{Delivery, Method, Request, Scheme, SendError, Timeouts};
+
+pub(crate) const NANOSECONDS_PER_MS: u64 = 1_000_000;
+
+pub(crate) fn fields(request: &Request) -> Result<Fields, SendError> {
+    let headers: Vec<_> = request
+        .headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
+        .collect();
+    Fields::from_list(&headers).map_err(|_| refused("the headers"))
+}
+
+/// Says what is asked of whom.
+pub(crate) fn address(outgoing: &HttpRequest, request: &Request) -> Result<(), SendError> {
+    let method = match request.method {
+        Method::Get => HttpMethod::Get,
+        Method::Post => HttpMethod::Post,
+    };
+    let scheme = match request.scheme {
+        Scheme::Http => HttpScheme::Http,
+        Scheme::Https => HttpScheme::Https,
+    };
+    outgoing
+        .set_method(&method)
+        .map_err(|()| refused("the method"))?;
+    outgoing
+        .set_scheme(Some(&scheme))
+        .map_err(|()| refused("the scheme"))?;
+    outgoing
+        .set_authority(Some(&request.authority))
+        .map_err(|()| refused("the host"))?;
+    outgoing
+        .set_path_with_query(Some(&request.path_and_query))
+        .map_err(|()| refused("the path"))
+}
+
+pub(crate) fn request_options(timeouts: Timeouts) -> RequestOptions {
+    let options = RequestOptions::new();
+    let attempt_ns = Some(timeouts.attempt_ms.saturating_mul(NANOSECONDS_PER_MS));
+    let connect_ns = Some(timeouts.connect_ms.saturating_mul(NANOSECONDS_PER_MS));
+    // A host may not support a timeout, and says so; the core watches the whole attempt
+    // anyway.
+    let _ = options.set_connect_timeout(connect_ns);
+    let _ = options.set_first_byte_timeout(attempt_ns);
+    let _ = options.set_between_bytes_timeout(attempt_ns);
+    options
+}
+
+/// The host does not even take the request.
+pub(crate) fn refused(what: &str) -> SendError {
+    SendError {
+        delivery: Delivery::NotSent,
+        message: format!("the host does not take {what} of the request"),
+    }
+}

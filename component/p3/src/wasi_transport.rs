@@ -1,0 +1,186 @@
+//! The core's transport on WASI 0.3: wasi:http, wasi:clocks, wasi:random, stderr.
+
+use crate::delivery::send_error;
+use crate::head::{NANOSECONDS_PER_MS, address, fields, request_options};
+use futures_util::future::{Either, join, select};
+use std::pin::pin;
+use voice_calling_core::{Method, Request, Response, SendError, Timeouts, Transport};
+use wasip3::cli::stderr;
+use wasip3::clocks::{monotonic_clock, system_clock};
+use wasip3::http::client;
+pub(crate) use wasip3::http::types::{
+    ErrorCode, Fields, Method as HttpMethod, Request as HttpRequest, RequestOptions,
+    Scheme as HttpScheme,
+};
+use wasip3::http::types::{Response as HttpResponse, Trailers};
+use wasip3::random::insecure::get_insecure_random_u64;
+use wasip3::{wit_future, wit_stream};
+use wit_bindgen::{
+    FutureReader, FutureWriter, StreamReader, StreamResult, StreamWriter, yield_async,
+};
+
+/// How much of a body is read at a time: at first, since most answers are small and many
+/// calls wait for one at the same time, and at most.
+const FIRST_CHUNK_BYTES: usize = 4_096;
+const CHUNK_BYTES: usize = 16_384;
+
+type BodyEnd = Result<Option<Trailers>, ErrorCode>;
+
+/// What came of a request's transmission. The answer says it as well, so nobody waits for it;
+/// but a host may take it for the end of the exchange when it is dropped, and close the
+/// connection (wasmtime 49 does).
+type Sent = FutureReader<Result<(), ErrorCode>>;
+
+pub(crate) struct WasiTransport;
+
+impl Transport for WasiTransport {
+    type Response = WasiResponse;
+
+    async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<WasiResponse, SendError> {
+        let (outgoing, body, sent) = outgoing_request(request, timeouts)?;
+        let mut head = pin!(client::send(outgoing));
+        let written = pin!(body.write(&request.body));
+        // Both at once: the host takes the body only while it sends the request. A service
+        // may answer before it has read the whole body; and a body that cannot be written
+        // says less than the answer does.
+        let head = match select(&mut head, written).await {
+            Either::Left((head, _)) => head,
+            Either::Right(((), _)) => head.await,
+        };
+        head.map(|response| WasiResponse::begin(response, sent))
+            .map_err(|code| send_error(&code))
+    }
+
+    async fn sleep(&self, duration_ms: u64) {
+        monotonic_clock::wait_for(duration_ms.saturating_mul(NANOSECONDS_PER_MS)).await;
+        // What came at the same moment comes first: an answer is not thrown away because
+        // its time is just up.
+        yield_async().await;
+    }
+
+    fn now_ms(&self) -> u64 {
+        monotonic_clock::now() / NANOSECONDS_PER_MS
+    }
+
+    fn unix_time_s(&self) -> u64 {
+        // Nobody's clock is before 1970.
+        u64::try_from(system_clock::now().seconds).unwrap_or(0)
+    }
+
+    fn random(&self) -> u64 {
+        get_insecure_random_u64()
+    }
+
+    async fn log(&self, line: &str) {
+        let (mut pipe, end) = wit_stream::new();
+        let written = stderr::write_via_stream(end);
+        let line = format!("{line}\n").into_bytes();
+        let write = async move {
+            // What is not written, nobody is left to tell of.
+            let _ = pipe.write_all(line).await;
+        };
+        let _ = join(write, written.into_future()).await;
+    }
+}
+
+fn outgoing_request(
+    request: &Request,
+    timeouts: Timeouts,
+) -> Result<(HttpRequest, Unwritten, Sent), SendError> {
+    let (stream, contents) = match request.method {
+        Method::Post => {
+            let (stream, contents) = wit_stream::new();
+            (Some(stream), Some(contents))
+        }
+        Method::Get => (None, None),
+    };
+    // A body that is given up must not look like one that is at its end.
+    let (end, trailers) = wit_future::new(|| Err(ErrorCode::InternalError(None)));
+    let options = request_options(timeouts);
+    let headers = fields(request)?;
+    let (outgoing, sent) = HttpRequest::new(headers, contents, trailers, Some(options));
+    address(&outgoing, request)?;
+    Ok((outgoing, Unwritten { stream, end }, sent))
+}
+
+/// The guest's end of a request's body.
+struct Unwritten {
+    stream: Option<StreamWriter<u8>>,
+    end: FutureWriter<BodyEnd>,
+}
+
+impl Unwritten {
+    /// Writes all of it; what is wrong with it, the host says in its answer.
+    async fn write(self, bytes: &[u8]) {
+        if let Some(mut stream) = self.stream
+            && !stream.write_all(bytes.to_vec()).await.is_empty()
+        {
+            return;
+        }
+        let _ = self.end.write(Ok(None)).await;
+    }
+}
+
+/// An answer.
+pub(crate) struct WasiResponse {
+    status: u16,
+    headers: Fields,
+    body: Option<Body>,
+    room: usize,
+    _sent: Sent,
+}
+
+/// What is not read of a body: the pieces, and then how it ended.
+struct Body {
+    stream: StreamReader<u8>,
+    end: FutureReader<BodyEnd>,
+}
+
+impl WasiResponse {
+    fn begin(response: HttpResponse, sent: Sent) -> Self {
+        let status = response.get_status_code();
+        let headers = response.get_headers();
+        let (handled, handling) = wit_future::new(|| Ok(()));
+        drop(handled);
+        let (stream, end) = HttpResponse::consume_body(response, handling);
+        Self {
+            status,
+            headers,
+            body: Some(Body { stream, end }),
+            room: FIRST_CHUNK_BYTES,
+            _sent: sent,
+        }
+    }
+}
+
+impl Response for WasiResponse {
+    fn status(&self) -> u16 {
+        self.status
+    }
+
+    fn header(&self, name: &str) -> Option<Vec<u8>> {
+        self.headers.get(name).into_iter().next()
+    }
+
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
+        let Some(body) = &mut self.body else {
+            return Ok(None);
+        };
+        loop {
+            let (result, chunk) = body.stream.read(Vec::with_capacity(self.room)).await;
+            self.room = (2 * self.room).min(CHUNK_BYTES);
+            match result {
+                _ if !chunk.is_empty() => return Ok(Some(chunk)),
+                StreamResult::Complete(_) => {}
+                StreamResult::Dropped | StreamResult::Cancelled => break,
+            }
+        }
+        let Some(body) = self.body.take() else {
+            return Ok(None);
+        };
+        match body.end.await {
+            Ok(_) => Ok(None),
+            Err(code) => Err(send_error(&code).message),
+        }
+    }
+}

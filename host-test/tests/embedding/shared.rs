@@ -1,0 +1,296 @@
+//! One instance with many calls in flight, which takes the component for WASI 0.3.
+
+use crate::stage::{
+    CREATED, LARGE_BYTES, WASI_0_3, creating_after_ms, large, plugin_v0_3, settings,
+};
+use futures_util::future::join_all;
+use host_test::operation::{external_id, item};
+use host_test::script::{Piece, Script, Step};
+use host_test::{InstanceSettings, Loading, Outgoing, Plugin, SharedInstance, SharedPool};
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+
+const WASI_0_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
+
+/// What an instance gets that may have thousands of requests open.
+fn thousands(script: &Script) -> InstanceSettings {
+    reaching(script.outgoing())
+}
+
+fn reaching(outgoing: Outgoing) -> InstanceSettings {
+    let mut settings = settings(outgoing);
+    let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    settings
+        .environment
+        .push(variable("VOICE_CALLING_MAX_IN_FLIGHT", "1000"));
+    settings
+}
+
+async fn shared(script: &Script) -> SharedInstance {
+    let instance = plugin_v0_3().share(thousands(script)).await;
+    instance.expect("an instance")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_calls_are_in_flight_at_once_and_each_gets_its_own_answer() {
+    let own_answer = [
+        Piece::Bytes(r#"{"docket_id":""#.into()),
+        Piece::ExternalId,
+        Piece::Bytes(r#""}"#.into()),
+    ];
+    let script = Script::new([Step::status(200).pieces(own_answer).after_ms(50)]);
+    let instance = shared(&script).await;
+    let began = Instant::now();
+    let created = join_all((0..1_000).map(|number| {
+        let instance = &instance;
+        async move { instance.create_docket_v2(&item(number)).await }
+    }))
+    .await;
+    assert_eq!(began.elapsed(), Duration::from_millis(50));
+    for (number, created) in created.into_iter().enumerate() {
+        assert_eq!(created.unwrap().unwrap().docket_id, external_id(number));
+    }
+    let sent: BTreeSet<_> = script
+        .sent()
+        .iter()
+        .map(|sent| sent.external_id())
+        .collect();
+    assert_eq!((sent.len(), script.sent().len()), (1_000, 1_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_call_ends_its_request_and_the_others_go_on() {
+    let script = Script::new([Step::silence(), Step::ok(CREATED).after_ms(500)]);
+    let instance = shared(&script).await;
+    let docket = item(0);
+    let dropped = timeout(
+        Duration::from_millis(100),
+        instance.create_docket_v2(&docket),
+    );
+    let other = async {
+        sleep(Duration::from_millis(10)).await;
+        instance.create_docket_v2(&item(1)).await
+    };
+    let (dropped, other) = tokio::join!(dropped, other);
+    assert!(dropped.is_err(), "the service never answers");
+    other.unwrap().unwrap();
+    let ended: Vec<_> = script.sent().iter().map(|sent| sent.ended_ms).collect();
+    assert_eq!(ended[0], Some(100));
+    assert_eq!(ended.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_while_it_pauses_sends_nothing_more() {
+    let again = Step::status(503).header("retry-after", "5");
+    let script = Script::new([again]);
+    let instance = shared(&script).await;
+    let docket = item(0);
+    let dropped = timeout(Duration::from_secs(1), instance.create_docket_v2(&docket)).await;
+    assert!(dropped.is_err(), "the pause is longer");
+    sleep(Duration::from_secs(3_600)).await;
+    assert_eq!(script.sent().len(), 1);
+    assert!(instance.is_sound());
+}
+
+/// Ten thousand: if each left its task in the guest, the guest's memory would show it.
+#[tokio::test(start_paused = true)]
+async fn calls_that_are_dropped_before_they_send_leave_nothing() {
+    let limited = Step::status(429).header("retry-after", "5");
+    let script = Script::new([limited]);
+    let instance = shared(&script).await;
+    let before = instance.memory_bytes().await.unwrap();
+    for _ in 0..20 {
+        let calls = (0..500).map(|number| {
+            let instance = &instance;
+            async move { instance.create_docket_v2(&item(number)).await }
+        });
+        let dropped = timeout(Duration::from_secs(1), join_all(calls)).await;
+        assert!(
+            dropped.is_err(),
+            "all of them wait for the rate limit to end"
+        );
+        sleep(Duration::from_secs(60)).await;
+    }
+    let grown = instance.memory_bytes().await.unwrap() - before;
+    assert!(grown < 8 << 20, "{grown} bytes for 500 calls at a time");
+    assert!(instance.is_sound());
+}
+
+/// Round after round, as a host does whose own callers go away.
+#[tokio::test(start_paused = true)]
+async fn dropped_calls_leave_nothing_open() {
+    let script = Script::new([Step::silence()]);
+    let instance = shared(&script).await;
+    for round in 1..=4 {
+        let calls = (0..1_000).map(|number| {
+            let instance = &instance;
+            async move { instance.create_docket_v2(&item(number)).await }
+        });
+        let dropped = timeout(Duration::from_millis(10), join_all(calls)).await;
+        assert!(dropped.is_err(), "the service never answers");
+        sleep(Duration::from_millis(10)).await;
+        let sent = script.sent();
+        assert_eq!(sent.len(), 1_000 * round);
+        assert!(sent.iter().all(|sent| sent.ended_ms.is_some()));
+    }
+    assert!(instance.is_sound());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trap_ends_every_call_of_the_instance_and_each_says_so() {
+    let script = creating_after_ms(1_000);
+    let mut settings = thousands(&script);
+    settings.limits.memory_bytes = 2 << 20;
+    let instance = plugin_v0_3().share(settings).await.unwrap();
+    let others = join_all((0..10).map(|number| {
+        let instance = &instance;
+        async move { instance.create_docket_v2(&item(number)).await }
+    }));
+    let trapping = async {
+        sleep(Duration::from_millis(100)).await;
+        instance.create_docket_v2(&large()).await
+    };
+    let (others, trapping) = tokio::join!(others, trapping);
+    let later = instance.create_docket_v2(&item(10)).await;
+    for ended in others.into_iter().chain([trapping, later]) {
+        let error = format!("{:#}", ended.unwrap_err());
+        assert!(error.contains("all its calls with it"), "{error}");
+        assert!(error.contains("its limit is 2097152"), "{error}");
+    }
+    assert!(!instance.is_sound());
+    assert_eq!(script.sent().len(), 10);
+}
+
+#[tokio::test]
+async fn a_guest_that_computes_for_too_long_is_stopped() {
+    let mut settings = thousands(&Script::new([]));
+    settings.limits.computing = Duration::from_millis(20);
+    let instance = plugin_v0_3().share(settings).await.unwrap();
+    let body = format!("[{}0]", "0,".repeat(16 * LARGE_BYTES));
+    let parsed = instance.parse_docket_completed(body.as_bytes()).await;
+    let error = format!("{:#}", parsed.unwrap_err());
+    assert!(error.contains("computed for longer than 20 ms"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_an_hour_compute_no_longer_than_one_of_them() {
+    let script = creating_after_ms(20);
+    let mut settings = thousands(&script);
+    settings.limits.computing = Duration::from_secs(2);
+    let instance = plugin_v0_3().share(settings).await.unwrap();
+    for number in 0..2_000 {
+        instance
+            .create_docket_v2(&item(number))
+            .await
+            .unwrap()
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_component_for_wasi_0_2_is_not_shared_and_the_error_names_the_other_file() {
+    let plugin = Plugin::load(WASI_0_2.as_ref()).unwrap();
+    let refused = plugin.share(settings(Script::new([]).outgoing())).await;
+    let error = refused.err().expect("an error").to_string();
+    assert!(error.contains("WASI 0.2"), "{error}");
+    assert!(error.contains("voice-calling-p3.wasm"), "{error}");
+}
+
+#[test]
+fn a_host_without_async_functions_says_which_file_to_take() {
+    let loading = Loading {
+        only_wasi_0_2: true,
+        ..Loading::default()
+    };
+    Plugin::load_with(WASI_0_2.as_ref(), &loading).unwrap();
+    let refused = Plugin::load_with(WASI_0_3.as_ref(), &loading);
+    let error = format!("{:#}", refused.err().expect("an error"));
+    assert!(error.contains("the component is for WASI 0.3"), "{error}");
+    assert!(
+        error.contains("take the file for WASI 0.2 (voice-calling.wasm"),
+        "{error}"
+    );
+}
+
+/// A request's place is given on, also by a call that was dropped.
+#[tokio::test(start_paused = true)]
+async fn requests_beyond_max_in_flight_wait_for_a_place_whichever_calls_they_are_of() {
+    let script = creating_after_ms(100);
+    let mut settings = settings(script.outgoing());
+    let limit = ("VOICE_CALLING_MAX_IN_FLIGHT".to_owned(), "3".to_owned());
+    settings.environment.push(limit);
+    let instance = plugin_v0_3().share(settings).await.unwrap();
+    let dropped = async {
+        let docket = item(0);
+        let call = instance.create_docket_v2(&docket);
+        let dropped = timeout(Duration::from_millis(50), call).await;
+        assert!(dropped.is_err(), "the service is slower");
+    };
+    let others = join_all((1..9).map(|number| {
+        let instance = &instance;
+        async move { instance.create_docket_v2(&item(number)).await }
+    }));
+    let ((), others) = tokio::join!(dropped, others);
+    assert!(others.into_iter().all(|created| created.unwrap().is_ok()));
+    let sent_at: Vec<_> = script.sent().iter().map(|sent| sent.at_ms).collect();
+    assert_eq!(sent_at, [0, 0, 0, 50, 100, 100, 150, 200, 200]);
+    assert_eq!(script.most_open(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_of_one_call_holds_back_the_others() {
+    let limited = Step::status(429).header("retry-after", "5");
+    let script = Script::new([limited, Step::ok(CREATED)]);
+    let instance = shared(&script).await;
+    let later = async {
+        sleep(Duration::from_secs(1)).await;
+        instance.create_docket_v2(&item(1)).await
+    };
+    let docket = item(0);
+    let (first, later) = tokio::join!(instance.create_docket_v2(&docket), later);
+    first.unwrap().unwrap();
+    later.unwrap().unwrap();
+    let sent_at: Vec<_> = script.sent().iter().map(|sent| sent.at_ms).collect();
+    assert_eq!(sent_at, [0, 5_000, 5_000]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_are_spread_over_several_instances_and_one_that_trapped_is_replaced() {
+    let script = creating_after_ms(10);
+    let made = Arc::new(AtomicU32::new(0));
+    let (counter, outgoing) = (made.clone(), script.outgoing());
+    let two = NonZeroUsize::new(2).unwrap();
+    let pool = SharedPool::new(plugin_v0_3(), two, move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        let mut settings = reaching(outgoing.clone());
+        settings.limits.memory_bytes = 2 << 20;
+        settings
+    });
+    for number in 0..4 {
+        let instance = pool.instance().await.unwrap();
+        instance
+            .create_docket_v2(&item(number))
+            .await
+            .unwrap()
+            .unwrap();
+    }
+    assert_eq!(made.load(Ordering::Relaxed), 2);
+
+    let unharmed = pool.instance().await.unwrap();
+    let ended = pool.instance().await.unwrap();
+    ended.create_docket_v2(&large()).await.unwrap_err();
+    unharmed.create_docket_v2(&item(4)).await.unwrap().unwrap();
+    for number in 5..9 {
+        let instance = pool.instance().await.unwrap();
+        instance
+            .create_docket_v2(&item(number))
+            .await
+            .unwrap()
+            .unwrap();
+    }
+    assert_eq!(made.load(Ordering::Relaxed), 3);
+}
