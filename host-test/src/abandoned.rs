@@ -2,12 +2,21 @@
 //! issue 11833 is about that), so that the harness ends what the call does outside: the request
 //! that it has open, and every one that it would begin.
 
+//! Calls that nobody waits for any more. wasmtime 48 cannot cancel a call of a guest (its
+//! issue 11833 is about that), so that the harness ends what the call does outside: the request
+//! that it has open, and every one that it would begin.
+
 use crate::capabilities::Guest;
-use futures_util::future::{Either, select};
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, Either, select};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
 use tokio::sync::SetOnce;
 use wasmtime::component::{Accessor, GuestTaskId, HasData, Resource};
 use wasmtime::{AsContextMut, StoreContextMut};
@@ -15,25 +24,81 @@ use wasmtime_wasi::TrappableError;
 use wasmtime_wasi_http::p3::bindings::http::client::HostWithStore;
 use wasmtime_wasi_http::p3::bindings::http::types::{ErrorCode, HostRequestWithStore};
 use wasmtime_wasi_http::p3::{Request, Response};
-use wasmtime_wasi_http::{WasiHttp, WasiHttpCtxView, WasiHttpView};
+use wasmtime_wasi_http::{Error, WasiBody, WasiHttp, WasiHttpCtxView, WasiHttpView};
 
-/// Set once nobody waits for a call any more.
-pub(crate) type Abandoned = Arc<SetOnce<()>>;
+/// A call in flight, which may be abandoned.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    function: &'static str,
+    /// How many requests it has begun that create something.
+    creates: AtomicUsize,
+    /// Set once nobody waits for it any more.
+    abandoned: SetOnce<()>,
+}
+
+impl InFlight {
+    /// A call of a function of the WIT.
+    pub(crate) fn new(function: &'static str) -> Self {
+        Self {
+            function,
+            creates: AtomicUsize::new(0),
+            abandoned: SetOnce::new(),
+        }
+    }
+
+    /// Nobody waits for it any more. This is the only place where its creates are told of.
+    pub(crate) fn abandon(&self) {
+        let creates = self.creates.load(Ordering::Relaxed);
+        if self.abandoned.set(()).is_ok() && creates > 0 {
+            tracing::warn!(
+                function = self.function,
+                creates,
+                "a call was dropped that had sent creates: whether they were processed, nobody \
+                 was told"
+            );
+        }
+    }
+}
+
+/// An answer on the way to its caller. If nobody takes it, its call was abandoned.
+pub(crate) struct Answer<R> {
+    returned: Option<R>,
+    call: Arc<InFlight>,
+}
+
+impl<R> Answer<R> {
+    pub(crate) fn new(call: Arc<InFlight>, returned: R) -> Self {
+        Self {
+            returned: Some(returned),
+            call,
+        }
+    }
+
+    pub(crate) fn take(mut self) -> Option<R> {
+        self.returned.take()
+    }
+}
+
+impl<R> Drop for Answer<R> {
+    fn drop(&mut self) {
+        if self.returned.is_some() {
+            self.call.abandon();
+        }
+    }
+}
 
 /// The calls in flight on an instance that may be abandoned, by their tasks.
 #[derive(Debug, Default)]
-pub(crate) struct InFlight(HashMap<GuestTaskId, Abandoned>);
+pub(crate) struct CallsInFlight(HashMap<GuestTaskId, Arc<InFlight>>);
 
-impl InFlight {
-    pub(crate) fn begin(&mut self, task: GuestTaskId) -> Abandoned {
-        let abandoned = Abandoned::default();
-        self.0.insert(task, abandoned.clone());
-        abandoned
+impl CallsInFlight {
+    pub(crate) fn begin(&mut self, task: GuestTaskId, call: &Arc<InFlight>) {
+        self.0.insert(task, call.clone());
     }
 
     /// A task's id is given to another as soon as the guest is done, which may be before
     /// the call hears of it.
-    pub(crate) fn end(&mut self, task: GuestTaskId, ended: &Abandoned) {
+    pub(crate) fn end(&mut self, task: GuestTaskId, ended: &Arc<InFlight>) {
         if let Entry::Occupied(entry) = self.0.entry(task)
             && Arc::ptr_eq(entry.get(), ended)
         {
@@ -42,11 +107,77 @@ impl InFlight {
     }
 }
 
-/// That of the call to which the present task belongs.
-fn of_current_call(mut store: StoreContextMut<'_, Guest>) -> wasmtime::Result<Option<Abandoned>> {
+/// The call to which the present task belongs.
+fn current_call(mut store: StoreContextMut<'_, Guest>) -> wasmtime::Result<Option<Arc<InFlight>>> {
     let call = store.async_call_stack()?.last();
-    Ok(call.and_then(|call| store.data().in_flight.0.get(&call).cloned()))
+    Ok(call.and_then(|call| store.data().calls.0.get(&call).cloned()))
 }
+
+tokio::task_local! {
+    /// Whose request it is that goes out.
+    static SENDING: Arc<InFlight>;
+}
+
+/// The body of an answer to the call whose request goes out: it ends when the call is
+/// abandoned, and its connection with it.
+pub(crate) fn bodies_of_current_call() -> impl FnOnce(WasiBody) -> WasiBody {
+    let call = SENDING.try_with(Clone::clone).ok();
+    move |body| match call {
+        Some(call) => AwaitedBody {
+            body: Some(body),
+            call,
+            abandoned: None,
+        }
+        .boxed_unsync(),
+        None => body,
+    }
+}
+
+/// A body, for as long as somebody waits for its call.
+struct AwaitedBody {
+    body: Option<WasiBody>,
+    call: Arc<InFlight>,
+    /// Waited for where the next frame is not there yet, which is rare.
+    abandoned: Option<BoxFuture<'static, ()>>,
+}
+
+impl Body for AwaitedBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let this = &mut *self;
+        let Some(body) = &mut this.body else {
+            return Poll::Ready(None);
+        };
+        if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
+            return Poll::Ready(frame);
+        }
+        let abandoned = this.abandoned.get_or_insert_with(|| {
+            let call = this.call.clone();
+            Box::pin(async move {
+                call.abandoned.wait().await;
+            })
+        });
+        ready!(abandoned.as_mut().poll(context));
+        this.body = None;
+        Poll::Ready(Some(Err(Error::InternalError(Some(DROPPED.to_owned())))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map(Body::size_hint).unwrap_or_default()
+    }
+}
+
+/// What a guest is told whose request was open when its call was abandoned.
+const DROPPED: &str = "the host dropped the call";
 
 /// wasi:http/client, which sends nothing more for an abandoned call.
 pub(crate) struct HttpClient;
@@ -60,34 +191,33 @@ impl HostWithStore<Guest> for HttpClient {
         store: &Accessor<Guest, Self>,
         request: Resource<Request>,
     ) -> Result<Resource<Response>, TrappableError<ErrorCode>> {
-        let abandoned = store
-            .with(|mut access| of_current_call(access.as_context_mut()))
+        let call = store
+            .with(|mut access| current_call(access.as_context_mut()))
             .map_err(TrappableError::trap)?;
         let wasi = store.with_getter::<WasiHttp>(Guest::http);
-        let Some(abandoned) = abandoned else {
+        let Some(call) = call else {
             return WasiHttp::send(&wasi, request).await;
         };
-        if abandoned.initialized() {
+        if call.abandoned.initialized() {
             // Or the guest would wait for ever until somebody takes the body.
             wasi.with(|access| <WasiHttp as HostRequestWithStore<_>>::drop(access, request))
                 .map_err(TrappableError::trap)?;
             // Final for the guest: no other attempt.
             return Err(ErrorCode::HttpRequestDenied.into());
         }
-        let request_rings = store.with(|mut access| {
+        let creates = store.with(|mut access| {
             let request = access.get().table.get(&request);
             request.map(|request| request.method != http::Method::GET)
         });
-        let request_rings = request_rings.map_err(TrappableError::trap)?;
-        let sending = pin!(WasiHttp::send(&wasi, request));
-        match select(sending, pin!(abandoned.wait())).await {
+        let creates = creates.map_err(TrappableError::trap)?;
+        if creates {
+            call.creates.fetch_add(1, Ordering::Relaxed);
+        }
+        let sending = pin!(SENDING.scope(call.clone(), WasiHttp::send(&wasi, request)));
+        match select(sending, pin!(call.abandoned.wait())).await {
             Either::Left((sent, _)) => sent,
-            Either::Right(_) if request_rings => {
-                tracing::warn!(
-                    "a call was dropped while its create was open: nobody knows whether it \
-                     was processed"
-                );
-                Err(ErrorCode::InternalError(Some("the host dropped the call".to_owned())).into())
+            Either::Right(_) if creates => {
+                Err(ErrorCode::InternalError(Some(DROPPED.to_owned())).into())
             }
             Either::Right(_) => Err(ErrorCode::HttpRequestDenied.into()),
         }

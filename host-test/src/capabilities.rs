@@ -1,9 +1,9 @@
 //! What a guest is given: its environment, stderr, clocks, a little randomness, and
 //! HTTP. No files, no sockets, nothing else.
 
-use crate::abandoned::{HttpClient, InFlight};
+use crate::abandoned::{CallsInFlight, HttpClient};
 use crate::clock::Clock;
-use crate::limits::{HEADER_BYTES, Memory, RESOURCES};
+use crate::limits::{HEADER_BYTES, Memory, MemoryBytes, RESOURCES};
 use crate::outgoing::Outgoing;
 use crate::sandbox::{InstanceSettings, Stderr};
 use crate::stderr::MaskedStderr;
@@ -27,7 +27,7 @@ pub struct Guest {
     table: ResourceTable,
     outgoing: Outgoing,
     memory: Memory,
-    pub(crate) in_flight: InFlight,
+    pub(crate) calls: CallsInFlight,
 }
 
 impl Guest {
@@ -57,7 +57,7 @@ impl Guest {
             table,
             outgoing: settings.outgoing,
             memory: Memory::new(settings.limits),
-            in_flight: InFlight::default(),
+            calls: CallsInFlight::default(),
         }
     }
 
@@ -69,7 +69,7 @@ impl Guest {
         &mut self.memory
     }
 
-    pub(crate) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> &MemoryBytes {
         self.memory.bytes()
     }
 }

@@ -4,9 +4,10 @@
 use anyhow::Result;
 use rustix::time::{ClockId, clock_gettime};
 use std::future::{Future, poll_fn};
+use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 use wasmtime::{Engine, ResourceLimiter, Result as WasmtimeResult, UpdateDeadline, bail};
@@ -41,18 +42,27 @@ pub(crate) const HEADER_BYTES: usize = 32_768;
 pub struct Limits {
     /// For all its linear memories together. Unit: bytes.
     pub memory_bytes: usize,
-    /// For one call. Only the processor's time counts in which the guest computes: not that
-    /// in which it waits, nor that in which the machine does something else. Each poll of a wait computes for a fraction of a millisecond: a
-    /// wait of days with pauses of seconds may need more than the default.
+    /// For one call; where many calls share an instance, for as long as it neither waits nor
+    /// ends a call. Only the processor's time counts in which the guest computes: not that
+    /// in which it waits, nor that in which the machine does something else. Each poll of a
+    /// wait computes for a fraction of a millisecond: a wait of days with pauses of seconds may
+    /// need more than the default.
     pub computing: Duration,
+    /// For a shared instance: how many calls are in flight on it at once. The others wait
+    /// outside, where they take no memory of the guest, and their deadlines do not run yet.
+    pub calls: NonZeroUsize,
 }
 
+/// As many as the handles and resources of an instance suffice for, with room to spare.
+const CALLS: NonZeroUsize = NonZeroUsize::new(16_384).unwrap();
+
 impl Default for Limits {
-    /// 1 GiB, since the arguments of a batch may be so large, and 30 seconds.
+    /// 1 GiB, since the arguments of a batch may be so large, 30 seconds, and 16,384 calls.
     fn default() -> Self {
         Self {
             memory_bytes: 1 << 30,
             computing: Duration::from_secs(30),
+            calls: CALLS,
         }
     }
 }
@@ -77,20 +87,30 @@ pub(crate) fn look_after_guests(engine: &Engine) -> Result<()> {
 #[derive(Debug)]
 pub(crate) struct Memory {
     limit_bytes: usize,
-    now_bytes: usize,
+    bytes: MemoryBytes,
+}
+
+/// How large all linear memories of an instance are, which is also how large they ever were:
+/// they do not shrink. Clones are of the same instance.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MemoryBytes(Arc<AtomicUsize>);
+
+impl MemoryBytes {
+    pub(crate) fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Memory {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             limit_bytes: limits.memory_bytes,
-            now_bytes: 0,
+            bytes: MemoryBytes::default(),
         }
     }
 
-    /// How large it is, which is also how large it ever was: it does not shrink.
-    pub(crate) fn bytes(&self) -> usize {
-        self.now_bytes
+    pub(crate) fn bytes(&self) -> &MemoryBytes {
+        &self.bytes
     }
 }
 
@@ -101,14 +121,14 @@ impl ResourceLimiter for Memory {
         desired: usize,
         _: Option<usize>,
     ) -> WasmtimeResult<bool> {
-        let grown = (self.now_bytes - current).saturating_add(desired);
+        let grown = (self.bytes.get() - current).saturating_add(desired);
         if grown > self.limit_bytes {
             bail!(
                 "the guest was stopped: it asks for {grown} bytes of memory, and its limit is {}",
                 self.limit_bytes
             );
         }
-        self.now_bytes = grown;
+        self.bytes.0.store(grown, Ordering::Relaxed);
         Ok(true)
     }
 
@@ -155,6 +175,8 @@ struct Spent {
     resumed_ns: AtomicU64,
     /// Whether it only lets others have their turn and goes on then.
     gave_way: AtomicBool,
+    /// Whether it has many calls at the same time.
+    is_shared: AtomicBool,
     /// How many calls began.
     begun: AtomicU32,
     /// How many of them returned: neither trapped nor were dropped in the middle.
@@ -173,10 +195,12 @@ impl Computing {
     pub(crate) fn go_on(&self) -> WasmtimeResult<UpdateDeadline> {
         let spent = self.spent();
         if spent > self.limit {
-            bail!(
-                "the guest was stopped: it computed for longer than {} ms in one call",
-                self.limit.as_millis()
-            );
+            let limit_ms = self.limit.as_millis();
+            let during = match self.spent.is_shared.load(Ordering::Relaxed) {
+                true => "without waiting or ending a call",
+                false => "in one call",
+            };
+            bail!("the guest was stopped: it computed for longer than {limit_ms} ms {during}");
         }
         Ok(match spent > TURN {
             true => {
@@ -210,6 +234,7 @@ impl Computing {
         calls: impl Future<Output = WasmtimeResult<T>>,
     ) -> WasmtimeResult<T> {
         let spent = &self.spent;
+        spent.is_shared.store(true, Ordering::Relaxed);
         let mut calls = pin!(calls);
         poll_fn(|context| {
             if !spent.gave_way.swap(false, Ordering::Relaxed) {

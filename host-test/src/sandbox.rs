@@ -52,7 +52,7 @@ impl Sandbox {
         ensure!(
             wasi == Wasi::V0_2 || !loading.only_wasi_0_2,
             "the component is for {wasi}, whose async functions this host does not run: take \
-             the file for {} (voice-calling.wasm, not voice-calling-p3.wasm)",
+             the file for {} (voice-calling.wasm, if this is voice-calling-p3.wasm)",
             Wasi::V0_2
         );
         let mut config = Config::new();
@@ -218,6 +218,6 @@ impl Running {
     /// How large its linear memories are. They never shrink, so that this is also the
     /// most that it ever used.
     pub fn memory_bytes(&self) -> usize {
-        self.store.data().memory_bytes()
+        self.store.data().memory_bytes().get()
     }
 }

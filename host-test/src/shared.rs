@@ -1,7 +1,8 @@
 //! Instances that have many calls in flight, which takes a component for WASI 0.3.
 
-use crate::abandoned::Abandoned;
+use crate::abandoned::{Answer, InFlight, bodies_of_current_call};
 use crate::capabilities::Guest;
+use crate::limits::MemoryBytes;
 use crate::network::Network;
 use crate::plugin::types::*;
 use crate::plugin::{Called, Instance, Plugin, with_functions};
@@ -20,6 +21,12 @@ use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use wasmtime::component::{Accessor, ComponentNamedList, Lift, Lower, TypedFunc};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
+/// How many calls are on their way into an instance; those behind them wait elsewhere.
+const QUEUE: usize = 64;
+
+/// Where a call's answer goes.
+type Answering<R> = oneshot::Sender<Answer<wasmtime::Result<R>>>;
+
 /// A call on its way into the instance.
 type Job = Box<dyn for<'a> FnOnce(&'a Accessor<Guest>) -> BoxFuture<'a, ()> + Send>;
 
@@ -27,18 +34,21 @@ type Job = Box<dyn for<'a> FnOnce(&'a Accessor<Guest>) -> BoxFuture<'a, ()> + Se
 /// last of them is dropped and no call is left.
 ///
 /// A call whose future is dropped is abandoned: the request that it has open ends at once
-/// (the connection is closed), and it begins no other. If that request was a create,
-/// nobody knows whether it was processed, and a warning in the log says so; the recorder has the
-/// exchange. What the guest kept for the call it gives back at its next step, which is
-/// at the latest when the pause ends that it makes.
+/// (the connection is closed), also while its answer is read, and it begins no other. If it
+/// had sent creates, nobody was told whether they were processed, and a warning in the log
+/// says so; the recorder has the exchanges. What the guest kept for the call it gives back
+/// at its next step, which is at the latest when the pause ends that it makes.
+///
+/// It takes [`crate::Limits::calls`] at once; the others wait for their turn, in order.
 ///
 /// A trap of one call ends the instance with all its calls: each of them returns an error
 /// that says so, and so does every later one. A create that was open then may have been
 /// processed.
 #[derive(Clone)]
 pub struct SharedInstance {
-    jobs: mpsc::UnboundedSender<Job>,
+    jobs: mpsc::Sender<Job>,
     functions: Arc<Functions>,
+    memory: MemoryBytes,
     ended: watch::Receiver<Option<String>>,
 }
 
@@ -57,6 +67,7 @@ impl Plugin {
             self.wasi(),
             Wasi::V0_3,
         );
+        let most = settings.limits.calls.get();
         let answers = Turnstile::default();
         settings.outgoing.network = Arc::new(AnswersInTurn {
             network: settings.outgoing.network,
@@ -64,10 +75,11 @@ impl Plugin {
         });
         let mut instance = self.instantiate(settings).await?;
         let functions = Arc::new(Functions::of(&mut instance)?);
-        let (jobs, queue) = mpsc::unbounded_channel();
+        let memory = instance.running.store.data().memory_bytes().clone();
+        let (jobs, queue) = mpsc::channel(QUEUE);
         let (end, ended) = watch::channel(None);
         tokio::spawn(async move {
-            let ended = match run(instance, queue, answers).await {
+            let ended = match run(instance, queue, most, answers).await {
                 Ok(()) => "its last handle was dropped".to_owned(),
                 Err(error) => format!("{error:#}"),
             };
@@ -76,12 +88,13 @@ impl Plugin {
         Ok(SharedInstance {
             jobs,
             functions,
+            memory,
             ended,
         })
     }
 }
 
-/// A network whose answers come to the guest a few at a time.
+/// A network whose answers come to the guest a few at a time, and end with their calls.
 struct AnswersInTurn {
     network: Arc<dyn Network>,
     answers: Turnstile,
@@ -95,18 +108,21 @@ impl Network for AnswersInTurn {
     ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>> {
         let sending = self.network.send(request, options);
         let answers = self.answers.clone();
+        let awaited = bodies_of_current_call();
         Box::pin(async move {
             let sent = sending.await;
             answers.pass().await;
-            sent
+            sent.map(|response| response.map(awaited))
         })
     }
 }
 
-/// Runs calls until there are no handles and no calls left, or one of them traps.
+/// Runs calls, so many at once at most, until there are no handles and no calls left, or one
+/// of them traps.
 async fn run(
     instance: Instance,
-    mut queue: mpsc::UnboundedReceiver<Job>,
+    mut queue: mpsc::Receiver<Job>,
+    most: usize,
     answers: Turnstile,
 ) -> Result<()> {
     let mut running = instance.running;
@@ -119,11 +135,14 @@ async fn run(
         let mut has_passed = false;
         loop {
             tokio::select! {
-                job = next(&mut queue, &entrance, &mut has_passed) => match job {
-                    Some(job) => calls.push(job(accessor)),
-                    None => break,
-                },
+                biased;
                 Some(()) = calls.next(), if !calls.is_empty() => counted.begin_stretch(),
+                job = next(&mut queue, &entrance, &mut has_passed), if calls.len() < most => {
+                    match job {
+                        Some(job) => calls.push(job(accessor)),
+                        None => break,
+                    }
+                }
             }
         }
         while calls.next().await.is_some() {
@@ -136,7 +155,7 @@ async fn run(
 
 /// The next call, let in for the first time. If this is dropped before, nothing is lost.
 async fn next(
-    queue: &mut mpsc::UnboundedReceiver<Job>,
+    queue: &mut mpsc::Receiver<Job>,
     entrance: &Turnstile,
     has_passed: &mut bool,
 ) -> Option<Job> {
@@ -152,9 +171,10 @@ async fn next(
 /// A call, from its beginning to its answer, or to its end if nobody waits for it.
 async fn call<P, R>(
     accessor: &Accessor<Guest>,
+    name: &'static str,
     function: TypedFunc<P, (R,)>,
     arguments: P,
-    mut answer: oneshot::Sender<wasmtime::Result<R>>,
+    mut answer: Answering<R>,
 ) where
     P: ComponentNamedList + Lower + Send + Sync + 'static,
     R: Lift + Send + Sync + 'static,
@@ -163,16 +183,18 @@ async fn call<P, R>(
     if answer.is_closed() {
         return;
     }
+    let in_flight = Arc::new(InFlight::new(name));
     let begun = accessor.with(|mut access| {
         let call = function.start_call_concurrent(&mut access, arguments)?;
         let task = call.task();
-        let abandoned: Abandoned = access.data_mut().in_flight.begin(task);
-        wasmtime::Result::Ok((call, task, abandoned))
+        access.data_mut().calls.begin(task, &in_flight);
+        wasmtime::Result::Ok((call, task))
     });
-    let (call, task, abandoned) = match begun {
+    let answered = |returned| Answer::new(in_flight.clone(), returned);
+    let (call, task) = match begun {
         Ok(begun) => begun,
         Err(error) => {
-            let _nobody_waits = answer.send(Err(error));
+            let _nobody_waits = answer.send(answered(Err(error)));
             return;
         }
     };
@@ -180,12 +202,12 @@ async fn call<P, R>(
     let returned = match select(&mut returned, pin!(answer.closed())).await {
         Either::Left((returned, _)) => returned,
         Either::Right(_) => {
-            let _only_once = abandoned.set(());
+            in_flight.abandon();
             returned.await
         }
     };
-    accessor.with(|mut access| access.data_mut().in_flight.end(task, &abandoned));
-    let _nobody_waits = answer.send(returned.map(|(returned,)| returned));
+    accessor.with(|mut access| access.data_mut().calls.end(task, &in_flight));
+    let _nobody_waits = answer.send(answered(returned.map(|(returned,)| returned)));
 }
 
 /// What a shared instance has for each function.
@@ -209,7 +231,7 @@ macro_rules! shared_functions {
             $(
                 #[doc = concat!("`", $full_name, "`")]
                 pub async fn $name(&self, $($argument: $given),*) -> Called<$returned> {
-                    self.call(self.functions.$name, ($($argument.to_owned(),)*)).await
+                    self.call($full_name, self.functions.$name, ($($argument.to_owned(),)*)).await
                 }
             )+
         }
@@ -219,7 +241,12 @@ macro_rules! shared_functions {
 with_functions!(shared_functions);
 
 impl SharedInstance {
-    async fn call<P, R>(&self, function: TypedFunc<P, (R,)>, arguments: P) -> Result<R>
+    async fn call<P, R>(
+        &self,
+        name: &'static str,
+        function: TypedFunc<P, (R,)>,
+        arguments: P,
+    ) -> Result<R>
     where
         P: ComponentNamedList + Lower + Send + Sync + 'static,
         R: Lift + Send + Sync + 'static,
@@ -227,9 +254,10 @@ impl SharedInstance {
     {
         let (answer, answered) = oneshot::channel();
         let job: Job =
-            Box::new(move |accessor| Box::pin(call(accessor, function, arguments, answer)));
-        if self.jobs.send(job).is_ok()
-            && let Ok(returned) = answered.await
+            Box::new(move |accessor| Box::pin(call(accessor, name, function, arguments, answer)));
+        if self.jobs.send(job).await.is_ok()
+            && let Ok(answer) = answered.await
+            && let Some(returned) = answer.take()
         {
             return Ok(returned?);
         }
@@ -241,7 +269,9 @@ impl SharedInstance {
         let mut ended = self.ended.clone();
         let reason = match ended.wait_for(Option::is_some).await {
             Ok(reason) => reason.clone().unwrap_or_default(),
-            Err(_) => "the runtime that it ran on is gone".to_owned(),
+            Err(_) => {
+                "its task is gone: the host panicked in it, or the runtime has ended".to_owned()
+            }
         };
         anyhow!(
             "the instance has ended, and all its calls with it; a create that was open may \
@@ -251,20 +281,8 @@ impl SharedInstance {
 
     /// How large its linear memories are. They never shrink, so that this is also the most
     /// that all its calls together ever used.
-    pub async fn memory_bytes(&self) -> Result<usize> {
-        let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |accessor| {
-            Box::pin(async move {
-                let bytes = accessor.with(|mut access| access.data_mut().memory_bytes());
-                let _nobody_waits = answer.send(bytes);
-            })
-        });
-        if self.jobs.send(job).is_ok()
-            && let Ok(bytes) = answered.await
-        {
-            return Ok(bytes);
-        }
-        Err(self.ending().await)
+    pub fn memory_bytes(&self) -> usize {
+        self.memory.get()
     }
 
     /// Whether it can be given calls: none trapped.

@@ -146,9 +146,9 @@ pub async fn gather(gathering: Gathering) -> Result<Crowd> {
         Who::Shared => {
             let shared = subjects.shared(in_flight, &base_url, &PATIENT).await?;
             shared.call().await?;
-            let before = shared.instance.memory_bytes().await?;
+            let before = shared.instance.memory_bytes();
             let crowd = watch(&shared, load).await?;
-            let grown = shared.instance.memory_bytes().await? - before;
+            let grown = shared.instance.memory_bytes() - before;
             Ok(Crowd {
                 linear_memory_bytes_per_call: Some(grown as f64 / in_flight as f64),
                 ..crowd

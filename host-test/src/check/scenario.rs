@@ -11,6 +11,7 @@ use crate::sandbox::InstanceSettings;
 use crate::script::{Script, Sent, Step};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// The token that every scenario gives. It is searched for wherever it does not belong.
@@ -25,6 +26,7 @@ pub const BASE_URL: &str = "http://127.0.0.1";
 const LIMITS: Limits = Limits {
     memory_bytes: 512 << 20,
     computing: Duration::from_secs(10),
+    calls: NonZeroUsize::MIN,
 };
 
 /// No scenario takes so long, even in virtual time.

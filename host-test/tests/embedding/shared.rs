@@ -1,12 +1,13 @@
 //! One instance with many calls in flight, which takes the component for WASI 0.3.
 
 use crate::stage::{
-    CREATED, LARGE_BYTES, WASI_0_3, creating_after_ms, large, plugin_v0_3, settings,
+    CREATED, LARGE_BYTES, WASI_0_3, creating_after_ms, large, plugin_v0_3, reaching, settings,
+    shared, thousands,
 };
 use futures_util::future::join_all;
 use host_test::operation::{external_id, item};
 use host_test::script::{Piece, Script, Step};
-use host_test::{InstanceSettings, Loading, Outgoing, Plugin, SharedInstance, SharedPool};
+use host_test::{Loading, Plugin, SharedPool};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -15,25 +16,6 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
 const WASI_0_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
-
-/// What an instance gets that may have thousands of requests open.
-fn thousands(script: &Script) -> InstanceSettings {
-    reaching(script.outgoing())
-}
-
-fn reaching(outgoing: Outgoing) -> InstanceSettings {
-    let mut settings = settings(outgoing);
-    let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    settings
-        .environment
-        .push(variable("VOICE_CALLING_MAX_IN_FLIGHT", "1000"));
-    settings
-}
-
-async fn shared(script: &Script) -> SharedInstance {
-    let instance = plugin_v0_3().share(thousands(script)).await;
-    instance.expect("an instance")
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_thousand_calls_are_in_flight_at_once_and_each_gets_its_own_answer() {
@@ -60,84 +42,6 @@ async fn a_thousand_calls_are_in_flight_at_once_and_each_gets_its_own_answer() {
         .map(|sent| sent.external_id())
         .collect();
     assert_eq!((sent.len(), script.sent().len()), (1_000, 1_000));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_dropped_call_ends_its_request_and_the_others_go_on() {
-    let script = Script::new([Step::silence(), Step::ok(CREATED).after_ms(500)]);
-    let instance = shared(&script).await;
-    let docket = item(0);
-    let dropped = timeout(
-        Duration::from_millis(100),
-        instance.create_docket_v2(&docket),
-    );
-    let other = async {
-        sleep(Duration::from_millis(10)).await;
-        instance.create_docket_v2(&item(1)).await
-    };
-    let (dropped, other) = tokio::join!(dropped, other);
-    assert!(dropped.is_err(), "the service never answers");
-    other.unwrap().unwrap();
-    let ended: Vec<_> = script.sent().iter().map(|sent| sent.ended_ms).collect();
-    assert_eq!(ended[0], Some(100));
-    assert_eq!(ended.len(), 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_that_is_dropped_while_it_pauses_sends_nothing_more() {
-    let again = Step::status(503).header("retry-after", "5");
-    let script = Script::new([again]);
-    let instance = shared(&script).await;
-    let docket = item(0);
-    let dropped = timeout(Duration::from_secs(1), instance.create_docket_v2(&docket)).await;
-    assert!(dropped.is_err(), "the pause is longer");
-    sleep(Duration::from_secs(3_600)).await;
-    assert_eq!(script.sent().len(), 1);
-    assert!(instance.is_sound());
-}
-
-/// Ten thousand: if each left its task in the guest, the guest's memory would show it.
-#[tokio::test(start_paused = true)]
-async fn calls_that_are_dropped_before_they_send_leave_nothing() {
-    let limited = Step::status(429).header("retry-after", "5");
-    let script = Script::new([limited]);
-    let instance = shared(&script).await;
-    let before = instance.memory_bytes().await.unwrap();
-    for _ in 0..20 {
-        let calls = (0..500).map(|number| {
-            let instance = &instance;
-            async move { instance.create_docket_v2(&item(number)).await }
-        });
-        let dropped = timeout(Duration::from_secs(1), join_all(calls)).await;
-        assert!(
-            dropped.is_err(),
-            "all of them wait for the rate limit to end"
-        );
-        sleep(Duration::from_secs(60)).await;
-    }
-    let grown = instance.memory_bytes().await.unwrap() - before;
-    assert!(grown < 8 << 20, "{grown} bytes for 500 calls at a time");
-    assert!(instance.is_sound());
-}
-
-/// Round after round, as a host does whose own callers go away.
-#[tokio::test(start_paused = true)]
-async fn dropped_calls_leave_nothing_open() {
-    let script = Script::new([Step::silence()]);
-    let instance = shared(&script).await;
-    for round in 1..=4 {
-        let calls = (0..1_000).map(|number| {
-            let instance = &instance;
-            async move { instance.create_docket_v2(&item(number)).await }
-        });
-        let dropped = timeout(Duration::from_millis(10), join_all(calls)).await;
-        assert!(dropped.is_err(), "the service never answers");
-        sleep(Duration::from_millis(10)).await;
-        let sent = script.sent();
-        assert_eq!(sent.len(), 1_000 * round);
-        assert!(sent.iter().all(|sent| sent.ended_ms.is_some()));
-    }
-    assert!(instance.is_sound());
 }
 
 #[tokio::test(start_paused = true)]
@@ -293,4 +197,51 @@ async fn calls_are_spread_over_several_instances_and_one_that_trapped_is_replace
             .unwrap();
     }
     assert_eq!(made.load(Ordering::Relaxed), 3);
+}
+
+/// They wait outside, so that their deadlines begin when it is their turn.
+#[tokio::test(start_paused = true)]
+async fn calls_beyond_the_limit_of_the_instance_wait_for_their_turn() {
+    let script = creating_after_ms(100);
+    let mut settings = thousands(&script);
+    settings.limits.calls = NonZeroUsize::new(2).unwrap();
+    let deadline = ("VOICE_CALLING_DEADLINE_MS".to_owned(), "150".to_owned());
+    settings.environment.push(deadline);
+    let instance = plugin_v0_3().share(settings).await.unwrap();
+    let dropped = async {
+        sleep(Duration::from_millis(1)).await;
+        let docket = item(7);
+        let call = instance.create_docket_v2(&docket);
+        let dropped = timeout(Duration::from_millis(20), call).await;
+        assert!(dropped.is_err(), "others are in flight");
+    };
+    let created = join_all((0..7).map(|number| {
+        let instance = &instance;
+        async move { instance.create_docket_v2(&item(number)).await }
+    }));
+    let (created, ()) = tokio::join!(created, dropped);
+    assert!(created.into_iter().all(|created| created.unwrap().is_ok()));
+    let sent_at: Vec<_> = script.sent().iter().map(|sent| sent.at_ms).collect();
+    assert_eq!(sent_at, [0, 0, 100, 100, 200, 200, 300]);
+}
+
+/// Far more than are let in or stand in the queue.
+#[tokio::test(start_paused = true)]
+async fn a_trap_is_told_also_to_calls_that_wait_for_their_turn() {
+    let script = creating_after_ms(1_000);
+    let mut settings = thousands(&script);
+    settings.limits.calls = NonZeroUsize::new(2).unwrap();
+    settings.limits.memory_bytes = 2 << 20;
+    let instance = plugin_v0_3().share(settings).await.unwrap();
+    let large = large();
+    let trapping = instance.create_docket_v2(&large);
+    let others = join_all((0..200).map(|number| {
+        let instance = &instance;
+        async move { instance.create_docket_v2(&item(number)).await }
+    }));
+    let (trapping, others) = tokio::join!(trapping, others);
+    for ended in others.into_iter().chain([trapping]) {
+        let error = format!("{:#}", ended.unwrap_err());
+        assert!(error.contains("its limit is 2097152"), "{error}");
+    }
 }

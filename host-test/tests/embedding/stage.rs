@@ -3,7 +3,9 @@
 use host_test::operation::item;
 use host_test::script::{Script, Step};
 use host_test::types::{CreatedDocketV2, DocketRequestV2, RequestError};
-use host_test::{Allocation, Instance, InstanceSettings, Loading, Outgoing, Plugin};
+use host_test::{
+    Allocation, Instance, InstanceSettings, Loading, Outgoing, Plugin, SharedInstance,
+};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -70,6 +72,27 @@ pub fn settings_for(base_url: &str, outgoing: Outgoing) -> InstanceSettings {
 /// The same for a service that is not on the network.
 pub fn settings(outgoing: Outgoing) -> InstanceSettings {
     settings_for("http://127.0.0.1", outgoing)
+}
+
+/// What an instance gets that may have thousands of requests open.
+pub fn thousands(script: &Script) -> InstanceSettings {
+    reaching(script.outgoing())
+}
+
+/// The same over this way out.
+pub fn reaching(outgoing: Outgoing) -> InstanceSettings {
+    let mut settings = settings(outgoing);
+    let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    settings
+        .environment
+        .push(variable("VOICE_CALLING_MAX_IN_FLIGHT", "1000"));
+    settings
+}
+
+/// An instance for thousands of calls.
+pub async fn shared(script: &Script) -> SharedInstance {
+    let instance = plugin_v0_3().share(thousands(script)).await;
+    instance.expect("an instance")
 }
 
 /// A service in memory that creates every docket after so many milliseconds.
