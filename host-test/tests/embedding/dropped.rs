@@ -6,37 +6,38 @@ use futures_util::future::join_all;
 use host_test::SharedInstance;
 use host_test::operation::item;
 use host_test::script::{Piece, Script, Step};
+use std::cell::RefCell;
 use std::io::{self, Write};
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Once;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
-use tracing::subscriber::DefaultGuard;
 
-/// What the harness logs on this thread, for as long as it lives.
-struct Log {
-    written: Arc<Mutex<Vec<u8>>>,
-    _until: DefaultGuard,
+thread_local! {
+    /// What the harness logged in the present test, which has a thread of its own.
+    static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
+
+/// What the harness logs from now on. Of the whole process there is one subscriber: with one
+/// for each test, whether a line is wanted is asked of whichever comes first.
+struct Log;
 
 impl Log {
     fn keep() -> Self {
-        let written = Arc::<Mutex<Vec<u8>>>::default();
-        let kept = written.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_ansi(false)
-            .with_max_level(tracing::Level::WARN)
-            .with_writer(move || Pen(kept.clone()))
-            .finish();
-        Self {
-            written,
-            _until: tracing::subscriber::set_default(subscriber),
-        }
+        static SUBSCRIBER: Once = Once::new();
+        SUBSCRIBER.call_once(|| {
+            tracing_subscriber::fmt()
+                .with_ansi(false)
+                .with_max_level(tracing::Level::WARN)
+                .with_writer(|| Log)
+                .init();
+        });
+        Self
     }
 
     fn lines(&self) -> Vec<String> {
-        let written = String::from_utf8(self.written.lock().unwrap().clone()).unwrap();
-        written.lines().map(str::to_owned).collect()
+        let logged = LOGGED.with_borrow(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        logged.lines().map(str::to_owned).collect()
     }
 
     /// It is one line that says so.
@@ -51,11 +52,9 @@ impl Log {
     }
 }
 
-struct Pen(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Pen {
+impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        LOGGED.with_borrow_mut(|logged| logged.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
