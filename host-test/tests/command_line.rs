@@ -417,7 +417,7 @@ fn the_short_bench_measures_everything_and_draws_it() {
     }
     // One that the short form leaves out: a batch of 1000.
     let goals = figures.iter().filter(|figure| figure["goal"].is_object());
-    assert_eq!((figures.len(), goals.count()), (21, 15));
+    assert_eq!((figures.len(), goals.count()), (23, 16));
     assert_eq!(report["measures"].as_array().map(Vec::len), Some(13));
     assert_eq!(report["in_flight"].as_array().map(Vec::len), Some(3));
     assert_eq!(report["batches"].as_array().map(Vec::len), Some(3));

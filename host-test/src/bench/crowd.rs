@@ -6,6 +6,8 @@ use super::subject::{Shape, Subjects};
 use crate::Trust;
 use crate::cache::CompiledCache;
 use anyhow::{Context, Result, bail, ensure};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -73,6 +75,9 @@ pub struct Gathering {
     pub cache: PathBuf,
     /// The service.
     pub base_url: String,
+    /// Who vouches for it over TLS, where HTTP/2 is spoken and one connection is enough for all;
+    /// otherwise each call in flight has its own. Base64 of DER.
+    pub authority: Option<String>,
     /// How many calls are measured; before them as many as are in flight open the
     /// connections.
     pub calls: usize,
@@ -124,17 +129,25 @@ pub async fn gather(gathering: Gathering) -> Result<Crowd> {
         concurrent,
         cache,
         base_url,
+        authority,
         calls,
         in_flight,
     } = gathering;
-    if let Some(reason) = why_not(in_flight, allow_connections()?) {
+    let most = allow_connections()?;
+    let trust = match authority {
+        Some(authority) => Trust::Only(vec![BASE64.decode(authority)?.into()]),
+        None => Trust::Public,
+    };
+    if trust == Trust::Public
+        && let Some(reason) = why_not(in_flight, most)
+    {
         bail!("{in_flight} calls in flight: {reason}");
     }
     let subjects = Subjects {
         component,
         concurrent,
         cache: CompiledCache::in_folder(&cache)?,
-        trust: Trust::Public,
+        trust,
     };
     let load = Load { calls, in_flight };
     let instances = u32::try_from(in_flight)?;

@@ -12,6 +12,8 @@ use crate::plugin::{Instance, Plugin};
 use crate::sandbox::{InstanceSettings, Loading};
 use crate::{Allocation, Outgoing, PooledNetwork, Reach, Wasi};
 use anyhow::{Result, bail, ensure};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
@@ -406,46 +408,79 @@ pub(super) async fn start(stage: &Stage, extent: Extent, report: &mut Report) ->
     Ok(())
 }
 
-/// Every subject in every situation, each time in a process of its own.
-pub(super) fn situations(
-    stage: &Stage,
-    options: &Options,
-    cache: &Path,
-    extent: Extent,
-    report: &mut Report,
-) -> Result<()> {
-    // A process that compiles needs memory for that as well.
-    stage
-        .subjects
-        .plugin(Allocation::Pooling { instances: 1 })?;
-    stage.subjects.concurrent_plugin()?;
+/// The crowds of a bench, each in a process of its own.
+pub(super) struct Crowds<'a> {
+    pub(super) stage: &'a Stage,
+    pub(super) options: &'a Options,
+    pub(super) cache: &'a Path,
+    pub(super) extent: Extent,
+}
+
+impl Crowds<'_> {
+    fn gather(&self, who: Who, delay_ms: u64, in_flight: usize) -> Result<Crowd> {
+        self.begin(self.gathering(who, delay_ms, in_flight))
+    }
+
+    /// All calls on one connection.
+    fn gather_over_http2(&self, who: Who, delay_ms: u64, in_flight: usize) -> Result<Crowd> {
+        let service = &self.stage.service;
+        self.begin(Gathering {
+            base_url: service.tls_base_url(delay_ms),
+            authority: Some(BASE64.encode(service.authority())),
+            ..self.gathering(who, delay_ms, in_flight)
+        })
+    }
+
+    fn gathering(&self, who: Who, delay_ms: u64, in_flight: usize) -> Gathering {
+        let Stage { subjects, service } = self.stage;
+        Gathering {
+            who,
+            component: subjects.component.clone(),
+            concurrent: subjects.concurrent.clone(),
+            cache: self.cache.to_owned(),
+            base_url: service.base_url(delay_ms),
+            authority: None,
+            calls: self.extent.calls_of_situation(in_flight, delay_ms),
+            in_flight,
+        }
+    }
+
+    fn begin(&self, gathering: Gathering) -> Result<Crowd> {
+        crowd::gathered_by((self.options.gathering)(&gathering)?)
+    }
+
+    /// Compiles what is not: a process that does needs memory for that as well.
+    fn compile(&self) -> Result<()> {
+        let subjects = &self.stage.subjects;
+        subjects.plugin(Allocation::Pooling { instances: 1 })?;
+        subjects.concurrent_plugin()?;
+        Ok(())
+    }
+
+    fn rounds(&self) -> usize {
+        self.extent.rounds.min(3)
+    }
+}
+
+/// Every subject in every situation.
+pub(super) fn situations(crowds: &Crowds, report: &mut Report) -> Result<()> {
+    let extent = crowds.extent;
+    crowds.compile()?;
     for delay_ms in SITUATION_DELAYS_MS {
         for &in_flight in extent.in_flight {
-            let gather = |who: Who| -> Result<Crowd> {
-                let gathering = Gathering {
-                    who,
-                    component: stage.subjects.component.clone(),
-                    concurrent: stage.subjects.concurrent.clone(),
-                    cache: cache.to_owned(),
-                    base_url: stage.service.base_url(delay_ms),
-                    calls: extent.calls_of_situation(in_flight, delay_ms),
-                    in_flight,
-                };
-                crowd::gathered_by((options.gathering)(&gathering)?)
-            };
             let outcomes = match crowd::why_not(in_flight, extent.crowd) {
                 Some(reason) => Who::ALL
                     .map(|who| (who, Outcome::LeftOut(reason.clone())))
                     .into(),
                 None => {
-                    let mut crowds = Who::ALL.map(|who| (who, Vec::new()));
-                    for _ in 0..extent.rounds.min(3) {
-                        for (who, crowds) in &mut crowds {
-                            crowds.push(gather(*who)?);
+                    let mut measured = Who::ALL.map(|who| (who, Vec::new()));
+                    for _ in 0..crowds.rounds() {
+                        for (who, measured) in &mut measured {
+                            measured.push(crowds.gather(*who, delay_ms, in_flight)?);
                         }
                     }
-                    crowds
-                        .map(|(who, crowds)| (who, Outcome::Measured(crowds)))
+                    measured
+                        .map(|(who, measured)| (who, Outcome::Measured(measured)))
                         .into()
                 }
             };
@@ -457,6 +492,34 @@ pub(super) fn situations(
         }
     }
     report.figures.extend(memory(&report.situations));
+    Ok(())
+}
+
+/// What a call in flight needs where a connection of its own is no part of it.
+pub(super) fn over_http2(crowds: &Crowds, report: &mut Report) -> Result<()> {
+    let Some(&in_flight) = crowds.extent.in_flight.last() else {
+        return Ok(());
+    };
+    let (mut native, mut shared) = (Vec::new(), Vec::new());
+    for _ in 0..crowds.rounds() {
+        for (who, kib) in [(Who::Native, &mut native), (Who::Shared, &mut shared)] {
+            let crowd = crowds.gather_over_http2(who, 1_000, in_flight)?;
+            kib.push(crowd.memory_bytes_per_call / 1024.0);
+        }
+    }
+    report.figures.extend([
+        Figure::new(
+            "10,000 calls in flight, 1 s delay, HTTP/2, native client: memory per call",
+            "KiB, all answered",
+            native,
+        ),
+        Figure::new(
+            "10,000 calls in flight, 1 s delay, HTTP/2, one instance for all: memory per call",
+            "KiB, all answered",
+            shared,
+        )
+        .with_goal(Goal::AtMost(24.0)),
+    ]);
     Ok(())
 }
 

@@ -105,7 +105,15 @@ pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
     at("the costs of calls in flight");
     measure::growth(&stage, extent, &mut report).await?;
     at("thousands of calls in flight, on an instance each and on one");
-    measure::situations(&stage, options, folder.path(), extent, &mut report)?;
+    let crowds = measure::Crowds {
+        stage: &stage,
+        options,
+        cache: folder.path(),
+        extent,
+    };
+    measure::situations(&crowds, &mut report)?;
+    at("thousands of calls over one connection");
+    measure::over_http2(&crowds, &mut report)?;
     at("both components");
     measure::components(&stage, extent, &mut report).await?;
     Ok(report)

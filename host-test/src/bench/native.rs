@@ -1,12 +1,14 @@
 //! The baseline: what somebody would write who calls the service from Rust, without a
 //! component. It sends the same request, and decodes the same answer.
 
+use crate::Trust;
 use crate::types::DocketRequestV2;
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Request, Uri};
 use http_body_util::{BodyExt, Full};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -43,15 +45,21 @@ pub(super) struct Created {
 /// A client with pooled connections.
 #[derive(Clone)]
 pub(super) struct NativeClient {
-    client: Client<HttpConnector, Full<Bytes>>,
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     uri: Uri,
     authorization: HeaderValue,
 }
 
 impl NativeClient {
-    pub(super) fn new(base_url: &str, token: &str) -> Result<Self> {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
+    pub(super) fn new(base_url: &str, token: &str, trust: &Trust) -> Result<Self> {
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(trust.client()?)
+            .https_or_http()
+            .enable_all_versions()
+            .wrap_connector(http);
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .build(connector);

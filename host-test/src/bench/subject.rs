@@ -178,7 +178,7 @@ impl Subjects {
     /// The baseline.
     pub(super) fn native(&self, base_url: &str) -> Result<Native> {
         Ok(Native {
-            client: NativeClient::new(base_url, TOKEN)?,
+            client: NativeClient::new(base_url, TOKEN, &self.trust)?,
             docket: Arc::new(docket()),
         })
     }
