@@ -2,10 +2,6 @@
 //! issue 11833 is about that), so that the harness ends what the call does outside: the request
 //! that it has open, and every one that it would begin.
 
-//! Calls that nobody waits for any more. wasmtime 48 cannot cancel a call of a guest (its
-//! issue 11833 is about that), so that the harness ends what the call does outside: the request
-//! that it has open, and every one that it would begin.
-
 use crate::capabilities::Guest;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, Either, select};
@@ -46,7 +42,8 @@ impl InFlight {
         }
     }
 
-    /// Nobody waits for it any more. This is the only place where its creates are told of.
+    /// Nobody waits for it any more, nor hears of the creates that it has sent: it sends no
+    /// other, so that this line of the log tells of all.
     pub(crate) fn abandon(&self) {
         let creates = self.creates.load(Ordering::Relaxed);
         if self.abandoned.set(()).is_ok() && creates > 0 {
