@@ -22,12 +22,16 @@ pub fn build(toolchain: &Toolchain, workspace: &Workspace, guest: &GuestPackage)
     let core_module = guest::build(toolchain, workspace, guest.guest)?;
     let core_module = read(&core_module)?;
     let component = encode(&core_module, guest)?;
-    let path = workspace.component_of(guest);
-    let shown = workspace.shown(&path);
-    if fs::read(&path).is_ok_and(|old| old == component) {
+    write(workspace, &workspace.component_of(guest), &component)
+}
+
+/// Writes a component, unless it is there already.
+pub fn write(workspace: &Workspace, path: &Path, component: &[u8]) -> Result<()> {
+    let shown = workspace.shown(path);
+    if fs::read(path).is_ok_and(|old| old == component) {
         announce(&format!("{shown}: up to date"));
     } else {
-        fs::write(&path, &component).with_context(|| format!("cannot write {shown}"))?;
+        fs::write(path, component).with_context(|| format!("cannot write {shown}"))?;
         announce(&format!("{shown}: written, {} bytes", component.len()));
     }
     Ok(())

@@ -45,7 +45,8 @@ usage: cargo xtask <command>
                    test; the arguments go to `cargo test`
   bench [args…]    build, then measure the component beside a native client, and the core;
                    --short only proves that the benches work
-  mutants          build target/mutants.wasm, which misbehaves as the variable MUTANT says
+  mutants          build the components of the tests: target/mutants.wasm, which misbehaves as
+                   the variable MUTANT says, and target/impatient.wasm, which cancels its calls
   obelisk          install the workflow engine Obelisk if it is missing, build what runs on it
                    into target/obelisk, and show a docket that survives a crash of the engine
   obelisk build    only build, and say what is in the folder
@@ -101,7 +102,7 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
             let workspace = Workspace::load()?;
             let toolchain = Toolchain::prepare(&workspace)?;
             build_with(&toolchain, &workspace)?;
-            component::build(&toolchain, &workspace, &workspace.mutants)?;
+            build_for_tests(&toolchain, &workspace)?;
             test_run::run_all(&workspace, arguments)
         }
         "bench" => {
@@ -113,7 +114,8 @@ fn run(mut arguments: Vec<String>) -> Result<()> {
             refuse_arguments(&command, arguments)?;
             let workspace = Workspace::load()?;
             let toolchain = Toolchain::prepare(&workspace)?;
-            component::build(&toolchain, &workspace, &workspace.mutants)
+            component::build(&toolchain, &workspace, &workspace.guest_p3)?;
+            build_for_tests(&toolchain, &workspace)
         }
         "bindings" => bindings::run_command(&Workspace::load()?, arguments),
         "obelisk" => obelisk::run_command(&Workspace::load()?, arguments),
@@ -160,6 +162,16 @@ fn build(workspace: &Workspace) -> Result<()> {
 fn build_with(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
     component::build(toolchain, workspace, &workspace.guest)?;
     component::build(toolchain, workspace, &workspace.guest_p3)
+}
+
+/// What no user gets: the mutants, and the component for WASI 0.3 plugged into a guest that cancels
+/// its calls.
+fn build_for_tests(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
+    component::build(toolchain, workspace, &workspace.mutants)?;
+    component::build(toolchain, workspace, &workspace.impatient)?;
+    let client = workspace.component_of(&workspace.guest_p3);
+    let composition = composition::plug(&client, &workspace.component_of(&workspace.impatient))?;
+    component::write(workspace, &workspace.impatient_composition(), &composition)
 }
 
 fn refuse_arguments(command: &str, arguments: &[String]) -> Result<()> {

@@ -31,6 +31,14 @@ const MUTANTS: Guest = Guest {
     file: "mutants.wasm",
 };
 
+/// A guest that uses the one for WASI 0.3 and cancels its calls, with which tests prove what
+/// becomes of these.
+const IMPATIENT: Guest = Guest {
+    package: "voice-calling-impatient",
+    component: "voice-calling-impatient",
+    file: "impatient-guest.wasm",
+};
+
 /// What runs beside the guest on the workflow engine Obelisk.
 const OBELISK_WORKFLOW: Guest = Guest {
     package: "voice-calling-obelisk-workflow",
@@ -52,6 +60,7 @@ pub struct Workspace {
     pub guest: GuestPackage,
     pub guest_p3: GuestPackage,
     pub mutants: GuestPackage,
+    pub impatient: GuestPackage,
     pub obelisk_workflow: GuestPackage,
     pub obelisk_webhook: GuestPackage,
 }
@@ -89,6 +98,7 @@ impl Workspace {
             guest: GuestPackage::find(GUEST, &metadata)?,
             guest_p3: GuestPackage::find(GUEST_P3, &metadata)?,
             mutants: GuestPackage::find(MUTANTS, &metadata)?,
+            impatient: GuestPackage::find(IMPATIENT, &metadata)?,
             obelisk_workflow: GuestPackage::find(OBELISK_WORKFLOW, &metadata)?,
             obelisk_webhook: GuestPackage::find(OBELISK_WEBHOOK, &metadata)?,
         })
@@ -102,6 +112,7 @@ impl Workspace {
             guest: self.guest.moved(&self.root, root)?,
             guest_p3: self.guest_p3.moved(&self.root, root)?,
             mutants: self.mutants.moved(&self.root, root)?,
+            impatient: self.impatient.moved(&self.root, root)?,
             obelisk_workflow: self.obelisk_workflow.moved(&self.root, root)?,
             obelisk_webhook: self.obelisk_webhook.moved(&self.root, root)?,
         })
@@ -122,6 +133,11 @@ impl Workspace {
 
     pub fn component_of(&self, guest: &GuestPackage) -> PathBuf {
         self.target.join(guest.guest.file)
+    }
+
+    /// The impatient guest and the one for WASI 0.3 as one.
+    pub fn impatient_composition(&self) -> PathBuf {
+        self.target.join("impatient.wasm")
     }
 
     /// Never the host's: two compilers may be at work, and cargo mixes up what they leave in one

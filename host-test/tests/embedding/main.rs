@@ -2,6 +2,7 @@
 //! where their memory comes from, and what its connections carry.
 
 mod allocation;
+mod cancelled;
 mod dropped;
 mod network;
 mod peer;

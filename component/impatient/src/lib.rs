@@ -1,0 +1,46 @@
+//! A workflow for WASI 0.3 that gives up what takes too long. `cargo xtask mutants` plugs the
+//! component for WASI 0.3 into it: wasmtime's host cannot cancel a call of a guest yet, another
+//! guest can.
+
+#![deny(unsafe_code)]
+
+use bindings::voice_calling::client_async::dockets::create_docket_v2;
+use bindings::{CreatedDocketV2, DocketRequestV2, RequestError};
+use futures_util::future::{Either, join_all, select};
+use std::pin::pin;
+use wasip3::clocks::monotonic_clock;
+
+#[allow(unsafe_code)]
+mod bindings {
+    wit_bindgen::generate!({
+        path: ["../../wit", "../../wit-async", "wit"],
+        world: "voice-calling:impatient/impatient",
+        generate_all,
+    });
+    use super::Impatient;
+    export!(Impatient);
+}
+
+const NANOSECONDS_PER_MS: u64 = 1_000_000;
+
+/// None of a call that was cancelled: it tells its caller nothing.
+type Created = Option<Result<CreatedDocketV2, RequestError>>;
+
+struct Impatient;
+
+impl bindings::Guest for Impatient {
+    async fn create(dockets: Vec<(DocketRequestV2, u64)>) -> Vec<Created> {
+        let create = |(docket, patience_ms)| create_within(docket, patience_ms);
+        join_all(dockets.into_iter().map(create)).await
+    }
+}
+
+async fn create_within(docket: DocketRequestV2, patience_ms: u64) -> Created {
+    let created = pin!(create_docket_v2(docket));
+    let patience = pin!(monotonic_clock::wait_for(patience_ms * NANOSECONDS_PER_MS));
+    match select(created, patience).await {
+        Either::Left((created, _)) => Some(created),
+        // The future of the call is dropped, which cancels it.
+        Either::Right(_) => None,
+    }
+}

@@ -1,0 +1,209 @@
+//! Calls that another guest cancels, one that has the component for WASI 0.3 plugged in.
+
+use crate::stage::{CREATED, settings};
+use host_test::operation::{external_id, item};
+use host_test::script::{Heard, HeardBody, Piece, Script, Step};
+use host_test::types::{CreatedDocketV2, DocketRequestV2, RequestError};
+use host_test::{Loading, Running, Sandbox};
+use std::cmp::Ordering;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// None of a call that was cancelled: it tells its caller nothing.
+type Created = Option<Result<CreatedDocketV2, RequestError>>;
+
+/// The guest that cancels what takes too long.
+struct Impatient(Running);
+
+impl Impatient {
+    async fn with_places(max_in_flight: usize, script: &Script) -> Self {
+        static COMPOSITION: OnceLock<Sandbox> = OnceLock::new();
+        let composition = COMPOSITION.get_or_init(|| {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/impatient.wasm");
+            let loaded = Sandbox::load(path.as_ref(), &Loading::default());
+            loaded.expect("target/impatient.wasm, which `cargo xtask mutants` makes")
+        });
+        let mut settings = settings(script.outgoing());
+        let places = (
+            "VOICE_CALLING_MAX_IN_FLIGHT".to_owned(),
+            max_in_flight.to_string(),
+        );
+        settings.environment.push(places);
+        let instance = composition.instantiate(settings).await;
+        Self(instance.expect("an instance"))
+    }
+
+    /// Creates a docket for each of these at once, and cancels the call after so many
+    /// milliseconds. The host must not fail.
+    async fn create(&mut self, patience_ms: &[u64]) -> Vec<Created> {
+        let numbered = patience_ms.iter().enumerate();
+        let dockets: Vec<_> = numbered.map(|(number, &ms)| (item(number), ms)).collect();
+        let created = self.0.call(async |store, instance| {
+            type Dockets = Vec<(DocketRequestV2, u64)>;
+            let create =
+                instance.get_typed_func::<(Dockets,), (Vec<Created>,)>(&mut *store, "create")?;
+            create.call_async(store, (dockets,)).await
+        });
+        created.await.expect("no failure of the host").0
+    }
+
+    /// Creates a docket and has all the time that it takes.
+    async fn create_patiently(&mut self) -> CreatedDocketV2 {
+        let mut created = self.create(&[HOUR_MS]).await;
+        let created = created.pop().flatten();
+        created.expect("it is not cancelled").expect("a docket")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_create_ends_its_request_at_that_moment() {
+    let script = Script::new([Step::silence(), Step::ok(CREATED)]);
+    let mut guest = Impatient::with_places(16, &script).await;
+    assert_eq!(guest.create(&[100]).await, [None]);
+    assert_eq!(script.now_ms(), 100);
+    assert_eq!(script.sent()[0].ended_ms, Some(100));
+    guest.create_patiently().await;
+    assert_eq!(script.sent().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_that_is_cancelled_while_its_answer_is_read_ends_its_request() {
+    let pieces = [
+        Piece::Bytes(r#"{"docket_id":"#.into()),
+        Piece::Pause(Duration::from_secs(5)),
+        Piece::Bytes(r#""d-1"}"#.into()),
+    ];
+    let slow = Step::status(200).pieces(pieces).after_ms(20);
+    let script = Script::new([slow, Step::ok(CREATED)]);
+    let mut guest = Impatient::with_places(16, &script).await;
+    assert_eq!(guest.create(&[100]).await, [None]);
+    let sent = &script.sent()[0];
+    assert!(
+        matches!(sent.heard, Heard::Answer(200, HeardBody::Begun)),
+        "{sent:?}"
+    );
+    assert_eq!(sent.ended_ms, Some(100));
+    guest.create_patiently().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_whose_body_nobody_takes_ends_when_it_is_cancelled() {
+    let script = Script::new([Step::silence().without_reading(), Step::ok(CREATED)]);
+    let mut guest = Impatient::with_places(16, &script).await;
+    assert_eq!(guest.create(&[100]).await, [None]);
+    assert_eq!(script.sent()[0].ended_ms, Some(100));
+    guest.create_patiently().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_that_is_cancelled_while_it_pauses_sends_nothing_more() {
+    let again = Step::status(503).header("retry-after", "5");
+    // The instance goes on with another call when the pause would have ended.
+    let script = Script::new([again, Step::ok(CREATED).after_ms(9_000)]);
+    let mut guest = Impatient::with_places(16, &script).await;
+    let created = guest.create(&[1_000, HOUR_MS]).await;
+    assert!(matches!(&created[..], [None, Some(Ok(_))]), "{created:?}");
+    assert_eq!(script.now_ms(), 9_000);
+    let sent: Vec<_> = script.sent().iter().map(|s| s.external_id()).collect();
+    assert_eq!(sent, ["item-0", "item-1"]);
+}
+
+/// At each millisecond, those among them in which the call is just about to do something.
+#[tokio::test(start_paused = true)]
+async fn whenever_a_create_is_cancelled_nothing_of_it_is_open_after_that() {
+    let patience_ms: Vec<_> = (1..=20).chain(1_000..=1_100).collect();
+    let again = Step::status(503).header("retry-after", "1").after_ms(10);
+    let pieces = [
+        Piece::Bytes(CREATED[..10].into()),
+        Piece::Pause(Duration::from_millis(50)),
+        Piece::Bytes(CREATED[10..].into()),
+    ];
+    let mut steps = vec![again; patience_ms.len()];
+    steps.push(Step::status(200).pieces(pieces).after_ms(20));
+    let script = Script::new(steps);
+    let mut guest = Impatient::with_places(1_000, &script).await;
+    let created = guest.create(&patience_ms).await;
+    let done_ms = 10 + 1_000 + 20 + 50;
+    for (created, &patience_ms) in created.iter().zip(&patience_ms) {
+        match patience_ms.cmp(&done_ms) {
+            Ordering::Less => assert_eq!(created, &None, "{patience_ms}"),
+            // At the same moment, either is right.
+            Ordering::Equal => {}
+            Ordering::Greater => assert!(matches!(created, Some(Ok(_))), "{patience_ms}"),
+        }
+    }
+    for (number, patience_ms) in patience_ms.into_iter().enumerate() {
+        let sent = script.sent().into_iter();
+        let sent: Vec<_> = sent
+            .filter(|sent| sent.external_id() == external_id(number))
+            .collect();
+        assert!(!sent.is_empty(), "{patience_ms}");
+        for sent in sent {
+            let ended_ms = sent.ended_ms.expect("nothing is open");
+            assert!(ended_ms <= patience_ms, "{patience_ms}: {sent:?}");
+        }
+    }
+    guest.create_patiently().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_place_of_a_cancelled_create_goes_to_the_next_at_that_moment() {
+    let script = Script::new([Step::silence(), Step::ok(CREATED).after_ms(30)]);
+    let mut guest = Impatient::with_places(1, &script).await;
+    let created = guest.create(&[100, HOUR_MS]).await;
+    assert!(matches!(&created[..], [None, Some(Ok(_))]), "{created:?}");
+    let sent = script.sent();
+    let times: Vec<_> = sent
+        .iter()
+        .map(|sent| (sent.at_ms, sent.ended_ms))
+        .collect();
+    assert_eq!(times, [(0, Some(100)), (100, Some(130))]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_that_is_cancelled_while_it_waits_for_a_place_sends_nothing() {
+    let script = Script::new([Step::ok(CREATED).after_ms(200)]);
+    let mut guest = Impatient::with_places(1, &script).await;
+    let created = guest.create(&[HOUR_MS, 100, HOUR_MS]).await;
+    assert!(
+        matches!(&created[..], [Some(Ok(_)), None, Some(Ok(_))]),
+        "{created:?}"
+    );
+    let sent = script.sent();
+    let sent: Vec<_> = sent
+        .iter()
+        .map(|sent| (sent.at_ms, sent.external_id()))
+        .collect();
+    assert_eq!(sent, [(0, "item-0".to_owned()), (200, "item-2".to_owned())]);
+}
+
+/// Round after round: if each left its task in the guest, or its place, it would show.
+#[tokio::test(start_paused = true)]
+async fn cancelled_creates_leave_nothing() {
+    let half = [
+        Piece::Bytes("{".into()),
+        Piece::Pause(Duration::from_secs(5)),
+    ];
+    for step in [
+        Step::silence(),
+        Step::status(200).pieces(half),
+        Step::status(503).header("retry-after", "5"),
+    ] {
+        let script = Script::new([step]);
+        let mut guest = Impatient::with_places(25, &script).await;
+        let mut memory_bytes = 0;
+        for round in 1..=20 {
+            let created = guest.create(&[10; 25]).await;
+            assert!(created.iter().all(Option::is_none), "{created:?}");
+            let sent = script.sent();
+            assert_eq!(sent.len(), 25 * round);
+            assert!(sent.iter().all(|sent| sent.ended_ms.is_some()));
+            if round == 2 {
+                memory_bytes = guest.0.memory_bytes();
+            }
+        }
+        assert_eq!(guest.0.memory_bytes(), memory_bytes);
+    }
+}
