@@ -3,9 +3,16 @@
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use tempfile::TempDir;
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 const COMPONENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
+
+/// The files that `cargo xtask build` makes, for WASI 0.2 and for 0.3.
+const BUILT: [&str; 2] = ["target/voice-calling.wasm", "target/voice-calling-p3.wasm"];
 
 /// The command with none of the caller's settings.
 fn host_test() -> Command {
@@ -305,6 +312,182 @@ fn a_demo_without_a_component_says_how_to_build_one() {
         "{}",
         stderr(&output)
     );
+}
+
+/// A folder like the repository's, in which just one of the components is built.
+fn folder_with_only(component: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("target")).expect("a folder");
+    let built = Path::new(REPOSITORY).join(component);
+    std::fs::copy(built, folder.path().join(component)).expect("the component");
+    folder
+}
+
+const WEBHOOK: [&str; 4] = [
+    "invoke",
+    "webhooks.parse-docket-completed",
+    "--json",
+    r#"{"body": "{\"docket_id\":\"d-1\",\"attempts\":[],\"dashboard_url\":null}"}"#,
+];
+
+/// Every command that takes `--wasi`, as short as it can be.
+const WITH_WASI: [&[&str]; 4] = [
+    &WEBHOOK,
+    &["demo"],
+    &["faults", "--markdown"],
+    &[
+        "check",
+        "--only",
+        "returns,memory",
+        "--scenarios",
+        "histories",
+        "--histories",
+        "5",
+    ],
+];
+
+/// Where the component for WASI 0.2 is missing, so that nothing else can be taken for it.
+fn with_only_0_3(arguments: &[&str]) -> Output {
+    let [_, for_0_3] = BUILT;
+    host_test()
+        .current_dir(folder_with_only(for_0_3).path())
+        .args(arguments)
+        .args(["--wasi", "0.3"])
+        .output()
+        .expect("the command runs")
+}
+
+#[test]
+fn invoke_calls_the_component_for_wasi_0_3_when_it_is_asked_for() {
+    let output = with_only_0_3(&WEBHOOK);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout_json(&output)["docket_id"], "d-1");
+}
+
+#[test]
+fn the_demo_runs_the_component_for_wasi_0_3_when_it_is_asked_for() {
+    let output = with_only_0_3(&["demo"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let statuses = "create-docket-v2 ┆ 200 × 21, 503 × 1";
+    assert!(shown.contains(statuses), "{shown}");
+}
+
+#[test]
+fn the_table_of_faults_is_the_same_for_the_component_for_wasi_0_3() {
+    let output = with_only_0_3(&["faults", "--markdown"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // Which another test compares with the component for WASI 0.2.
+    let kept = std::fs::read(Path::new(REPOSITORY).join("docs/faults.md"));
+    assert!(output.stdout == kept.expect("the table"));
+}
+
+#[test]
+fn the_component_for_wasi_0_3_is_checked_when_it_is_asked_for() {
+    let [.., check] = WITH_WASI;
+    let output = with_only_0_3(check);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.ends_with("2 checks passed, 0 failed\n"), "{table}");
+}
+
+#[test]
+fn a_component_for_the_wasi_that_is_asked_for_is_missing_and_the_error_says_how_to_build_it() {
+    let [for_0_2, for_0_3] = BUILT;
+    for (built, version, missing) in [(for_0_2, "0.3", for_0_3), (for_0_3, "0.2", for_0_2)] {
+        let folder = folder_with_only(built);
+        for arguments in WITH_WASI {
+            let output = host_test()
+                .current_dir(folder.path())
+                .args(arguments)
+                .args(["--wasi", version])
+                .output()
+                .expect("the command runs");
+            assert_eq!(output.status.code(), Some(2), "{output:?}");
+            let told = format!("{missing} (`cargo xtask build` makes it)");
+            assert!(stderr(&output).contains(&told), "{}", stderr(&output));
+        }
+    }
+}
+
+#[test]
+fn a_file_and_a_wasi_exclude_each_other_and_the_error_names_both() {
+    for arguments in WITH_WASI {
+        let (file, named) = match arguments {
+            ["check", ..] => (&["any.wasm"][..], "[FILE]"),
+            _ => (&["--component", "any.wasm"][..], "--component <FILE>"),
+        };
+        for wasi in ["0.2", "0.3"] {
+            let output = host_test()
+                .args(arguments)
+                .args(file)
+                .args(["--wasi", wasi])
+                .output()
+                .expect("the command runs");
+            assert_eq!(output.status.code(), Some(2), "{output:?}");
+            let told = stderr(&output);
+            let both = told.contains("--wasi <VERSION>") && told.contains(named);
+            assert!(both && told.contains("cannot be used with"), "{told}");
+        }
+    }
+}
+
+#[test]
+fn another_wasi_is_refused_and_the_error_names_those_that_there_are() {
+    for arguments in WITH_WASI {
+        let output = host_test()
+            .args(arguments)
+            .args(["--wasi", "0.4"])
+            .output()
+            .expect("the command runs");
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let told = stderr(&output);
+        assert!(told.contains("possible values: 0.2, 0.3"), "{told}");
+    }
+}
+
+/// What a guest passes to its host is traced by wasmtime, call by call, if nobody prevents it.
+#[test]
+fn no_trace_shows_the_token_or_the_people_of_a_call_whichever_wasi_the_component_is_for() {
+    const CANARY: &str = r#"canary/5f1e0c"77a1b2"#;
+    let mock = MockProcess::start(&["--token", CANARY]);
+    for component in BUILT {
+        for (function, json, code) in [
+            (
+                "dockets.create-docket-v2",
+                r#"{"agent_id": 7, "to_phone_number": "919876543210", "external_id": "crm-Asha",
+                    "call_context": {"Asha": "Asha Rao", "age": 41}}"#,
+                0,
+            ),
+            // A number that is in the path of its request.
+            (
+                "calls.get-call-details",
+                r#"{"task_id": "Asha 919876543210"}"#,
+                1,
+            ),
+        ] {
+            let output = host_test()
+                .current_dir(REPOSITORY)
+                .args(["invoke", function, "--json", json])
+                .args(["--component", component])
+                .envs(mock.environment())
+                .env("VOICE_CALLING_LOG", "attempts")
+                .env("RUST_LOG", "trace")
+                .output()
+                .expect("the command runs");
+            let told = stderr(&output);
+            assert_eq!(output.status.code(), Some(code), "{told}");
+            assert!(told.contains(" TRACE "), "nothing was traced: {told}");
+            // Half of the token, the same in base64, and its beginning as bytes.
+            let token = ["canary", "77a1b2", "Y2FuYXJ5", "99, 97, 110, 97"];
+            let people = ["9876543210", "Asha", "Rao"];
+            // Whoever would trace the arguments, whatever they are this time.
+            let arguments = ["::bindings::"];
+            for unseen in [&token[..], &people, &arguments].concat() {
+                assert!(!told.contains(unseen), "{component}: {unseen} in {told}");
+            }
+        }
+    }
 }
 
 const MUTANTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/mutants.wasm");

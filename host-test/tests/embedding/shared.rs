@@ -80,18 +80,23 @@ async fn a_guest_that_computes_for_too_long_is_stopped() {
     assert!(error.contains("computed for longer than 20 ms"), "{error}");
 }
 
+/// The limit is for one call: a host that keeps an instance for months is not to lose it.
 #[tokio::test(start_paused = true)]
-async fn calls_of_an_hour_compute_no_longer_than_one_of_them() {
+async fn an_instance_is_not_stopped_for_what_its_calls_compute_one_after_the_other() {
+    const LIMIT: Duration = Duration::from_millis(100);
+    // Everything here is done by one thread, and nearly all of it on behalf of the calls.
+    let computed = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::try_from(time).unwrap()
+    };
     let script = creating_after_ms(20);
     let mut settings = thousands(&script);
-    settings.limits.computing = Duration::from_secs(2);
+    settings.limits.computing = LIMIT;
     let instance = plugin_v0_3().share(settings).await.unwrap();
-    for number in 0..2_000 {
-        instance
-            .create_docket_v2(&item(number))
-            .await
-            .unwrap()
-            .unwrap();
+    let began = computed();
+    while computed() - began < 10 * LIMIT {
+        let created = instance.create_docket_v2(&item(0)).await;
+        created.unwrap().unwrap();
     }
 }
 
