@@ -40,6 +40,11 @@ const BACKLOG: u32 = 16_384;
 /// a minute after it was used.
 const HTTP_PORTS: usize = 16;
 
+/// How much of all bodies of a connection of HTTP/2 may wait to be read. How many small ones may
+/// is a part of it: with too little, h2 takes thousands at once for an attack and closes
+/// the connection.
+const WINDOW_BYTES: u32 = 64 << 20;
+
 /// Serves until stdin ends, which is when the process that began it is gone. The first
 /// line on stdout has the certificate of the authority that vouches for it, the port for
 /// https, and those for http.
@@ -96,6 +101,7 @@ where
     server
         .http2()
         .timer(TokioTimer::new())
+        .initial_connection_window_size(WINDOW_BYTES)
         .max_concurrent_streams(None);
     // Who hangs up has its reasons.
     let _ = server
