@@ -10,6 +10,7 @@ use host_test::script::{Piece, Script, Step};
 use host_test::{Loading, Plugin, SharedPool};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -179,28 +180,21 @@ async fn calls_are_spread_over_several_instances_and_one_that_trapped_is_replace
         settings.limits.memory_bytes = 2 << 20;
         settings
     });
-    for number in 0..4 {
-        let instance = pool.instance().await.unwrap();
-        instance
-            .create_docket_v2(&item(number))
-            .await
-            .unwrap()
-            .unwrap();
-    }
+    let create_in_turn = async |numbers: Range<usize>| {
+        for number in numbers {
+            let instance = pool.instance().await.unwrap();
+            let created = instance.create_docket_v2(&item(number)).await;
+            created.unwrap().unwrap();
+        }
+    };
+    create_in_turn(0..4).await;
     assert_eq!(made.load(Ordering::Relaxed), 2);
 
     let unharmed = pool.instance().await.unwrap();
     let ended = pool.instance().await.unwrap();
     ended.create_docket_v2(&large()).await.unwrap_err();
     unharmed.create_docket_v2(&item(4)).await.unwrap().unwrap();
-    for number in 5..9 {
-        let instance = pool.instance().await.unwrap();
-        instance
-            .create_docket_v2(&item(number))
-            .await
-            .unwrap()
-            .unwrap();
-    }
+    create_in_turn(5..9).await;
     assert_eq!(made.load(Ordering::Relaxed), 3);
 }
 
