@@ -10,8 +10,7 @@ use http_body_util::BodyExt;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::sync::SetOnce;
 use wasmtime::component::{Accessor, GuestTaskId, HasData, Resource};
@@ -26,59 +25,83 @@ use wasmtime_wasi_http::{Error, WasiBody, WasiHttp, WasiHttpCtxView, WasiHttpVie
 #[derive(Debug)]
 pub(crate) struct InFlight {
     function: &'static str,
-    /// How many requests it has begun that create something.
-    creates: AtomicUsize,
+    progress: Mutex<Progress>,
     /// Set once nobody waits for it any more.
     abandoned: SetOnce<()>,
 }
 
+#[derive(Debug, Default)]
+struct Progress {
+    /// How many requests it has begun that create something.
+    creates: usize,
+    is_abandoned: bool,
+}
+
 impl InFlight {
-    /// A call of a function of the WIT.
-    pub(crate) fn new(function: &'static str) -> Self {
-        Self {
-            function,
-            creates: AtomicUsize::new(0),
-            abandoned: SetOnce::new(),
-        }
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody waits for it any more, nor hears of the creates that it has sent: it sends no
+    /// Whether it may send a request, which is counted then.
+    fn begin_request(&self, is_create: bool) -> bool {
+        let mut progress = self.progress();
+        if !progress.is_abandoned && is_create {
+            progress.creates += 1;
+        }
+        !progress.is_abandoned
+    }
+
+    /// Nobody waits for it any more, nor hears of the creates that it has begun: it begins no
     /// other, so that this line of the log tells of all.
-    pub(crate) fn abandon(&self) {
-        let creates = self.creates.load(Ordering::Relaxed);
-        if self.abandoned.set(()).is_ok() && creates > 0 {
+    fn abandon(&self) {
+        let mut progress = self.progress();
+        progress.is_abandoned = true;
+        let creates = progress.creates;
+        drop(progress);
+        let _only_once = self.abandoned.set(());
+        if creates > 0 {
             tracing::warn!(
                 function = self.function,
                 creates,
-                "a call was dropped that had sent creates: whether they were processed, nobody \
+                "a call was dropped that had begun creates: whether they were processed, nobody \
                  was told"
             );
         }
     }
 }
 
-/// An answer on the way to its caller. If nobody takes it, its call was abandoned.
-pub(crate) struct Answer<R> {
-    returned: Option<R>,
+/// Whoever waits for a call. If it goes before it has heard what came of it, the call is
+/// abandoned at that moment.
+pub(crate) struct Caller {
     call: Arc<InFlight>,
+    has_heard: bool,
 }
 
-impl<R> Answer<R> {
-    pub(crate) fn new(call: Arc<InFlight>, returned: R) -> Self {
+impl Caller {
+    /// Of a function of the WIT.
+    pub(crate) fn of(function: &'static str) -> Self {
         Self {
-            returned: Some(returned),
-            call,
+            call: Arc::new(InFlight {
+                function,
+                progress: Mutex::default(),
+                abandoned: SetOnce::new(),
+            }),
+            has_heard: false,
         }
     }
 
-    pub(crate) fn take(mut self) -> Option<R> {
-        self.returned.take()
+    pub(crate) fn call(&self) -> &Arc<InFlight> {
+        &self.call
+    }
+
+    pub(crate) fn has_heard(mut self) {
+        self.has_heard = true;
     }
 }
 
-impl<R> Drop for Answer<R> {
+impl Drop for Caller {
     fn drop(&mut self) {
-        if self.returned.is_some() {
+        if !self.has_heard {
             self.call.abandon();
         }
     }
@@ -116,7 +139,7 @@ tokio::task_local! {
 }
 
 /// The body of an answer to the call whose request goes out: it ends when the call is
-/// abandoned, and its connection with it.
+/// abandoned, as if its connection had.
 pub(crate) fn bodies_of_current_call() -> impl FnOnce(WasiBody) -> WasiBody {
     let call = SENDING.try_with(Clone::clone).ok();
     move |body| match call {
@@ -150,7 +173,9 @@ impl Body for AwaitedBody {
         let Some(body) = &mut this.body else {
             return Poll::Ready(None);
         };
-        if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
+        if !this.call.abandoned.initialized()
+            && let Poll::Ready(frame) = Pin::new(body).poll_frame(context)
+        {
             return Poll::Ready(frame);
         }
         let abandoned = this.abandoned.get_or_insert_with(|| {
@@ -195,25 +220,22 @@ impl HostWithStore<Guest> for HttpClient {
         let Some(call) = call else {
             return WasiHttp::send(&wasi, request).await;
         };
-        if call.abandoned.initialized() {
+        let is_create = store.with(|mut access| {
+            let request = access.get().table.get(&request);
+            request.map(|request| request.method != http::Method::GET)
+        });
+        let is_create = is_create.map_err(TrappableError::trap)?;
+        if !call.begin_request(is_create) {
             // Or the guest would wait for ever until somebody takes the body.
             wasi.with(|access| <WasiHttp as HostRequestWithStore<_>>::drop(access, request))
                 .map_err(TrappableError::trap)?;
             // Final for the guest: no other attempt.
             return Err(ErrorCode::HttpRequestDenied.into());
         }
-        let creates = store.with(|mut access| {
-            let request = access.get().table.get(&request);
-            request.map(|request| request.method != http::Method::GET)
-        });
-        let creates = creates.map_err(TrappableError::trap)?;
-        if creates {
-            call.creates.fetch_add(1, Ordering::Relaxed);
-        }
         let sending = pin!(SENDING.scope(call.clone(), WasiHttp::send(&wasi, request)));
         match select(sending, pin!(call.abandoned.wait())).await {
             Either::Left((sent, _)) => sent,
-            Either::Right(_) if creates => {
+            Either::Right(_) if is_create => {
                 Err(ErrorCode::InternalError(Some(DROPPED.to_owned())).into())
             }
             Either::Right(_) => Err(ErrorCode::HttpRequestDenied.into()),

@@ -49,11 +49,13 @@ pub struct Limits {
     /// need more than the default.
     pub computing: Duration,
     /// For a shared instance: how many calls are in flight on it at once. The others wait
-    /// outside, where they take no memory of the guest, and their deadlines do not run yet.
+    /// outside, where they take no memory of the guest, and their deadlines do not run yet. A
+    /// call that was dropped in a pause counts until the pause ends.
     pub calls: NonZeroUsize,
 }
 
-/// As many as the handles and resources of an instance suffice for, with room to spare.
+/// As many as the handles and resources of an instance suffice for, with room to spare, if
+/// each call has one request open; a batch has many.
 const CALLS: NonZeroUsize = NonZeroUsize::new(16_384).unwrap();
 
 impl Default for Limits {

@@ -1,6 +1,6 @@
 //! Instances that have many calls in flight, which takes a component for WASI 0.3.
 
-use crate::abandoned::{Answer, InFlight, bodies_of_current_call};
+use crate::abandoned::{Caller, InFlight, bodies_of_current_call};
 use crate::capabilities::Guest;
 use crate::limits::MemoryBytes;
 use crate::network::Network;
@@ -10,11 +10,10 @@ use crate::sandbox::{InstanceSettings, Running};
 use crate::turnstile::Turnstile;
 use crate::wasi::Wasi;
 use anyhow::{Result, anyhow, ensure};
-use futures_util::future::{BoxFuture, Either, select};
+use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::{Request, Response};
 use std::num::NonZeroUsize;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
@@ -24,9 +23,6 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 /// How many calls are on their way into an instance; those behind them wait elsewhere.
 const QUEUE: usize = 64;
 
-/// Where a call's answer goes.
-type Answering<R> = oneshot::Sender<Answer<wasmtime::Result<R>>>;
-
 /// A call on its way into the instance.
 type Job = Box<dyn for<'a> FnOnce(&'a Accessor<Guest>) -> BoxFuture<'a, ()> + Send>;
 
@@ -34,10 +30,11 @@ type Job = Box<dyn for<'a> FnOnce(&'a Accessor<Guest>) -> BoxFuture<'a, ()> + Se
 /// last of them is dropped and no call is left.
 ///
 /// A call whose future is dropped is abandoned: the request that it has open ends at once
-/// (the connection is closed), also while its answer is read, and it begins no other. If it
-/// had sent creates, nobody was told whether they were processed, and a warning in the log
-/// says so; the recorder has the exchanges. What the guest kept for the call it gives back
-/// at its next step, which is at the latest when the pause ends that it makes.
+/// (its connection is closed, with HTTP/2 its stream), also while its answer is read, and it
+/// begins no other. If it had begun creates, nobody was told whether they were processed, and a
+/// warning in the log says so; the recorder has the exchanges. What the guest kept for the
+/// call it gives back at its next step, which is at the latest when the pause ends that it
+/// makes; until then the call counts among those in flight.
 ///
 /// It takes [`crate::Limits::calls`] at once; the others wait for their turn, in order.
 ///
@@ -168,46 +165,28 @@ async fn next(
     job
 }
 
-/// A call, from its beginning to its answer, or to its end if nobody waits for it.
+/// A call, from its beginning to its end, whether anybody waits for it or not.
 async fn call<P, R>(
     accessor: &Accessor<Guest>,
-    name: &'static str,
     function: TypedFunc<P, (R,)>,
     arguments: P,
-    mut answer: Answering<R>,
-) where
+    in_flight: Arc<InFlight>,
+) -> wasmtime::Result<R>
+where
     P: ComponentNamedList + Lower + Send + Sync + 'static,
     R: Lift + Send + Sync + 'static,
     (R,): ComponentNamedList + Lift,
 {
-    if answer.is_closed() {
-        return;
-    }
-    let in_flight = Arc::new(InFlight::new(name));
-    let begun = accessor.with(|mut access| {
+    let begun: wasmtime::Result<_> = accessor.with(|mut access| {
         let call = function.start_call_concurrent(&mut access, arguments)?;
         let task = call.task();
         access.data_mut().calls.begin(task, &in_flight);
-        wasmtime::Result::Ok((call, task))
+        Ok((call, task))
     });
-    let answered = |returned| Answer::new(in_flight.clone(), returned);
-    let (call, task) = match begun {
-        Ok(begun) => begun,
-        Err(error) => {
-            let _nobody_waits = answer.send(answered(Err(error)));
-            return;
-        }
-    };
-    let mut returned = pin!(function.finish_call_concurrent(accessor, call));
-    let returned = match select(&mut returned, pin!(answer.closed())).await {
-        Either::Left((returned, _)) => returned,
-        Either::Right(_) => {
-            in_flight.abandon();
-            returned.await
-        }
-    };
+    let (call, task) = begun?;
+    let returned = function.finish_call_concurrent(accessor, call).await;
     accessor.with(|mut access| access.data_mut().calls.end(task, &in_flight));
-    let _nobody_waits = answer.send(answered(returned.map(|(returned,)| returned)));
+    returned.map(|(returned,)| returned)
 }
 
 /// What a shared instance has for each function.
@@ -252,16 +231,28 @@ impl SharedInstance {
         R: Lift + Send + Sync + 'static,
         (R,): ComponentNamedList + Lift,
     {
+        let caller = Caller::of(name);
+        let in_flight = caller.call().clone();
         let (answer, answered) = oneshot::channel();
-        let job: Job =
-            Box::new(move |accessor| Box::pin(call(accessor, name, function, arguments, answer)));
-        if self.jobs.send(job).await.is_ok()
-            && let Ok(answer) = answered.await
-            && let Some(returned) = answer.take()
-        {
-            return Ok(returned?);
-        }
-        Err(self.ending().await)
+        let job: Job = Box::new(move |accessor| {
+            Box::pin(async move {
+                // Or nobody waits for it any more, and it has not begun.
+                if !answer.is_closed() {
+                    let returned = call(accessor, function, arguments, in_flight).await;
+                    let _nobody_waits = answer.send(returned);
+                }
+            })
+        });
+        let returned = match self.jobs.send(job).await {
+            Ok(()) => answered.await.ok(),
+            Err(_) => None,
+        };
+        let returned = match returned {
+            Some(returned) => returned.map_err(anyhow::Error::from),
+            None => Err(self.ending().await),
+        };
+        caller.has_heard();
+        returned
     }
 
     /// Why it takes no calls any more.

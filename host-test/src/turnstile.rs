@@ -1,4 +1,4 @@
-//! How many calls of a shared instance go on at the same moment.
+//! How many of the calls on a shared instance go on before it is done with them.
 //!
 //! A guest that ends the timer of an attempt waits in wasmtime 48 until the timer is gone, and
 //! nobody else enters it meanwhile. All that is ready then is put aside and taken up again,

@@ -2,11 +2,12 @@
 //! if it were the first.
 
 use crate::stage::{
-    CREATED, LARGE_BYTES, WASI_0_3, create, creating_after_ms, large, plugin, pooling, settings,
+    CREATED, LARGE_BYTES, WASI_0_3, create, creating_after_ms, large, naming_each_docket_after_ms,
+    plugin, pooling, settings, thousands,
 };
 use futures_util::future::join_all;
 use host_test::operation::{Arguments, Operation, Returned, external_id, item};
-use host_test::script::{Piece, Script, Sent, Step};
+use host_test::script::{Script, Sent, Step};
 use host_test::{Allocation, Instance, Loading, Plugin, SharedInstance};
 
 /// What an operation returned, and what it sent.
@@ -126,21 +127,8 @@ fn pooling_v0_3(instances: u32) -> Plugin {
     Plugin::load_with(WASI_0_3.as_ref(), &loading).expect("the component for WASI 0.3")
 }
 
-/// A service that tells each call which docket it created, after 50 ms.
-fn naming_each_docket() -> Script {
-    let own_answer = [
-        Piece::Bytes(r#"{"docket_id":""#.into()),
-        Piece::ExternalId,
-        Piece::Bytes(r#""}"#.into()),
-    ];
-    Script::new([Step::status(200).pieces(own_answer).after_ms(50)])
-}
-
 async fn share(plugin: &Plugin, script: &Script) -> anyhow::Result<SharedInstance> {
-    let mut settings = settings(script.outgoing());
-    let limit = ("VOICE_CALLING_MAX_IN_FLIGHT".to_owned(), "1000".to_owned());
-    settings.environment.push(limit);
-    plugin.share(settings).await
+    plugin.share(thousands(script)).await
 }
 
 /// A hundred calls at once, each of which gets its own answer.
@@ -156,7 +144,7 @@ async fn create_a_hundred(instance: &SharedInstance) {
 
 #[tokio::test(start_paused = true)]
 async fn shared_instances_from_a_pool_have_a_hundred_calls_in_flight_each() {
-    let script = naming_each_docket();
+    let script = naming_each_docket_after_ms(50);
     let plugin = pooling_v0_3(3);
     let mut instances = Vec::new();
     for _ in 0..3 {
@@ -172,7 +160,7 @@ async fn shared_instances_from_a_pool_have_a_hundred_calls_in_flight_each() {
 
 #[tokio::test(start_paused = true)]
 async fn one_shared_instance_more_than_there_is_room_for_is_an_error_that_says_so() {
-    let script = naming_each_docket();
+    let script = naming_each_docket_after_ms(50);
     for room in [1, 3] {
         let plugin = pooling_v0_3(room);
         let mut instances = Vec::new();

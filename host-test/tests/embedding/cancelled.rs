@@ -1,6 +1,6 @@
 //! Calls that another guest cancels, one that has the component for WASI 0.3 plugged in.
 
-use crate::stage::{CREATED, settings};
+use crate::stage::{CREATED, with_places};
 use host_test::operation::{external_id, item};
 use host_test::script::{Heard, HeardBody, Piece, Script, Step};
 use host_test::types::{CreatedDocketV2, DocketRequestV2, RequestError};
@@ -25,12 +25,7 @@ impl Impatient {
             let loaded = Sandbox::load(path.as_ref(), &Loading::default());
             loaded.expect("target/impatient.wasm, which `cargo xtask mutants` makes")
         });
-        let mut settings = settings(script.outgoing());
-        let places = (
-            "VOICE_CALLING_MAX_IN_FLIGHT".to_owned(),
-            max_in_flight.to_string(),
-        );
-        settings.environment.push(places);
+        let settings = with_places(script.outgoing(), max_in_flight);
         let instance = composition.instantiate(settings).await;
         Self(instance.expect("an instance"))
     }

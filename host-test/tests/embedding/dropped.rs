@@ -1,13 +1,14 @@
 //! Calls on a shared instance for which nobody waits any more: what they have open ends, they
 //! begin nothing more, and their creates are told of once.
 
-use crate::stage::{CREATED, shared};
+use crate::stage::{CREATED, plugin_v0_3, shared, shared_with_places, thousands};
 use futures_util::future::join_all;
 use host_test::SharedInstance;
 use host_test::operation::item;
 use host_test::script::{Piece, Script, Step};
 use std::cell::RefCell;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::sync::Once;
 use std::time::Duration;
@@ -28,7 +29,7 @@ impl Log {
         SUBSCRIBER.call_once(|| {
             tracing_subscriber::fmt()
                 .with_ansi(false)
-                .with_max_level(tracing::Level::WARN)
+                .with_env_filter("host_test=warn")
                 .with_writer(|| Log)
                 .init();
         });
@@ -223,6 +224,40 @@ async fn a_batch_that_is_dropped_tells_how_many_creates_it_had_sent() {
     assert!(dropped.is_err(), "the service never answers");
     sleep(Duration::from_secs(3_600)).await;
     log.tells_of("bulk.create-dockets-v2", 5);
+}
+
+/// Those that wait for a place in the guest are not let in by the end of those before them.
+#[tokio::test(start_paused = true)]
+async fn of_a_thousand_calls_that_are_dropped_at_once_none_sends_anything_more() {
+    let log = Log::keep();
+    let script = Script::new([Step::silence()]);
+    let instance = shared_with_places(&script, 16).await;
+    let calls = (0..1_000).map(|number| {
+        let instance = &instance;
+        async move { instance.create_docket_v2(&item(number)).await }
+    });
+    let dropped = timeout(Duration::from_millis(100), join_all(calls)).await;
+    assert!(dropped.is_err(), "the service never answers");
+    sleep(Duration::from_secs(3_600)).await;
+    let ended: Vec<_> = script.sent().iter().map(|sent| sent.ended_ms).collect();
+    assert_eq!(ended, [Some(100); 16]);
+    assert_eq!(log.lines().len(), 16);
+    assert!(instance.is_sound());
+}
+
+/// The guest has it until then.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_in_a_pause_is_in_flight_until_the_pause_ends() {
+    let again = Step::status(503).header("retry-after", "5");
+    let script = Script::new([again, Step::ok(CREATED)]);
+    let mut settings = thousands(&script);
+    settings.limits.calls = NonZeroUsize::MIN;
+    let instance = plugin_v0_3().share(settings).await.unwrap();
+    drop_create_after_ms(&instance, 1_000).await;
+    let docket = item(1);
+    instance.create_docket_v2(&docket).await.unwrap().unwrap();
+    let sent_at: Vec<_> = script.sent().iter().map(|sent| sent.at_ms).collect();
+    assert_eq!(sent_at, [0, 5_000]);
 }
 
 /// The answer was there, and the caller went without looking.

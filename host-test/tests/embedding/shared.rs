@@ -1,12 +1,12 @@
 //! One instance with many calls in flight, which takes the component for WASI 0.3.
 
 use crate::stage::{
-    CREATED, LARGE_BYTES, WASI_0_3, creating_after_ms, large, plugin_v0_3, reaching, settings,
-    shared, thousands,
+    CREATED, LARGE_BYTES, WASI_0_3, creating_after_ms, large, naming_each_docket_after_ms,
+    plugin_v0_3, settings, shared, shared_with_places, thousands, with_places,
 };
 use futures_util::future::join_all;
 use host_test::operation::{external_id, item};
-use host_test::script::{Piece, Script, Step};
+use host_test::script::{Script, Step};
 use host_test::{Loading, Plugin, SharedPool};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -20,12 +20,7 @@ const WASI_0_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-cal
 
 #[tokio::test(start_paused = true)]
 async fn a_thousand_calls_are_in_flight_at_once_and_each_gets_its_own_answer() {
-    let own_answer = [
-        Piece::Bytes(r#"{"docket_id":""#.into()),
-        Piece::ExternalId,
-        Piece::Bytes(r#""}"#.into()),
-    ];
-    let script = Script::new([Step::status(200).pieces(own_answer).after_ms(50)]);
+    let script = naming_each_docket_after_ms(50);
     let instance = shared(&script).await;
     let began = Instant::now();
     let created = join_all((0..1_000).map(|number| {
@@ -130,10 +125,7 @@ fn a_host_without_async_functions_says_which_file_to_take() {
 #[tokio::test(start_paused = true)]
 async fn requests_beyond_max_in_flight_wait_for_a_place_whichever_calls_they_are_of() {
     let script = creating_after_ms(100);
-    let mut settings = settings(script.outgoing());
-    let limit = ("VOICE_CALLING_MAX_IN_FLIGHT".to_owned(), "3".to_owned());
-    settings.environment.push(limit);
-    let instance = plugin_v0_3().share(settings).await.unwrap();
+    let instance = shared_with_places(&script, 3).await;
     let dropped = async {
         let docket = item(0);
         let call = instance.create_docket_v2(&docket);
@@ -176,7 +168,7 @@ async fn calls_are_spread_over_several_instances_and_one_that_trapped_is_replace
     let two = NonZeroUsize::new(2).unwrap();
     let pool = SharedPool::new(plugin_v0_3(), two, move || {
         counter.fetch_add(1, Ordering::Relaxed);
-        let mut settings = reaching(outgoing.clone());
+        let mut settings = with_places(outgoing.clone(), 1_000);
         settings.limits.memory_bytes = 2 << 20;
         settings
     });

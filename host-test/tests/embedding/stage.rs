@@ -1,7 +1,7 @@
 //! What a test needs: the component, and what its instances get.
 
 use host_test::operation::item;
-use host_test::script::{Script, Step};
+use host_test::script::{Piece, Script, Step};
 use host_test::types::{CreatedDocketV2, DocketRequestV2, RequestError};
 use host_test::{
     Allocation, Instance, InstanceSettings, Loading, Outgoing, Plugin, SharedInstance,
@@ -74,25 +74,39 @@ pub fn settings(outgoing: Outgoing) -> InstanceSettings {
     settings_for("http://127.0.0.1", outgoing)
 }
 
-/// What an instance gets that may have thousands of requests open.
-pub fn thousands(script: &Script) -> InstanceSettings {
-    reaching(script.outgoing())
-}
-
-/// The same over this way out.
-pub fn reaching(outgoing: Outgoing) -> InstanceSettings {
+/// The same with room for so many open requests.
+pub fn with_places(outgoing: Outgoing, places: usize) -> InstanceSettings {
     let mut settings = settings(outgoing);
-    let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    settings
-        .environment
-        .push(variable("VOICE_CALLING_MAX_IN_FLIGHT", "1000"));
+    let name = "VOICE_CALLING_MAX_IN_FLIGHT".to_owned();
+    settings.environment.push((name, places.to_string()));
     settings
 }
 
-/// An instance for thousands of calls.
+/// What an instance gets that has very many calls in flight.
+pub fn thousands(script: &Script) -> InstanceSettings {
+    with_places(script.outgoing(), 1_000)
+}
+
+/// An instance for very many calls.
 pub async fn shared(script: &Script) -> SharedInstance {
-    let instance = plugin_v0_3().share(thousands(script)).await;
+    shared_with_places(script, 1_000).await
+}
+
+/// An instance for many calls with room for so many open requests.
+pub async fn shared_with_places(script: &Script, places: usize) -> SharedInstance {
+    let settings = with_places(script.outgoing(), places);
+    let instance = plugin_v0_3().share(settings).await;
     instance.expect("an instance")
+}
+
+/// A service in memory that tells each call which docket it created.
+pub fn naming_each_docket_after_ms(after_ms: u64) -> Script {
+    let own_answer = [
+        Piece::Bytes(r#"{"docket_id":""#.into()),
+        Piece::ExternalId,
+        Piece::Bytes(r#""}"#.into()),
+    ];
+    Script::new([Step::status(200).pieces(own_answer).after_ms(after_ms)])
 }
 
 /// A service in memory that creates every docket after so many milliseconds.
