@@ -85,7 +85,9 @@ impl Trust {
 /// With HTTP/2 all requests to a service share a connection. Those beyond the number of
 /// streams that the service allows at once wait for their turn, and that counts as waiting
 /// for the first byte. A stream that the service refuses, and all that were open when it
-/// closes the connection, are requests of which nobody knows what came.
+/// closes the connection, are requests of which nobody knows what came. Thousands of small
+/// requests at once may be a reason for it to do so: h2, with its usual window, takes them for an
+/// attack.
 #[derive(Clone)]
 pub struct PooledNetwork {
     client: Client<TimedConnector, WasiBody>,
