@@ -94,6 +94,8 @@ pub struct Crowd {
     pub memory_bytes_per_call: f64,
     /// By how much the linear memory of the one instance grew, divided by the calls in flight.
     pub linear_memory_bytes_per_call: Option<f64>,
+    /// How long the calls took that opened the connections, all in flight at once. Unit: seconds.
+    pub opening_s: f64,
     /// How many calls there were in each second.
     pub calls_per_s: f64,
     /// What a call computed in this process, in the kernel too.
@@ -189,12 +191,13 @@ async fn watch(caller: &impl Caller, load: Load) -> Result<Crowd> {
         calls: load.in_flight,
         ..load
     };
-    let (_, most_at_first) = with_memory(caller, opening).await?;
+    let (opened, most_at_first) = with_memory(caller, opening).await?;
     let (taken, most) = with_memory(caller, load).await?;
     let grown = most_at_first.max(most).saturating_sub(before);
     Ok(Crowd {
         memory_bytes_per_call: grown as f64 / load.in_flight as f64,
         linear_memory_bytes_per_call: None,
+        opening_s: opened.wall.as_secs_f64(),
         calls_per_s: taken.calls_per_s(),
         cpu_us_per_call: taken.cpu_us_per_call(),
     })

@@ -29,6 +29,10 @@ const DELAY_MS: u64 = 20;
 /// How long it takes in each situation.
 const SITUATION_DELAYS_MS: [u64; 3] = [0, DELAY_MS, 1_000];
 
+/// How long it takes where all calls are to be open at once: longer than anybody needs to open
+/// thousands of them.
+const ALL_OPEN_DELAY_MS: u64 = 5_000;
+
 /// How long it takes for each docket of a batch.
 const BATCH_DELAY_MS: u64 = 50;
 
@@ -421,12 +425,21 @@ impl Crowds<'_> {
         self.begin(self.gathering(who, delay_ms, in_flight))
     }
 
-    /// All calls on one connection.
-    fn gather_over_http2(&self, who: Who, delay_ms: u64, in_flight: usize) -> Result<Crowd> {
+    /// Each place in flight is taken twice: to open its connection, and once more.
+    fn gather_once(&self, who: Who, delay_ms: u64, in_flight: usize) -> Result<Crowd> {
+        self.begin(Gathering {
+            calls: in_flight,
+            ..self.gathering(who, delay_ms, in_flight)
+        })
+    }
+
+    /// The same with all calls on one connection.
+    fn gather_once_over_http2(&self, who: Who, delay_ms: u64, in_flight: usize) -> Result<Crowd> {
         let service = &self.stage.service;
         self.begin(Gathering {
             base_url: service.tls_base_url(delay_ms),
             authority: Some(BASE64.encode(service.authority())),
+            calls: in_flight,
             ..self.gathering(who, delay_ms, in_flight)
         })
     }
@@ -491,82 +504,93 @@ pub(super) fn situations(crowds: &Crowds, report: &mut Report) -> Result<()> {
             });
         }
     }
-    report.figures.extend(memory(&report.situations));
     Ok(())
 }
 
-/// What a call in flight needs where a connection of its own is no part of it.
-pub(super) fn over_http2(crowds: &Crowds, report: &mut Report) -> Result<()> {
-    let Some(&in_flight) = crowds.extent.in_flight.last() else {
+/// What a call in flight needs, all of them open at once.
+pub(super) fn memory(crowds: &Crowds, report: &mut Report) -> Result<()> {
+    let extent = crowds.extent;
+    let Some(&in_flight) = extent.in_flight.last() else {
         return Ok(());
     };
-    let (mut native, mut shared) = (Vec::new(), Vec::new());
-    for _ in 0..crowds.rounds() {
-        for (who, kib) in [(Who::Native, &mut native), (Who::Shared, &mut shared)] {
-            let crowd = crowds.gather_over_http2(who, 1_000, in_flight)?;
-            kib.push(crowd.memory_bytes_per_call / 1024.0);
-        }
-    }
-    report.figures.extend([
-        Figure::new(
-            "10,000 calls in flight, 1 s delay, HTTP/2, native client: memory per call",
-            "KiB, all answered",
-            native,
-        ),
-        Figure::new(
-            "10,000 calls in flight, 1 s delay, HTTP/2, one instance for all: memory per call",
-            "KiB, all answered",
-            shared,
-        )
-        .with_goal(Goal::AtMost(24.0)),
-    ]);
-    Ok(())
-}
-
-/// What a call in flight needs where there are most of them, all open at once.
-fn memory(situations: &[Situation]) -> Vec<Figure> {
-    let Some(most) = situations
-        .iter()
-        .max_by_key(|it| (it.delay_ms, it.in_flight))
-    else {
-        return Vec::new();
+    let delay_ms = match extent.divisor {
+        1 => ALL_OPEN_DELAY_MS,
+        _ => DELAY_MS,
     };
-    let kib = |who| most.values(who, |it| it.memory_bytes_per_call / 1024.0);
-    let (native, shared) = (kib(Who::Native), kib(Who::Shared));
-    if native.is_empty() {
-        return Vec::new();
+    let measured = |crowd: Crowd| -> Result<Crowd> {
+        let all_open = crowd.opening_s * 1e3 < 2.0 * delay_ms as f64;
+        ensure!(
+            all_open || extent.divisor > 1,
+            "the first of {in_flight} calls was answered before the last was open"
+        );
+        Ok(crowd)
+    };
+    let kib = |bytes: f64| bytes / 1024.0;
+    let [mut fresh, mut native, mut shared, mut linear] = [const { Vec::new() }; 4];
+    let [mut native_http2, mut shared_http2] = [const { Vec::new() }; 2];
+    for _ in 0..crowds.rounds() {
+        if crowd::why_not(in_flight, extent.crowd).is_none() {
+            let of = |who| measured(crowds.gather_once(who, delay_ms, in_flight)?);
+            fresh.push(kib(of(Who::Fresh)?.memory_bytes_per_call));
+            native.push(kib(of(Who::Native)?.memory_bytes_per_call));
+            let crowd = of(Who::Shared)?;
+            shared.push(kib(crowd.memory_bytes_per_call));
+            linear.extend(crowd.linear_memory_bytes_per_call.map(kib));
+        }
+        let of = |who| measured(crowds.gather_once_over_http2(who, delay_ms, in_flight)?);
+        native_http2.push(kib(of(Who::Native)?.memory_bytes_per_call));
+        shared_http2.push(kib(of(Who::Shared)?.memory_bytes_per_call));
     }
-    let beyond = shared.iter().zip(&native).map(|(of, to)| of - to).collect();
-    let linear = |it: &Crowd| it.linear_memory_bytes_per_call.unwrap_or(f64::NAN) / 1024.0;
-    vec![
-        Figure::new(
-            "10,000 calls in flight, 1 s delay, an instance each: memory per call",
-            "KiB, all answered",
-            kib(Who::Fresh),
-        )
-        .with_goal(Goal::AtMost(64.0)),
-        Figure::new(
-            "10,000 calls in flight, 1 s delay, native client: memory per call",
-            "KiB, all answered",
+    let pairs = shared.iter().zip(&native);
+    let beyond = pairs.map(|(of, to)| of - to).collect();
+    let at_most = |kib| Some(Goal::AtMost(kib));
+    for (title, values, goal) in [
+        (
+            "10,000 calls open at once, an instance each: memory per call",
+            fresh,
+            at_most(64.0),
+        ),
+        (
+            "10,000 calls open at once, native client: memory per call",
             native,
+            None,
         ),
-        Figure::new(
-            "10,000 calls in flight, 1 s delay, one instance for all: memory per call",
-            "KiB, all answered",
+        (
+            "10,000 calls open at once, one instance for all: memory per call",
             shared,
-        )
-        .with_goal(Goal::AtMost(24.0)),
-        Figure::new(
-            "the same, without what the native client needs for its connections",
-            "KiB, all answered",
+            at_most(24.0),
+        ),
+        (
+            "10,000 calls open at once, one for all, beyond the native client: memory per call",
             beyond,
+            None,
         ),
-        Figure::new(
-            "the same, linear memory of the instance alone",
-            "KiB, all answered",
-            most.values(Who::Shared, linear),
+        (
+            "10,000 calls open at once, one for all, its linear memory alone: memory per call",
+            linear,
+            None,
         ),
-    ]
+        (
+            "10,000 calls open at once, HTTP/2, native client: memory per call",
+            native_http2,
+            None,
+        ),
+        (
+            "10,000 calls open at once, HTTP/2, one instance for all: memory per call",
+            shared_http2,
+            at_most(24.0),
+        ),
+    ] {
+        if values.is_empty() {
+            continue;
+        }
+        let figure = Figure::new(title, "KiB, all answered", values);
+        report.figures.push(match goal {
+            Some(goal) => figure.with_goal(goal),
+            None => figure,
+        });
+    }
+    Ok(())
 }
 
 pub(super) async fn growth(stage: &Stage, extent: Extent, report: &mut Report) -> Result<()> {

@@ -112,8 +112,8 @@ pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
         extent,
     };
     measure::situations(&crowds, &mut report)?;
-    at("thousands of calls over one connection");
-    measure::over_http2(&crowds, &mut report)?;
+    at("the memory of thousands of calls");
+    measure::memory(&crowds, &mut report)?;
     at("both components");
     measure::components(&stage, extent, &mut report).await?;
     Ok(report)

@@ -174,6 +174,7 @@ mod tests {
         let crowd = |&calls_per_s: &f64| Crowd {
             memory_bytes_per_call: 1.0,
             linear_memory_bytes_per_call: None,
+            opening_s: 1.0,
             calls_per_s,
             cpu_us_per_call: 1.0,
         };

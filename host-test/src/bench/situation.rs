@@ -102,37 +102,25 @@ impl Situation {
     }
 }
 
-/// In which situations a value means something.
-type Shown = fn(&Situation) -> bool;
-
-/// Calls per second, CPU and memory of all subjects, a table for each.
+/// Calls per second and CPU of all subjects, a table for each.
 pub(super) fn tables(situations: &[Situation]) -> Vec<Table> {
-    let any: Shown = |_| true;
-    // Others have answers before the last call is open, or too few to tell from noise.
-    let all_open: Shown = |it| it.delay_ms >= 1_000 && it.in_flight >= 1_000;
-    let values: [(&str, Value, Shown); 3] = [
-        ("calls/s", |crowd| crowd.calls_per_s, any),
-        ("CPU µs per call", |crowd| crowd.cpu_us_per_call, any),
-        (
-            "KiB per call in flight",
-            |crowd| crowd.memory_bytes_per_call / 1024.0,
-            all_open,
-        ),
+    let values: [(&str, Value); 2] = [
+        ("calls/s", |crowd| crowd.calls_per_s),
+        ("CPU µs per call", |crowd| crowd.cpu_us_per_call),
     ];
-    let mut tables = Vec::new();
-    for (title, value, is_shown) in values {
+    let of_value = |(title, value): (&str, Value)| {
         let names = Who::ALL.map(|who| who.to_string());
-        let header = std::iter::once(title.to_owned()).chain(names);
-        let mut table = table(header);
-        for situation in situations.iter().filter(|it| is_shown(it)) {
+        let mut table = table(std::iter::once(title.to_owned()).chain(names));
+        for situation in situations {
             let cells = Who::ALL.map(|who| situation.cell(who, value));
             table.add_row(std::iter::once(situation.name()).chain(cells));
         }
-        if table.row_count() > 0 {
-            tables.push(table);
-        }
+        table
+    };
+    match situations {
+        [] => Vec::new(),
+        _ => values.map(of_value).into(),
     }
-    tables
 }
 
 #[cfg(test)]
@@ -143,6 +131,7 @@ mod tests {
         Crowd {
             memory_bytes_per_call: 2048.0,
             linear_memory_bytes_per_call: None,
+            opening_s: 1.0,
             calls_per_s,
             cpu_us_per_call: 1.0,
         }
@@ -199,22 +188,9 @@ mod tests {
             (Who::Fresh, Outcome::LeftOut("left out: no room".to_owned())),
         ]);
         let tables = tables(&[situation]);
-        assert_eq!(tables.len(), 3);
+        assert_eq!(tables.len(), 2);
         for table in tables {
             assert!(table.to_string().contains("left out: no room"), "{table}");
         }
-    }
-
-    #[test]
-    fn memory_is_told_only_where_all_calls_are_open_at_once() {
-        let few = Situation {
-            in_flight: 64,
-            ..situation(Vec::new())
-        };
-        let quick = Situation {
-            delay_ms: 20,
-            ..situation(Vec::new())
-        };
-        assert_eq!(tables(&[few, quick]).len(), 2);
     }
 }
