@@ -591,9 +591,15 @@ fn the_short_bench_measures_everything_and_draws_it() {
     assert_eq!(report["is_short"], true);
     let figures = report["figures"].as_array().expect("figures");
     for figure in figures {
-        // What is measured is above zero; nothing is said of how large it is.
+        // What is measured is above zero, but for memory: a process need not grow for so few
+        // calls. Nothing is said of how large it is.
+        let is_memory = figure["title"]
+            .as_str()
+            .is_some_and(|it| it.contains("memory per call"));
         assert!(
-            figure["median"].as_f64().is_some_and(|it| it > 0.0),
+            figure["median"]
+                .as_f64()
+                .is_some_and(|it| it > 0.0 || is_memory),
             "{figure}"
         );
         assert!(figure["baseline"].as_str().is_some_and(|it| !it.is_empty()));
