@@ -1,9 +1,9 @@
 //! Progress for people: a spinner on a terminal, plain lines elsewhere.
 
-use crate::secrets::Secrets;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::io::{IsTerminal, stdout};
 use std::time::Duration;
+use voice_calling_host::record::secrets::Secrets;
 
 /// What is done step by step, as it is done.
 pub struct Progress {

@@ -1,10 +1,6 @@
 //! The cache of compiled components: what it keeps, and what it does not trust.
 #![cfg(unix)]
 
-use host_test::cache::{Origin, Reason};
-use host_test::{
-    Allocation, CompiledCache, InMemoryNetwork, InstanceSettings, Loading, Outgoing, Plugin,
-};
 use sha2::{Digest, Sha256};
 use std::fs::{self, Permissions};
 use std::io::{Write, stderr};
@@ -14,6 +10,10 @@ use std::process::Command;
 use std::sync::Barrier;
 use std::thread;
 use tempfile::{TempDir, tempdir};
+use voice_calling_host::load::cache::{Origin, Reason};
+use voice_calling_host::{
+    Allocation, CompiledCache, InMemoryNetwork, InstanceSettings, Loading, Outgoing, Plugin,
+};
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Config, Engine, ModuleVersionStrategy, Store};
 

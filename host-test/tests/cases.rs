@@ -4,8 +4,6 @@
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use futures_util::stream::{self, TryStreamExt};
-use host_test::cases::{Case, ExpectedOutcome, Judge, Table};
-use host_test::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, interface};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -16,7 +14,10 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use voice_calling_cases::{Case, ExpectedOutcome, Judge, Table};
 use voice_calling_core::settings::NAMES;
+use voice_calling_host::invoke::functions;
+use voice_calling_host::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach};
 use wit_parser::TypeDefKind;
 
 /// The URL of a judge that runs already.
@@ -165,7 +166,7 @@ fn names_of<'a>(cases: &'a [Case], name: impl Fn(&'a Case) -> &'a str) -> BTreeS
 fn every_function_of_the_interface_occurs_in_the_table() {
     let table = table();
     let operations = names_of(&table.cases, |case| case.operation.as_str());
-    let functions = interface::exported_functions().unwrap();
+    let functions = functions::exported_functions().unwrap();
     let functions: BTreeSet<_> = functions
         .iter()
         .map(|function| function.name.as_str())
@@ -175,7 +176,7 @@ fn every_function_of_the_interface_occurs_in_the_table() {
 
 #[test]
 fn every_error_that_the_component_returns_is_expected_somewhere_in_the_table() {
-    let resolve = interface::resolve().unwrap();
+    let resolve = functions::resolve().unwrap();
     let mut types = resolve.types.iter().map(|(_, definition)| definition);
     let error = types.find(|definition| definition.name.as_deref() == Some("request-error"));
     let TypeDefKind::Variant(error) = &error.expect("a type request-error").kind else {

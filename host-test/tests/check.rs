@@ -1,15 +1,15 @@
 //! What `host-test check` and `host-test faults` say: our component passes, each
 //! mutant of it is caught by the check that is meant for it.
 
-use host_test::check::scenario::Subject;
-use host_test::check::{Check, Options, Source, check, faults};
-use host_test::limits::Limits;
-use host_test::script::{Script, Step};
-use host_test::{Allocation, InstanceSettings, Isolation, Loading, Plugin};
 use std::fmt::Write;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use voice_calling_check::scenario::Subject;
+use voice_calling_check::script::{Script, Step};
+use voice_calling_check::{Check, Options, Source, check, faults};
+use voice_calling_host::guest::limits::Limits;
+use voice_calling_host::{Allocation, InstanceSettings, Isolation, Loading, Plugin};
 use voice_calling_mutants::Mutant;
 
 fn in_repository(path: &str) -> PathBuf {

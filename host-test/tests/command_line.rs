@@ -255,7 +255,7 @@ fn help_lists_every_function_with_its_documentation() {
         .output()
         .expect("the command runs");
     let help = String::from_utf8_lossy(&output.stdout).into_owned();
-    for function in host_test::interface::exported_functions().expect("the WIT") {
+    for function in voice_calling_host::invoke::functions::exported_functions().expect("the WIT") {
         assert!(help.contains(&function.name), "{}", function.name);
         let first_line = function.docs.lines().next().expect("documentation");
         assert!(help.contains(first_line), "{}: {first_line}", function.name);

@@ -4,12 +4,12 @@
 #[path = "har-schema/validator.rs"]
 mod validator;
 
-use host_test::Wasi;
-use host_test::mock::{Behaviour, MockService, Options, RawPeer, closed_port};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use validator::assert_archive;
+use voice_calling_host::Wasi;
+use voice_calling_mock::{Behaviour, MockService, Options, RawPeer, closed_port};
 use wasmparser::{Encoding, ExternalKind, Operator, Parser, Payload, TypeRef};
 
 const CANARY: &str = r#"canary/5f1e0c"77a1b2"#;
@@ -378,7 +378,7 @@ async fn a_token_that_the_guest_writes_to_stderr_is_masked() {
         ("VOICE_CALLING_API_TOKEN", "api/v1/agents"),
         ("VOICE_CALLING_MAX_ATTEMPTS", "1"),
         ("VOICE_CALLING_LOG", "attempts"),
-        ("RUST_LOG", "host_test=debug"),
+        ("RUST_LOG", "voice_calling_host=debug"),
     ];
     let run = run("stderr", &arguments, &environment).await;
     assert_eq!(run.code, Some(1), "{}", run.stderr);

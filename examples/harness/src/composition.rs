@@ -3,9 +3,9 @@
 use crate::bindings::Composed;
 use crate::{Campaign, Customer, Reminder};
 use anyhow::{Context, Result};
-use host_test::{CompiledCache, InstanceSettings, Loading, Sandbox};
 use std::env;
 use std::path::{Path, PathBuf};
+use voice_calling_host::{CompiledCache, InstanceSettings, Loading, Sandbox};
 
 /// Names the folder with the compositions; `target/examples` where it is not set.
 const FOLDER_VARIABLE: &str = "EXAMPLES_FOLDER";

@@ -1,9 +1,9 @@
 //! The worst that can happen to a creation: it is carried out, and nobody hears of it.
 
 use futures_util::future::BoxFuture;
-use host_test::{Network, PooledNetwork};
 use http::{Method, Request, Response};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use voice_calling_host::{Network, PooledNetwork};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
 /// A network whose connection breaks after the service has got the `nth` creation (from 1),

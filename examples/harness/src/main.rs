@@ -6,9 +6,9 @@ use comfy_table::{Table, presets::NOTHING};
 use examples_harness::{
     Campaign, Completion, Composition, Customer, Ending, Language, LostAnswer, Reminder,
 };
-use host_test::mock::{CallStatus, MockService, Options, Pace};
-use host_test::{InstanceSettings, Outgoing, PooledNetwork, Reach};
 use std::time::{Duration, Instant};
+use voice_calling_host::{InstanceSettings, Outgoing, PooledNetwork, Reach};
+use voice_calling_mock::{CallStatus, MockService, Options, Pace};
 
 #[tokio::main]
 async fn main() -> Result<()> {

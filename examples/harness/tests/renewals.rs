@@ -4,15 +4,17 @@
 use examples_harness::{
     Campaign, Completion, Composition, Customer, Ending, Language, LostAnswer, Reminder,
 };
-use host_test::mock::{
-    Agent, CallStatus, Endpoint, Fault, MockService, Options, Pace, ReceivedRequest,
-};
-use host_test::{InstanceSettings, Loading, Network, Outgoing, PooledNetwork, Reach, Sandbox};
 use serde_json::{Value, json};
 use std::env;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
+use voice_calling_host::{
+    InstanceSettings, Loading, Network, Outgoing, PooledNetwork, Reach, Sandbox,
+};
+use voice_calling_mock::{
+    Agent, CallStatus, Endpoint, Fault, MockService, Options, Pace, ReceivedRequest,
+};
 
 /// Compiled once for all tests.
 fn composition(language: Language) -> &'static Composition {

@@ -4,21 +4,21 @@
 
 mod report;
 
-use crate::mock::{
-    CallStatus, Endpoint, Fault, FaultOrder, MockService, Options, Pace, WebhookOptions,
-};
-use crate::outgoing::Outgoing;
-use crate::plugin::{Instance, Plugin};
 use crate::progress::Progress;
-use crate::receiver::WebhookReceiver;
-use crate::recorder::{Ending, Recorder};
-use crate::sandbox::InstanceSettings;
-use crate::types::*;
-use crate::{PooledNetwork, Reach};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use report::{CallRow, DocketRow, Report};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use voice_calling_host::guest::settings::InstanceSettings;
+use voice_calling_host::load::plugin::{Instance, Plugin};
+use voice_calling_host::network::outgoing::Outgoing;
+use voice_calling_host::record::recorder::{Ending, Recorder};
+use voice_calling_host::types::*;
+use voice_calling_host::{PooledNetwork, Reach};
+use voice_calling_mock::{
+    CallStatus, Endpoint, Fault, FaultOrder, MockService, Options, Pace, WebhookOptions,
+    WebhookReceiver,
+};
 
 /// How long a call of the mock takes.
 const CALL: Duration = Duration::from_millis(700);

@@ -1,13 +1,12 @@
 //! The tables at the end of the demo.
 
-use crate::mock::{Endpoint, ReceivedRequest};
-use crate::types::{CallDetails, CallStatus, Docket};
-use clap::ValueEnum;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use voice_calling_host::types::{CallDetails, CallStatus, Docket};
+use voice_calling_mock::{Endpoint, ReceivedRequest};
 
 /// What the demo has to show.
 #[derive(Default)]
@@ -138,14 +137,11 @@ fn statuses(requests: &[ReceivedRequest]) -> Vec<Vec<String>> {
         }
     }
     let row = |(endpoint, counts): (&Endpoint, &BTreeMap<u16, usize>)| {
-        let name = endpoint
-            .to_possible_value()
-            .map(|value| value.get_name().to_owned());
         let counts: Vec<_> = counts
             .iter()
             .map(|(status, count)| format!("{status} × {count}"))
             .collect();
-        vec![name.unwrap_or_default(), counts.join(", ")]
+        vec![endpoint.to_string(), counts.join(", ")]
     };
     counts.iter().map(row).collect()
 }

@@ -4,10 +4,10 @@ use crate::failure::{case, response};
 use crate::operation::{agent, returned};
 use crate::stage::Stage;
 use crate::wire;
-use host_test::mock::{
+use voice_calling_host::types::*;
+use voice_calling_mock::{
     AgentFields, CreatedAgent as Answer, Meanings, Unauthorized, ValidationBody,
 };
-use host_test::types::*;
 
 /// A configuration with all 13 fields, and what may be added.
 fn full() -> AgentConfig {

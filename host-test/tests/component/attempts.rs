@@ -2,11 +2,11 @@
 //! real connections.
 
 use crate::failure::{case, outcome, response, statuses};
-use crate::operation::Operation;
 use crate::operation::Operation::{CreateDocketV2, ListAgents};
+use crate::operation::{Operation, Run};
 use crate::stage::Stage;
-use host_test::mock::{Behaviour, Fault, RawPeer};
-use host_test::types::*;
+use voice_calling_host::types::*;
+use voice_calling_mock::{Behaviour, Fault, RawPeer};
 
 /// What an operation came to, how many requests it sent, and how many phones rang.
 async fn played(

@@ -4,7 +4,7 @@
 use crate::failure::invalid_input;
 use crate::operation::{DOCKET_ID, agent, call, docket, docket_v2, returned, wait};
 use crate::script::{Script, Step};
-use host_test::types::*;
+use voice_calling_host::types::*;
 
 /// A call of a function.
 #[derive(Clone, Debug)]

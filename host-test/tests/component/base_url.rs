@@ -5,9 +5,9 @@ use crate::operation::Run;
 use crate::script::TOKEN;
 use crate::settings::{assert_good, assert_problem};
 use crate::stage::instance;
-use host_test::{InMemoryNetwork, Outgoing, Reach, network};
 use http::StatusCode;
 use std::collections::BTreeSet;
+use voice_calling_host::{InMemoryNetwork, Outgoing, Reach, network};
 
 #[tokio::test(start_paused = true)]
 async fn a_bad_base_url_is_told_by_what_is_bad_in_it() {

@@ -5,9 +5,9 @@ use crate::operation::{docket_v2, returned};
 use crate::script::{Script, Step};
 use crate::stage::Stage;
 use crate::wire;
-use host_test::Instance;
-use host_test::mock::{Endpoint, Fault};
-use host_test::types::*;
+use voice_calling_host::Instance;
+use voice_calling_host::types::*;
+use voice_calling_mock::{Endpoint, Fault};
 
 const AN_HOUR_MS: u32 = 3_600_000;
 

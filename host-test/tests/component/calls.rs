@@ -5,11 +5,11 @@ use crate::operation::{call, docket_v2, returned};
 use crate::script::{Script, Step};
 use crate::stage::{NUMBER, Stage, instance_at};
 use crate::wire;
-use host_test::mock::{
+use voice_calling_host::types::*;
+use voice_calling_mock::{
     Behaviour, CallStatus as Ended, DetailsNotReady, DetailsShape, DocketCalls, Meanings, RawPeer,
     UnansweredInsights, UnknownTask,
 };
-use host_test::types::*;
 
 /// A context whose values are texts, as a direct call's must be; it survives only as
 /// the text that it is.

@@ -5,10 +5,10 @@ use crate::operation::{DOCKET_ID, returned};
 use crate::script::{Script, Step};
 use crate::stage::{FREE_FORM, NUMBER, Stage};
 use crate::{operation, wire};
-use host_test::mock::{
+use voice_calling_host::types::*;
+use voice_calling_mock::{
     Endpoint, Meanings, NeverAnswered, OpenDocketFields, RepeatedExternalId, V2Status,
 };
-use host_test::types::*;
 
 fn request() -> DocketRequestV2 {
     DocketRequestV2 {
@@ -267,7 +267,7 @@ async fn an_answered_docket_is_closed_by_its_disposition() {
 async fn a_docket_that_nobody_answered_may_go_without_notification() {
     let stage = Stage::changed(|options| {
         options.meanings.never_answered = NeverAnswered::Silent;
-        options.scripts.docket = vec![host_test::mock::CallStatus::Busy];
+        options.scripts.docket = vec![voice_calling_mock::CallStatus::Busy];
     })
     .await;
     let docket_id = created(&stage, &request()).await.docket_id;

@@ -3,7 +3,7 @@
 use crate::failure::{attempts, case};
 use crate::operation::Operation::{CreateDocketV2, ListAgents};
 use crate::script::{Script, Step};
-use host_test::error_codes::{Meaning, all, meaning, name};
+use voice_calling_check::error_codes::{Meaning, all, meaning, name};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// What an attempt says of a code: its name, and what it tells besides.

@@ -1,8 +1,8 @@
 //! Looking into errors.
 
-use host_test::types::*;
+use voice_calling_host::types::*;
 
-pub use host_test::failure::{attempts, case, outcome, response};
+pub use voice_calling_check::failure::{attempts, case, outcome, response};
 
 pub fn statuses(error: &RequestError) -> Vec<Option<u16>> {
     let attempts = attempts(error).iter();

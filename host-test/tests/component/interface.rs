@@ -2,9 +2,9 @@
 
 use crate::stage::component_path;
 use crate::stage::plugin;
-use host_test::Wasi;
-use host_test::interface::package;
 use std::collections::{BTreeMap, BTreeSet};
+use voice_calling_host::Wasi;
+use voice_calling_host::load::interface::package;
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{
     Docs, Function, FunctionKind, InterfaceId, Resolve, Type, TypeDefKind, World, WorldItem,
@@ -44,7 +44,7 @@ const IMPORTS_V0_3: [&str; 11] = [
 const BOTH: [Wasi; 2] = [Wasi::V0_2, Wasi::V0_3];
 
 fn wit() -> Resolve {
-    host_test::interface::resolve().expect("the WIT package")
+    voice_calling_host::invoke::functions::resolve().expect("the WIT package")
 }
 
 fn component() -> (Resolve, World) {
@@ -59,7 +59,7 @@ fn component() -> (Resolve, World) {
 }
 
 fn world<'a>(resolve: &'a Resolve, wasi: Wasi, name: &str) -> &'a World {
-    host_test::interface::world(resolve, wasi, name).expect("the world")
+    voice_calling_host::invoke::functions::world(resolve, wasi, name).expect("the world")
 }
 
 /// The interfaces among the items of a world; whether there is anything else.

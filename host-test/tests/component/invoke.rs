@@ -3,9 +3,9 @@
 use crate::operation::Operation;
 use crate::script::{Script, Step};
 use crate::stage::{FREE_FORM, NUMBER, plugin};
-use host_test::invoke::{Answer, invoke};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use voice_calling_host::invoke::{Answer, invoke};
 
 /// Calls a function of an instance that talks to this service.
 async fn invoked(script: &Script, function: &str, arguments: &str) -> anyhow::Result<Answer> {

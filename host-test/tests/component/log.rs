@@ -5,8 +5,8 @@ use crate::operation::Run;
 use crate::operation::{Operation, docket_v2, returned};
 use crate::script::{Script, Step};
 use crate::stage::{FREE_FORM, NUMBER, Stage};
-use host_test::types::*;
 use serde_json::{Value, json};
+use voice_calling_host::types::*;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// The lines of the log, parsed.

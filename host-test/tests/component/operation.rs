@@ -1,11 +1,12 @@
 //! Calling operations of the component.
 
-use host_test::Instance;
-use host_test::operation::Arguments;
-use host_test::types::RequestError;
 use std::time::Duration;
+use voice_calling_check::operation::Arguments;
+use voice_calling_host::Instance;
+use voice_calling_host::types::RequestError;
+use voice_calling_mock::Endpoint;
 
-pub use host_test::operation::{
+pub use voice_calling_check::operation::{
     DOCKET_ID, Operation, SATISFYING, agent, call, docket, docket_v2, wait,
 };
 
@@ -18,6 +19,9 @@ pub trait Run {
     /// The same with so much time, where the function takes a time.
     async fn run_within(self, instance: &mut Instance, timeout_ms: u32)
     -> Result<(), RequestError>;
+
+    /// The endpoint that it calls.
+    fn endpoint(self) -> Endpoint;
 }
 
 impl Run for Operation {
@@ -36,6 +40,18 @@ impl Run for Operation {
         };
         let items = within_reason(self.call(instance, arguments)).await;
         items.into_iter().collect::<Result<Vec<_>, _>>().map(drop)
+    }
+
+    fn endpoint(self) -> Endpoint {
+        match self {
+            Operation::CreateAgent => Endpoint::CreateAgent,
+            Operation::ListAgents => Endpoint::ListAgents,
+            Operation::MakeCall => Endpoint::MakeCall,
+            Operation::GetCallDetails | Operation::WaitForCallDetails => Endpoint::GetCallDetails,
+            Operation::CreateDocket => Endpoint::CreateDocket,
+            Operation::CreateDocketV2 | Operation::CreateDocketsV2 => Endpoint::CreateDocketV2,
+            Operation::GetDocket | Operation::WaitForDocket => Endpoint::GetDocket,
+        }
     }
 }
 

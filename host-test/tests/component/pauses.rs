@@ -6,8 +6,8 @@ use crate::operation::Operation::{CreateDocketV2, ListAgents};
 use crate::operation::Run;
 use crate::script::{Script, Step};
 use crate::stage::plugin;
-use host_test::types::RequestError;
 use std::time::Duration;
+use voice_calling_host::types::RequestError;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// Sun, 06 Nov 1994 08:49:37 GMT

@@ -9,13 +9,13 @@ use crate::operation::Operation::{CreateDocketV2, ListAgents};
 use crate::operation::Run;
 use crate::script::{Piece, Script, Step, bytes, endless};
 use crate::stage::{NUMBER, plugin};
-use host_test::recorder::{BodyEnd, Ending, KEPT_BODY_BYTES};
-use host_test::types::RequestError;
-use host_test::{Exchange, PersonalData, Reach, Recorder, har};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use validator::assert_archive;
+use voice_calling_host::record::recorder::{BodyEnd, Ending, KEPT_BODY_BYTES};
+use voice_calling_host::types::RequestError;
+use voice_calling_host::{Exchange, PersonalData, Reach, Recorder, har};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 const CANARY: &str = "canary-5f1e0c77a1b2";

@@ -3,19 +3,19 @@
 use crate::operation::Operation;
 use crate::operation::Run;
 use crate::stage::instance_settings;
-use host_test::types::RequestError;
-use host_test::{Instance, InstanceSettings, Recorder};
 use std::ops::Deref;
 use std::time::Duration;
+use voice_calling_host::types::RequestError;
+use voice_calling_host::{Instance, InstanceSettings, Recorder};
 
-pub use host_test::script::{Piece, Step};
+pub use voice_calling_check::script::{Piece, Step};
 
 pub const TOKEN: &str = "scripted-token-0001";
 
-pub struct Script(host_test::script::Script);
+pub struct Script(voice_calling_check::script::Script);
 
 impl Deref for Script {
-    type Target = host_test::script::Script;
+    type Target = voice_calling_check::script::Script;
 
     fn deref(&self) -> &Self::Target {
         &self.0
@@ -24,7 +24,7 @@ impl Deref for Script {
 
 impl Script {
     pub fn new(steps: impl Into<Vec<Step>>) -> Self {
-        Self(host_test::script::Script::new(steps.into()))
+        Self(voice_calling_check::script::Script::new(steps.into()))
     }
 
     /// What an instance gets that talks to this service, with these settings.

@@ -6,8 +6,8 @@ use crate::operation::Run;
 use crate::operation::{Operation, returned};
 use crate::script::{Piece, Script, Step};
 use crate::stage::Stage;
-use host_test::mock::Fault;
 use std::fmt::Debug;
+use voice_calling_mock::Fault;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 const CANARY: &str = "canary-5f1e0c77a1b2";

@@ -6,9 +6,9 @@ use crate::operation::Run;
 use crate::operation::{Operation, docket_v2, returned};
 use crate::script::{Script, Step, TOKEN};
 use crate::stage::{Stage, instance, plugin};
-use host_test::types::*;
-use host_test::{InMemoryNetwork, Outgoing, network};
 use http::StatusCode;
+use voice_calling_host::types::*;
+use voice_calling_host::{InMemoryNetwork, Outgoing, network};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// The problem that these settings have; nothing may be sent.

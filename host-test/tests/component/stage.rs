@@ -2,13 +2,15 @@
 
 use crate::operation::Operation;
 use crate::operation::Run;
-use host_test::mock::{MockService, Options};
-use host_test::types::RequestError;
-use host_test::{Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder};
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use voice_calling_host::types::RequestError;
+use voice_calling_host::{
+    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder,
+};
+use voice_calling_mock::{MockService, Options};
 
-pub use host_test::operation::NUMBER;
+pub use voice_calling_check::operation::NUMBER;
 
 /// JSON that only survives as the text that it is: digits, order and duplicates of
 /// keys, a lone surrogate.

@@ -5,9 +5,9 @@ use crate::operation::Operation::{CreateDocketV2, ListAgents, MakeCall};
 use crate::operation::Run;
 use crate::operation::{Operation, SATISFYING, docket_v2, returned};
 use crate::script::{Piece, Script, Step, bytes, endless};
-use host_test::recorder::Ending;
-use host_test::types::DocketRequestV2;
 use std::time::Duration;
+use voice_calling_host::record::recorder::Ending;
+use voice_calling_host::types::DocketRequestV2;
 use wasmtime_wasi_http::RequestOptions;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 

@@ -7,9 +7,9 @@ use crate::operation::Operation::{CreateDocketV2, ListAgents, MakeCall};
 use crate::operation::Run;
 use crate::stage::{Stage, instance, instance_at, loopback};
 use futures_util::future::join_all;
-use host_test::mock::{Behaviour, Fault, RawPeer, closed_port};
-use host_test::types::*;
 use std::time::Duration;
+use voice_calling_host::types::*;
+use voice_calling_mock::{Behaviour, Fault, RawPeer, closed_port};
 
 /// What an operation came to with a peer that misbehaves, and what the peer saw.
 async fn with_peer(

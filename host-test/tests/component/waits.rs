@@ -6,9 +6,9 @@ use crate::script::{Script, Step};
 use crate::stage::Stage;
 use crate::wire;
 use futures_util::future::join;
-use host_test::mock::{DetailsNotReady, Endpoint, Fault, Pace};
-use host_test::types::*;
 use std::time::Duration;
+use voice_calling_host::types::*;
+use voice_calling_mock::{DetailsNotReady, Endpoint, Fault, Pace};
 
 fn docket(status: &str) -> Step {
     Step::ok(format!(

@@ -3,11 +3,11 @@
 use crate::failure::invalid_input;
 use crate::operation::{call, docket_v2, returned};
 use crate::stage::{FREE_FORM, Stage, instance, loopback};
-use host_test::mock::{CallStatus as Ended, NeverAnswered, NotificationKind, WebhookOptions};
-use host_test::receiver::WebhookReceiver;
-use host_test::types::*;
 use serde_json::value::RawValue;
 use std::time::Duration;
+use voice_calling_host::types::*;
+use voice_calling_mock::WebhookReceiver;
+use voice_calling_mock::{CallStatus as Ended, NeverAnswered, NotificationKind, WebhookOptions};
 
 /// Parses without any settings: nothing but the body counts.
 async fn parsed(body: &[u8]) -> Result<Option<DocketCompleted>, RequestError> {

@@ -4,7 +4,7 @@
 use crate::operation::{DOCKET_ID, Operation};
 use crate::script::{Script, Step};
 use crate::stage::Stage;
-use host_test::mock::ReceivedRequest;
+use voice_calling_mock::ReceivedRequest;
 
 /// A request as text.
 fn as_text(request: &ReceivedRequest) -> String {

@@ -6,9 +6,9 @@ use crate::stage::{
     plugin, pooling, settings, thousands,
 };
 use futures_util::future::join_all;
-use host_test::operation::{Arguments, Operation, Returned, external_id, item};
-use host_test::script::{Script, Sent, Step};
-use host_test::{Allocation, Instance, Loading, Plugin, SharedInstance};
+use voice_calling_check::operation::{Arguments, Operation, Returned, external_id, item};
+use voice_calling_check::script::{Script, Sent, Step};
+use voice_calling_host::{Allocation, Instance, Loading, Plugin, SharedInstance};
 
 /// What an operation returned, and what it sent.
 async fn run(plugin: &Plugin, operation: Operation) -> (Vec<Returned>, Vec<String>) {

@@ -1,13 +1,13 @@
 //! Calls that another guest cancels, one that has the component for WASI 0.3 plugged in.
 
 use crate::stage::{CREATED, with_places};
-use host_test::operation::{external_id, item};
-use host_test::script::{Heard, HeardBody, Piece, Script, Step};
-use host_test::types::{CreatedDocketV2, DocketRequestV2, RequestError};
-use host_test::{Loading, Running, Sandbox};
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 use std::time::Duration;
+use voice_calling_check::operation::{external_id, item};
+use voice_calling_check::script::{Heard, HeardBody, Piece, Script, Step};
+use voice_calling_host::types::{CreatedDocketV2, DocketRequestV2, RequestError};
+use voice_calling_host::{Loading, Running, Sandbox};
 
 const HOUR_MS: u64 = 3_600_000;
 

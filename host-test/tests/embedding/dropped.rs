@@ -3,9 +3,6 @@
 
 use crate::stage::{CREATED, plugin_v0_3, shared, shared_with_places, thousands};
 use futures_util::future::join_all;
-use host_test::SharedInstance;
-use host_test::operation::item;
-use host_test::script::{Piece, Script, Step};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -13,6 +10,9 @@ use std::pin::pin;
 use std::sync::Once;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
+use voice_calling_check::operation::item;
+use voice_calling_check::script::{Piece, Script, Step};
+use voice_calling_host::SharedInstance;
 
 thread_local! {
     /// What the harness logged in the present test, which has a thread of its own.
@@ -29,7 +29,7 @@ impl Log {
         SUBSCRIBER.call_once(|| {
             tracing_subscriber::fmt()
                 .with_ansi(false)
-                .with_env_filter("host_test=warn")
+                .with_env_filter("voice_calling_host=warn")
                 .with_writer(|| Log)
                 .init();
         });

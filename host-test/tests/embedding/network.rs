@@ -5,12 +5,12 @@ use crate::peer::{Act, Authority, Peer};
 use crate::raw_http2::{self, RawHttp2};
 use crate::stage::{CREATED, TOKEN, create, plugin, settings_for};
 use futures_util::future::join_all;
-use host_test::failure::{attempts, case, outcome};
-use host_test::types::{AgentSummary, CreatedDocketV2, RequestError};
-use host_test::{Instance, Outgoing, PooledNetwork, Reach, Trust};
 use http::Version;
 use std::sync::Arc;
 use tokio::sync::Barrier;
+use voice_calling_check::failure::{attempts, case, outcome};
+use voice_calling_host::types::{AgentSummary, CreatedDocketV2, RequestError};
+use voice_calling_host::{Instance, Outgoing, PooledNetwork, Reach, Trust};
 
 /// A host that makes calls to one service, and keeps its connections.
 struct Host {

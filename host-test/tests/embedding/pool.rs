@@ -7,10 +7,6 @@ use crate::stage::{
 };
 use futures_util::future::join_all;
 use futures_util::poll;
-use host_test::network::answer;
-use host_test::operation::external_id;
-use host_test::script::{Script, Sent, Step};
-use host_test::{InMemoryNetwork, InstanceSettings, Isolation, Limits, Outgoing, Plugin, Pool};
 use http::StatusCode;
 use std::num::NonZeroU32;
 use std::pin::pin;
@@ -19,6 +15,12 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
+use voice_calling_check::operation::external_id;
+use voice_calling_check::script::{Script, Sent, Step};
+use voice_calling_host::network::answer;
+use voice_calling_host::{
+    InMemoryNetwork, InstanceSettings, Isolation, Limits, Outgoing, Plugin, Pool,
+};
 
 const FOR_EVER: Isolation = reused(u32::MAX);
 

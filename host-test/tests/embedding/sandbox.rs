@@ -1,8 +1,8 @@
 //! Components of other worlds than ours: they get what ours gets, within the same limits.
 
-use host_test::script::Script;
-use host_test::{InstanceSettings, Loading, Running, Sandbox};
 use std::time::Duration;
+use voice_calling_check::script::Script;
+use voice_calling_host::{InstanceSettings, Loading, Running, Sandbox};
 
 /// Exports a function that doubles, and one that never returns.
 const OTHER_WORLD: &str = r#"(component

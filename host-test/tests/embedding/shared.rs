@@ -1,13 +1,10 @@
 //! One instance with many calls in flight, which takes the component for WASI 0.3.
 
 use crate::stage::{
-    CREATED, LARGE_BYTES, WASI_0_3, creating_after_ms, large, naming_each_docket_after_ms,
-    plugin_v0_3, settings, shared, shared_with_places, thousands, with_places,
+    CREATED, LARGE_BYTES, creating_after_ms, large, naming_each_docket_after_ms, plugin_v0_3,
+    settings, shared, shared_with_places, thousands, with_places,
 };
 use futures_util::future::join_all;
-use host_test::operation::{external_id, item};
-use host_test::script::{Script, Step};
-use host_test::{Loading, Plugin, SharedPool};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -15,6 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
+use voice_calling_check::operation::{external_id, item};
+use voice_calling_check::script::{Script, Step};
+use voice_calling_host::{Plugin, SharedPool};
 
 const WASI_0_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
 
@@ -103,22 +103,6 @@ async fn a_component_for_wasi_0_2_is_not_shared_and_the_error_names_the_other_fi
     let error = refused.err().expect("an error").to_string();
     assert!(error.contains("WASI 0.2"), "{error}");
     assert!(error.contains("voice-calling-p3.wasm"), "{error}");
-}
-
-#[test]
-fn a_host_without_async_functions_says_which_file_to_take() {
-    let loading = Loading {
-        only_wasi_0_2: true,
-        ..Loading::default()
-    };
-    Plugin::load_with(WASI_0_2.as_ref(), &loading).unwrap();
-    let refused = Plugin::load_with(WASI_0_3.as_ref(), &loading);
-    let error = format!("{:#}", refused.err().expect("an error"));
-    assert!(error.contains("the component is for WASI 0.3"), "{error}");
-    assert!(
-        error.contains("take the file for WASI 0.2 (voice-calling.wasm"),
-        "{error}"
-    );
 }
 
 /// A request's place is given on, also by a call that was dropped.

@@ -1,13 +1,13 @@
 //! What a test needs: the component, and what its instances get.
 
-use host_test::operation::item;
-use host_test::script::{Piece, Script, Step};
-use host_test::types::{CreatedDocketV2, DocketRequestV2, RequestError};
-use host_test::{
-    Allocation, Instance, InstanceSettings, Loading, Outgoing, Plugin, SharedInstance,
-};
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use voice_calling_check::operation::item;
+use voice_calling_check::script::{Piece, Script, Step};
+use voice_calling_host::types::{CreatedDocketV2, DocketRequestV2, RequestError};
+use voice_calling_host::{
+    Allocation, Instance, InstanceSettings, Loading, Outgoing, Plugin, SharedInstance,
+};
 
 pub const TOKEN: &str = "embedding-token-0001";
 

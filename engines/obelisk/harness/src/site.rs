@@ -8,7 +8,6 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
-use host_test::mock::{self, Endpoint, MockService, ReceivedRequest, WebhookOptions};
 use http::header::CONTENT_TYPE;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
@@ -16,6 +15,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use voice_calling_mock as mock;
+use voice_calling_mock::{Endpoint, MockService, ReceivedRequest, WebhookOptions};
 
 use crate::api::{Api, Ending, Submitted};
 use crate::engine::Engine;

@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use host_test::Secrets;
-use host_test::mock::{self, Endpoint, Fault, Pace};
-use host_test::progress::Progress;
 use serde_json::{Value, json};
+use voice_calling_mock as mock;
+use voice_calling_mock::{Endpoint, Fault, Pace};
 
 use crate::api::Ending;
 use crate::execution_id::execution_id;
@@ -31,8 +30,8 @@ const MAX_OPEN: usize = 3;
 /// # Errors
 /// Where the engine does not start, or anything ends otherwise than it should.
 pub async fn tell() -> Result<()> {
-    let mut progress = Progress::start(Secrets::default());
-    progress.title("voice-calling on Obelisk, on loopback: no phone rings\n");
+    println!("voice-calling on Obelisk, on loopback: no phone rings\n");
+    let mut progress = Progress::default();
     progress.begin("the mock service and a node of the engine");
     let mock = mock::Options {
         pace: Pace::Every(CALL),
@@ -55,9 +54,29 @@ pub async fn tell() -> Result<()> {
     story.decided_by_a_person().await?;
     story.campaign().await?;
     story.check_phones()?;
-    story.progress.finish();
     println!("\n{}", story.table());
     Ok(())
+}
+
+/// What is done step by step, as it is done.
+#[derive(Default)]
+struct Progress {
+    step: &'static str,
+}
+
+impl Progress {
+    fn begin(&mut self, step: &'static str) {
+        println!("  …   {step}");
+        self.step = step;
+    }
+
+    fn detail(&self, detail: &str) {
+        println!("      {detail}");
+    }
+
+    fn done(&self, outcome: &str) {
+        println!("  ok  {}: {outcome}", self.step);
+    }
 }
 
 struct Story {

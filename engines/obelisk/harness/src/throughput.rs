@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use host_test::mock::{self, Pace};
 use serde_json::json;
+use voice_calling_mock as mock;
+use voice_calling_mock::Pace;
 
 use crate::api::Api;
 use crate::execution_id::execution_id;

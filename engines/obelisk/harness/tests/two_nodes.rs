@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use host_test::mock;
 use obelisk_harness::{Api, Ending, Postgres, Setup, Site, execution_id, submit_docket};
 use serde_json::json;
+use voice_calling_mock as mock;
 
 const DOCKETS: usize = 200;
 

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use host_test::mock::{self, Endpoint, Fault};
 use obelisk_harness::{Ending, Setup, Site, execution_id};
 use serde_json::{Value, json};
+use voice_calling_mock as mock;
+use voice_calling_mock::{Endpoint, Fault};
 
 use crate::outcome::{LIMIT, created_docket, creations, for_webhook, until};
 

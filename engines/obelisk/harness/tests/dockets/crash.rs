@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use host_test::mock::{Endpoint, Fault, Pace, WebhookOptions};
 use obelisk_harness::{Setup, Site, execution_id};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use voice_calling_mock::{Endpoint, Fault, Pace, WebhookOptions};
 
 use crate::docket::open_question;
 use crate::outcome::{

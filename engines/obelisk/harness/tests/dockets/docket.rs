@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use host_test::mock::{self, CallStatus, Endpoint, Fault};
 use obelisk_harness::{Ending, Setup, Site, Submitted, execution_id};
 use serde_json::{Value, json};
+use voice_calling_mock as mock;
+use voice_calling_mock::{CallStatus, Endpoint, Fault};
 
 use crate::outcome::{
     LIMIT, NUMBER, assert_one_creation, complete, completed, created_docket, creations, failure,

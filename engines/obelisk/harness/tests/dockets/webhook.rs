@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use host_test::mock::{self, Endpoint, Fault, NotificationOrder, WebhookOptions};
 use obelisk_harness::{Answer, Setup, Site, execution_id};
 use serde_json::{Value, json};
+use voice_calling_mock as mock;
+use voice_calling_mock::{Endpoint, Fault, NotificationOrder, WebhookOptions};
 
 use crate::outcome::{
     NUMBER, assert_one_creation, completed, created_docket, for_polls, for_webhook, outcome,

@@ -1,0 +1,185 @@
+//! What the service does with one request.
+
+use super::json::Json;
+use anyhow::{Context, Result, bail, ensure};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use voice_calling_mock::Behaviour;
+
+/// How many bytes a body that is cut lacks.
+const CUT_BYTES: usize = 32;
+
+/// What the service does with one request: an answer, or one of the ways to give none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub(crate) behaviour: Behaviour,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenAnswer {
+    status: Option<u16>,
+    cut: Option<u16>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    body: Option<Box<RawValue>>,
+    text: Option<String>,
+    latin1: Option<String>,
+}
+
+impl Step {
+    /// Reads a step as it stands in a case.
+    pub(crate) fn parse(written: &RawValue) -> Result<Self> {
+        let behaviour = match written.get() {
+            "\"reset\"" => Behaviour::ResetAfterReading,
+            "\"close\"" => Behaviour::CloseAfterReading,
+            "\"half-head\"" => Behaviour::HalfHead,
+            "\"silence\"" => Behaviour::Silence,
+            text if text.starts_with('{') => Behaviour::Send(answer(serde_json::from_str(text)?)?),
+            other => bail!(
+                "found {other}, allowed: an answer, \"reset\", \"close\", \"half-head\", \"silence\""
+            ),
+        };
+        Ok(Self { behaviour })
+    }
+
+    /// What a request gets that nobody has expected.
+    pub(crate) fn beyond_the_script() -> Self {
+        Self::refusal(599, "no case expects this request")
+    }
+
+    /// An answer that says what is wrong.
+    pub(crate) fn refusal(status: u16, detail: &str) -> Self {
+        let detail = Json::Text(detail.to_owned());
+        let body = Json::Object(vec![("detail".to_owned(), detail)]);
+        Self::answer(status, &body.to_string())
+    }
+
+    /// An answer that is this JSON.
+    pub(crate) fn ok(json: &str) -> Self {
+        Self::answer(200, json)
+    }
+
+    fn answer(status: u16, json: &str) -> Self {
+        let bytes = with_head(status, &BTreeMap::new(), json.as_bytes().to_vec(), 0);
+        Self {
+            behaviour: Behaviour::Send(bytes),
+        }
+    }
+}
+
+fn answer(written: WrittenAnswer) -> Result<Vec<u8>> {
+    let body = match (written.body, written.text, written.latin1) {
+        (None, None, None) => Vec::new(),
+        (Some(body), None, None) => Json::parse(body.get())
+            .context("body")?
+            .to_string()
+            .into_bytes(),
+        (None, Some(text), None) => text.into_bytes(),
+        (None, None, Some(text)) => {
+            let bytes = text.chars().map(u8::try_from);
+            bytes
+                .collect::<Result<_, _>>()
+                .context("latin1: a character beyond U+00FF")?
+        }
+        _ => bail!("only one of `body`, `text` and `latin1`"),
+    };
+    let (status, lacking) = match (written.status, written.cut) {
+        (Some(status), None) => (status, 0),
+        (None, Some(status)) => (status, CUT_BYTES),
+        _ => bail!("either `status` or `cut`"),
+    };
+    ensure!(
+        (200..=999).contains(&status),
+        "the status {status}, allowed: 200 to 999"
+    );
+    Ok(with_head(status, &written.headers, body, lacking))
+}
+
+/// An answer to the last byte. The connection is closed after it: one that is kept could break
+/// just when the next request goes out.
+fn with_head(
+    status: u16,
+    headers: &BTreeMap<String, String>,
+    body: Vec<u8>,
+    lacking: usize,
+) -> Vec<u8> {
+    let reason = StatusCode::from_u16(status).ok();
+    let reason = reason
+        .and_then(|status| status.canonical_reason())
+        .unwrap_or("Unknown");
+    let mut head = format!("HTTP/1.1 {status} {reason}\r\n");
+    let mut header = |name: &str, value: &str| {
+        // Writing to a text cannot fail.
+        let _ = write!(head, "{name}: {value}\r\n");
+    };
+    header("connection", "close");
+    if !headers.contains_key("content-type") {
+        header("content-type", "application/json");
+    }
+    for (name, value) in headers {
+        header(name, value);
+    }
+    // Two statuses never have a body.
+    if !matches!(status, 204 | 304) {
+        header("content-length", &(body.len() + lacking).to_string());
+    }
+    head.push_str("\r\n");
+    let mut bytes = head.into_bytes();
+    bytes.extend(body);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(written: &str) -> Result<Vec<u8>> {
+        let written = RawValue::from_string(written.to_owned())?;
+        match Step::parse(&written)?.behaviour {
+            Behaviour::Send(bytes) => Ok(bytes),
+            other => bail!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_sent_as_it_stands_in_the_case() {
+        let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n";
+        for (written, expected) in [
+            (r#"{"status": 200, "body": [ 0.10, "ä" ]}"#, format!("{head}content-length: 11\r\n\r\n[0.10,\"ä\"]")),
+            (r#"{"status": 200, "text": " [] "}"#, format!("{head}content-length: 4\r\n\r\n [] ")),
+            (r#"{"cut": 200, "text": "[]"}"#, format!("{head}content-length: 34\r\n\r\n[]")),
+            (
+                r#"{"status": 204, "headers": {"content-type": "text/plain", "x-request-id": "r"}}"#,
+                "HTTP/1.1 204 No Content\r\nconnection: close\r\ncontent-type: text/plain\r\nx-request-id: r\r\n\r\n".to_owned(),
+            ),
+        ] {
+            assert_eq!(String::from_utf8(sent(written).unwrap()).unwrap(), expected);
+        }
+        assert!(
+            sent(r#"{"status": 200, "latin1": "a\u00ff"}"#)
+                .unwrap()
+                .ends_with(b"\r\n\r\na\xff")
+        );
+    }
+
+    #[test]
+    fn an_answer_that_is_none_is_refused() {
+        for (written, told) in [
+            (r#"{"body": []}"#, "either `status` or `cut`"),
+            (r#"{"status": 200, "cut": 200}"#, "either `status` or `cut`"),
+            (r#"{"status": 100}"#, "the status 100, allowed: 200 to 999"),
+            (r#"{"status": 200, "body": [], "text": ""}"#, "only one of"),
+            (r#"{"status": 200, "latin1": "\u0100"}"#, "latin1"),
+            ("7", "found 7, allowed"),
+        ] {
+            assert!(
+                sent(written).unwrap_err().to_string().starts_with(told),
+                "{written}"
+            );
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The judge on loopback: hands out the cases, plays the service for them, and says how what a
+//! client did differs.
+
+use super::answer::Step;
+use super::case::{Case, Service, Table};
+use super::judgement::Outcome;
+use super::request::Received;
+use super::run::Run;
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde_json::json;
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use voice_calling_mock::{Behaviour, ClosedPort, closed_port, read_request};
+
+/// How long an outcome waits for requests that must have been sent before it: the client may
+/// have given them up before they were read here.
+const UNDER_WAY: Duration = Duration::from_secs(2);
+
+/// A judge that listens on 127.0.0.1. Dropping it ends everything it does.
+pub struct Judge {
+    court: Arc<Court>,
+    /// The accepting task, which owns the tasks of the connections; aborted on drop.
+    accepting: JoinSet<()>,
+}
+
+struct Court {
+    address: SocketAddr,
+    table: Arc<Table>,
+    closed: ClosedPort,
+    /// By their names.
+    runs: Mutex<HashMap<String, Run>>,
+    /// Told of every request that a service received.
+    received: Notify,
+}
+
+impl Judge {
+    /// Starts a judge on 127.0.0.1, to be called within a tokio runtime; port 0 picks a free one.
+    ///
+    /// # Errors
+    /// Where the port cannot be had.
+    pub async fn start(table: Table, port: u16) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+            .await
+            .with_context(|| format!("cannot listen on 127.0.0.1:{port}"))?;
+        let court = Arc::new(Court {
+            address: listener.local_addr()?,
+            table: Arc::new(table),
+            closed: closed_port().context("cannot have a port that refuses connections")?,
+            runs: Mutex::default(),
+            received: Notify::new(),
+        });
+        let mut accepting = JoinSet::new();
+        accepting.spawn(accept(listener, court.clone()));
+        Ok(Self { court, accepting })
+    }
+
+    /// `http://127.0.0.1:PORT`
+    pub fn base_url(&self) -> String {
+        self.court.base_url()
+    }
+
+    /// Ends everything.
+    pub async fn stop(mut self) {
+        self.accepting.shutdown().await;
+    }
+}
+
+async fn accept(listener: TcpListener, court: Arc<Court>) {
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        connections.spawn(serve(stream, court.clone()));
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn serve(mut stream: TcpStream, court: Arc<Court>) {
+    let Ok(bytes) = read_request(&mut stream).await else {
+        return; // the client went away first
+    };
+    let behaviour = match Received::parse(&bytes) {
+        Ok(request) => court.answer(request).await,
+        Err(error) => refusal(400, &format!("{error:#}")),
+    };
+    behaviour.answer(stream).await;
+}
+
+/// What a request asks for: below `/runs/{run}`.
+enum Asked {
+    Tasks,
+    Summary,
+    Outcome(usize),
+    /// Something of the service of a case; the path is what comes after the base URL.
+    Service(usize, String),
+}
+
+/// Takes the path of a request apart: the name of the run, and what is asked for.
+fn route(method: &str, path: &str) -> Option<(String, Asked)> {
+    let (run, rest) = path
+        .strip_prefix("/runs/")?
+        .split_once('/')
+        .unwrap_or_else(|| (path.strip_prefix("/runs/").unwrap_or_default(), ""));
+    if !is_name(run) {
+        return None;
+    }
+    let asked = match (method, rest) {
+        ("GET", "") => Asked::Tasks,
+        ("GET", "summary") => Asked::Summary,
+        (method, rest) => {
+            let rest = rest.strip_prefix("cases/")?;
+            let (id, path) = rest.split_at(rest.find('/')?);
+            let id = id.parse().ok()?;
+            match (method, path) {
+                ("POST", "/outcome") => Asked::Outcome(id),
+                _ => Asked::Service(id, path.to_owned()),
+            }
+        }
+    };
+    Some((run.to_owned(), asked))
+}
+
+/// Whether a run may have this name, which stands in base URLs.
+fn is_name(run: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    !run.is_empty() && run.bytes().all(allowed) && !matches!(run, "." | "..")
+}
+
+impl Court {
+    fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    async fn answer(&self, request: Received) -> Behaviour {
+        let Some((run, asked)) = route(&request.method, &request.path) else {
+            let told = "allowed: GET /runs/{run}, POST /runs/{run}/cases/{id}/outcome, \
+                        GET /runs/{run}/summary, and the service of a case below \
+                        /runs/{run}/cases/{id}; a run's name has letters, digits and -._";
+            return refusal(404, told);
+        };
+        match asked {
+            Asked::Tasks => self.with_run(&run, |entered| {
+                json_answer(&entered.tasks(|id, case| self.base_url_of(&run, id, case)))
+            }),
+            Asked::Summary => self.with_run(&run, |entered| json_answer(&entered.summary())),
+            Asked::Service(id, path) => {
+                let request = Received { path, ..request };
+                let step = self.with_run(&run, |entered| entered.receive(id, request));
+                self.received.notify_waiters();
+                step.map_or_else(|| refusal(404, "no such case"), |step| step.behaviour)
+            }
+            Asked::Outcome(id) => match Outcome::parse(&String::from_utf8_lossy(&request.body)) {
+                Ok(outcome) => self.judge(&run, id, &outcome).await,
+                Err(told) => refusal(400, &told),
+            },
+        }
+    }
+
+    async fn judge(&self, run: &str, id: usize, outcome: &Outcome) -> Behaviour {
+        // The time is for a client that sent less than it should.
+        let _whatever_came = timeout(UNDER_WAY, self.all_requests(run, id)).await;
+        match self.with_run(run, |entered| entered.judge(id, outcome)) {
+            Ok(differences) => json_answer(&json!({ "differences": differences })),
+            Err(told) => refusal(409, &told),
+        }
+    }
+
+    /// Waits until every request that a case expects has come.
+    async fn all_requests(&self, run: &str, id: usize) {
+        loop {
+            let mut next = std::pin::pin!(self.received.notified());
+            // From here on no request is missed.
+            next.as_mut().enable();
+            if self.with_run(run, |entered| entered.has_all_requests(id)) != Some(false) {
+                return;
+            }
+            next.await;
+        }
+    }
+
+    fn base_url_of(&self, run: &str, id: usize, case: &Case) -> String {
+        let service = match case.service {
+            Service::Closed => self.closed.base_url(),
+            Service::Uncalled | Service::Script(_) => self.base_url(),
+        };
+        format!("{service}/runs/{run}/cases/{id}")
+    }
+
+    /// A run begins with the first that is heard of it.
+    fn with_run<R>(&self, name: &str, act: impl FnOnce(&mut Run) -> R) -> R {
+        let mut runs: MutexGuard<'_, _> = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let run = runs.entry(name.to_owned());
+        act(run.or_insert_with(|| Run::new(self.table.clone())))
+    }
+}
+
+fn json_answer(body: &impl Serialize) -> Behaviour {
+    match serde_json::to_string(body) {
+        Ok(body) => Step::ok(&body).behaviour,
+        Err(error) => refusal(500, &error.to_string()),
+    }
+}
+
+fn refusal(status: u16, told: &str) -> Behaviour {
+    Step::refusal(status, told).behaviour
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_below_a_cases_base_url_is_its_services() {
+        let routed = |method: &str, path: &str| {
+            route(method, path).map(|(run, asked)| match asked {
+                Asked::Tasks => format!("{run}: tasks"),
+                Asked::Summary => format!("{run}: summary"),
+                Asked::Outcome(id) => format!("{run}: outcome of {id}"),
+                Asked::Service(id, path) => format!("{run}: {path} of {id}"),
+            })
+        };
+        for (method, path, expected) in [
+            ("GET", "/runs/python-3.11", "python-3.11: tasks"),
+            ("GET", "/runs/a/summary", "a: summary"),
+            ("POST", "/runs/a/cases/12/outcome", "a: outcome of 12"),
+            ("GET", "/runs/a/cases/12/outcome", "a: /outcome of 12"),
+            (
+                "GET",
+                "/runs/a/cases/0/api/v1/agents?organizationId=a%2Fb",
+                "a: /api/v1/agents?organizationId=a%2Fb of 0",
+            ),
+            ("POST", "/runs/a/cases/0//agents/", "a: //agents/ of 0"),
+        ] {
+            assert_eq!(routed(method, path).as_deref(), Some(expected), "{path}");
+        }
+        for path in [
+            "/",
+            "/runs/",
+            "/runs/a%20b",
+            "/runs/..",
+            "/runs/a/cases",
+            "/runs/a/cases/x/y",
+            "/runs/a/b",
+        ] {
+            assert_eq!(routed("GET", path), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,479 @@
+//! Whether a client did what a case expects: pure, over what was seen.
+
+use super::case::{Case, ExpectedBody, ExpectedOutcome, ExpectedRequest};
+use super::expected::{Null, cut, differences};
+use super::json::Json;
+use super::request::Received;
+
+/// What a client's caller got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A value.
+    Value(Json),
+    /// An error.
+    Error(Json),
+}
+
+impl Outcome {
+    /// Reads `{"value": …}` or `{"error": …}`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let members = match Json::parse(text) {
+            Ok(Json::Object(members)) => members,
+            Ok(other) => return Err(format!("found {}, {ALLOWED}", cut(&other))),
+            Err(error) => return Err(format!("no JSON: {error}, {ALLOWED}")),
+        };
+        let names: Vec<_> = members.iter().map(|(name, _)| name.as_str()).collect();
+        match names.as_slice() {
+            ["value"] | ["error"] => {}
+            names => return Err(format!("found the members {names:?}, {ALLOWED}")),
+        }
+        let is_value = names == ["value"];
+        let json = members.into_iter().map(|(_, json)| json).next();
+        let json = json.unwrap_or(Json::Null);
+        Ok(match is_value {
+            true => Outcome::Value(json),
+            false => Outcome::Error(json),
+        })
+    }
+}
+
+const ALLOWED: &str = "allowed: {\"value\": …} or {\"error\": {…}}";
+
+/// How what a client did differs from what the case expects, one line for each place.
+pub fn judge(case: &Case, received: &[Received], outcome: &Outcome) -> Vec<String> {
+    let mut told = match case.requests.in_any_order {
+        true => of_requests_in_any_order(&case.requests.expected, received),
+        false => of_requests(&case.requests.expected, received),
+    };
+    told.extend(of_outcome(&case.outcome, outcome));
+    told
+}
+
+fn of_outcome(expected: &ExpectedOutcome, found: &Outcome) -> Vec<String> {
+    match (expected, found) {
+        (ExpectedOutcome::Value(expected), Outcome::Value(found)) => {
+            differences("value", expected, Some(found), Null::MayBeMissing)
+        }
+        (ExpectedOutcome::Error(expected), Outcome::Error(found)) => {
+            match expected.lone_member().filter(|case| !found.has(case)) {
+                Some(case) => vec![format!("error: expected {case}, found {}", cut(found))],
+                None => differences("error", expected, Some(found), Null::MayBeMissing),
+            }
+        }
+        (ExpectedOutcome::Value(expected), Outcome::Error(found)) => {
+            vec![format!(
+                "value: expected {}, found the error {}",
+                cut(expected),
+                cut(found)
+            )]
+        }
+        (ExpectedOutcome::Error(expected), Outcome::Value(found)) => {
+            vec![format!(
+                "error: expected {}, found the value {}",
+                cut(expected),
+                cut(found)
+            )]
+        }
+    }
+}
+
+fn of_requests(expected: &[ExpectedRequest], received: &[Received]) -> Vec<String> {
+    let mut told = Vec::new();
+    for index in 0..expected.len().max(received.len()) {
+        let at = format!("requests[{index}]");
+        match (expected.get(index), received.get(index)) {
+            (Some(expected), Some(received)) => told.extend(of_request(&at, expected, received)),
+            (Some(expected), None) => told.push(lacks(&at, expected)),
+            (None, received) => told.extend(received.map(|received| has(&at, received))),
+        }
+    }
+    told
+}
+
+/// Where the order does not matter, each request that was received stands for one that is
+/// expected and does not differ from it.
+fn of_requests_in_any_order(expected: &[ExpectedRequest], received: &[Received]) -> Vec<String> {
+    let mut missing: Vec<_> = expected.iter().enumerate().collect();
+    let mut told = Vec::new();
+    for (index, received) in received.iter().enumerate() {
+        let fits = |(_, expected): &(usize, &ExpectedRequest)| {
+            of_request("", expected, received).is_empty()
+        };
+        match missing.iter().position(fits) {
+            Some(position) => drop(missing.remove(position)),
+            None => told.push(has(&format!("requests[{index}]"), received)),
+        }
+    }
+    let missing = missing.into_iter();
+    told.extend(missing.map(|(index, expected)| lacks(&format!("requests[{index}]"), expected)));
+    told
+}
+
+fn lacks(at: &str, expected: &ExpectedRequest) -> String {
+    format!(
+        "{at}: expected {} {}, found nothing",
+        expected.method, expected.path
+    )
+}
+
+/// What is said of a request that is not expected.
+pub(crate) fn has(at: &str, received: &Received) -> String {
+    let body = String::from_utf8_lossy(&received.body);
+    let shown = format!("{} {} {body}", received.method, received.path);
+    format!("{at}: expected nothing, found {}", cut(&shown.trim_end()))
+}
+
+fn of_request(at: &str, expected: &ExpectedRequest, received: &Received) -> Vec<String> {
+    let mut told = Vec::new();
+    for (name, expected, found) in [
+        ("method", &expected.method, &received.method),
+        ("path", &expected.path, &received.path),
+    ] {
+        if expected != found {
+            told.push(format!("{at}.{name}: expected {expected}, found {found}"));
+        }
+    }
+    for (name, expected) in &expected.headers {
+        let at = format!("{at}.headers.{name}");
+        let found = received.header(name).map(Json::Text);
+        match (expected, found) {
+            (Some(expected), found) => {
+                told.extend(differences(&at, expected, found.as_ref(), Null::IsAValue));
+            }
+            (None, Some(found)) => told.push(format!("{at}: expected nothing, found {found}")),
+            (None, None) => {}
+        }
+    }
+    told.extend(of_body(
+        &format!("{at}.body"),
+        &expected.body,
+        &received.body,
+    ));
+    told
+}
+
+fn of_body(at: &str, expected: &ExpectedBody, found: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(found);
+    match expected {
+        ExpectedBody::Empty if found.is_empty() => Vec::new(),
+        ExpectedBody::Empty => vec![format!("{at}: expected nothing, found {}", cut(&text))],
+        ExpectedBody::Text(expected) if expected.as_bytes() == found => Vec::new(),
+        ExpectedBody::Text(expected) => {
+            vec![format!(
+                "{at}: expected the text {}, found {}",
+                cut(expected),
+                cut(&text)
+            )]
+        }
+        ExpectedBody::Json(expected) => match Json::parse(&text) {
+            Ok(json) => differences(at, expected, Some(&json), Null::IsAValue),
+            Err(error) => vec![format!("{at}: no JSON ({error}): {}", cut(&text))],
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Table;
+
+    const REQUESTS: &str = r#"[
+        {"method": "POST", "path": "/a", "headers": {"auth_token": "Bearer t", "authorization": null}, "body": {"id": 7, "tools": null}},
+        {"method": "POST", "path": "/b", "text": "{\"id\": 7}"},
+        {"method": "GET", "path": "/c"}
+    ]"#;
+
+    fn case(requests: &str, outcome: &str) -> Case {
+        let text = format!(
+            r#"[{{"name": "n", "operation": "agents.list-agents", "arguments": {{}},
+                "service": ["close", "close", "close"], "requests": {requests}, {outcome}}}]"#
+        );
+        Table::parse("n.json", &text).unwrap().cases.remove(0)
+    }
+
+    fn request(method: &str, path: &str, body: &str) -> Received {
+        Received {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            headers: vec![("auth_token".to_owned(), "Bearer t".to_owned())],
+            body: body.as_bytes().to_vec(),
+        }
+    }
+
+    fn sent() -> Vec<Received> {
+        vec![
+            request("POST", "/a", r#"{"tools": null, "id": 7.0}"#),
+            request("POST", "/b", r#"{"id": 7}"#),
+            request("GET", "/c", ""),
+        ]
+    }
+
+    type Change = fn(&mut Vec<Received>);
+
+    fn of_sent(change: impl FnOnce(&mut Vec<Received>)) -> Vec<String> {
+        let mut sent = sent();
+        change(&mut sent);
+        judge(
+            &case(REQUESTS, r#""value": 1"#),
+            &sent,
+            &Outcome::Value(Json::Number("1".into())),
+        )
+    }
+
+    fn of_outcome(expected: &str, found: &str) -> Vec<String> {
+        judge(
+            &case(REQUESTS, expected),
+            &sent(),
+            &Outcome::parse(found).unwrap(),
+        )
+    }
+
+    #[test]
+    fn who_does_what_is_expected_differs_in_nothing() {
+        assert_eq!(of_sent(|_| ()), [""; 0]);
+    }
+
+    #[test]
+    fn each_way_in_which_requests_differ_is_told_by_its_place() {
+        let changed: [(Change, &[&str]); 13] = [
+            (
+                |sent| drop(sent.pop()),
+                &["requests[2]: expected GET /c, found nothing"],
+            ),
+            (
+                |sent| sent.push(request("POST", "/a", "{}")),
+                &["requests[3]: expected nothing, found POST /a {}"],
+            ),
+            (
+                |sent| sent.swap(1, 2),
+                &[
+                    "requests[1].method: expected POST, found GET",
+                    "requests[1].path: expected /b, found /c",
+                    "requests[1].body: expected the text {\"id\": 7}, found ",
+                    "requests[2].method: expected GET, found POST",
+                    "requests[2].path: expected /c, found /b",
+                    "requests[2].body: expected nothing, found {\"id\": 7}",
+                ],
+            ),
+            (
+                |sent| sent[0].path.push('?'),
+                &["requests[0].path: expected /a, found /a?"],
+            ),
+            (
+                |sent| sent[0].method = "PUT".into(),
+                &["requests[0].method: expected POST, found PUT"],
+            ),
+            (
+                |sent| sent[0].headers[0].1.push('!'),
+                &["requests[0].headers.auth_token: expected \"Bearer t\", found \"Bearer t!\""],
+            ),
+            (
+                |sent| sent[0].headers.clear(),
+                &["requests[0].headers.auth_token: expected \"Bearer t\", found nothing"],
+            ),
+            (
+                |sent| sent[0].headers.push(("authorization".into(), "x".into())),
+                &["requests[0].headers.authorization: expected nothing, found \"x\""],
+            ),
+            (
+                |sent| sent[0].body = br#"{"tools": null, "id": 8}"#.into(),
+                &["requests[0].body.id: expected 7, found 8"],
+            ),
+            (
+                |sent| sent[0].body = br#"{"id": 7}"#.into(),
+                &["requests[0].body.tools: expected null, found nothing"],
+            ),
+            (
+                |sent| sent[0].body = br#"{"id": 6, "tools": null, "id": 7, "x": null}"#.into(),
+                &[
+                    "requests[0].body.id (again): expected nothing, found 7",
+                    "requests[0].body.x: expected nothing, found null",
+                ],
+            ),
+            (
+                |sent| sent[0].body = b"{".into(),
+                &["requests[0].body: no JSON (EOF while parsing an object at line 1 column 1): {"],
+            ),
+            (
+                |sent| sent[1].body = br#"{"id":7}"#.into(),
+                &["requests[1].body: expected the text {\"id\": 7}, found {\"id\":7}"],
+            ),
+        ];
+        for (change, told) in changed {
+            assert_eq!(of_sent(change), told);
+        }
+    }
+
+    #[test]
+    fn where_their_order_does_not_matter_requests_are_still_counted() {
+        let case = case(
+            &format!(r#"{{"$in_any_order": {REQUESTS}}}"#),
+            r#""value": null"#,
+        );
+        let judged = |sent: &[Received]| judge(&case, sent, &Outcome::Value(Json::Null));
+        let mut sent = sent();
+        sent.reverse();
+        assert_eq!(judged(&sent), [""; 0]);
+        sent.push(sent[0].clone());
+        assert_eq!(
+            judged(&sent),
+            ["requests[3]: expected nothing, found GET /c"]
+        );
+        sent.remove(1);
+        assert_eq!(
+            judged(&sent),
+            [
+                "requests[2]: expected nothing, found GET /c",
+                "requests[1]: expected POST /b, found nothing",
+            ]
+        );
+    }
+
+    #[test]
+    fn each_way_in_which_a_value_differs_is_told_by_its_place() {
+        let expected = r#""value": {"id": 9007199254740993, "text": "ä", "list": [1, {"none": null}],
+            "is": {"$is": "integer"}, "told": {"$contains": "within"}, "one": {"$one_of": ["a", null]},
+            "call_context": "{\"b\":0.10,\"a\":1}", "raw_json": {"$compact": {"a": [1, 2]}}}"#;
+        let found = r#"{"value": {"id": 9007199254740993, "text": "ä", "list": [1.0, {}],
+            "is": 0, "told": "within", "call_context": {"a": 1, "b": 0.1}, "raw_json": "{\"a\":[1,2]}", "new": null}}"#;
+        assert_eq!(of_outcome(expected, found), [""; 0]);
+        for (right, wrong, told) in [
+            (
+                "9007199254740993",
+                "9007199254740992",
+                "value.id: expected 9007199254740993, found 9007199254740992",
+            ),
+            (
+                r#""text": "ä""#,
+                r#""text": "a""#,
+                r#"value.text: expected "ä", found "a""#,
+            ),
+            (
+                r#""text": "ä", "#,
+                "",
+                r#"value.text: expected "ä", found null"#,
+            ),
+            (
+                "[1.0, {}]",
+                "[{}, 1]",
+                r#"value.list[0]: expected 1, found {}"#,
+            ),
+            (
+                "[1.0, {}]",
+                "[1]",
+                r#"value.list[1]: expected {"none":null}, found nothing"#,
+            ),
+            (
+                "[1.0, {}]",
+                "[1, {}, 2]",
+                "value.list[2]: expected nothing, found 2",
+            ),
+            (
+                "{}",
+                r#"{"none": 1}"#,
+                "value.list[1].none: expected null, found 1",
+            ),
+            (
+                r#""is": 0"#,
+                r#""is": -1"#,
+                "value.is: expected a whole number, found -1",
+            ),
+            (
+                r#""is": 0, "#,
+                "",
+                "value.is: expected a whole number, found null",
+            ),
+            ("within", "without", "value.told: "),
+            (
+                "\"told\"",
+                r#""one": "b", "told""#,
+                r#"value.one: expected "a" or null, found "b""#,
+            ),
+            (
+                r#"{"a": 1, "b": 0.1}"#,
+                r#"{"a": 1, "b": 0.11}"#,
+                "value.call_context.b: expected 0.10, found 0.11",
+            ),
+            (
+                r#"{"a": 1, "b": 0.1}"#,
+                r#""{\"a\":1,\"b\":0.10}""#,
+                r#"value.call_context: expected "{\"b\":0.10"#,
+            ),
+            (
+                r#""{\"a\":[1,2]}""#,
+                r#""{\"a\":[1, 2]}""#,
+                "value.raw_json: ",
+            ),
+            (r#""{\"a\":[1,2]}""#, r#"{"a":[1,2]}"#, "value.raw_json: "),
+            (
+                r#""new": null"#,
+                r#""new": 1"#,
+                "value.new: expected nothing, found 1",
+            ),
+        ] {
+            assert!(found.contains(right), "{right}");
+            let differences = of_outcome(expected, &found.replacen(right, wrong, 1));
+            assert!(differences[0].starts_with(told), "{wrong}: {differences:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_differs_by_its_case_and_by_its_attempts() {
+        let expected = r#""error": {"unavailable": {"attempts": [{"status": 503}, {"transport_error": {"$is": "text"}}]}}"#;
+        let found = r#"{"error": {"unavailable": {"attempts": [{"status": 503, "started_ms": 0, "duration_ms": 7},
+            {"status": null, "transport_error": "x", "started_ms": 8, "duration_ms": 1}]}}}"#;
+        assert_eq!(of_outcome(expected, found), [""; 0]);
+        for (right, wrong, told) in [
+            (
+                "unavailable",
+                "timed_out",
+                r#"error: expected unavailable, found {"timed_out":"#,
+            ),
+            (
+                "503",
+                "500",
+                "error.unavailable.attempts[0].status: expected 503, found 500",
+            ),
+            (
+                r#""status": null"#,
+                r#""status": 200"#,
+                "error.unavailable.attempts[1].status: expected nothing, found 200",
+            ),
+            (
+                r#""started_ms": 0, "#,
+                "",
+                "error.unavailable.attempts[0].started_ms: expected a whole number, found null",
+            ),
+            (r#"{"error": "#, r#"{"value": "#, "error: expected {"),
+        ] {
+            assert!(found.contains(right), "{right}");
+            let differences = of_outcome(expected, &found.replacen(right, wrong, 1));
+            assert!(differences[0].starts_with(told), "{wrong}: {differences:?}");
+        }
+        let differences = of_outcome(r#""value": 1"#, r#"{"error": {"timed_out": {}}}"#);
+        assert_eq!(
+            differences,
+            [r#"value: expected 1, found the error {"timed_out":{}}"#]
+        );
+    }
+
+    #[test]
+    fn what_is_no_outcome_is_refused() {
+        for (text, told) in [
+            ("", "no JSON"),
+            ("[]", "found []"),
+            ("{}", "found the members []"),
+            (
+                r#"{"value": 1, "error": {}}"#,
+                r#"found the members ["value", "error"]"#,
+            ),
+            (r#"{"values": 1}"#, r#"found the members ["values"]"#),
+        ] {
+            let error = Outcome::parse(text).unwrap_err();
+            assert!(
+                error.starts_with(told) && error.ends_with(ALLOWED),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! For authors of clients in any language: the table of cases, and the judge of what a client
+//! made of them.
+//!
+//! The table (`cases/*.json` in the repository) is data: an operation with its arguments, what
+//! the service does meanwhile, which requests it must see, and what the caller must get. The
+//! [`Judge`] plays the service on loopback and compares. Clients in any language run the same
+//! table, so that they cannot differ; `cases/README.md` says how.
+
+mod answer;
+mod case;
+mod expected;
+mod json;
+mod judge;
+mod judgement;
+mod request;
+mod run;
+
+pub use answer::Step;
+pub use case::{Case, ExpectedBody, ExpectedOutcome, ExpectedRequest, Requests, Service, Table};
+pub use expected::Expected;
+pub use json::Json;
+pub use judge::Judge;
+pub use judgement::{Outcome, judge};
+pub use request::Received;

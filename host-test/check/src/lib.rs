@@ -1,0 +1,395 @@
+//! For authors and judges of components with our WIT: whatever the service and the network do, a
+//! create is never sent twice lightly, no answer is lost, and the token stays in its header.
+//!
+//! A check needs only the component's file: the service is in memory ([`script`]), and the clock
+//! is virtual.
+
+mod directed;
+pub mod error_codes;
+pub mod failure;
+pub mod faults;
+pub mod history;
+pub mod operation;
+mod properties;
+pub mod report;
+pub mod scenario;
+pub mod script;
+mod trace;
+
+use self::report::{Report, Row};
+use self::scenario::{Run, Scenario, Subject};
+use crate::operation::Operation;
+use anyhow::{Context, Result};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
+use voice_calling_host::calls::pool::Isolation;
+use voice_calling_host::load::plugin::Plugin;
+use voice_calling_host::load::sandbox::Loading;
+
+pub use self::properties::MEMORY_BYTES;
+
+/// How many examples of a finding are kept.
+const EXAMPLES: usize = 3;
+
+/// After so many calls that the host had to end, nothing more is tried.
+const PATIENCE: u64 = 3;
+
+/// What a component is judged by.
+#[allow(missing_docs)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    Serialize,
+    VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    Imports,
+    Returns,
+    NoReplay,
+    CreateRetryNotSent,
+    ErrorCase,
+    FinalAnswers,
+    Retries,
+    RetryAfter,
+    MaxAttempts,
+    AttemptTimeout,
+    Deadline,
+    AttemptsAreTold,
+    AnswerIsKept,
+    AnswerIsWhole,
+    WaitsEnd,
+    MaxInFlight,
+    BatchOrder,
+    BatchIsComplete,
+    TokenInItsHeader,
+    TokenIsNotTold,
+    OnlyTheService,
+    InsecureHttp,
+    Memory,
+}
+
+impl Check {
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// What is expected of the component.
+    pub fn expectation(self) -> &'static str {
+        match self {
+            Check::Imports => {
+                "exports the world, imports HTTP, clocks, environment, stderr, randomness"
+            }
+            Check::Returns => "every call returns: no trap, no hang, no limit of the host reached",
+            Check::NoReplay => "a create that may have been processed is never sent again",
+            Check::CreateRetryNotSent => {
+                "with CREATE_RETRY=not-sent no create follows a 5xx or 408"
+            }
+            Check::ErrorCase => "the case of request-error says what happened",
+            Check::FinalAnswers => "what cannot be repeated is not",
+            Check::Retries => "what can be repeated is, after pauses no longer than they should be",
+            Check::RetryAfter => "no request before the time that Retry-After asks for",
+            Check::MaxAttempts => "at most MAX_ATTEMPTS requests",
+            Check::AttemptTimeout => "no attempt exceeds ATTEMPT_TIMEOUT_MS by more than 50 ms",
+            Check::Deadline => "DEADLINE_MS and timeout-ms are exceeded by 50 ms at the most",
+            Check::AttemptsAreTold => "errors list all attempts in order, with status and times",
+            Check::AnswerIsKept => "errors keep status and beginning of the answer",
+            Check::AnswerIsWhole => "raw JSON is what the service answered, digit for digit",
+            Check::WaitsEnd => "a wait asks until something is ready, and no longer",
+            Check::MaxInFlight => "a batch has at most MAX_IN_FLIGHT requests open",
+            Check::BatchOrder => "the results of a batch are in the order of its requests",
+            Check::BatchIsComplete => "a batch has a result for each request, and accounts for all",
+            Check::TokenInItsHeader => "the token is in its header and nowhere else in a request",
+            Check::TokenIsNotTold => "the token is in no error, log or panic message",
+            Check::OnlyTheService => {
+                "requests are the right ones, and go to no other host, not even after a redirect"
+            }
+            Check::InsecureHttp => "plain http to a remote host is refused",
+            Check::Memory => "the guest needs at most 128 MiB of memory",
+        }
+    }
+}
+
+/// Where scenarios come from.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Source {
+    /// Every error code of wasi:http at every moment
+    Faults,
+    /// Every status
+    Statuses,
+    /// Rate limits, lateness, redirects, services that tell the token, batches
+    Directed,
+    /// Bodies and heads that are too much, or not what they should be
+    Bodies,
+    /// Random histories
+    Histories,
+}
+
+/// What to check, and how much.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Only these; none is all of them.
+    pub only: Vec<Check>,
+    /// What is played.
+    pub sources: Vec<Source>,
+    /// How many random histories.
+    pub histories: u64,
+    /// The seed of the first; the others follow.
+    pub seed: u64,
+    /// How the component is loaded.
+    pub loading: Loading,
+    /// Whether each scenario meets a fresh instance, or one that was used before.
+    pub isolation: Isolation,
+}
+
+impl Default for Options {
+    /// Everything, and 10,000 histories, each with a fresh instance.
+    fn default() -> Self {
+        Self {
+            only: Vec::new(),
+            sources: Source::VARIANTS.to_vec(),
+            histories: 10_000,
+            seed: 1,
+            loading: Loading::default(),
+            isolation: Isolation::EachCall,
+        }
+    }
+}
+
+/// Checks a component, which gets these variables besides its settings. It blocks the
+/// thread and uses all processors; it must not be called within an asynchronous runtime.
+/// `progress` is told how much of how much is done.
+pub fn check(
+    wasm: &[u8],
+    environment: Vec<(String, String)>,
+    options: &Options,
+    progress: impl Fn(u64, u64) + Sync,
+) -> Result<Report> {
+    let tally = Tally::default();
+    let plugin = match Plugin::compile_with(wasm, &options.loading) {
+        Ok(plugin) => plugin,
+        Err(error) => {
+            tally.add(
+                Check::Imports,
+                "the component",
+                None,
+                &[format!("{error:#}")],
+            );
+            return Ok(tally.into_report(options));
+        }
+    };
+    tally.add(Check::Imports, "the component", None, &[]);
+    let subject = &Subject {
+        plugin,
+        environment,
+        isolation: options.isolation,
+    };
+    play(subject, &tally, options, progress)?;
+    let mut report = tally.into_report(options);
+    if !report.gave_up {
+        // A call that the host had to end costs too much to be tried again and again.
+        report.simplify(|check, seed| simplest_failing(subject, check, seed));
+    }
+    Ok(report)
+}
+
+fn play(
+    subject: &Subject,
+    tally: &Tally,
+    options: &Options,
+    progress: impl Fn(u64, u64) + Sync,
+) -> Result<()> {
+    let plays = options.plays();
+    let played = AtomicU64::new(0);
+    let taken = AtomicUsize::new(0);
+    let work = || -> Result<()> {
+        let runtime = paused_runtime()?;
+        while let Some(play) = plays.get(taken.fetch_add(1, Ordering::Relaxed)) {
+            for scenario in play.scenarios() {
+                if tally.gave_up() {
+                    return Ok(());
+                }
+                tally.judge(&runtime.block_on(scenario.run(subject)));
+            }
+            let done = played.fetch_add(1, Ordering::Relaxed) + 1;
+            progress(done, plays.len() as u64);
+        }
+        Ok(())
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| -> Result<()> {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            worker
+                .join()
+                .map_err(|_| anyhow::anyhow!("a check panicked"))??;
+        }
+        Ok(())
+    })
+}
+
+/// A runtime in which no time passes but while everybody waits.
+pub fn paused_runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .context("cannot make a runtime")
+}
+
+/// Some scenarios. They are made when they are played, since some are large.
+#[derive(Clone, Copy)]
+enum Play {
+    Of(Source, Operation),
+    History(u64),
+}
+
+impl Play {
+    fn scenarios(self) -> Vec<Scenario> {
+        match self {
+            Play::Of(Source::Faults, operation) => faults::scenarios(operation),
+            Play::Of(Source::Statuses, operation) => directed::statuses(operation),
+            Play::Of(Source::Directed, operation) => directed::scenarios(operation),
+            Play::Of(Source::Bodies, operation) => directed::too_much(operation),
+            Play::Of(Source::Histories, _) => Vec::new(),
+            Play::History(seed) => vec![history::of_seed(seed)],
+        }
+    }
+}
+
+impl Options {
+    fn plays(&self) -> Vec<Play> {
+        let mut plays = Vec::new();
+        for source in &self.sources {
+            match source {
+                Source::Histories => {
+                    let seeds = self.seed..self.seed.saturating_add(self.histories);
+                    plays.extend(seeds.map(Play::History));
+                }
+                source => {
+                    plays.extend(Operation::ALL.map(|operation| Play::Of(*source, operation)))
+                }
+            }
+        }
+        plays
+    }
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Tally {
+    found: Mutex<BTreeMap<Check, Found>>,
+    gave_up: AtomicBool,
+    memory_bytes: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Found {
+    runs: u64,
+    failed: u64,
+    examples: Vec<String>,
+    /// The first random history that failed.
+    seed: Option<u64>,
+}
+
+impl Tally {
+    fn judge(&self, run: &Run) {
+        self.memory_bytes
+            .fetch_max(run.memory_bytes, Ordering::Relaxed);
+        for (check, findings) in properties::judge(run) {
+            let Scenario {
+                name,
+                operation,
+                seed,
+                ..
+            } = &run.scenario;
+            self.add(check, &format!("{operation}, {name}"), *seed, &findings);
+            if check == Check::Returns && self.failed(check) >= PATIENCE {
+                self.gave_up.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn add(&self, check: Check, scenario: &str, seed: Option<u64>, findings: &[String]) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = found.entry(check).or_default();
+        found.runs += 1;
+        found.failed += u64::from(!findings.is_empty());
+        let Some(finding) = findings.first() else {
+            return;
+        };
+        if found.examples.len() < EXAMPLES {
+            found.examples.push(format!("{scenario}: {finding}"));
+        }
+        found.seed = [found.seed, seed].into_iter().flatten().min();
+    }
+
+    fn failed(&self, check: Check) -> u64 {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.get(&check).map_or(0, |found| found.failed)
+    }
+
+    fn gave_up(&self) -> bool {
+        self.gave_up.load(Ordering::Relaxed)
+    }
+
+    fn into_report(self, options: &Options) -> Report {
+        let gave_up = self.gave_up();
+        let mut found = self
+            .found
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let all = Check::VARIANTS.iter().copied();
+        let wanted = all.filter(|check| options.only.is_empty() || options.only.contains(check));
+        let rows = wanted.map(|check| {
+            let found = found.remove(&check).unwrap_or_default();
+            Row {
+                check,
+                expected: check.expectation(),
+                runs: found.runs,
+                failed: found.failed,
+                examples: found.examples,
+                seed: found.seed,
+                simplest: None,
+            }
+        });
+        // Where not everything was to be played, nobody expects every check to be tried.
+        let all_played = Source::VARIANTS
+            .iter()
+            .all(|source| options.sources.contains(source));
+        let rows = rows.filter(|row| all_played || row.runs > 0 || !options.only.is_empty());
+        Report {
+            rows: rows.collect(),
+            gave_up,
+            memory_bytes: self.memory_bytes.into_inner(),
+        }
+    }
+}
+
+/// The simplest history, made of the one of this seed, that fails this check.
+fn simplest_failing(subject: &Subject, check: Check, seed: u64) -> Result<Scenario> {
+    let runtime = paused_runtime()?;
+    Ok(history::simplest(seed, |scenario| {
+        let judged = properties::judge(&runtime.block_on(scenario.run(subject)));
+        let mut judged = judged.into_iter();
+        judged.any(|(judged, findings)| judged == check && !findings.is_empty())
+    }))
+}

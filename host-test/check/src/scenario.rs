@@ -1,0 +1,341 @@
+//! A scenario: how a component is set up and called, and what the service does
+//! meanwhile. Run, it gives everything that can be seen from outside.
+
+use crate::operation::{Arguments, Operation, Returned};
+use crate::script::{Script, Sent, Step};
+use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+use voice_calling_host::calls::pool::Isolation;
+use voice_calling_host::clock::Clock;
+use voice_calling_host::guest::limits::Limits;
+use voice_calling_host::guest::settings::InstanceSettings;
+use voice_calling_host::load::plugin::{Instance, Plugin};
+use voice_calling_host::network::outgoing::Reach;
+
+/// The token that every scenario gives. It is searched for wherever it does not belong.
+///
+/// JSON writes some of it in other ways.
+pub const CANARY: &str = r#"canary-5f/1e"0c\77a1b2d4e6"#;
+
+/// The service of every scenario, unless it is about another.
+pub const BASE_URL: &str = "http://127.0.0.1";
+
+/// Of a guest in a scenario: what `host-test check` promises of ours, and then some.
+const LIMITS: Limits = Limits {
+    memory_bytes: 512 << 20,
+    computing: Duration::from_secs(10),
+    calls: NonZeroUsize::MIN,
+};
+
+/// No scenario takes so long, even in virtual time.
+const FOR_EVER: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+/// The longest pauses: for the ceilings 250, 500 and 1000 of the default settings
+/// this number leaves 250, 500 and 1000 as remainders of one more.
+pub const LONGEST_JITTER: u64 = 251 * 501 * 1_001 - 1;
+
+/// The settings that scenarios vary; all others are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// `MAX_ATTEMPTS`
+    pub max_attempts: u32,
+    /// `BACKOFF_MS`
+    pub backoff_ms: u64,
+    /// `MAX_BACKOFF_MS`
+    pub max_backoff_ms: u64,
+    /// `ATTEMPT_TIMEOUT_MS`
+    pub attempt_timeout_ms: u64,
+    /// `DEADLINE_MS`
+    pub deadline_ms: u64,
+    /// Whether `CREATE_RETRY` is `not-sent`.
+    pub create_retry_not_sent: bool,
+    /// `MAX_IN_FLIGHT`
+    pub max_in_flight: usize,
+    /// Whether `LOG` is `attempts`.
+    pub log: bool,
+}
+
+impl Default for Settings {
+    /// Those of the component.
+    fn default() -> Self {
+        Self {
+            max_attempts: 4,
+            backoff_ms: 250,
+            max_backoff_ms: 8_000,
+            attempt_timeout_ms: 10_000,
+            deadline_ms: 30_000,
+            create_retry_not_sent: false,
+            max_in_flight: 16,
+            log: false,
+        }
+    }
+}
+
+impl Settings {
+    /// As variables. What is a default is left out, so that defaults are tried as well.
+    fn environment(&self) -> Vec<(String, String)> {
+        let own = self.variables().into_iter();
+        let changed = own.zip(Self::default().variables());
+        changed
+            .filter(|(own, usual)| own != usual)
+            .map(|((name, value), _)| (format!("VOICE_CALLING_{name}"), value))
+            .collect()
+    }
+
+    fn variables(&self) -> [(&'static str, String); 8] {
+        let create_retry = match self.create_retry_not_sent {
+            true => "not-sent",
+            false => "server-errors",
+        };
+        let log = match self.log {
+            true => "attempts",
+            false => "off",
+        };
+        [
+            ("MAX_ATTEMPTS", self.max_attempts.to_string()),
+            ("BACKOFF_MS", self.backoff_ms.to_string()),
+            ("MAX_BACKOFF_MS", self.max_backoff_ms.to_string()),
+            ("ATTEMPT_TIMEOUT_MS", self.attempt_timeout_ms.to_string()),
+            ("DEADLINE_MS", self.deadline_ms.to_string()),
+            ("CREATE_RETRY", create_retry.to_owned()),
+            ("MAX_IN_FLIGHT", self.max_in_flight.to_string()),
+            ("LOG", log.to_owned()),
+        ]
+    }
+}
+
+/// A step of the service's script, with what it means to a component that is right.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// What the service does.
+    pub step: Step,
+    /// Whether the answer satisfies the operation.
+    pub satisfies: Satisfies,
+}
+
+/// Whether a 2xx that came whole satisfies the operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Satisfies {
+    /// No: it cannot be understood.
+    No,
+    /// Yes, and its records are these.
+    Yes(Records),
+    /// It is well-formed, but so odd that a component may refuse to understand it. If it
+    /// does not, these are its records.
+    Perhaps(Records),
+}
+
+/// The records of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// Its whole body is the one record.
+    Whole,
+    /// These.
+    These(Vec<String>),
+}
+
+impl From<Step> for Turn {
+    /// One that satisfies nobody.
+    fn from(step: Step) -> Self {
+        Self {
+            step,
+            satisfies: Satisfies::No,
+        }
+    }
+}
+
+/// How a component is set up and called, and what the service does meanwhile.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What it is, for people.
+    pub name: String,
+    /// Where it comes from, if it is a random history.
+    pub seed: Option<u64>,
+    /// The function.
+    pub operation: Operation,
+    /// Its arguments.
+    pub arguments: Arguments,
+    /// The component's settings.
+    pub settings: Settings,
+    /// `BASE_URL`
+    pub base_url: &'static str,
+    /// What the service does; the last is for all further requests.
+    pub turns: Vec<Turn>,
+    /// Every number that the guest draws.
+    pub random: u64,
+    /// The date at its beginning. Unit: seconds since 1970.
+    pub unix_time_s: u64,
+}
+
+impl Scenario {
+    /// Default settings and arguments, and the longest pauses.
+    pub fn new(
+        name: impl Into<String>,
+        operation: Operation,
+        turns: impl IntoIterator<Item = Turn>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            seed: None,
+            operation,
+            arguments: Arguments::default(),
+            settings: Settings::default(),
+            base_url: BASE_URL,
+            turns: turns.into_iter().collect(),
+            random: LONGEST_JITTER,
+            // Sun, 06 Nov 1994 08:49:37 GMT
+            unix_time_s: 784_111_777,
+        }
+    }
+
+    /// An answer that satisfies the operation.
+    pub fn satisfying(operation: Operation) -> Turn {
+        let body = operation.satisfying();
+        Turn {
+            step: Step::ok(body),
+            satisfies: match operation {
+                Operation::ListAgents => Satisfies::Yes(Records::These(Vec::new())),
+                _ => Satisfies::Yes(Records::Whole),
+            },
+        }
+    }
+
+    /// Runs it. Nothing real passes but the time to compute: the clock must be paused.
+    pub async fn run(&self, subject: &Subject) -> Run {
+        let script = Script::new(
+            self.turns
+                .iter()
+                .map(|turn| turn.step.clone())
+                .collect::<Vec<_>>(),
+        );
+        let clock = Clock::start();
+        let mut seen = Seen::default();
+        let returned = self.call(subject, &script, &mut seen).await;
+        Run {
+            returned: returned.map_err(|error| format!("{error:#}")),
+            ended_ms: u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX),
+            sent: script.sent(),
+            origins: origins(&script),
+            stderr: seen.stderr,
+            memory_bytes: seen.memory_bytes,
+            scenario: self.clone(),
+        }
+    }
+
+    async fn call(
+        &self,
+        subject: &Subject,
+        script: &Script,
+        seen: &mut Seen,
+    ) -> Result<Vec<Returned>> {
+        let mut outgoing = script.outgoing();
+        if let Some(host) = self.remote_host() {
+            // In memory nothing is remote: the component itself has to refuse it.
+            outgoing.reach = Reach::Hosts(BTreeSet::from([host.to_owned()]));
+        }
+        let mut environment = vec![
+            (
+                "VOICE_CALLING_BASE_URL".to_owned(),
+                self.base_url.to_owned(),
+            ),
+            ("VOICE_CALLING_API_TOKEN".to_owned(), CANARY.to_owned()),
+        ];
+        environment.extend(self.settings.environment());
+        environment.extend(subject.environment.iter().cloned());
+        let mut settings = InstanceSettings::new(environment, outgoing);
+        settings.randomness = Some(self.random.to_be_bytes().to_vec());
+        settings.date = Some(Duration::from_secs(self.unix_time_s));
+        settings.limits = LIMITS;
+        let mut instance = self.instance(subject, settings).await?;
+        let stderr_before = instance.stderr();
+        let call = self.operation.call(&mut instance, self.arguments);
+        let returned = tokio::time::timeout(FOR_EVER, call).await;
+        let stderr = instance.stderr();
+        let now = stderr.strip_prefix(&stderr_before);
+        seen.stderr = now.unwrap_or(&stderr).to_owned();
+        seen.memory_bytes = instance.memory_bytes();
+        returned.context("no end within a week of virtual time")?
+    }
+
+    /// A fresh instance, or one that has served the same function before, to a service
+    /// that was content with it.
+    async fn instance(&self, subject: &Subject, settings: InstanceSettings) -> Result<Instance> {
+        if subject.isolation == Isolation::EachCall {
+            return subject.plugin.instantiate(settings).await;
+        }
+        let outgoing = settings.outgoing.clone();
+        let content = Script::new([Self::satisfying(self.operation).step]);
+        let before = InstanceSettings {
+            outgoing: content.outgoing(),
+            ..settings
+        };
+        let mut instance = subject.plugin.instantiate(before).await?;
+        self.operation
+            .call(&mut instance, Arguments::default())
+            .await?;
+        instance.set_outgoing(outgoing);
+        Ok(instance)
+    }
+
+    /// The service's host, where it is not this machine.
+    pub fn remote_host(&self) -> Option<&str> {
+        match self.base_url {
+            BASE_URL => None,
+            other => other.split("://").nth(1),
+        }
+    }
+}
+
+/// A component under judgement.
+#[derive(Clone)]
+pub struct Subject {
+    /// The component.
+    pub plugin: Plugin,
+    /// Variables that it gets besides its settings.
+    pub environment: Vec<(String, String)>,
+    /// Whether each scenario meets a fresh instance, or one that was used before.
+    pub isolation: Isolation,
+}
+
+impl From<Plugin> for Subject {
+    /// One that gets its settings and nothing else, afresh for each scenario.
+    fn from(plugin: Plugin) -> Self {
+        Self {
+            plugin,
+            environment: Vec::new(),
+            isolation: Isolation::EachCall,
+        }
+    }
+}
+
+fn origins(script: &Script) -> Vec<String> {
+    let exchanges = script.outgoing().recorder.exchanges().into_iter();
+    exchanges.map(|exchange| exchange.origin).collect()
+}
+
+#[derive(Default)]
+struct Seen {
+    stderr: String,
+    memory_bytes: usize,
+}
+
+/// What was to be seen of a scenario from outside.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What was played.
+    pub scenario: Scenario,
+    /// What the function returned, or why the host could not go on.
+    pub returned: Result<Vec<Returned>, String>,
+    /// When. Unit: milliseconds since the call began.
+    pub ended_ms: u64,
+    /// The requests that the service saw.
+    pub sent: Vec<Sent>,
+    /// Where requests went, those too that were denied.
+    pub origins: Vec<String>,
+    /// What the guest wrote.
+    pub stderr: String,
+    /// The size of its memories.
+    pub memory_bytes: usize,
+}

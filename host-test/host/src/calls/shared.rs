@@ -1,0 +1,321 @@
+//! Instances that have many calls in flight, which takes a component for WASI 0.3.
+
+use crate::calls::turnstile::Turnstile;
+use crate::guest::abandoned::bodies_of_current_call;
+use crate::guest::capabilities::Guest;
+use crate::guest::in_flight::{Caller, InFlight};
+use crate::guest::limits::MemoryBytes;
+use crate::guest::settings::InstanceSettings;
+use crate::load::plugin::types::*;
+use crate::load::plugin::{Called, Instance, Plugin, with_functions};
+use crate::load::sandbox::Running;
+use crate::load::wasi::Wasi;
+use crate::network::Network;
+use anyhow::{Result, anyhow, ensure};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use http::{Request, Response};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::{Mutex, mpsc, oneshot, watch};
+use wasmtime::component::{Accessor, ComponentNamedList, Lift, Lower, TypedFunc};
+use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
+
+/// How many calls are on their way into an instance; those behind them wait elsewhere.
+const QUEUE: usize = 64;
+
+/// A call on its way into the instance.
+type Job = Box<dyn for<'a> FnOnce(&'a Accessor<Guest>) -> BoxFuture<'a, ()> + Send>;
+
+/// An instance with many calls in flight. Clones are the same instance, which goes when the
+/// last of them is dropped and no call is left.
+///
+/// A call whose future is dropped is abandoned: the request that it has open ends at once
+/// (its connection is closed, with HTTP/2 its stream), also while its answer is read, and it
+/// begins no other. If it had begun creates, nobody was told whether they were processed, and a
+/// warning in the log says so; the recorder has the exchanges. What the guest kept for the
+/// call it gives back at its next step, which is at the latest when the pause ends that it
+/// makes; until then the call counts among those in flight.
+///
+/// It takes [`crate::Limits::calls`] at once; the others wait for their turn, in order.
+///
+/// A trap of one call ends the instance with all its calls: each of them returns an error
+/// that says so, and so does every later one. A create that was open then may have been
+/// processed.
+#[derive(Clone)]
+pub struct SharedInstance {
+    jobs: mpsc::Sender<Job>,
+    functions: Arc<Functions>,
+    memory: MemoryBytes,
+    ended: watch::Receiver<Option<String>>,
+}
+
+impl Plugin {
+    /// A fresh instance for many calls, which runs as a task of the present tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// If the component is for WASI 0.2, on which an instance has one call at a time: use
+    /// a [`crate::Pool`], or the component for WASI 0.3.
+    pub async fn share(&self, mut settings: InstanceSettings) -> Result<SharedInstance> {
+        ensure!(
+            self.wasi() == Wasi::V0_3,
+            "an instance of a component for {} has one call at a time: many calls in flight \
+             take an instance each, or the component for {} (voice-calling-p3.wasm)",
+            self.wasi(),
+            Wasi::V0_3,
+        );
+        let most = settings.limits.calls.get();
+        let answers = Turnstile::default();
+        settings.outgoing.network = Arc::new(AnswersInTurn {
+            network: settings.outgoing.network,
+            answers: answers.clone(),
+        });
+        let mut instance = self.instantiate(settings).await?;
+        let functions = Arc::new(Functions::of(&mut instance)?);
+        let memory = instance.running.store.data().memory_bytes().clone();
+        let (jobs, queue) = mpsc::channel(QUEUE);
+        let (end, ended) = watch::channel(None);
+        tokio::spawn(async move {
+            let ended = match run(instance, queue, most, answers).await {
+                Ok(()) => "its last handle was dropped".to_owned(),
+                Err(error) => format!("{error:#}"),
+            };
+            end.send_replace(Some(ended));
+        });
+        Ok(SharedInstance {
+            jobs,
+            functions,
+            memory,
+            ended,
+        })
+    }
+}
+
+/// A network whose answers come to the guest a few at a time, and end with their calls.
+struct AnswersInTurn {
+    network: Arc<dyn Network>,
+    answers: Turnstile,
+}
+
+impl Network for AnswersInTurn {
+    fn send(
+        &self,
+        request: Request<WasiBody>,
+        options: RequestOptions,
+    ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>> {
+        let sending = self.network.send(request, options);
+        let answers = self.answers.clone();
+        let awaited = bodies_of_current_call();
+        Box::pin(async move {
+            let sent = sending.await;
+            answers.pass().await;
+            sent.map(|response| response.map(awaited))
+        })
+    }
+}
+
+/// Runs calls, so many at once at most, until there are no handles and no calls left, or one
+/// of them traps.
+async fn run(
+    instance: Instance,
+    mut queue: mpsc::Receiver<Job>,
+    most: usize,
+    answers: Turnstile,
+) -> Result<()> {
+    let mut running = instance.running;
+    let computing = running.computing.clone();
+    let counted = computing.clone();
+    // One of their own, so that new calls do not stand behind thousands of answers.
+    let entrance = Turnstile::default();
+    let calls = running.store.run_concurrent(async |accessor| {
+        let mut calls = FuturesUnordered::new();
+        let mut has_passed = false;
+        loop {
+            tokio::select! {
+                biased;
+                Some(()) = calls.next(), if !calls.is_empty() => counted.begin_stretch(),
+                job = next(&mut queue, &entrance, &mut has_passed), if calls.len() < most => {
+                    match job {
+                        Some(job) => calls.push(job(accessor)),
+                        None => break,
+                    }
+                }
+            }
+        }
+        while calls.next().await.is_some() {
+            counted.begin_stretch();
+        }
+    });
+    let calls = computing.count_each_stretch(calls);
+    Ok(entrance.drive(answers.drive(calls)).await?)
+}
+
+/// The next call, let in for the first time. If this is dropped before, nothing is lost.
+async fn next(
+    queue: &mut mpsc::Receiver<Job>,
+    entrance: &Turnstile,
+    has_passed: &mut bool,
+) -> Option<Job> {
+    if !*has_passed {
+        entrance.pass().await;
+        *has_passed = true;
+    }
+    let job = queue.recv().await;
+    *has_passed = false;
+    job
+}
+
+/// A call, from its beginning to its end, whether anybody waits for it or not.
+async fn call<P, R>(
+    accessor: &Accessor<Guest>,
+    function: TypedFunc<P, (R,)>,
+    arguments: P,
+    in_flight: Arc<InFlight>,
+) -> wasmtime::Result<R>
+where
+    P: ComponentNamedList + Lower + Send + Sync + 'static,
+    R: Lift + Send + Sync + 'static,
+    (R,): ComponentNamedList + Lift,
+{
+    let begun: wasmtime::Result<_> = accessor.with(|mut access| {
+        let call = function.start_call_concurrent(&mut access, arguments)?;
+        let task = call.task();
+        access.data_mut().calls.begin(task, &in_flight);
+        Ok((call, task))
+    });
+    let (call, task) = begun?;
+    let returned = function.finish_call_concurrent(accessor, call).await;
+    accessor.with(|mut access| access.data_mut().calls.end(task, &in_flight));
+    returned.map(|(returned,)| returned)
+}
+
+/// What a shared instance has for each function.
+macro_rules! shared_functions {
+    ($($name:ident = $full_name:literal ($($argument:ident: $given:ty as $taken:ty),*) -> $returned:ty;)+) => {
+        /// The functions of an instance.
+        struct Functions {
+            $($name: TypedFunc<($($taken,)*), (Result<$returned, RequestError>,)>,)+
+        }
+
+        impl Functions {
+            fn of(instance: &mut Instance) -> wasmtime::Result<Self> {
+                let Running { store, instance: component, .. } = &mut instance.running;
+                Ok(Self {
+                    $($name: component.get_typed_func(&mut *store, instance.places.$name)?,)+
+                })
+            }
+        }
+
+        impl SharedInstance {
+            $(
+                #[doc = concat!("`", $full_name, "`")]
+                pub async fn $name(&self, $($argument: $given),*) -> Called<$returned> {
+                    self.call($full_name, self.functions.$name, ($($argument.to_owned(),)*)).await
+                }
+            )+
+        }
+    };
+}
+
+with_functions!(shared_functions);
+
+impl SharedInstance {
+    async fn call<P, R>(
+        &self,
+        name: &'static str,
+        function: TypedFunc<P, (R,)>,
+        arguments: P,
+    ) -> Result<R>
+    where
+        P: ComponentNamedList + Lower + Send + Sync + 'static,
+        R: Lift + Send + Sync + 'static,
+        (R,): ComponentNamedList + Lift,
+    {
+        let caller = Caller::of(name);
+        let in_flight = caller.call().clone();
+        let (answer, answered) = oneshot::channel();
+        let job: Job = Box::new(move |accessor| {
+            Box::pin(async move {
+                // Or nobody waits for it any more, and it has not begun.
+                if !answer.is_closed() {
+                    let returned = call(accessor, function, arguments, in_flight).await;
+                    let _nobody_waits = answer.send(returned);
+                }
+            })
+        });
+        let returned = match self.jobs.send(job).await {
+            Ok(()) => answered.await.ok(),
+            Err(_) => None,
+        };
+        let returned = match returned {
+            Some(returned) => returned.map_err(anyhow::Error::from),
+            None => Err(self.ending().await),
+        };
+        caller.has_heard();
+        returned
+    }
+
+    /// Why it takes no calls any more.
+    async fn ending(&self) -> anyhow::Error {
+        let mut ended = self.ended.clone();
+        let reason = match ended.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone().unwrap_or_default(),
+            Err(_) => {
+                "its task is gone: the host panicked in it, or the runtime has ended".to_owned()
+            }
+        };
+        anyhow!(
+            "the instance has ended, and all its calls with it; a create that was open may \
+             have been processed: {reason}"
+        )
+    }
+
+    /// How large its linear memories are. They never shrink, so that this is also the most
+    /// that all its calls together ever used.
+    pub fn memory_bytes(&self) -> usize {
+        self.memory.get()
+    }
+
+    /// Whether it can be given calls: none trapped.
+    pub fn is_sound(&self) -> bool {
+        self.ended.borrow().is_none() && !self.jobs.is_closed()
+    }
+}
+
+/// Calls spread over several instances, in turn: what traps ends only those on its own.
+pub struct SharedPool {
+    plugin: Plugin,
+    settings: Box<dyn Fn() -> InstanceSettings + Send + Sync>,
+    instances: Vec<Mutex<Option<SharedInstance>>>,
+    turn: AtomicUsize,
+}
+
+impl SharedPool {
+    /// A pool of so many instances. They are made when they are first asked for, and again
+    /// after a trap, each with the settings that `settings` gives.
+    pub fn new(
+        plugin: Plugin,
+        instances: NonZeroUsize,
+        settings: impl Fn() -> InstanceSettings + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            plugin,
+            settings: Box::new(settings),
+            instances: (0..instances.get()).map(|_| Mutex::default()).collect(),
+            turn: AtomicUsize::new(0),
+        }
+    }
+
+    /// The instance whose turn it is. One that has ended is replaced.
+    pub async fn instance(&self) -> Result<SharedInstance> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let mut place = self.instances[turn % self.instances.len()].lock().await;
+        if let Some(instance) = place.as_ref().filter(|instance| instance.is_sound()) {
+            return Ok(instance.clone());
+        }
+        let instance = self.plugin.share((self.settings)()).await?;
+        Ok(place.insert(instance).clone())
+    }
+}

@@ -1,0 +1,170 @@
+//! What a guest is given: its environment, stderr, clocks, a little randomness, and
+//! HTTP. No files, no sockets, nothing else.
+
+#[cfg(feature = "wasi-0-3")]
+use super::abandoned::{CallsInFlight, HttpClient};
+use super::in_flight::{Caller, InFlight};
+use super::limits::{HEADER_BYTES, Memory, MemoryBytes, RESOURCES};
+use super::settings::{InstanceSettings, Stderr};
+use super::stderr::MaskedStderr;
+use crate::clock::Clock;
+use crate::network::outgoing::{Outgoing, Sending};
+use anyhow::Result;
+use http::{Method, Request};
+use std::borrow::Cow;
+use std::future::Future;
+use std::sync::Arc;
+use wasmtime::component::{HasData, Linker, ResourceTable};
+use wasmtime_wasi::cli::{WasiCli, WasiCliView};
+use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
+use wasmtime_wasi::p2::bindings::{cli, clocks, random};
+use wasmtime_wasi::random::{Deterministic, WasiRandom};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{
+    Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
+};
+use wasmtime_wasi_io::bindings::wasi::io;
+
+/// An instance's side of the host.
+pub struct Guest {
+    wasi: WasiCtx,
+    http: WasiHttpCtx,
+    table: ResourceTable,
+    way_out: WayOut,
+    memory: Memory,
+    #[cfg(feature = "wasi-0-3")]
+    pub(crate) calls: CallsInFlight,
+}
+
+/// An instance's way out, and the call that it serves where it serves one at a time.
+struct WayOut {
+    outgoing: Outgoing,
+    call: Option<Arc<InFlight>>,
+}
+
+impl WasiHttpHooks for WayOut {
+    fn send_request(
+        &mut self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+        io: Box<dyn Future<Output = Result<(), Error>> + Send>,
+    ) -> Sending {
+        if let Some(call) = &self.call {
+            call.begin_request(request.method() != Method::GET);
+        }
+        self.outgoing.send_request(request, options, io)
+    }
+}
+
+impl Guest {
+    pub(crate) fn new(settings: InstanceSettings) -> Self {
+        let secrets = settings.outgoing.recorder.secrets();
+        let variables = settings.environment.iter();
+        secrets.learn_environment(variables.map(|(name, value)| (name.as_str(), value.as_str())));
+        let clock = settings.date.map_or_else(Clock::start, Clock::start_at);
+        let mut wasi = WasiCtx::builder();
+        wasi.envs(&settings.environment)
+            .monotonic_clock(clock)
+            .wall_clock(clock);
+        match settings.stderr {
+            Stderr::Inherited => wasi.stderr(MaskedStderr::new(secrets)),
+            Stderr::Kept(pipe) => wasi.stderr(pipe),
+        };
+        if let Some(randomness) = settings.randomness {
+            wasi.insecure_random(Deterministic::new(randomness));
+        }
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(RESOURCES);
+        let mut http = WasiHttpCtx::new();
+        http.set_field_size_limit(HEADER_BYTES);
+        Self {
+            wasi: wasi.build(),
+            http,
+            table,
+            way_out: WayOut {
+                outgoing: settings.outgoing,
+                call: None,
+            },
+            memory: Memory::new(settings.limits),
+            #[cfg(feature = "wasi-0-3")]
+            calls: CallsInFlight::default(),
+        }
+    }
+
+    pub(crate) fn set_outgoing(&mut self, outgoing: Outgoing) {
+        self.way_out.outgoing = outgoing;
+    }
+
+    /// The instance serves this call of a function, and no other at the same time.
+    pub(crate) fn begin_lone_call(&mut self, function: impl Into<Cow<'static, str>>) -> Caller {
+        let caller = Caller::of(function);
+        self.way_out.call = Some(caller.call().clone());
+        caller
+    }
+
+    pub(crate) fn memory_limiter(&mut self) -> &mut dyn wasmtime::ResourceLimiter {
+        &mut self.memory
+    }
+
+    pub(crate) fn memory_bytes(&self) -> &MemoryBytes {
+        self.memory.bytes()
+    }
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
+    }
+}
+
+impl WasiHttpView for Guest {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView {
+            hooks: &mut self.way_out,
+            table: &mut self.table,
+            ctx: &mut self.http,
+        }
+    }
+}
+
+struct Io;
+
+impl HasData for Io {
+    type Data<'a> = &'a mut ResourceTable;
+}
+
+/// Links the interfaces that a component for WASI 0.2 may import.
+pub(crate) fn link_v0_2(linker: &mut Linker<Guest>) -> Result<()> {
+    io::error::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
+    io::poll::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
+    io::streams::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
+    clocks::monotonic_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    clocks::wall_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    random::insecure::add_to_linker::<Guest, WasiRandom>(linker, |guest| guest.wasi.random())?;
+    cli::environment::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    cli::stderr::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
+    Ok(())
+}
+
+/// Links the interfaces that a component for WASI 0.3 may import besides: it may be composed with
+/// guests for 0.2.
+#[cfg(feature = "wasi-0-3")]
+pub(crate) fn link_v0_3(linker: &mut Linker<Guest>) -> Result<()> {
+    use wasmtime_wasi::p3::bindings as p3;
+    use wasmtime_wasi_http::WasiHttp;
+    use wasmtime_wasi_http::p3::bindings::http;
+
+    p3::clocks::types::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    p3::clocks::monotonic_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    p3::clocks::system_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    p3::random::insecure::add_to_linker::<Guest, WasiRandom>(linker, |guest| guest.wasi.random())?;
+    p3::cli::environment::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    p3::cli::stderr::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    http::client::add_to_linker::<Guest, HttpClient>(linker, Guest::http)?;
+    http::types::add_to_linker::<Guest, WasiHttp>(linker, Guest::http)?;
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! The WIT packages as this crate was built with them: which functions there are, and what
+//! their documentation says.
+
+use crate::load::interface::package;
+use crate::load::wasi::Wasi;
+use anyhow::{Context, Result};
+use std::path::Path;
+use wit_parser::{
+    Function, Resolve, SourceMap, Type, TypeDefKind, UnresolvedPackageGroup, World, WorldItem,
+    WorldKey,
+};
+
+const FILES: [(&str, &str); 7] = [
+    ("types.wit", include_str!("../../../../wit/types.wit")),
+    ("agents.wit", include_str!("../../../../wit/agents.wit")),
+    ("calls.wit", include_str!("../../../../wit/calls.wit")),
+    ("dockets.wit", include_str!("../../../../wit/dockets.wit")),
+    ("bulk.wit", include_str!("../../../../wit/bulk.wit")),
+    ("webhooks.wit", include_str!("../../../../wit/webhooks.wit")),
+    ("world.wit", include_str!("../../../../wit/world.wit")),
+];
+
+const ASYNC_FILES: [(&str, &str); 6] = [
+    (
+        "agents.wit",
+        include_str!("../../../../wit-async/agents.wit"),
+    ),
+    ("calls.wit", include_str!("../../../../wit-async/calls.wit")),
+    (
+        "dockets.wit",
+        include_str!("../../../../wit-async/dockets.wit"),
+    ),
+    ("bulk.wit", include_str!("../../../../wit-async/bulk.wit")),
+    (
+        "webhooks.wit",
+        include_str!("../../../../wit-async/webhooks.wit"),
+    ),
+    ("world.wit", include_str!("../../../../wit-async/world.wit")),
+];
+
+/// The packages, parsed.
+pub fn resolve() -> Result<Resolve> {
+    let mut resolve = Resolve::new();
+    push(&mut resolve, &FILES).context("the WIT package for WASI 0.2")?;
+    push(&mut resolve, &ASYNC_FILES).context("the WIT package for WASI 0.3")?;
+    Ok(resolve)
+}
+
+fn push(resolve: &mut Resolve, files: &[(&str, &str)]) -> Result<()> {
+    let mut sources = SourceMap::new();
+    for (name, text) in files {
+        sources.push(Path::new(name), *text);
+    }
+    let group: UnresolvedPackageGroup = sources
+        .parse()
+        .map_err(|(_, error)| anyhow::anyhow!("{error}"))?;
+    resolve.push_group(group)?;
+    Ok(())
+}
+
+/// A world of the package for this WASI.
+pub fn world<'a>(resolve: &'a Resolve, wasi: Wasi, name: &str) -> Result<&'a World> {
+    let of_package = |world: &World| {
+        world.package.is_some_and(|id| {
+            let package_name = &resolve.packages[id].name;
+            format!("{}:{}", package_name.namespace, package_name.name) == package(wasi)
+        })
+    };
+    let mut worlds = resolve.worlds.iter().map(|(_, world)| world);
+    worlds
+        .find(|world| world.name == name && of_package(world))
+        .with_context(|| format!("no world `{name}` in {}", package(wasi)))
+}
+
+/// A function that a plugin exports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportedFunction {
+    /// Interface and function, such as `calls.make-call`.
+    pub name: String,
+    /// Names and types of the parameters, in WIT's words.
+    pub parameters: Vec<(String, String)>,
+    /// Its documentation.
+    pub docs: String,
+}
+
+/// All functions of the world `plugin`, in the order of the WIT. They are the same for both
+/// WASIs, documented in the package for 0.2.
+pub fn exported_functions() -> Result<Vec<ExportedFunction>> {
+    let resolve = resolve()?;
+    let world = world(&resolve, Wasi::V0_2, "plugin")?;
+    let mut functions = Vec::new();
+    for (interface, function) in exports(&resolve, world) {
+        let parameter = |parameter: &wit_parser::Param| {
+            (parameter.name.clone(), type_name(&resolve, &parameter.ty))
+        };
+        functions.push(ExportedFunction {
+            name: format!("{interface}.{}", function.name),
+            parameters: function.params.iter().map(parameter).collect(),
+            docs: function.docs.contents.clone().unwrap_or_default(),
+        });
+    }
+    Ok(functions)
+}
+
+fn exports<'a>(
+    resolve: &'a Resolve,
+    world: &'a World,
+) -> impl Iterator<Item = (&'a str, &'a Function)> {
+    world.exports.iter().flat_map(move |(key, item)| {
+        let interface = match (key, item) {
+            (WorldKey::Interface(id), WorldItem::Interface { .. }) => {
+                Some(&resolve.interfaces[*id])
+            }
+            _ => None,
+        };
+        interface.into_iter().flat_map(|interface| {
+            let name = interface.name.as_deref().unwrap_or_default();
+            interface
+                .functions
+                .values()
+                .map(move |function| (name, function))
+        })
+    })
+}
+
+/// A type in WIT's words, as far as parameters need them.
+fn type_name(resolve: &Resolve, ty: &Type) -> String {
+    let Type::Id(id) = ty else {
+        return format!("{ty:?}").to_lowercase();
+    };
+    let definition = &resolve.types[*id];
+    match (&definition.name, &definition.kind) {
+        (Some(name), _) => name.clone(),
+        (None, TypeDefKind::List(element)) => format!("list<{}>", type_name(resolve, element)),
+        (None, TypeDefKind::Option(inner)) => format!("option<{}>", type_name(resolve, inner)),
+        (None, kind) => kind.as_str().to_owned(),
+    }
+}
+
+/// The functions for people: signature and documentation of each.
+pub fn functions_help() -> Result<String> {
+    let mut help = String::from("Functions:\n");
+    for function in exported_functions()? {
+        let parameters: Vec<_> = function
+            .parameters
+            .iter()
+            .map(|(name, ty)| format!("{name}: {ty}"))
+            .collect();
+        help.push_str(&format!(
+            "\n  {}({})\n",
+            function.name,
+            parameters.join(", ")
+        ));
+        for line in function.docs.lines() {
+            help.push_str(format!("      {line}").trim_end());
+            help.push('\n');
+        }
+    }
+    Ok(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_wit_folders_is_built_in() {
+        let folders = [
+            ("../../wit", &FILES[..]),
+            ("../../wit-async", &ASYNC_FILES[..]),
+        ];
+        for (folder, files) in folders {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+            let mut found: Vec<_> = std::fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            found.sort();
+            let mut built_in: Vec<_> = files.iter().map(|(name, _)| name.to_string()).collect();
+            built_in.sort();
+            assert_eq!(found, built_in);
+        }
+    }
+
+    #[test]
+    fn functions_come_with_their_parameters_and_docs() {
+        let functions = exported_functions().unwrap();
+        let names: Vec<_> = functions
+            .iter()
+            .map(|function| function.name.as_str())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "agents.create-agent",
+                "agents.list-agents",
+                "calls.make-call",
+                "calls.get-call-details",
+                "calls.wait-for-call-details",
+                "dockets.create-docket",
+                "dockets.create-docket-v2",
+                "dockets.get-docket",
+                "dockets.wait-for-docket",
+                "bulk.create-dockets-v2",
+                "webhooks.parse-docket-completed",
+            ]
+        );
+        let help = functions_help().unwrap();
+        assert!(
+            help.contains("calls.wait-for-call-details(task-id: string, options: wait-options)")
+        );
+        assert!(help.contains("webhooks.parse-docket-completed(body: list<u8>)"));
+        assert!(help.contains(
+            "bulk.create-dockets-v2(requests: list<docket-request-v2>, timeout-ms: u32)"
+        ));
+        assert!(help.contains("Makes a phone ring: `POST /make_call`."));
+    }
+}

@@ -1,0 +1,166 @@
+//! Calls any function of a plugin, JSON in and out.
+
+pub mod functions;
+mod values;
+
+use self::functions::exported_functions;
+use crate::guest::settings::InstanceSettings;
+use crate::load::interface::exported_interface;
+use crate::load::plugin::{Instance, Plugin};
+use crate::load::sandbox::Running;
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use voice_calling_core::base_url::BaseUrl;
+use wasmtime::component::{Type, Val};
+
+/// The functions that certainly make no phone ring. Whatever is not in this list
+/// counts as one that does.
+const QUIET: [&str; 7] = [
+    "agents.create-agent",
+    "agents.list-agents",
+    "calls.get-call-details",
+    "calls.wait-for-call-details",
+    "dockets.get-docket",
+    "dockets.wait-for-docket",
+    "webhooks.parse-docket-completed",
+];
+
+/// Refuses a function that there is not.
+pub fn check_known(function: &str) -> Result<()> {
+    let known = exported_functions()?;
+    if !known.iter().any(|known| known.name == function) {
+        let names: Vec<_> = known.iter().map(|known| known.name.as_str()).collect();
+        bail!("no function {function:?}, there are: {}", names.join(", "));
+    }
+    Ok(())
+}
+
+/// Refuses to let a real phone ring unless that is what the user asked for.
+pub fn check_deliberate(
+    function: &str,
+    base_url: Option<&str>,
+    place_real_call: bool,
+) -> Result<()> {
+    let remote =
+        base_url.is_some_and(|url| !BaseUrl::parse(url).is_ok_and(|url| url.is_loopback()));
+    if remote && !place_real_call && !QUIET.contains(&function) {
+        bail!(
+            "{function} makes a real phone ring, since VOICE_CALLING_BASE_URL is not this \
+             machine: say --place-real-call if that is what you want"
+        );
+    }
+    Ok(())
+}
+
+/// What a function answered, as JSON: its value, or its error.
+pub type Answer = std::result::Result<Value, Value>;
+
+/// Calls a function, such as `calls.make-call`, in a fresh instance.
+pub async fn invoke(
+    plugin: &Plugin,
+    settings: InstanceSettings,
+    function: &str,
+    arguments: &RawValue,
+) -> Result<Answer> {
+    let mut instance = plugin.instantiate(settings).await?;
+    instance.invoke(function, arguments).await
+}
+
+impl Instance {
+    /// Calls a function by name with arguments from JSON: an object with a member
+    /// for each parameter, or for a lone record the record itself.
+    pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
+        check_known(function)?;
+        let (interface, name) = function.split_once('.').unwrap_or_default();
+        let Running {
+            store,
+            instance,
+            computing,
+            wasi,
+            ..
+        } = &mut self.running;
+        let path = exported_interface(*wasi, interface);
+        let interface = instance.get_export_index(&mut *store, None, &path);
+        let index = instance.get_export_index(&mut *store, interface.as_ref(), name);
+        let callee = index
+            .and_then(|index| instance.get_func(&mut *store, index))
+            .with_context(|| format!("the component does not export {function}"))?;
+
+        let ty = callee.ty(&*store);
+        let parameters: Vec<_> = ty.params().collect();
+        let arguments = match parameters.as_slice() {
+            [(_, lone @ Type::Record(_))] => {
+                vec![values::from_json(arguments, lone, values::ROOT)?]
+            }
+            _ => {
+                let wanted = parameters.iter().map(|(name, ty)| (*name, ty.clone()));
+                let members = values::members(arguments, wanted, values::ROOT)?;
+                members.into_iter().map(|(_, value)| value).collect()
+            }
+        };
+        let mut results = vec![Val::Bool(false); ty.results().len()];
+        let caller = store.data_mut().begin_lone_call(function.to_owned());
+        let call = callee.call_async(&mut *store, &arguments, &mut results);
+        let returned = computing.count(call).await;
+        caller.has_heard();
+        returned?;
+        let json = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, values::to_json);
+        match results.first() {
+            Some(Val::Result(Ok(value))) => Ok(Ok(json(value))),
+            Some(Val::Result(Err(error))) => Ok(Err(json(error))),
+            other => bail!("{function} returned {other:?}, which is no result"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_deliberate_word_makes_a_real_phone_ring() {
+        let remote = Some("https://api.example");
+        for ringing in [
+            "calls.make-call",
+            "dockets.create-docket",
+            "dockets.create-docket-v2",
+            "bulk.create-dockets-v2",
+            "calls.something-new",
+        ] {
+            assert!(
+                check_deliberate(ringing, remote, false).is_err(),
+                "{ringing}"
+            );
+            assert!(check_deliberate(ringing, Some("no url"), false).is_err());
+            assert!(
+                check_deliberate(ringing, Some("http://localhost.evil.example"), false).is_err()
+            );
+            assert!(check_deliberate(ringing, remote, true).is_ok());
+            assert!(check_deliberate(ringing, Some("http://127.0.0.1:8080"), false).is_ok());
+            assert!(check_deliberate(ringing, None, false).is_ok());
+        }
+        for quiet in QUIET {
+            assert!(check_deliberate(quiet, remote, false).is_ok(), "{quiet}");
+        }
+    }
+
+    #[test]
+    fn every_function_is_known_to_ring_or_not() {
+        let ringing: Vec<_> = exported_functions()
+            .unwrap()
+            .into_iter()
+            .map(|function| function.name)
+            .filter(|name| !QUIET.contains(&name.as_str()))
+            .collect();
+        assert_eq!(
+            ringing,
+            [
+                "calls.make-call",
+                "dockets.create-docket",
+                "dockets.create-docket-v2",
+                "bulk.create-dockets-v2",
+            ]
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! For programs that embed voice-calling: runs a component with its WIT in wasmtime, limits what it
+//! reaches and uses up, and records what it sends.
+//!
+//! | folder | what belongs there |
+//! |---|---|
+//! | [`load`] | a component's file: compiled, cached, linked, instantiated |
+//! | [`guest`] | what an instance is given, and its limits |
+//! | [`calls`] | many calls: pools, shared instances, dropped calls |
+//! | [`network`] | which hosts it reaches, over which connections |
+//! | [`record`] | every exchange, without the token; HTTP Archives |
+//! | [`invoke`] | any function by name, JSON in and out |
+//!
+//! The smallest program that creates a docket is the example `embed`:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/embed.rs")]
+//! ```
+//!
+//! # Many calls
+//!
+//! A host with many calls pools what can be pooled: memory, connections, compiled code, and
+//! instances, of which no more than so many exist at once; further calls wait in a queue. Each
+//! call still has an instance of its own, unless [`Isolation`] says otherwise.
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! use std::sync::Arc;
+//! use voice_calling_host::{
+//!     Allocation, CompiledCache, InstanceSettings, Isolation, Loading, Outgoing, Plugin, Pool,
+//!     PooledNetwork, Reach, Recorder,
+//! };
+//!
+//! let instances = 64;
+//! let loading = Loading {
+//!     allocation: Allocation::Pooling { instances },
+//!     cache: Some(CompiledCache::for_user()?),
+//!     ..Loading::default()
+//! };
+//! let plugin = Plugin::load_with("target/voice-calling.wasm".as_ref(), &loading)?;
+//! let reach = Reach::Hosts(["api.example".to_owned()].into());
+//! let outgoing = Outgoing {
+//!     network: Arc::new(PooledNetwork::new(reach.clone())?),
+//!     reach,
+//!     recorder: Recorder::keeping_nothing(),
+//! };
+//! let environment = [
+//!     ("VOICE_CALLING_BASE_URL", "https://api.example"),
+//!     ("VOICE_CALLING_API_TOKEN", "…"),
+//! ];
+//! let pool = Pool::new(plugin, instances, Isolation::EachCall, move || {
+//!     InstanceSettings::new(environment, outgoing.clone())
+//! });
+//! let agents = pool.instance().await?.list_agents("org-1").await?;
+//! println!("{agents:?}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # WASI 0.3
+//!
+//! With the feature `wasi-0-3` a component for WASI 0.3 has all its calls on one instance, or on
+//! a few (`SharedPool`). wasmtime's own part in it is experimental.
+//!
+#![cfg_attr(feature = "wasi-0-3", doc = "```no_run")]
+#![cfg_attr(not(feature = "wasi-0-3"), doc = "```ignore")]
+//! # async fn example(outgoing: voice_calling_host::Outgoing) -> anyhow::Result<()> {
+//! use futures_util::future::join_all;
+//! use voice_calling_host::{InstanceSettings, Plugin};
+//!
+//! let plugin = Plugin::load("target/voice-calling-p3.wasm".as_ref())?;
+//! let environment = [
+//!     ("VOICE_CALLING_BASE_URL", "https://api.example"),
+//!     ("VOICE_CALLING_API_TOKEN", "…"),
+//!     ("VOICE_CALLING_MAX_IN_FLIGHT", "1000"),
+//! ];
+//! let instance = plugin.share(InstanceSettings::new(environment, outgoing)).await?;
+//! let calls = (0..1000).map(|_| instance.list_agents("org-1"));
+//! for agents in join_all(calls).await {
+//!     println!("{:?}", agents?);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+// The one exception is in `load::cache`.
+#![deny(unsafe_code)]
+
+pub mod calls;
+pub mod clock;
+pub mod guest;
+pub mod invoke;
+pub mod load;
+pub mod network;
+pub mod record;
+
+pub use calls::pool::{Isolation, Pool, PooledInstance};
+#[cfg(feature = "wasi-0-3")]
+pub use calls::shared::{SharedInstance, SharedPool};
+pub use guest::capabilities::Guest;
+pub use guest::limits::Limits;
+pub use guest::settings::{InstanceSettings, Stderr};
+pub use load::allocation::Allocation;
+pub use load::cache::CompiledCache;
+pub use load::plugin::{Instance, Plugin, types};
+pub use load::sandbox::{Loading, Running, Sandbox};
+pub use load::wasi::Wasi;
+pub use network::outgoing::{Outgoing, Reach};
+pub use network::{InMemoryNetwork, Network, PooledNetwork, Trust};
+pub use record::har;
+pub use record::masking::PersonalData;
+pub use record::recorder::{Exchange, Recorder};
+pub use record::secrets::Secrets;

@@ -1,0 +1,8 @@
+//! A component: from its file to an instance.
+
+pub mod allocation;
+pub mod cache;
+pub mod interface;
+pub mod plugin;
+pub mod sandbox;
+pub mod wasi;

@@ -1,0 +1,215 @@
+//! A component with our WIT, loaded into wasmtime and called with types.
+
+use crate::guest::settings::InstanceSettings;
+use crate::load::cache::Origin;
+use crate::load::interface::{exported_interface, package};
+use crate::load::sandbox::{Loading, Running, Sandbox};
+use crate::load::wasi::Wasi;
+use crate::network::outgoing::Outgoing;
+use anyhow::Result;
+use bindings::voice_calling::client::types::*;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+use wasmtime::component::{ComponentExportIndex, TypedFunc};
+use wasmtime::error::Context;
+
+/// What `bindgen!` makes of the types.
+#[allow(missing_docs, clippy::all)]
+pub mod bindings {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "types-only",
+        additional_derives: [Clone, PartialEq],
+    });
+}
+
+/// The records of the WIT package.
+pub use bindings::voice_calling::client::types;
+
+/// A component that was compiled and linked, ready to be instantiated.
+#[derive(Clone)]
+pub struct Plugin {
+    sandbox: Sandbox,
+    places: Arc<Places>,
+}
+
+impl Plugin {
+    /// Compiles the component in a file and checks that it exports our world and
+    /// imports no more than the harness gives.
+    pub fn load(path: &Path) -> Result<Self> {
+        Self::load_with(path, &Loading::default())
+    }
+
+    /// As [`Plugin::load`], in a way that is chosen.
+    pub fn load_with(path: &Path, loading: &Loading) -> Result<Self> {
+        let wasm = std::fs::read(path).with_context(|| {
+            format!(
+                "cannot read the component {} (`cargo xtask build` makes it)",
+                path.display()
+            )
+        })?;
+        Self::compile_with(&wasm, loading)
+            .map_err(|error| error.context(format!("cannot load {}", path.display())))
+    }
+
+    /// As [`Plugin::load`], from memory.
+    pub fn compile(wasm: &[u8]) -> Result<Self> {
+        Self::compile_with(wasm, &Loading::default())
+    }
+
+    /// As [`Plugin::load_with`], from memory.
+    pub fn compile_with(wasm: &[u8], loading: &Loading) -> Result<Self> {
+        let sandbox = Sandbox::compile(wasm, loading)?;
+        let places = Places::find(&sandbox).with_context(|| {
+            let package = package(sandbox.wasi());
+            format!("the component does not export the world `plugin` of {package}")
+        })?;
+        Ok(Self {
+            sandbox,
+            places: Arc::new(places),
+        })
+    }
+
+    /// Whether it was compiled, and why, or read from a cache.
+    pub fn origin(&self) -> &Origin {
+        self.sandbox.origin()
+    }
+
+    /// Which WASI it is made for.
+    pub fn wasi(&self) -> Wasi {
+        self.sandbox.wasi()
+    }
+
+    /// A fresh instance, with nothing of any other in it.
+    pub async fn instantiate(&self, settings: InstanceSettings) -> Result<Instance> {
+        Ok(Instance {
+            running: self.sandbox.instantiate(settings).await?,
+            places: self.places.clone(),
+            functions: Functions::default(),
+        })
+    }
+}
+
+/// An instance of a plugin, which is given one call after the other. The outer result of
+/// a call is the host's (a trap), the inner one the component's.
+pub struct Instance {
+    pub(crate) running: Running,
+    pub(crate) places: Arc<Places>,
+    functions: Functions,
+}
+
+impl Instance {
+    /// Gives it another way out, from now on.
+    pub fn set_outgoing(&mut self, outgoing: Outgoing) {
+        self.running.set_outgoing(outgoing);
+    }
+}
+
+impl Deref for Instance {
+    type Target = Running;
+
+    fn deref(&self) -> &Running {
+        &self.running
+    }
+}
+
+/// Where a function is in a component.
+fn place(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex> {
+    let component = sandbox.pre.component();
+    let (interface, function) = name.split_once('.').context("a name without a dot")?;
+    let interface = exported_interface(sandbox.wasi(), interface);
+    let found = component
+        .get_export_index(None, &interface)
+        .with_context(|| format!("no exported interface `{interface}`"))?;
+    component
+        .get_export_index(Some(&found), function)
+        .with_context(|| format!("no function `{function}` in `{interface}`"))
+}
+
+pub(crate) type Called<T> = Result<Result<T, RequestError>>;
+
+/// Passes on a list of all functions of the world: name, name in the WIT, arguments as they
+/// are given and as they are taken, and what is returned.
+macro_rules! with_functions {
+    ($what:ident) => {
+        $what! {
+            create_agent = "agents.create-agent" (config: &AgentConfig as AgentConfig)
+                -> CreatedAgent;
+            list_agents = "agents.list-agents" (organization_id: &str as String)
+                -> Vec<AgentSummary>;
+            make_call = "calls.make-call" (request: &CallRequest as CallRequest)
+                -> StartedCall;
+            get_call_details = "calls.get-call-details" (task_id: &str as String)
+                -> Vec<CallDetails>;
+            wait_for_call_details = "calls.wait-for-call-details" (
+                task_id: &str as String,
+                options: WaitOptions as WaitOptions
+            ) -> CallDetailsWait;
+            create_docket = "dockets.create-docket" (request: &DocketRequest as DocketRequest)
+                -> CreatedDocket;
+            create_docket_v2 = "dockets.create-docket-v2" (
+                request: &DocketRequestV2 as DocketRequestV2
+            ) -> CreatedDocketV2;
+            get_docket = "dockets.get-docket" (docket_id: &str as String) -> Docket;
+            wait_for_docket = "dockets.wait-for-docket" (
+                docket_id: &str as String,
+                options: WaitOptions as WaitOptions
+            ) -> DocketWait;
+            create_dockets_v2 = "bulk.create-dockets-v2" (
+                requests: &[DocketRequestV2] as Vec<DocketRequestV2>,
+                timeout_ms: u32 as u32
+            ) -> Vec<Result<CreatedDocketV2, RequestError>>;
+            parse_docket_completed = "webhooks.parse-docket-completed" (body: &[u8] as Vec<u8>)
+                -> Option<DocketCompleted>;
+        }
+    };
+}
+pub(crate) use with_functions;
+
+/// What an instance has for each function.
+macro_rules! functions {
+    ($($name:ident = $full_name:literal ($($argument:ident: $given:ty as $taken:ty),*) -> $returned:ty;)+) => {
+        /// Where each function is in a component.
+        pub(crate) struct Places {
+            $(pub(crate) $name: ComponentExportIndex,)+
+        }
+
+        impl Places {
+            fn find(sandbox: &Sandbox) -> wasmtime::Result<Self> {
+                Ok(Self {
+                    $($name: place(sandbox, $full_name)?,)+
+                })
+            }
+        }
+
+        /// The functions of an instance, each looked at (types and all) when it is called for
+        /// the first time: many instances are made for a single call.
+        #[derive(Default)]
+        struct Functions {
+            $($name: Option<TypedFunc<($($taken,)*), (Result<$returned, RequestError>,)>>,)+
+        }
+
+        impl Instance {
+            $(
+                #[doc = concat!("`", $full_name, "`")]
+                pub async fn $name(&mut self, $($argument: $given),*) -> Called<$returned> {
+                    let Running { store, instance, computing, .. } = &mut self.running;
+                    let caller = store.data_mut().begin_lone_call($full_name);
+                    let function = match self.functions.$name {
+                        Some(function) => function,
+                        None => instance.get_typed_func(&mut *store, self.places.$name)?,
+                    };
+                    self.functions.$name = Some(function);
+                    let call = function.call_async(store, ($($argument.to_owned(),)*));
+                    let returned = computing.count(call).await;
+                    caller.has_heard();
+                    let (returned,) = returned?;
+                    Ok(returned)
+                }
+            )+
+        }
+    };
+}
+
+with_functions!(functions);

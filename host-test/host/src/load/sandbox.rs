@@ -1,0 +1,180 @@
+//! A component of any world in the host that the harness is: compiled, linked to what
+//! is in `capabilities` and to nothing else, and run within its limits.
+
+use crate::guest::capabilities::{self, Guest};
+use crate::guest::limits::{Computing, HANDLES, look_after_guests};
+use crate::guest::settings::{InstanceSettings, Stderr};
+use crate::load::allocation::Allocation;
+use crate::load::cache::{CompiledCache, Origin, Reason};
+use crate::load::wasi::Wasi;
+use crate::network::outgoing::Outgoing;
+use anyhow::{Result, ensure};
+use std::path::Path;
+use wasmtime::component::{Component, Instance as ComponentInstance, InstancePre, Linker};
+use wasmtime::error::Context;
+use wasmtime::{Config, Engine, Store};
+
+/// A component of any world that was compiled and linked, ready to be instantiated. It
+/// gets an environment, stderr, clocks, a little randomness and HTTP to what it may reach:
+/// what a [`crate::Plugin`] needs, and therefore also a composition of a plugin and
+/// guests that import nothing else.
+#[derive(Clone)]
+pub struct Sandbox {
+    pub(crate) pre: InstancePre<Guest>,
+    origin: Origin,
+    wasi: Wasi,
+}
+
+/// How a component is compiled. The default is to compile it each time.
+#[derive(Clone, Debug, Default)]
+pub struct Loading {
+    /// Where the memory of its instances comes from.
+    pub allocation: Allocation,
+    /// Where it is read from if it was compiled before, and kept if it was not.
+    pub cache: Option<CompiledCache>,
+}
+
+impl Sandbox {
+    /// Compiles the component in a file and checks that it imports no more than the
+    /// harness gives.
+    pub fn load(path: &Path, loading: &Loading) -> Result<Self> {
+        let wasm = std::fs::read(path)
+            .with_context(|| format!("cannot read the component {}", path.display()))?;
+        Self::compile(&wasm, loading)
+            .map_err(|error| error.context(format!("cannot load {}", path.display())))
+    }
+
+    /// As [`Sandbox::load`], from memory.
+    pub fn compile(wasm: &[u8], loading: &Loading) -> Result<Self> {
+        let wasi = Wasi::of(wasm);
+        ensure!(
+            wasi == Wasi::V0_2 || cfg!(feature = "wasi-0-3"),
+            "the component is for {wasi}, and this host was built without the feature `wasi-0-3`: \
+             take the file for {} (voice-calling.wasm, if this is voice-calling-p3.wasm)",
+            Wasi::V0_2
+        );
+        let mut config = Config::new();
+        config.epoch_interruption(true);
+        // What calls at the same time need costs each call something.
+        #[cfg(feature = "wasi-0-3")]
+        config.concurrency_support(wasi == Wasi::V0_3);
+        loading.allocation.apply(&mut config, wasi);
+        let engine = Engine::new(&config)?;
+        look_after_guests(&engine)?;
+        let (component, origin) = match &loading.cache {
+            Some(cache) => cache.component(&engine, wasm),
+            None => Component::new(&engine, wasm).map(|component| {
+                let reason = Reason::NoCache;
+                (component, Origin::Compiled { reason })
+            }),
+        }
+        .context("no component")?;
+        let mut linker = Linker::new(&engine);
+        capabilities::link_v0_2(&mut linker)?;
+        #[cfg(feature = "wasi-0-3")]
+        if wasi == Wasi::V0_3 {
+            capabilities::link_v0_3(&mut linker)?;
+        }
+        let pre = linker
+            .instantiate_pre(&component)
+            .context("the component imports what the harness does not give")?;
+        Ok(Self { pre, origin, wasi })
+    }
+
+    /// Whether it was compiled, and why, or read from a cache.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Which WASI it is made for.
+    pub fn wasi(&self) -> Wasi {
+        self.wasi
+    }
+
+    /// What it imports, by name: `wasi:http/outgoing-handler@0.2.12`, or the like.
+    pub fn imports(&self) -> Vec<String> {
+        let ty = self.pre.component().component_type();
+        let imports = ty.imports(self.pre.engine());
+        imports.map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// A fresh instance, with nothing of any other in it.
+    pub async fn instantiate(&self, settings: InstanceSettings) -> Result<Running> {
+        let stderr = settings.stderr.clone();
+        let computing = Computing::new(settings.limits);
+        let mut store = Store::new(self.pre.engine(), Guest::new(settings));
+        store.limiter(Guest::memory_limiter);
+        store.set_max_component_handles(HANDLES);
+        store.set_epoch_deadline(1);
+        let watched = computing.clone();
+        store.epoch_deadline_callback(move |_| watched.go_on());
+        let instance = computing
+            .count(self.pre.instantiate_async(&mut store))
+            .await?;
+        Ok(Running {
+            store,
+            instance,
+            wasi: self.wasi,
+            stderr,
+            computing,
+        })
+    }
+}
+
+/// An instance in a sandbox.
+pub struct Running {
+    pub(crate) store: Store<Guest>,
+    pub(crate) instance: ComponentInstance,
+    pub(crate) computing: Computing,
+    pub(crate) wasi: Wasi,
+    stderr: Stderr,
+}
+
+impl Running {
+    /// Calls an export within the instance's limits, by bindings of the caller's own
+    /// (`wasmtime::component::bindgen!` with async exports). The error is the host's: a trap,
+    /// a limit, an export that is not there.
+    pub async fn call<T>(
+        &mut self,
+        export: impl AsyncFnOnce(&mut Store<Guest>, &ComponentInstance) -> wasmtime::Result<T>,
+    ) -> Result<T> {
+        let caller = self
+            .store
+            .data_mut()
+            .begin_lone_call("a function of a sandbox");
+        let call = export(&mut self.store, &self.instance);
+        let returned = self.computing.count(call).await;
+        caller.has_heard();
+        Ok(returned?)
+    }
+
+    /// What it wrote to stderr, where that is kept.
+    pub fn stderr(&self) -> String {
+        match &self.stderr {
+            Stderr::Inherited => String::new(),
+            Stderr::Kept(pipe) => String::from_utf8_lossy(&pipe.contents()).into_owned(),
+        }
+    }
+
+    /// Gives it another way out, from now on.
+    pub fn set_outgoing(&mut self, outgoing: Outgoing) {
+        self.store.data_mut().set_outgoing(outgoing);
+    }
+
+    /// How many calls it was given.
+    pub fn calls(&self) -> u32 {
+        self.computing.calls().saturating_sub(1)
+    }
+
+    /// Whether every call returned. One that trapped, or was dropped in the middle, may
+    /// have left anything behind.
+    pub fn is_sound(&self) -> bool {
+        self.computing.all_returned()
+    }
+
+    /// How large its linear memories are. They never shrink, so that this is also the
+    /// most that it ever used.
+    pub fn memory_bytes(&self) -> usize {
+        self.store.data().memory_bytes().get()
+    }
+}

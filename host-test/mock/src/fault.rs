@@ -1,0 +1,258 @@
+//! Faults on order: wrong answers, late answers, and right ones that claim to be wrong.
+
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroUsize;
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use strum::VariantNames;
+
+use super::answer::Answer;
+use super::endpoint::Endpoint;
+use super::refusal::detail;
+
+/// What happens to one request instead of, or on top of, its proper answer.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// Whether the service does what the request asks for.
+    processed: bool,
+    /// The answer's status; none: the proper answer's, body included.
+    status: Option<StatusCode>,
+    /// The answer's body; none: a detail with the status' reason.
+    body: Option<Vec<u8>>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    delay: Duration,
+}
+
+impl Fault {
+    /// `status` is answered and nothing is done.
+    ///
+    /// # Panics
+    /// Where `status` is not between 200 and 999.
+    pub fn status(status: u16) -> Self {
+        Self {
+            processed: false,
+            status: Some(final_status(status).expect("a fault's status")),
+            body: None,
+            headers: Vec::new(),
+            delay: Duration::ZERO,
+        }
+    }
+
+    /// 429 with `Retry-After` as given: seconds, a date, or nonsense; nothing is done.
+    pub fn rate_limited(retry_after: Option<&str>) -> Self {
+        let refused = Self::status(429);
+        match retry_after {
+            Some(value) => refused.header(RETRY_AFTER.as_str(), value),
+            None => refused,
+        }
+    }
+
+    /// What was asked for is done (the phone rings), and `status` is answered.
+    ///
+    /// # Panics
+    /// Where `status` is not between 200 and 999.
+    pub fn created_then(status: u16) -> Self {
+        Self {
+            processed: true,
+            ..Self::status(status)
+        }
+    }
+
+    /// What was asked for is done, and the proper answer comes after `delay`.
+    pub fn slow(delay: Duration) -> Self {
+        Self {
+            processed: true,
+            status: None,
+            body: None,
+            headers: Vec::new(),
+            delay,
+        }
+    }
+
+    /// Adds a header to the answer.
+    ///
+    /// # Panics
+    /// Where no HTTP header can be called `name` or hold `value`.
+    pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        let name = HeaderName::from_str(name).expect("a header's name");
+        let value = HeaderValue::from_bytes(value.as_ref()).expect("a header's value");
+        self.headers.push((name, value));
+        self
+    }
+
+    /// Answers with these bytes, which need not be what `content_type` says, and with the
+    /// fault's own headers only.
+    ///
+    /// # Panics
+    /// Where no HTTP header can hold `content_type`.
+    pub fn body(mut self, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        self.body = Some(body.into());
+        self.header(CONTENT_TYPE.as_str(), content_type)
+    }
+
+    /// Holds the answer back.
+    pub fn delay(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    pub(super) fn is_processed(&self) -> bool {
+        self.processed
+    }
+
+    pub(super) fn answer_delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// The answer in place of `proper`, which is none where nothing was done.
+    pub(super) fn answer(&self, proper: Option<Answer>) -> Answer {
+        let mut answer = match (self.status, proper) {
+            (None, Some(proper)) => proper,
+            (status, _) => {
+                let status = status.unwrap_or_default();
+                detail(status, status.canonical_reason().unwrap_or("Fault"))
+            }
+        };
+        if let Some(body) = &self.body {
+            answer.headers.clear();
+            answer.body.clone_from(body);
+        }
+        answer.headers.extend(self.headers.iter().cloned());
+        answer
+    }
+}
+
+fn final_status(status: u16) -> Result<StatusCode> {
+    ensure!(
+        status >= 200,
+        "{status} is no final HTTP status (200 to 999)"
+    );
+    StatusCode::from_u16(status).with_context(|| format!("{status} is no HTTP status"))
+}
+
+/// A fault and the request it is for. As text: `endpoint[@n]:fault[:option…]`, where
+/// `endpoint` is `create-docket-v2` or the like, `n` the how-manieth request from now
+/// (else the next one without a fault), `fault` is a status, `created-then-` and a
+/// status, or `slow`, and the options are `retry-after=VALUE` and `delay-ms=NUMBER`:
+/// `create-docket-v2:429:retry-after=1`, `make-call@2:created-then-503`.
+#[derive(Clone, Debug)]
+pub struct FaultOrder {
+    /// Where it happens.
+    pub endpoint: Endpoint,
+    /// At which request to the endpoint, counted from the order (1: the next one); none:
+    /// at the next request that has no fault yet.
+    pub nth: Option<NonZeroUsize>,
+    /// What happens.
+    pub fault: Fault,
+}
+
+impl FromStr for FaultOrder {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        read_order(text).with_context(|| {
+            format!("the fault order {text:?} is not endpoint[@n]:fault[:option=value]")
+        })
+    }
+}
+
+fn read_order(text: &str) -> Result<FaultOrder> {
+    let mut parts = text.split(':');
+    let target = parts.next().unwrap_or_default();
+    let (endpoint, nth) = match target.split_once('@') {
+        Some((endpoint, nth)) => (endpoint, Some(nth)),
+        None => (target, None),
+    };
+    let kind = parts.next().context("no fault after the endpoint")?;
+    let mut fault = read_kind(kind)?;
+    for option in parts {
+        fault = read_option(fault, option)?;
+    }
+    Ok(FaultOrder {
+        endpoint: read_endpoint(endpoint)?,
+        nth: nth.map(read_nth).transpose()?,
+        fault,
+    })
+}
+
+fn read_endpoint(name: &str) -> Result<Endpoint> {
+    name.parse().map_err(|_| {
+        let names = Endpoint::VARIANTS.join(", ");
+        anyhow!("{name:?} is no endpoint; there are {names}")
+    })
+}
+
+fn read_nth(text: &str) -> Result<NonZeroUsize> {
+    let number = text.parse();
+    number.with_context(|| format!("{text:?} after the @ is no number from 1 on"))
+}
+
+fn read_kind(text: &str) -> Result<Fault> {
+    if text == "slow" {
+        return Ok(Fault::slow(Duration::ZERO));
+    }
+    let (processed, status) = match text.strip_prefix("created-then-") {
+        Some(status) => (true, status),
+        None => (false, text),
+    };
+    let status = status
+        .parse()
+        .with_context(|| format!("{text:?} is no status, no created-then-STATUS, and not slow"))?;
+    let status = final_status(status)?;
+    Ok(Fault {
+        processed,
+        ..Fault::status(status.as_u16())
+    })
+}
+
+fn read_option(fault: Fault, option: &str) -> Result<Fault> {
+    match option.split_once('=') {
+        Some(("retry-after", value)) => {
+            let value_is_valid = HeaderValue::from_str(value).is_ok();
+            ensure!(value_is_valid, "{value:?} cannot stand in a header");
+            Ok(fault.header(RETRY_AFTER.as_str(), value))
+        }
+        Some(("delay-ms", value)) => {
+            let delay_ms = value.parse();
+            let delay_ms = delay_ms.with_context(|| format!("delay-ms={value} is no number"))?;
+            Ok(fault.delay(Duration::from_millis(delay_ms)))
+        }
+        _ => bail!("{option:?} is no option; there are retry-after=VALUE and delay-ms=NUMBER"),
+    }
+}
+
+/// The orders that have not been met yet.
+#[derive(Debug, Default)]
+pub(super) struct FaultQueue(HashMap<Endpoint, EndpointFaults>);
+
+#[derive(Debug, Default)]
+struct EndpointFaults {
+    requests: usize,
+    /// By the number of the request, from 1.
+    ordered: BTreeMap<usize, Fault>,
+}
+
+impl FaultQueue {
+    pub(super) fn order(&mut self, order: FaultOrder) {
+        let faults = self.0.entry(order.endpoint).or_default();
+        let number = match order.nth {
+            Some(nth) => faults.requests + nth.get(),
+            None => (faults.requests + 1..)
+                .find(|number| !faults.ordered.contains_key(number))
+                .unwrap_or(usize::MAX),
+        };
+        faults.ordered.insert(number, order.fault);
+    }
+
+    /// Counts a request and takes its fault.
+    pub(super) fn take(&mut self, endpoint: Endpoint) -> Option<Fault> {
+        let faults = self.0.entry(endpoint).or_default();
+        faults.requests += 1;
+        faults.ordered.remove(&faults.requests)
+    }
+}

@@ -1,0 +1,252 @@
+//! For tests in Rust of anything that talks to the voice-calling service: a realistic mock of it,
+//! in this process and on loopback only.
+//!
+//! It follows the specification's endpoints and states, keeps every request for
+//! assertions, and makes a phone "ring" in a list only. What the specification leaves
+//! open is marked "invented", and [`Meanings`] switches between the alternatives.
+//! For peers that break HTTP itself see [`RawPeer`].
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+//!
+//! let mock = MockService::start(Options::default()).await?;
+//! mock.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
+//! // … a client creates a docket at mock.base_url() with mock.token() …
+//! assert_eq!(mock.phones_rung(), ["919876543210"]);
+//! mock.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod agent;
+mod answer;
+mod call;
+mod docket;
+mod endpoint;
+mod fault;
+mod json_object;
+mod options;
+mod raw_peer;
+mod received;
+mod receiver;
+mod refusal;
+mod service;
+mod state;
+mod timestamp;
+mod webhook;
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer};
+
+use self::service::{Receiver, Responder, Service};
+use self::state::Target;
+use self::webhook::Webhook;
+
+pub use self::agent::Agent;
+pub use self::call::{CallStatus, Scripts};
+pub use self::endpoint::Endpoint;
+pub use self::fault::{Fault, FaultOrder};
+pub use self::options::{
+    AgentFields, CreatedAgent, DetailsNotReady, DetailsShape, DocketCalls, Meanings, NeverAnswered,
+    NotificationOrder, OpenDocketFields, Options, Pace, RepeatedExternalId, UnansweredInsights,
+    Unauthorized, UnknownTask, V2Status, ValidationBody, WebhookOptions,
+};
+pub use self::raw_peer::{Behaviour, ClosedPort, RawPeer, closed_port, read_request};
+pub use self::received::ReceivedRequest;
+pub use self::receiver::WebhookReceiver;
+pub use self::state::NotificationKind;
+pub use self::webhook::Delivery;
+
+/// A running mock of the service. Dropping it ends everything it does; [`Self::stop`]
+/// also waits for that.
+pub struct MockService {
+    server: MockServer,
+    service: Arc<Service>,
+    /// The one task that lets time pass and delivers; aborted on drop.
+    worker: JoinSet<()>,
+}
+
+impl MockService {
+    /// Starts a mock on 127.0.0.1, to be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// Where the port cannot be had, the webhook's URL is no `http` URL on a loopback
+    /// host, or a script of calls is empty.
+    pub async fn start(options: Options) -> Result<Self> {
+        let scripts_are_complete = options.scripts.are_complete();
+        ensure!(scripts_are_complete, "a script of calls is empty");
+        let receiver = options.webhook.as_ref().map(receiver).transpose()?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
+            .with_context(|| format!("cannot listen on 127.0.0.1:{}", options.port))?;
+        let (sender, work) = mpsc::unbounded_channel();
+        let service = Arc::new(Service::new(&options, receiver, sender));
+        for order in options.faults {
+            service.faults().order(order);
+        }
+        let server = MockServer::builder()
+            .listener(listener)
+            .disable_request_recording()
+            .start()
+            .await;
+        let responder = Responder(service.clone());
+        let everything = Mock::given(any()).respond_with(responder);
+        everything.mount(&server).await;
+        let mut worker = JoinSet::new();
+        worker.spawn(service::work(service.clone(), work));
+        Ok(Self {
+            server,
+            service,
+            worker,
+        })
+    }
+
+    /// Ends everything: when this returns no task is left, and the port refuses
+    /// connections (unless someone else took it at once).
+    pub async fn stop(mut self) {
+        self.worker.shutdown().await;
+        let address = self.address();
+        drop(self.server);
+        for _ in 0..1000 {
+            if TcpStream::connect(address).await.is_err() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        *self.server.address()
+    }
+
+    /// `http://127.0.0.1:PORT`, without a path.
+    pub fn base_url(&self) -> String {
+        self.server.uri()
+    }
+
+    /// The only token that is accepted.
+    pub fn token(&self) -> String {
+        self.service.state().token.clone()
+    }
+
+    /// Orders a fault for the next request to `endpoint` that has none yet: several
+    /// orders are met one after the other.
+    pub fn on_next(&self, endpoint: Endpoint, fault: Fault) {
+        self.order(FaultOrder {
+            endpoint,
+            nth: None,
+            fault,
+        });
+    }
+
+    /// Orders a fault for the `nth` request to `endpoint` from now (1: the next one).
+    ///
+    /// # Panics
+    /// Where `nth` is 0.
+    pub fn on_nth(&self, endpoint: Endpoint, nth: usize, fault: Fault) {
+        let nth = Some(NonZeroUsize::new(nth).expect("requests are counted from 1"));
+        self.order(FaultOrder {
+            endpoint,
+            nth,
+            fault,
+        });
+    }
+
+    /// Orders a fault.
+    pub fn order(&self, order: FaultOrder) {
+        self.service.faults().order(order);
+    }
+
+    /// Every request so far, in order, faults included.
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
+        self.service.requests().clone()
+    }
+
+    /// The requests to one endpoint so far, in order.
+    pub fn requests_to(&self, endpoint: Endpoint) -> Vec<ReceivedRequest> {
+        let mut requests = self.requests();
+        requests.retain(|request| request.endpoint == Some(endpoint));
+        requests
+    }
+
+    /// The number of every docket and direct call that was started, in order: what must
+    /// never be doubled. The attempts within a docket do not count.
+    pub fn phones_rung(&self) -> Vec<String> {
+        self.service.state().started.clone()
+    }
+
+    /// How many dockets and direct calls were started to `number`.
+    pub fn times_rung(&self, number: &str) -> usize {
+        let state = self.service.state();
+        let to_number = |started: &&String| *started == number;
+        state.started.iter().filter(to_number).count()
+    }
+
+    /// The docket whose call context has `text` in it, as somebody would look for it who lost
+    /// the docket's id.
+    pub fn docket_with_context(&self, text: &str) -> Option<String> {
+        self.service.state().docket_with_context(text)
+    }
+
+    /// Makes the next attempt of a docket now, and says how it ended.
+    ///
+    /// # Errors
+    /// Where there is no such docket, or no further call is to be made.
+    pub fn place_next_call(&self, docket_id: &str) -> Result<CallStatus> {
+        let id = docket_id.parse();
+        let id = id.with_context(|| format!("{docket_id:?} is no docket id"))?;
+        let outcome = self.service.step(&Target::Docket(id));
+        outcome.with_context(|| format!("no call is left to be made in docket {docket_id}"))
+    }
+
+    /// Makes all attempts that are left of a docket now, and says how they ended.
+    ///
+    /// # Errors
+    /// Where there is no such docket, or no further call is to be made.
+    pub fn complete_docket(&self, docket_id: &str) -> Result<Vec<CallStatus>> {
+        let mut outcomes = vec![self.place_next_call(docket_id)?];
+        while let Ok(outcome) = self.place_next_call(docket_id) {
+            outcomes.push(outcome);
+        }
+        Ok(outcomes)
+    }
+
+    /// Ends a direct call now, and says how.
+    ///
+    /// # Errors
+    /// Where there is no such task, or it is over.
+    pub fn complete_task(&self, task_id: &str) -> Result<CallStatus> {
+        let outcome = self.service.step(&Target::Call(task_id.to_owned()));
+        outcome.with_context(|| format!("no call goes on with task id {task_id:?}"))
+    }
+
+    /// What the webhook was sent so far, in order.
+    pub fn deliveries(&self) -> Vec<Delivery> {
+        self.service.deliveries().borrow().clone()
+    }
+
+    /// Waits until the webhook was sent `count` notifications, and gives all of them.
+    /// It waits for ever where they never come.
+    pub async fn delivered(&self, count: usize) -> Vec<Delivery> {
+        let mut deliveries = self.service.deliveries();
+        let enough = deliveries.wait_for(|all| all.len() >= count).await;
+        enough.map(|all| all.clone()).unwrap_or_default()
+    }
+}
+
+fn receiver(options: &WebhookOptions) -> Result<Receiver> {
+    Ok(Receiver {
+        webhook: Webhook::at(&options.url)?,
+        options: options.clone(),
+    })
+}

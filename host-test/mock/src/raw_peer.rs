@@ -1,0 +1,189 @@
+//! Peers that break HTTP in ways no HTTP server would, on loopback.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::task::JoinSet;
+
+/// What a peer does with one connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Behaviour {
+    /// Closes before it has read anything.
+    CloseBeforeReading,
+    /// Reads one request and closes.
+    CloseAfterReading,
+    /// Reads one request and resets the connection.
+    ResetAfterReading,
+    /// Reads one request, answers half a head and closes.
+    HalfHead,
+    /// Reads one request, answers with this status and half of the announced body, and
+    /// closes.
+    CutBody(u16),
+    /// Reads one request and answers nothing until the peer is dropped.
+    Silence,
+    /// Reads one request, sends these bytes and closes.
+    Send(Vec<u8>),
+}
+
+/// A peer that behaves as scripted, connection by connection; the script's last entry
+/// is for all further connections. Dropping it closes everything.
+pub struct RawPeer {
+    address: SocketAddr,
+    seen: Arc<Mutex<Seen>>,
+    /// The accepting task, which owns the tasks of the connections; aborted on drop.
+    _accepting: JoinSet<()>,
+}
+
+#[derive(Default)]
+struct Seen {
+    connections: usize,
+    requests: Vec<Vec<u8>>,
+}
+
+impl RawPeer {
+    /// Starts a peer on a free port of 127.0.0.1; an empty script closes every
+    /// connection before reading.
+    pub async fn start(script: impl Into<Vec<Behaviour>>) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let seen = Arc::new(Mutex::default());
+        let mut accepting = JoinSet::new();
+        accepting.spawn(accept(listener, script.into(), seen.clone()));
+        Ok(Self {
+            address,
+            seen,
+            _accepting: accepting,
+        })
+    }
+
+    /// `http://127.0.0.1:PORT`
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The connections so far.
+    pub fn connections(&self) -> usize {
+        locked(&self.seen).connections
+    }
+
+    /// The requests that were read to their end so far, byte for byte.
+    pub fn requests(&self) -> Vec<Vec<u8>> {
+        locked(&self.seen).requests.clone()
+    }
+}
+
+fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn accept(listener: TcpListener, script: Vec<Behaviour>, seen: Arc<Mutex<Seen>>) {
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        let number = locked(&seen).connections;
+        locked(&seen).connections += 1;
+        let behaviour = script.get(number).or(script.last()).cloned();
+        let behaviour = behaviour.unwrap_or(Behaviour::CloseBeforeReading);
+        connections.spawn(serve(stream, behaviour, seen.clone()));
+    }
+}
+
+async fn serve(mut stream: TcpStream, behaviour: Behaviour, seen: Arc<Mutex<Seen>>) {
+    if behaviour == Behaviour::CloseBeforeReading {
+        return;
+    }
+    let Ok(request) = read_request(&mut stream).await else {
+        return; // the client went away first
+    };
+    locked(&seen).requests.push(request);
+    behaviour.answer(stream).await;
+}
+
+impl Behaviour {
+    /// Does what comes after the request was read, to the end of the connection.
+    pub async fn answer(self, mut stream: TcpStream) {
+        let answer = match self {
+            Behaviour::CloseBeforeReading | Behaviour::CloseAfterReading => Vec::new(),
+            Behaviour::ResetAfterReading => {
+                // Closing without lingering is what makes a reset of it.
+                let _closed_already = stream.set_zero_linger();
+                return;
+            }
+            Behaviour::HalfHead => b"HTTP/1.1 200 OK\r\nContent-Ty".to_vec(),
+            Behaviour::CutBody(status) => cut_body(status),
+            Behaviour::Silence => return std::future::pending().await,
+            Behaviour::Send(bytes) => bytes,
+        };
+        let _gone = stream.write_all(&answer).await;
+        let _gone = stream.shutdown().await;
+    }
+}
+
+fn cut_body(status: u16) -> Vec<u8> {
+    let head = format!("HTTP/1.1 {status} Cut\r\nContent-Type: application/json\r\n");
+    format!("{head}Content-Length: 64\r\n\r\n{{\"docket_id\": \"cut").into_bytes()
+}
+
+/// Reads one request, head and body, byte for byte.
+pub async fn read_request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut request = Vec::new();
+    while !is_whole(&request) {
+        if stream.read_buf(&mut request).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    Ok(request)
+}
+
+/// Whether these bytes are a whole request, with a body by length or in chunks.
+fn is_whole(request: &[u8]) -> bool {
+    let Some(head_end) = request.windows(4).position(|window| window == b"\r\n\r\n") else {
+        return false;
+    };
+    let head = String::from_utf8_lossy(&request[..head_end]).to_ascii_lowercase();
+    let body = &request[head_end + 4..];
+    if head.contains("\r\ntransfer-encoding: chunked") {
+        return body == b"0\r\n\r\n" || body.ends_with(b"\r\n0\r\n\r\n");
+    }
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"))
+        .and_then(|length| length.trim().parse().ok());
+    body.len() >= length.unwrap_or(0)
+}
+
+/// A port of 127.0.0.1 that refuses connections for as long as this lives: it is taken,
+/// and nobody listens.
+pub struct ClosedPort {
+    address: SocketAddr,
+    _socket: TcpSocket,
+}
+
+impl ClosedPort {
+    /// `http://127.0.0.1:PORT`
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Where nobody listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// Takes a port that refuses connections.
+pub fn closed_port() -> io::Result<ClosedPort> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+    Ok(ClosedPort {
+        address: socket.local_addr()?,
+        _socket: socket,
+    })
+}

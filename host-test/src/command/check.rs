@@ -1,0 +1,172 @@
+//! The judgement of a component, and the table of faults.
+
+use crate::command::choice::choice;
+use crate::{Built, Component};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use voice_calling_check as check;
+use voice_calling_core::settings::PREFIX;
+use voice_calling_host::{Allocation, Isolation, Loading, Plugin};
+
+/// A thread of the check plays one scenario at a time.
+const POOLED_INSTANCES: u32 = 256;
+
+#[derive(Args)]
+pub(crate) struct Check {
+    /// The component [default: target/voice-calling.wasm]
+    #[arg(value_name = "FILE")]
+    component: Option<PathBuf>,
+    #[command(flatten)]
+    built: Built,
+    /// Only these checks, separated by commas
+    #[arg(long, value_parser = choice::<check::Check>(), value_name = "CHECKS", value_delimiter = ',')]
+    only: Vec<check::Check>,
+    /// Only these scenarios, separated by commas
+    #[arg(long, value_parser = choice::<check::Source>(), value_name = "SOURCES", value_delimiter = ',')]
+    scenarios: Vec<check::Source>,
+    /// How many random histories [default: 10000; with --seed 1]
+    #[arg(long, value_name = "COUNT")]
+    histories: Option<u64>,
+    /// Plays the history of this seed alone; with --histories so many from it on
+    #[arg(long)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    instances: Instances,
+    /// A report for machines
+    #[arg(long)]
+    json: bool,
+    /// A variable that the component gets besides its settings
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    environment: Vec<(String, String)>,
+}
+
+#[derive(Args)]
+pub(crate) struct Faults {
+    #[command(flatten)]
+    component: Component,
+    #[command(flatten)]
+    instances: Instances,
+    /// The report in Markdown, as it is kept in docs/faults.md
+    #[arg(long)]
+    markdown: bool,
+}
+
+#[derive(Args)]
+struct Instances {
+    /// Each scenario meets an instance that has served a call before, with memory from a pool
+    #[arg(long)]
+    reused: bool,
+}
+
+impl Instances {
+    fn isolation(&self) -> Isolation {
+        match self.reused {
+            true => Isolation::Reused {
+                calls: NonZeroU32::MAX,
+            },
+            false => Isolation::EachCall,
+        }
+    }
+
+    fn loading(&self) -> Loading {
+        let pooling = Allocation::Pooling {
+            instances: POOLED_INSTANCES,
+        };
+        Loading {
+            allocation: match self.reused {
+                true => pooling,
+                false => Allocation::OnDemand,
+            },
+            cache: None,
+            ..Loading::default()
+        }
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String)> {
+    let (name, value) = text
+        .split_once('=')
+        .context("a variable is NAME=VALUE, without spaces around the sign")?;
+    if name.starts_with(PREFIX) {
+        bail!("{name} is set by the check itself, in every scenario to something else");
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
+    let usual = check::Options::default();
+    let sources = match (arguments.scenarios.is_empty(), arguments.seed) {
+        (false, _) => arguments.scenarios,
+        (true, Some(_)) => vec![check::Source::Histories],
+        (true, None) => usual.sources,
+    };
+    let histories = match arguments.seed {
+        Some(_) => 1,
+        None => usual.histories,
+    };
+    let options = check::Options {
+        only: arguments.only,
+        sources,
+        histories: arguments.histories.unwrap_or(histories),
+        seed: arguments.seed.unwrap_or(usual.seed),
+        loading: arguments.instances.loading(),
+        isolation: arguments.instances.isolation(),
+    };
+    let wasm = read_component(&arguments.built.or_given(arguments.component.as_deref()))?;
+    let progress = ProgressBar::hidden();
+    if !arguments.json && std::io::stderr().is_terminal() {
+        progress.set_draw_target(ProgressDrawTarget::stderr());
+        progress.set_style(ProgressStyle::with_template("{wide_bar} {percent} %")?);
+    }
+    let report = check::check(&wasm, arguments.environment, &options, |done, of| {
+        progress.set_length(of);
+        progress.set_position(done);
+    })?;
+    progress.finish_and_clear();
+    match arguments.json {
+        true => println!("{}", serde_json::to_string_pretty(&report)?),
+        false => println!("{report}"),
+    }
+    Ok(match report.passed() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+pub(crate) fn run_faults(arguments: &Faults) -> Result<ExitCode> {
+    let Faults {
+        component,
+        instances,
+        ..
+    } = arguments;
+    let subject = check::scenario::Subject {
+        isolation: instances.isolation(),
+        ..Plugin::load_with(&component.path(), &instances.loading())?.into()
+    };
+    let table = check::faults::play(&subject)?;
+    match arguments.markdown {
+        true => print!("{}", table.markdown()),
+        false => println!("{table}"),
+    }
+    for finding in &table.findings {
+        eprintln!("{finding}");
+    }
+    Ok(match table.findings.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn read_component(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| {
+        format!(
+            "cannot read the component {} (`cargo xtask build` makes it)",
+            path.display()
+        )
+    })
+}

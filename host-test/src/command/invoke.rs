@@ -1,0 +1,104 @@
+//! A call of one function, JSON in and out.
+
+use crate::Component;
+use crate::command::archive::Archive;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::value::RawValue;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::process::ExitCode;
+use std::sync::Arc;
+use voice_calling_core::base_url::BaseUrl;
+use voice_calling_core::settings::PREFIX;
+use voice_calling_host::{
+    InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr, invoke,
+};
+
+#[derive(Args)]
+pub(crate) struct Invoke {
+    /// Interface and function, such as calls.make-call
+    function: String,
+    /// The arguments: an object with a member for each parameter, or the lone record;
+    /// `-` reads them from stdin
+    ///
+    /// Names are snake_case or kebab-case, an option may be null or left out, bytes are a
+    /// text, and free-form JSON stands as it is, without quotes. For example:
+    /// '{"task_id": "t-1", "options": {"timeout_ms": 60000, "not_found_is_pending": true}}'
+    #[arg(long, value_name = "JSON")]
+    json: String,
+    /// Lets a real phone ring, where the base URL is not this machine
+    #[arg(long)]
+    place_real_call: bool,
+    #[command(flatten)]
+    component: Component,
+    #[command(flatten)]
+    archive: Archive,
+}
+
+pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<ExitCode> {
+    let environment = settings_of_user()?;
+    let base_url = environment
+        .iter()
+        .find(|(name, _)| name == "VOICE_CALLING_BASE_URL");
+    let base_url = base_url.map(|(_, url)| url.as_str());
+    invoke::check_known(&invoke.function)?;
+    invoke::check_deliberate(&invoke.function, base_url, invoke.place_real_call)?;
+
+    let json = match invoke.json.as_str() {
+        "-" => {
+            let mut json = String::new();
+            std::io::stdin()
+                .read_to_string(&mut json)
+                .context("cannot read stdin")?;
+            json
+        }
+        json => json.to_owned(),
+    };
+    let arguments: &RawValue = serde_json::from_str(&json).context("--json is no JSON")?;
+    let plugin = Plugin::load(&invoke.component.path())?;
+    let reach = reach_of(base_url);
+    let (recorder, file) = invoke.archive.begin(recorder)?;
+    let outgoing = Outgoing {
+        network: Arc::new(PooledNetwork::new(reach.clone())?),
+        reach,
+        recorder: recorder.clone(),
+    };
+    let mut settings = InstanceSettings::new(environment, outgoing);
+    settings.stderr = Stderr::Inherited;
+    let answer = invoke::invoke(&plugin, settings, &invoke.function, arguments).await;
+    let written = invoke.archive.write(file, &recorder);
+    let (shown, code) = match answer? {
+        Ok(value) => (value, ExitCode::SUCCESS),
+        Err(error) => (serde_json::json!({ "error": error }), ExitCode::FAILURE),
+    };
+    println!("{:#}", recorder.secrets().mask_json(&shown));
+    written.map(|()| code)
+}
+
+/// The variables that are settings of the component.
+fn settings_of_user() -> Result<Vec<(String, String)>> {
+    let mut settings = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        // What is no text has no such name.
+        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
+            continue;
+        };
+        match value.to_str() {
+            Some(value) => settings.push((name.to_owned(), value.to_owned())),
+            None => bail!("{name} is no Unicode text"),
+        }
+    }
+    Ok(settings)
+}
+
+/// A base URL that is no URL is for the component to complain about; nothing but
+/// loopback is within reach meanwhile.
+fn reach_of(base_url: Option<&str>) -> Reach {
+    match base_url.map(BaseUrl::parse) {
+        Some(Ok(url)) if !url.is_loopback() => {
+            Reach::Hosts(BTreeSet::from([url.authority().to_owned()]))
+        }
+        _ => Reach::Loopback,
+    }
+}

@@ -1,0 +1,183 @@
+//! The mock service as a process.
+
+use crate::command::choice::choice;
+use anyhow::{Context, Result};
+use clap::Args;
+use std::time::Duration;
+use voice_calling_mock::{
+    AgentFields, CallStatus, CreatedAgent, DetailsNotReady, DetailsShape, DocketCalls, FaultOrder,
+    Meanings, MockService, NeverAnswered, OpenDocketFields, Options, Pace, RepeatedExternalId,
+    UnansweredInsights, Unauthorized, UnknownTask, V2Status, ValidationBody, WebhookOptions,
+};
+
+#[derive(Args)]
+pub(crate) struct Mock {
+    /// Port on 127.0.0.1; 0 picks a free one
+    #[arg(long, default_value_t = 8080)]
+    port: u16,
+    /// The token that is accepted
+    #[arg(long, default_value = "mock-token-0001")]
+    pub(crate) token: String,
+    /// Where completed dockets are reported: an http URL on loopback
+    #[arg(long, value_name = "URL")]
+    webhook: Option<String>,
+    /// Reports each call as well, in an invented shape
+    #[arg(long, requires = "webhook")]
+    call_events: bool,
+    /// How often each completed docket is reported
+    #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "webhook")]
+    webhook_copies: u32,
+    /// How long after the last call a completed docket is reported
+    #[arg(long, value_name = "MS", default_value_t = 0, requires = "webhook")]
+    webhook_delay_ms: u64,
+    /// How long a call takes, and the time before a docket's next one
+    #[arg(long, value_name = "MS", default_value_t = 2_000)]
+    call_ms: u64,
+    /// How long every answer is held back
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    delay_ms: u64,
+    /// How the calls of a docket end, until one is answered; a direct call ends as the first
+    /// [default: no-answer,answered; a direct call is answered]
+    #[arg(long, value_parser = choice::<CallStatus>(), value_name = "STATUSES", value_delimiter = ',')]
+    calls: Vec<CallStatus>,
+    /// Draws how calls end from this seed and the phone number
+    #[arg(long, conflicts_with = "calls")]
+    seed: Option<u64>,
+    /// Faults on order: ENDPOINT[@NTH]:FAULT[:OPTION], separated by commas
+    ///
+    /// ENDPOINT: create-agent, list-agents, make-call, get-call-details, create-docket,
+    /// create-docket-v2, get-docket. NTH: which request to it, from 1. FAULT: a status,
+    /// created-then-STATUS, or slow. OPTION: retry-after=SECONDS, delay-ms=MS. For example:
+    /// create-docket-v2:503,make-call@2:429:retry-after=1,create-docket:created-then-503
+    #[arg(long, value_name = "ORDERS", value_delimiter = ',')]
+    faults: Vec<FaultOrder>,
+    #[command(flatten)]
+    meanings: MeaningArguments,
+}
+
+/// What the mock makes of what the specification leaves open: an option for each field.
+macro_rules! meaning_arguments {
+    ($($(#[$docs:meta])+ $field:ident: $kind:ty;)+) => {
+        #[derive(Args)]
+        struct MeaningArguments {
+            $(
+                $(#[$docs])+
+                #[arg(long, value_parser = choice::<$kind>(), default_value_t)]
+                $field: $kind,
+            )+
+            /// Field of make_call that selects the agent by phone number; without it there is none
+            #[arg(long, value_name = "FIELD")]
+            agent_phone_field: Option<String>,
+        }
+
+        impl From<MeaningArguments> for Meanings {
+            fn from(arguments: MeaningArguments) -> Self {
+                Self {
+                    $($field: arguments.$field,)+
+                    agent_phone_field: arguments.agent_phone_field,
+                }
+            }
+        }
+    };
+}
+
+meaning_arguments! {
+    /// Details of a call that is not over
+    details_not_ready: DetailsNotReady;
+    /// Details of a task that nobody started
+    unknown_task: UnknownTask;
+    /// What holds the details of a call
+    details_shape: DetailsShape;
+    /// Insights of a call that nobody answered
+    unanswered_insights: UnansweredInsights;
+    /// Status of a version 2 docket that is not completed
+    v2_status: V2Status;
+    /// Creation of a version 2 docket whose external id was seen before
+    repeated_external_id: RepeatedExternalId;
+    /// Body of a 422
+    validation_body: ValidationBody;
+    /// Fields that an open docket has no value for
+    open_docket_fields: OpenDocketFields;
+    /// Fields that a new agent must have
+    agent_fields: AgentFields;
+    /// Answer to the creation of an agent
+    created_agent: CreatedAgent;
+    /// Whether a docket's call ids have details as task ids do
+    docket_calls: DocketCalls;
+    /// Answer to a missing or wrong token
+    unauthorized: Unauthorized;
+    /// Whether a docket that nobody answered is notified
+    never_answered: NeverAnswered;
+}
+
+pub(crate) async fn serve_mock(mock: Mock) -> Result<()> {
+    let mut options = Options {
+        port: mock.port,
+        token: mock.token,
+        pace: Pace::Every(Duration::from_millis(mock.call_ms)),
+        faults: mock.faults,
+        answer_delay: Duration::from_millis(mock.delay_ms),
+        meanings: mock.meanings.into(),
+        ..Options::default()
+    };
+    options.scripts.seed = mock.seed;
+    if let Some(first) = mock.calls.first() {
+        options.scripts.direct_call = *first;
+        options.scripts.docket = mock.calls;
+    }
+    options.webhook = mock.webhook.map(|url| WebhookOptions {
+        call_events: mock.call_events,
+        copies: mock.webhook_copies,
+        delay: Duration::from_millis(mock.webhook_delay_ms),
+        ..WebhookOptions::to(url)
+    });
+    let service = MockService::start(options).await?;
+    println!("The mock service is ready. No phone rings. Ctrl-C stops it.");
+    println!("export VOICE_CALLING_BASE_URL={}", service.base_url());
+    println!("export VOICE_CALLING_API_TOKEN={}", service.token());
+    tokio::signal::ctrl_c()
+        .await
+        .context("cannot wait for Ctrl-C")?;
+    service.stop().await;
+    println!("The mock service has stopped.");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        mock: Mock,
+    }
+
+    fn meanings(flags: &[&str]) -> Result<Meanings, clap::Error> {
+        let command_line = ["mock"].iter().chain(flags);
+        Ok(Cli::try_parse_from(command_line)?.mock.meanings.into())
+    }
+
+    #[test]
+    fn each_meaning_is_an_option() {
+        let meanings = meanings(&[
+            "--unauthorized=403",
+            "--v2-status=open-until-closed",
+            "--agent-phone-field=from",
+        ]);
+        let meanings = meanings.unwrap();
+        assert_eq!(meanings.unauthorized, Unauthorized::Status403);
+        assert_eq!(meanings.v2_status, V2Status::OpenUntilClosed);
+        assert_eq!(meanings.details_shape, DetailsShape::Array);
+        assert_eq!(meanings.agent_phone_field.as_deref(), Some("from"));
+    }
+
+    #[test]
+    fn an_unknown_meaning_is_refused_with_those_that_are_allowed() {
+        let error = meanings(&["--unauthorized=404"]).unwrap_err().to_string();
+        for part in ["--unauthorized", "404", "401", "403"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+}

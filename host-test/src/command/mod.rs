@@ -1,0 +1,17 @@
+//! The commands: arguments in, library calls, output.
+
+mod archive;
+mod bench;
+mod cases;
+mod check;
+mod choice;
+mod demo;
+mod invoke;
+mod mock;
+
+pub(crate) use bench::{Bench, Crowd, run_bench, run_crowd};
+pub(crate) use cases::{Cases, serve_cases};
+pub(crate) use check::{Check, Faults, run_check, run_faults};
+pub(crate) use demo::{Demo, run_demo};
+pub(crate) use invoke::{Invoke, run_invoke};
+pub(crate) use mock::{Mock, serve_mock};

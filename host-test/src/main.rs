@@ -1,0 +1,206 @@
+//! `host-test`: runs components, calls them, and judges them.
+
+#![forbid(unsafe_code)]
+
+mod command;
+mod demo;
+mod progress;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use command::{
+    Bench, Cases, Check, Crowd, Demo, Faults, Invoke, Mock, run_bench, run_check, run_crowd,
+    run_demo, run_faults, run_invoke, serve_cases, serve_mock,
+};
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use tracing::Level;
+use tracing_subscriber::filter::{EnvFilter, filter_fn};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use voice_calling_host::invoke::functions::functions_help;
+use voice_calling_host::{Recorder, Secrets};
+
+/// A call allocates some hundred times in the host; the system's allocator is slow at that
+/// when many threads do it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What traces the arguments of a guest's calls, which are paths with identifiers in
+/// them, and headers. No log level shows these.
+const ARGUMENTS_TRACED_BY: [&str; 5] = [
+    "wasmtime_wasi::p2::bindings",
+    "wasmtime_wasi::p3::bindings",
+    "wasmtime_wasi_http::p2::bindings",
+    "wasmtime_wasi_http::p3::bindings",
+    "wasmtime_wasi_io::bindings",
+];
+
+/// The host harness of voice-calling
+#[derive(Parser)]
+#[command(version)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs the main job on the built-in mock service, with progress and tables
+    Demo(Demo),
+    /// Calls a function of the component, JSON in and out
+    ///
+    /// The component gets the environment variables that begin with VOICE_CALLING_, and
+    /// reaches the host of VOICE_CALLING_BASE_URL and nothing else. The answer is printed as
+    /// JSON, an error of the component too, with exit code 1; anything else that goes wrong is
+    /// told on stderr, with exit code 2.
+    #[command(after_long_help = functions_help().unwrap_or_default())]
+    Invoke(Invoke),
+    /// Serves the mock service until Ctrl-C
+    Mock(Box<Mock>),
+    /// Plays the service for the table of cases, and judges what a client did, until Ctrl-C
+    ///
+    /// The first line that is printed is where it listens. `cases/README.md` says what a client
+    /// asks it for.
+    Cases(Cases),
+    /// Judges any component that exports our world, whatever the service and the network do
+    ///
+    /// The service is in memory and the clock is virtual: no request leaves this process. Every
+    /// check is judged in thousands of scenarios, most of them random. Exit code 1 where the
+    /// component fails a check, 2 where something else goes wrong.
+    Check(Check),
+    /// Shows what becomes of every error code at every moment for every function
+    Faults(Faults),
+    /// Measures the component in the harness beside a native client, on loopback
+    ///
+    /// A line of the table is a ratio to a baseline that was measured in the same run, a time or a
+    /// size. Runs for some minutes; other work on the machine spoils the figures.
+    Bench(Bench),
+    /// The service that the bench calls, in a process of its own; ends with its stdin
+    #[command(hide = true)]
+    BenchService,
+    /// Calls of the bench in a process of their own
+    #[command(hide = true)]
+    BenchCrowd(Crowd),
+}
+
+#[derive(Args)]
+struct Component {
+    /// The component [default: target/voice-calling.wasm]
+    #[arg(long, value_name = "FILE")]
+    component: Option<PathBuf>,
+    #[command(flatten)]
+    built: Built,
+}
+
+impl Component {
+    fn path(&self) -> PathBuf {
+        self.built.or_given(self.component.as_deref())
+    }
+}
+
+/// Which of the components that `cargo xtask build` makes.
+#[derive(Args)]
+struct Built {
+    /// Instead of a file: the component that was built for this WASI (0.3 is experimental)
+    #[arg(long, value_name = "VERSION", conflicts_with = "component")]
+    wasi: Option<WasiVersion>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WasiVersion {
+    /// target/voice-calling.wasm
+    #[value(name = "0.2")]
+    V0_2,
+    /// target/voice-calling-p3.wasm
+    #[value(name = "0.3")]
+    V0_3,
+}
+
+impl Built {
+    fn or_given(&self, given: Option<&Path>) -> PathBuf {
+        let built = match self.wasi {
+            None | Some(WasiVersion::V0_2) => "target/voice-calling.wasm",
+            Some(WasiVersion::V0_3) => "target/voice-calling-p3.wasm",
+        };
+        given.unwrap_or(built.as_ref()).to_owned()
+    }
+}
+
+fn main() -> ExitCode {
+    let command_line = CommandLine::parse();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    // Whatever the filter says.
+    let tells_no_arguments = filter_fn(|what| {
+        let traced = |by: &&str| what.target().starts_with(*by);
+        *what.level() != Level::TRACE || !ARGUMENTS_TRACED_BY.iter().any(traced)
+    });
+    let recorder = Recorder::default();
+    let secrets = recorder.secrets().clone();
+    learn_tokens(&secrets, &command_line.command);
+    tell_panics_without(secrets.clone());
+    let log = secrets.clone();
+    let shown = tracing_subscriber::fmt::layer()
+        .with_writer(move || log.lines(std::io::stderr()))
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_filter(tells_no_arguments)
+        .with_filter(filter);
+    tracing_subscriber::registry().with(shown).init();
+    match run(command_line.command, recorder) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {}", secrets.mask(&format!("{error:#}")));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The tokens are known before anything is written.
+fn learn_tokens(secrets: &Secrets, command: &Command) {
+    for (name, value) in std::env::vars_os() {
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        secrets.learn_environment([(&*name, &*value)]);
+    }
+    if let Command::Mock(mock) = command {
+        secrets.learn(&mock.token);
+    }
+}
+
+/// Panics are told on stderr as always, without the tokens.
+fn tell_panics_without(secrets: Secrets) {
+    std::panic::set_hook(Box::new(move |panic| {
+        let mut told = panic.to_string();
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            told += &format!("\n{backtrace}");
+        }
+        eprintln!("{}", secrets.mask(&told));
+    }));
+}
+
+fn run(command: Command, recorder: Recorder) -> Result<ExitCode> {
+    match command {
+        // These have runtimes of their own, in which time is virtual.
+        Command::Check(check) => run_check(check),
+        Command::Faults(faults) => run_faults(&faults),
+        command => tokio::runtime::Runtime::new()
+            .context("cannot make a runtime")?
+            .block_on(run_in_real_time(command, recorder)),
+    }
+}
+
+async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCode> {
+    match command {
+        Command::Demo(demo) => run_demo(demo, recorder).await?,
+        Command::Invoke(invoke) => return run_invoke(invoke, recorder).await,
+        Command::Mock(mock) => serve_mock(*mock).await?,
+        Command::Cases(cases) => serve_cases(cases).await?,
+        Command::Bench(bench) => run_bench(bench).await?,
+        Command::BenchService => voice_calling_bench::serve().await?,
+        Command::BenchCrowd(crowd) => run_crowd(crowd).await?,
+        Command::Check(_) | Command::Faults(_) => bail!("not a command of real time"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
