@@ -6,25 +6,37 @@
 //! the others are checked by coming to the same result in a second, simpler way: JSON is
 //! taken apart by its brackets, an environment is judged by the README's table.
 //!
-//! `cargo test` replays the corpora with any compiler. To look for more inputs takes a
-//! nightly one and [cargo-fuzz](https://crates.io/crates/cargo-fuzz), in the root of the
-//! repository:
+//! The inputs are of two kinds. The seeds in `corpus` have names that say what they are.
+//! `found.tar.gz` holds what the fuzzer found: inputs under the names of their hashes, which
+//! reach code that no seed reaches. `cargo test` replays both with any compiler.
+//!
+//! To look for more inputs takes a nightly compiler, GNU tar and
+//! [cargo-fuzz](https://crates.io/crates/cargo-fuzz), in the root of the repository:
 //!
 //! ```sh
 //! mkdir -p target/found
+//! tar -xzf fuzz/found.tar.gz -C target/found
 //! cargo +nightly fuzz run docket --features libfuzzer --sanitizer none \
-//!     target/found fuzz/corpus/docket -- -max_len=4096
+//!     target/found/docket fuzz/corpus/docket -- -max_len=4096
 //! ```
 //!
 //! Without a sanitizer it is faster, and misses little where no code is unsafe. An input
 //! that fails goes to `fuzz/artifacts/docket`; once the core has a plain test for it, it
-//! goes to the corpus under a name that says what it is. Inputs that find new ways through
-//! the code go to `target/found`. Those that add to a corpus are copied there, under names
-//! that are their hashes, by
+//! goes to `corpus` under a name that says what it is. Inputs that find new ways through
+//! the code go to `target/found/docket`. The archive is made anew from `target/found`: for
+//! each target, few inputs that together with the seeds cover what all of them cover. The
+//! seeds are copied first, so that what they cover counts, and removed last.
 //!
 //! ```sh
-//! cargo +nightly fuzz run docket --features libfuzzer --sanitizer none \
-//!     fuzz/corpus/docket target/found -- -merge=1 -use_counters=0 -max_len=1024
+//! rm -rf target/kept
+//! cp -r fuzz/corpus target/kept
+//! for target in $(ls fuzz/corpus); do
+//!     cargo +nightly fuzz run $target --features libfuzzer --sanitizer none \
+//!         target/kept/$target target/found/$target -- -set_cover_merge=1 -use_counters=0
+//! done
+//! (cd fuzz/corpus && find . -type f) | (cd target/kept && xargs rm)
+//! tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+//!     -C target/kept -c . | gzip -9n > fuzz/found.tar.gz
 //! ```
 
 #![forbid(unsafe_code)]
