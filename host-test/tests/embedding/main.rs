@@ -2,12 +2,9 @@
 //! where their memory comes from, and what its connections carry.
 
 mod allocation;
-mod cancelled;
-mod dropped;
 mod network;
+mod once;
 mod peer;
 mod pool;
 mod raw_http2;
-mod sandbox;
-mod shared;
 mod stage;

@@ -1,0 +1,250 @@
+//! The command as a user meets it: its output, its exit codes, and what it refuses.
+
+mod once;
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+const COMPONENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
+
+/// The command with none of the caller's settings.
+fn host_test() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_host-test"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("VOICE_CALLING_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn invoke(function: &str, json: &str, environment: &[(&str, &str)]) -> Output {
+    host_test()
+        .args([
+            "invoke",
+            function,
+            "--json",
+            json,
+            "--component",
+            &component(),
+        ])
+        .envs(environment.iter().copied())
+        .output()
+        .expect("the command runs")
+}
+
+fn component() -> String {
+    std::env::var("HOST_TEST_COMPONENT").unwrap_or_else(|_| COMPONENT.to_owned())
+}
+
+fn stdout_json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no JSON: {output:?}"))
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A mock in a process of its own. It ends with the test.
+struct MockProcess {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    base_url: String,
+    token: String,
+}
+
+impl MockProcess {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = host_test()
+            .args(["mock", "--port", "0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the mock starts");
+        let mut stdout = BufReader::new(child.stdout.take().expect("stdout"));
+        let mut exported = |name: &str| loop {
+            let mut line = String::new();
+            assert_ne!(stdout.read_line(&mut line).expect("a line"), 0, "no {name}");
+            if let Some(value) = line.trim().strip_prefix(&format!("export {name}=")) {
+                return value.to_owned();
+            }
+        };
+        let base_url = exported("VOICE_CALLING_BASE_URL");
+        let token = exported("VOICE_CALLING_API_TOKEN");
+        Self {
+            child,
+            stdout,
+            base_url,
+            token,
+        }
+    }
+
+    fn environment(&self) -> [(&str, &str); 4] {
+        [
+            ("VOICE_CALLING_BASE_URL", &self.base_url),
+            ("VOICE_CALLING_API_TOKEN", &self.token),
+            ("VOICE_CALLING_BACKOFF_MS", "1"),
+            ("VOICE_CALLING_MAX_BACKOFF_MS", "1"),
+        ]
+    }
+}
+
+impl Drop for MockProcess {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_docket_is_created_on_the_mock_and_free_form_json_needs_no_quotes() {
+    let mock = MockProcess::start(&["--faults", "create-docket-v2:503", "--call-ms", "60000"]);
+    let created = invoke(
+        "dockets.create-docket-v2",
+        r#"{"agent_id": 7, "to-phone-number": "919876543210",
+            "call_context": {"big": 12345678901234567890, "amount": 0.10}}"#,
+        &mock.environment(),
+    );
+    assert_eq!(created.status.code(), Some(0), "{}", stderr(&created));
+    let created = stdout_json(&created);
+    assert_eq!(
+        (&created["status"], &created["created"]),
+        (&"open".into(), &true.into())
+    );
+
+    let id = created["docket_id"].as_str().expect("a docket id");
+    let fetch = format!(r#"{{"docket_id": "{id}"}}"#);
+    let fetched = stdout_json(&invoke("dockets.get-docket", &fetch, &mock.environment()));
+    let context = &fetched["call_context"];
+    assert_eq!(context, r#"{"big": 12345678901234567890, "amount": 0.10}"#);
+}
+
+#[test]
+fn calls_on_the_mock_end_as_its_user_says() {
+    let mock = MockProcess::start(&["--calls", "busy,no-answer", "--call-ms", "1"]);
+    let started = invoke(
+        "calls.make-call",
+        r#"{"from_agent_name": "renewals", "to_phone_number": "+91 98"}"#,
+        &mock.environment(),
+    );
+    let task_id = stdout_json(&started)["task_id"].clone();
+    let options = r#"{"timeout_ms": 20000, "not_found_is_pending": true}"#;
+    let waited = invoke(
+        "calls.wait-for-call-details",
+        &format!(r#"{{"task_id": {task_id}, "options": {options}}}"#),
+        &mock.environment(),
+    );
+    let waited = stdout_json(&waited);
+    assert_eq!(waited["completed"], true, "{waited}");
+    assert_eq!(waited["details"][0]["call_status"], "busy");
+}
+
+#[test]
+fn a_mock_that_holds_its_answers_back_meets_the_callers_time_outs() {
+    let mock = MockProcess::start(&["--delay-ms", "60000"]);
+    let mut environment = mock.environment().to_vec();
+    environment.push(("VOICE_CALLING_ATTEMPT_TIMEOUT_MS", "100"));
+    environment.push(("VOICE_CALLING_MAX_ATTEMPTS", "1"));
+    let listed = invoke(
+        "agents.list-agents",
+        r#"{"organization_id": "org-1"}"#,
+        &environment,
+    );
+    assert_eq!(listed.status.code(), Some(1), "{}", stderr(&listed));
+    assert!(stdout_json(&listed)["error"]["timed_out"].is_object());
+}
+
+#[test]
+fn an_error_of_the_component_is_json_with_exit_code_1() {
+    let mock = MockProcess::start(&[]);
+    let missing = r#"{"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"}"#;
+    let output = invoke("dockets.get-docket", missing, &mock.environment());
+    assert_eq!(output.status.code(), Some(1));
+    let failure = &stdout_json(&output)["error"]["permanent_not_found"];
+    assert_eq!(failure["response"]["status"], 404);
+
+    let output = invoke("agents.list-agents", r#"{"organization_id": "org-1"}"#, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let problem = &stdout_json(&output)["error"]["permanent_configuration"];
+    assert_eq!(problem["variable"], "VOICE_CALLING_BASE_URL");
+}
+
+#[test]
+fn bad_arguments_name_what_is_wrong_with_exit_code_2() {
+    for (function, json, named) in [
+        ("calls.ring", "{}", "calls.make-call"),
+        ("calls.make-call", "{", "--json is no JSON"),
+        ("calls.make-call", "[]", "a JSON object is expected"),
+        (
+            "calls.make-call",
+            r#"{"from_agent_name": "a"}"#,
+            "to-phone-number: missing",
+        ),
+        (
+            "calls.make-call",
+            r#"{"to_phone_number": 91}"#,
+            "to-phone-number: found 91",
+        ),
+        ("dockets.get-docket", r#"{"id": "x"}"#, "docket-id: missing"),
+        (
+            "dockets.get-docket",
+            r#"{"docket_id": "x", "id": 1}"#,
+            "unknown member \"id\"",
+        ),
+    ] {
+        let output = invoke(function, json, &[]);
+        assert_eq!(output.status.code(), Some(2), "{function} {json}");
+        assert!(
+            stderr(&output).contains(named),
+            "{function} {json}: {}",
+            stderr(&output)
+        );
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_webhook_is_read_without_any_settings() {
+    let body = r#"{"body": "{\"docket_id\":\"d-1\",\"attempts\":[],\"dashboard_url\":null}"}"#;
+    let output = invoke("webhooks.parse-docket-completed", body, &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout_json(&output)["docket_id"], "d-1");
+    let other = r#"{"body": "{\"event\":\"call\"}"}"#;
+    let output = invoke("webhooks.parse-docket-completed", other, &[]);
+    assert_eq!(
+        (output.status.code(), stdout_json(&output)),
+        (Some(0), Value::Null)
+    );
+}
+
+fn check(component: &str, arguments: &[&str]) -> Output {
+    host_test()
+        .args(["check", component])
+        .args(arguments)
+        .output()
+        .expect("the command runs")
+}
+
+#[test]
+fn a_component_that_passes_the_checks_is_told_so_for_people_and_for_machines() {
+    let some = ["--scenarios", "histories", "--histories", "20"];
+    let output = check(&component(), &some);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.contains("✓ ┆ no-replay"), "{table}");
+    assert!(table.ends_with(" checks passed, 0 failed\n"), "{table}");
+
+    let only = ["--json", "--only", "returns,memory"];
+    let output = check(&component(), &[&some[..], &only].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report = stdout_json(&output);
+    let rows = report["rows"].as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|row| &row["check"]).collect();
+    assert_eq!(names, ["returns", "memory"]);
+    for row in rows {
+        assert_eq!((&row["runs"], &row["failed"]), (&20.into(), &0.into()));
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests that choose the component themselves, so that they are run once and not again on the
+//! component for WASI 0.3.
+
+mod allocation;
+mod cancelled;
+mod dropped;
+mod sandbox;
+mod shared;
