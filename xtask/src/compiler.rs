@@ -3,12 +3,10 @@
 use std::{
     env, fmt, fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context, Result};
-
-use crate::{process::output, workspace::Workspace};
+use xshell::{Shell, cmd};
 
 /// What a `rustc` says of itself.
 pub struct Compiler {
@@ -19,25 +17,22 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// The one that runs when nobody says otherwise.
-    pub fn active(workspace: &Workspace) -> Result<Self> {
+    /// The one that runs where nothing else is asked for.
+    pub fn active(shell: &Shell) -> Result<Self> {
         let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        Self::ask(rustc.into(), workspace)
+        Self::ask(rustc.into(), shell)
     }
 
-    /// Asked in the workspace, since rustup lets a folder choose its toolchain.
-    pub fn ask(rustc: PathBuf, workspace: &Workspace) -> Result<Self> {
-        let ask = |arguments: &[&str]| {
-            let mut command = Command::new(&rustc);
-            output(command.args(arguments).current_dir(&workspace.root))
-        };
-        let version = ask(&["--version", "--verbose"])?;
+    /// Asked in the workspace's shell, since rustup lets a folder choose its toolchain.
+    pub fn ask(rustc: PathBuf, shell: &Shell) -> Result<Self> {
+        let version = cmd!(shell, "{rustc} --version --verbose").read()?;
+        let sysroot = cmd!(shell, "{rustc} --print sysroot").read()?;
         let field = |name| {
             field(&version, name)
                 .with_context(|| format!("`{} -vV` shows no {name}", rustc.display()))
         };
         Ok(Self {
-            sysroot: ask(&["--print", "sysroot"])?.into(),
+            sysroot: sysroot.into(),
             release: field("release")?.to_owned(),
             host: field("host")?.to_owned(),
             commit: field("commit-hash")?.to_owned(),

@@ -9,11 +9,63 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use xshell::Cmd;
 
 use crate::{
-    process::run,
     toolchain::{TARGET, Toolchain},
-    workspace::{Guest, Workspace},
+    workspace::Workspace,
+};
+
+/// A package that is built for WebAssembly, and the component that is made of it.
+pub struct Guest {
+    pub package: &'static str,
+    /// What `wasm-tools metadata show` calls the component.
+    pub component: &'static str,
+    /// Where the component lies in the target directory.
+    pub file: &'static str,
+}
+
+/// The guest that all this is for.
+pub const CLIENT: Guest = Guest {
+    package: "voice-calling-p2",
+    component: "voice-calling",
+    file: "voice-calling.wasm",
+};
+
+/// The same for hosts of WASI 0.3, where all calls may be on one instance.
+pub const CLIENT_P3: Guest = Guest {
+    package: "voice-calling-p3",
+    component: "voice-calling-p3",
+    file: "voice-calling-p3.wasm",
+};
+
+/// The guest on a core that misbehaves, with which the check of components proves that it can fail.
+pub const MUTANTS: Guest = Guest {
+    package: "voice-calling-mutants-p2",
+    component: "voice-calling-mutants",
+    file: "mutants.wasm",
+};
+
+/// A guest that uses the one for WASI 0.3 and cancels its calls, with which tests prove what
+/// becomes of these.
+pub const IMPATIENT: Guest = Guest {
+    package: "voice-calling-impatient",
+    component: "voice-calling-impatient",
+    file: "impatient-guest.wasm",
+};
+
+/// What runs beside the guest on the workflow engine Obelisk.
+pub const OBELISK_WORKFLOW: Guest = Guest {
+    package: "voice-calling-obelisk-workflow",
+    component: "voice-calling-workflow",
+    file: "obelisk/workflow.wasm",
+};
+
+/// What receives the service's webhook there.
+pub const OBELISK_WEBHOOK: Guest = Guest {
+    package: "voice-calling-obelisk-webhook",
+    component: "voice-calling-webhook",
+    file: "obelisk/webhook.wasm",
 };
 
 const PROFILE: &str = "guest";
@@ -21,29 +73,29 @@ const PROFILE: &str = "guest";
 /// Goes before every other place from which cargo takes flags.
 pub const FLAGS_VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
-/// Builds a guest and returns where its core module lies.
-pub fn build(toolchain: &Toolchain, workspace: &Workspace, guest: Guest) -> Result<PathBuf> {
-    let target = workspace.guest_target();
-    let mut cargo = toolchain.cargo();
-    cargo
+/// The command that builds the core module. One for each guest: cargo would unify the features of
+/// what several depend on, and the bytes would depend on what else is built.
+pub fn build<'a>(
+    toolchain: &Toolchain,
+    workspace: &'a Workspace,
+    guest: &Guest,
+) -> Result<Cmd<'a>> {
+    Ok(toolchain
+        .cargo(&workspace.shell)
         .args(["build", "--locked", "--package", guest.package])
-        .args(["--target", TARGET, "--profile", PROFILE])
-        .arg("--target-dir")
-        .arg(&target)
-        .env(FLAGS_VARIABLE, flags(toolchain, workspace)?)
-        .current_dir(&workspace.root);
-    run(&mut cargo).with_context(|| format!("cannot build {}", guest.package))?;
-    Ok(core_module(workspace, guest))
+        .args(["--target", TARGET, "--profile", PROFILE, "--target-dir"])
+        .arg(workspace.guest_target())
+        .env(FLAGS_VARIABLE, flags(toolchain, workspace)?))
 }
 
-/// Where the last build left the core module, function names and all.
-pub fn core_module(workspace: &Workspace, guest: Guest) -> PathBuf {
+/// Where the last build left the core module.
+pub fn core_module(workspace: &Workspace, guest: &Guest) -> PathBuf {
     let folder = workspace.guest_target().join(TARGET).join(PROFILE);
     folder.join(file(guest))
 }
 
 /// What cargo calls the core module.
-pub fn file(guest: Guest) -> String {
+pub fn file(guest: &Guest) -> String {
     format!("{}.wasm", guest.package.replace('-', "_"))
 }
 

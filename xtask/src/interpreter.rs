@@ -1,14 +1,11 @@
 //! Python and Node, which run the tools that make guests of their languages.
 
-use std::process::Command;
-
 use anyhow::{Context, Result, ensure};
-
-use crate::process::output;
+use xshell::{Shell, cmd};
 
 /// A program that has to be on the PATH: what it comes with is the user's choice.
 pub struct Interpreter {
-    program: &'static str,
+    pub program: &'static str,
     name: &'static str,
     /// Major and minor version.
     at_least: (u32, u32),
@@ -27,16 +24,13 @@ pub const NODE: Interpreter = Interpreter {
 };
 
 impl Interpreter {
-    pub fn command(&self) -> Command {
-        Command::new(self.program)
-    }
-
     /// Whether it is there and new enough.
-    pub fn check(&self) -> Result<()> {
+    pub fn check(&self, shell: &Shell) -> Result<()> {
         let Self { program, name, .. } = self;
         let (major, minor) = self.at_least;
         let needed = format!("{name} {major}.{minor} or newer is needed as `{program}`");
-        let printed = output(self.command().arg("--version"))
+        let printed = cmd!(shell, "{program} --version")
+            .read()
             .with_context(|| format!("{needed}, and is not on the PATH"))?;
         let found = version(&printed)
             .with_context(|| format!("{needed}, and `{printed}` tells no version"))?;
@@ -75,7 +69,7 @@ mod tests {
             program: "no-such-interpreter",
             ..PYTHON
         };
-        let error = format!("{:#}", absent.check().unwrap_err());
+        let error = format!("{:#}", absent.check(&Shell::new().unwrap()).unwrap_err());
         let told = "Python 3.10 or newer is needed as `no-such-interpreter`";
         assert!(error.starts_with(told), "{error}");
     }

@@ -3,55 +3,45 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context, Result, ensure};
+use xshell::cmd;
 
 use crate::{
-    component, guest, inspect,
-    process::{announce, output},
+    component,
+    guest::{self, CLIENT, CLIENT_P3},
+    inspect,
+    process::announce,
     toolchain::Toolchain,
     workspace::Workspace,
 };
 
-/// Two folders whose paths differ in length and depth.
-const COPIES: [&str; 2] = ["a", "b/in-a-deeper-folder"];
-
-/// Builds in two copies of the workspace, from clean, and compares.
-pub fn prove(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
-    let folder = workspace.target.join("reproducible");
+/// Builds here and, from clean, in a copy of the workspace in a deeper folder, and compares.
+pub fn prove(workspace: &Workspace) -> Result<()> {
+    let toolchain = &Toolchain::find(&workspace.shell)?;
+    let guests = [&CLIENT, &CLIENT_P3];
+    component::build(toolchain, workspace, &guests)?;
+    let folder = workspace.target.join("reproducible/in-a-deeper-folder");
     remove(&folder)?;
-    let copies = COPIES.map(|copy| folder.join(copy));
-    let mut components = Vec::new();
-    for copy in &copies {
-        announce(&format!("building a copy in {}", workspace.shown(copy)));
-        copy_sources(&workspace.root, copy)?;
-        let copied = workspace.copied_to(copy)?;
-        let mut built = Vec::new();
-        for guest in [&copied.guest, &copied.guest_p3] {
-            component::build(toolchain, &copied, guest)?;
-            let path = copied.component_of(guest);
-            let component = component::read(&path)?;
-            println!(
-                "{}  {}",
-                inspect::sha256(&component),
-                workspace.shown(&path)
-            );
-            built.push(component);
-        }
-        components.push(built);
-    }
-    ensure!(
-        components[0] == components[1],
-        "the two builds differ; they are kept in {}",
-        folder.display()
-    );
-    for component in &components[0] {
-        check_for_paths(component, toolchain, workspace)?;
+    announce(&format!("building a copy in {}", workspace.shown(&folder)));
+    let copy = workspace.copied_to(&folder)?;
+    copy_sources(workspace, &folder)?;
+    component::build(toolchain, &copy, &guests)?;
+    for guest in guests {
+        let path = workspace.component_of(guest);
+        let bytes = component::read(&path)?;
+        ensure!(
+            bytes == component::read(&copy.component_of(guest))?,
+            "{} was built otherwise in {}, where it is kept",
+            workspace.shown(&path),
+            folder.display()
+        );
+        check_for_paths(&bytes, toolchain, workspace)?;
+        println!("{}  {}", inspect::sha256(&bytes), workspace.shown(&path));
     }
     remove(&folder)?;
-    println!("reproducible: the same bytes twice, and no path of this machine in them");
+    println!("reproducible: the same bytes in another folder, and no path of this machine in them");
     Ok(())
 }
 
@@ -74,18 +64,16 @@ fn remove(folder: &Path) -> Result<()> {
 }
 
 /// Copies what is in git or would be: no results of earlier builds.
-fn copy_sources(from: &Path, to: &Path) -> Result<()> {
-    let list = [
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ];
-    let files = output(Command::new("git").args(list).current_dir(from))
+fn copy_sources(workspace: &Workspace, to: &Path) -> Result<()> {
+    let files = cmd!(
+        workspace.shell,
+        "git ls-files -z --cached --others --exclude-standard"
+    );
+    let files = files
+        .read()
         .context("git has to say which files belong to the workspace")?;
     for file in files.split_terminator('\0') {
-        let source = from.join(file);
+        let source = workspace.root.join(file);
         // Git lists what has been deleted, too, until that is committed.
         if source.is_file() {
             copy_file(&source, &to.join(file))?;

@@ -1,11 +1,12 @@
 //! Debian's packages. First of all its Rust for browsers (`rustc-web`): a second compiler that can
 //! be installed beside rustup's and comes with the source of the standard library.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
+use xshell::{Cmd, Shell, cmd};
 
-use crate::process::{announce, output, run_quietly, succeeds};
+use crate::process::{announce, run_quietly, succeeds};
 
 pub const CARGO: &str = "/usr/bin/cargo";
 pub const RUSTC: &str = "/usr/bin/rustc";
@@ -14,16 +15,14 @@ pub const LINKER: &str = "/usr/bin/wasm-ld-19";
 const COMPILER_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 const LINKER_PACKAGE: &str = "lld-19";
 
-/// What this system offers.
+/// Whether packages can be installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Debian {
     /// No Debian, so no apt.
     Absent,
-    /// All packages are there, new enough for this workspace.
-    Ready,
-    /// They can be installed without asking anybody.
+    /// Without asking anyone.
     Installable(Superuser),
-    /// Somebody with root has to install them.
+    /// Only by someone with root.
     NoPermission,
 }
 
@@ -34,47 +33,36 @@ pub enum Superuser {
 }
 
 impl Debian {
-    pub fn look(packages: &[&str]) -> Self {
+    pub fn look(shell: &Shell) -> Self {
         let os_release = fs::read_to_string("/etc/os-release").unwrap_or_default();
         if !is_debian(&os_release) {
             return Self::Absent;
         }
-        if packages.iter().all(|package| is_installed(package)) {
-            return Self::Ready;
-        }
-        match Superuser::find() {
-            Some(superuser) => Self::Installable(superuser),
-            None => Self::NoPermission,
+        if cmd!(shell, "id -u").read().is_ok_and(|id| id == "0") {
+            Self::Installable(Superuser::Root)
+        } else if succeeds(cmd!(shell, "sudo -n true")) {
+            Self::Installable(Superuser::Sudo)
+        } else {
+            Self::NoPermission
         }
     }
 }
 
 impl Superuser {
-    fn find() -> Option<Self> {
-        let user = output(Command::new("id").arg("-u"));
-        if user.is_ok_and(|id| id == "0") {
-            return Some(Self::Root);
-        }
-        succeeds("sudo", &["-n", "true"]).then_some(Self::Sudo)
-    }
-
-    fn apt_get(self, arguments: &[&str]) -> Command {
-        let mut command = match self {
-            Self::Root => Command::new("env"),
-            Self::Sudo => {
-                let mut sudo = Command::new("sudo");
-                sudo.args(["-n", "env"]);
-                sudo
-            }
+    fn apt_get(self, shell: &Shell) -> Cmd<'_> {
+        let (env, prefix): (_, &[_]) = match self {
+            Self::Root => ("env", &[]),
+            Self::Sudo => ("sudo", &["-n", "env"]),
         };
-        command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]);
-        command.args(arguments);
-        command
+        cmd!(
+            shell,
+            "{env} {prefix...} DEBIAN_FRONTEND=noninteractive apt-get -qq"
+        )
     }
 }
 
 /// The packages that a guest build needs. A linker is among them only where rustup has none.
-pub fn packages(rustup_linker: Option<&Path>) -> Vec<&'static str> {
+pub fn compiler(rustup_linker: Option<&Path>) -> Vec<&'static str> {
     let mut packages = COMPILER_PACKAGES.to_vec();
     if rustup_linker.is_none() {
         packages.push(LINKER_PACKAGE);
@@ -82,29 +70,22 @@ pub fn packages(rustup_linker: Option<&Path>) -> Vec<&'static str> {
     packages
 }
 
-/// Installs `packages`, unless this Debian does not know them or only older ones. Never removes a
-/// package: `rustc-web` conflicts with `rustc`, which somebody may be using.
-pub fn install(superuser: Superuser, packages: &[&str]) -> Result<()> {
-    announce("apt-get update");
-    run_quietly(&mut superuser.apt_get(&["update"]))?;
-    if packages.contains(&COMPILER_PACKAGES[0]) {
-        check_candidate()?;
-    }
-    announce(&format!("apt-get install {}", packages.join(" ")));
-    let mut arguments = vec!["install", "--yes", "--no-remove"];
-    arguments.extend(packages);
-    run_quietly(&mut superuser.apt_get(&arguments))
+/// Whether all are there, and the compiler is new enough for this workspace.
+pub fn are_installed(shell: &Shell, packages: &[&str]) -> bool {
+    packages.iter().all(|package| {
+        let format = "--showformat=${db:Status-Status} ${Version}";
+        let status = cmd!(shell, "dpkg-query --show {format} {package}").ignore_stderr();
+        let status = status.read().unwrap_or_default();
+        status
+            .strip_prefix("installed ")
+            .is_some_and(|version| !COMPILER_PACKAGES.contains(package) || is_new_enough(version))
+    })
 }
 
-/// Has programs that a check needs: nothing is done where `are_there`, and elsewhere than on Debian
-/// the user is told.
-pub fn provide(packages: &[&str], are_there: impl FnOnce() -> bool) -> Result<()> {
-    if are_there() {
-        return Ok(());
-    }
-    match Debian::look(packages) {
-        Debian::Ready => Ok(()),
-        Debian::Installable(superuser) => install(superuser, packages),
+/// Installs `packages`, or says who can.
+pub fn install(shell: &Shell, packages: &[&str]) -> Result<()> {
+    match Debian::look(shell) {
+        Debian::Installable(superuser) => install_as(superuser, shell, packages),
         Debian::NoPermission | Debian::Absent => bail!(
             "these are missing, by the names of Debian's packages: {}\non Debian: {}",
             packages.join(" "),
@@ -113,7 +94,24 @@ pub fn provide(packages: &[&str], are_there: impl FnOnce() -> bool) -> Result<()
     }
 }
 
-/// What somebody with root types to the same end.
+/// Installs `packages`, unless this Debian does not know them or only older ones. Never removes a
+/// package: `rustc-web` conflicts with `rustc`, which someone may be using.
+pub fn install_as(superuser: Superuser, shell: &Shell, packages: &[&str]) -> Result<()> {
+    announce("apt-get update");
+    run_quietly(superuser.apt_get(shell).arg("update"))?;
+    if packages.contains(&COMPILER_PACKAGES[0]) {
+        check_candidate(shell)?;
+    }
+    announce(&format!("apt-get install {}", packages.join(" ")));
+    let install = superuser.apt_get(shell);
+    run_quietly(
+        install
+            .args(["install", "--yes", "--no-remove"])
+            .args(packages),
+    )
+}
+
+/// What someone with root types to the same end.
 pub fn install_commands(packages: &[&str]) -> String {
     format!(
         "sudo apt-get update && sudo apt-get install {}",
@@ -121,8 +119,8 @@ pub fn install_commands(packages: &[&str]) -> String {
     )
 }
 
-fn check_candidate() -> Result<()> {
-    let policy = output(Command::new("apt-cache").args(["policy", "rustc-web"]))?;
+fn check_candidate(shell: &Shell) -> Result<()> {
+    let policy = cmd!(shell, "apt-cache policy rustc-web").read()?;
     let candidate = candidate(&policy).context("apt knows no package `rustc-web` here")?;
     ensure!(
         is_new_enough(candidate),
@@ -130,21 +128,6 @@ fn check_candidate() -> Result<()> {
         env!("CARGO_PKG_RUST_VERSION")
     );
     Ok(())
-}
-
-fn is_installed(package: &str) -> bool {
-    let query = [
-        "--show",
-        "--showformat=${db:Status-Status} ${Version}",
-        package,
-    ];
-    let answer = Command::new("dpkg-query").args(query).output();
-    let Ok(answer) = answer else { return false };
-    let answer = String::from_utf8_lossy(&answer.stdout);
-    let Some(version) = answer.strip_prefix("installed ") else {
-        return false;
-    };
-    !COMPILER_PACKAGES.contains(&package) || is_new_enough(version)
 }
 
 fn is_debian(os_release: &str) -> bool {
@@ -207,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_linker_is_installed_only_where_rustup_has_none() {
-        assert!(!packages(Some(Path::new("rust-lld"))).contains(&LINKER_PACKAGE));
-        assert!(packages(None).contains(&LINKER_PACKAGE));
+        assert!(!compiler(Some(Path::new("rust-lld"))).contains(&LINKER_PACKAGE));
+        assert!(compiler(None).contains(&LINKER_PACKAGE));
     }
 }
