@@ -1,12 +1,7 @@
 //! A guest: cargo makes a core WebAssembly module of it, the same on every machine that has
 //! this compiler.
 
-use std::{
-    env,
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{env, ffi::OsString, fs, path::PathBuf};
 
 use anyhow::{Context, Result};
 use xshell::Cmd;
@@ -117,37 +112,28 @@ pub fn flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
         (cargo_home()?, "/cargo".to_owned()),
         (compiler.std_source(), compiler.std_source_name()),
     ];
-    add_link_targets(&mut folders);
-    Ok(remap_flags(folders))
-}
-
-/// A compiler may print the folder that a symbolic link leads to instead of the link.
-fn add_link_targets(folders: &mut Vec<(PathBuf, String)>) {
+    // A compiler may print the folder that a symbolic link leads to instead of the link.
     let real: Vec<_> = folders
         .iter()
         .filter_map(|(folder, name)| Some((fs::canonicalize(folder).ok()?, name.clone())))
         .filter(|pair| !folders.contains(pair))
         .collect();
     folders.extend(real);
+    Ok(remap_flags(folders))
 }
 
-/// Of several prefixes that fit, rustc takes the last:
-/// the innermost folder has to come last.
+/// Of several prefixes that fit, rustc takes the last: the innermost folder has to come last.
 fn remap_flags(mut folders: Vec<(PathBuf, String)>) -> OsString {
     folders.sort_by_key(|(folder, _)| folder.components().count());
-    let flags: Vec<OsString> = folders
-        .iter()
-        .map(|(folder, name)| remap_flag(folder, name))
-        .collect();
+    let flag = |(folder, name): &(PathBuf, String)| {
+        let mut flag = OsString::from("--remap-path-prefix=");
+        flag.push(folder);
+        flag.push("=");
+        flag.push(name);
+        flag
+    };
+    let flags: Vec<_> = folders.iter().map(flag).collect();
     flags.join("\u{1f}".as_ref())
-}
-
-fn remap_flag(folder: &Path, name: &str) -> OsString {
-    let mut flag = OsString::from("--remap-path-prefix=");
-    flag.push(folder);
-    flag.push("=");
-    flag.push(name);
-    flag
 }
 
 #[cfg(test)]

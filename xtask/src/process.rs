@@ -1,6 +1,6 @@
 //! What is said of other programs, and what they are not to see.
 
-use std::env;
+use std::{env, ffi::OsString};
 
 use anyhow::{Result, bail};
 use xshell::Cmd;
@@ -8,6 +8,11 @@ use xshell::Cmd;
 /// Says what is done next. On stderr, so that a command's own output can be piped.
 pub fn announce(step: &str) {
     eprintln!("xtask: {step}");
+}
+
+/// The cargo that runs this program.
+pub fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// Takes every variable that `unwanted` names out of the environment of `command`.

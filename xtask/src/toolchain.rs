@@ -1,13 +1,13 @@
 //! Which compiler builds the guest. What is missing is set up elsewhere ([`crate::setup`]).
 
-use std::{env, path::PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use xshell::{Cmd, Shell};
 
 use crate::{
     compiler::Compiler,
-    process::{describes_running_package, without_variables},
+    process::{self, describes_running_package, without_variables},
     setup::debian,
 };
 
@@ -27,24 +27,20 @@ impl Toolchain {
         let active = Compiler::active(shell)?;
         if active.has_target(TARGET) {
             return Ok(Self {
-                cargo: env::var_os("CARGO")
-                    .unwrap_or_else(|| "cargo".into())
-                    .into(),
+                cargo: process::cargo().into(),
                 compiler: active,
                 std_from_source: None,
             });
         }
-        let linker = active.linker();
         ensure!(
-            debian::are_installed(shell, &debian::compiler(linker.as_deref())),
-            "the active compiler ({}) has no standard library for {TARGET}: \
+            debian::are_installed(shell, &debian::compiler(active.linker.as_deref())),
+            "the active compiler, {active}, has no standard library for {TARGET}: \
              `cargo xtask setup guest` gets one",
-            active.sysroot.display(),
         );
         Ok(Self {
             cargo: debian::CARGO.into(),
             compiler: Compiler::ask(debian::RUSTC.into(), shell)?,
-            std_from_source: Some(linker.unwrap_or_else(|| debian::LINKER.into())),
+            std_from_source: Some(active.linker.unwrap_or_else(|| debian::LINKER.into())),
         })
     }
 

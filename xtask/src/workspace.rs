@@ -1,9 +1,6 @@
 //! The workspace: where it lies, where its results go, and what its manifests say.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::{MetadataCommand, Package};
@@ -11,7 +8,7 @@ use xshell::{Cmd, Shell};
 
 use crate::{
     guest::{CLIENT, Guest},
-    process::{describes_running_package, without_variables},
+    process::{self, describes_running_package, without_variables},
 };
 
 pub struct Workspace {
@@ -51,9 +48,8 @@ impl Workspace {
     /// The cargo that runs this program, in the root, in the environment it was itself started in.
     /// `words` are its arguments, separated by spaces.
     pub fn cargo(&self, words: &str) -> Cmd<'_> {
-        let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let command = self.shell.cmd(program).args(words.split(' ')).quiet();
-        without_variables(command, describes_running_package)
+        let command = self.shell.cmd(process::cargo()).args(words.split(' '));
+        without_variables(command.quiet(), describes_running_package)
     }
 
     pub fn package(&self, guest: &Guest) -> Result<&Package> {

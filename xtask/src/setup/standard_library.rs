@@ -1,13 +1,15 @@
 //! The standard library for the guest's target: added by rustup, or its source and a compiler for
 //! it from Debian.
 
+use std::env;
+
 use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
 
 use crate::{
-    compiler::{Compiler, Rustup},
+    compiler::Compiler,
     process::announce,
-    setup::debian::{self, Debian, Superuser},
+    setup::debian,
     toolchain::{TARGET, Toolchain},
 };
 
@@ -17,56 +19,51 @@ pub fn install(shell: &Shell) -> Result<()> {
         return Ok(());
     }
     let active = Compiler::active(shell)?;
-    let packages = debian::compiler(active.linker().as_deref());
-    let instructions = || {
-        format!(
-            "one of these helps; then run the command again\n  \
-             rustup target add {TARGET}\n  \
-             {}    (Debian)",
-            debian::install_commands(&packages)
-        )
-    };
-    match route(active.rustup(), || Debian::look(shell)) {
-        Route::AddRustupTarget { toolchain } => {
+    let packages = debian::compiler(active.linker.as_deref());
+    let instructions = format!(
+        "one of these helps; then run the command again\n  rustup target add {TARGET}\n  {}    \
+         (Debian, as root)",
+        debian::install_commands(&packages)
+    );
+    let auto_install = env::var("RUSTUP_AUTO_INSTALL").ok();
+    let toolchain = active.rustup_toolchain();
+    match route(toolchain, auto_install.as_deref(), || {
+        debian::has_apt(shell)
+    }) {
+        Route::AddRustupTarget(toolchain) => {
             let add = cmd!(shell, "rustup target add {TARGET} --toolchain {toolchain}");
-            add.run().with_context(instructions)
+            add.run().context(instructions)
         }
-        Route::InstallPackages(superuser) => {
-            debian::install_as(superuser, shell, &packages).with_context(instructions)
+        Route::InstallPackages => debian::install(shell, &packages).context(instructions),
+        Route::AskUser(reason) => {
+            bail!("{active} has no standard library for {TARGET}: {reason}\n{instructions}")
         }
-        Route::AskUser { reasons } => bail!(
-            "the active compiler ({}) has no standard library for {TARGET}; {}\n{}",
-            active.sysroot.display(),
-            reasons.join("; "),
-            instructions(),
-        ),
     }
 }
 
 /// Where a standard library for the target comes from.
 #[derive(Debug, PartialEq, Eq)]
-enum Route {
-    AddRustupTarget { toolchain: String },
-    InstallPackages(Superuser),
-    AskUser { reasons: [&'static str; 2] },
+enum Route<'a> {
+    AddRustupTarget(&'a str),
+    InstallPackages,
+    AskUser(&'static str),
 }
 
-/// Decides. Debian is asked only where it matters, since it may have to ask sudo.
-fn route(rustup: Rustup, debian: impl FnOnce() -> Debian) -> Route {
-    let no_rustup = match rustup {
-        Rustup::Allowed { toolchain } => return Route::AddRustupTarget { toolchain },
-        Rustup::Forbidden => "RUSTUP_AUTO_INSTALL=0 forbids `rustup target add`",
-        Rustup::Absent => "it does not belong to rustup",
-    };
-    let no_debian = match debian() {
-        Debian::Installable(superuser) => return Route::InstallPackages(superuser),
-        Debian::NoPermission => {
-            "Debian's packages are missing, and there is neither root nor sudo without password"
+/// Decides. Debian is asked only where it matters.
+fn route<'a>(
+    rustup_toolchain: Option<&'a str>,
+    auto_install: Option<&str>,
+    has_apt: impl FnOnce() -> bool,
+) -> Route<'a> {
+    match (rustup_toolchain, auto_install) {
+        (Some(toolchain), auto_install) if auto_install != Some("0") => {
+            Route::AddRustupTarget(toolchain)
         }
-        Debian::Absent => "this is not Debian, which has packages to build one with",
-    };
-    Route::AskUser {
-        reasons: [no_rustup, no_debian],
+        _ if has_apt() => Route::InstallPackages,
+        (Some(_), _) => {
+            Route::AskUser("RUSTUP_AUTO_INSTALL=0 forbids adding it, and this is not Debian")
+        }
+        (None, _) => Route::AskUser("it does not belong to rustup, and this is not Debian"),
     }
 }
 
@@ -76,31 +73,27 @@ mod tests {
 
     #[test]
     fn rustup_comes_before_debian() {
-        let toolchain = "stable".to_owned();
-        let rustup = Rustup::Allowed {
-            toolchain: toolchain.clone(),
-        };
-        let route = route(rustup, || panic!("no need to ask Debian"));
-        assert_eq!(route, Route::AddRustupTarget { toolchain });
+        let route = route(Some("stable"), None, || panic!("no need to ask Debian"));
+        assert_eq!(route, Route::AddRustupTarget("stable"));
     }
 
     #[test]
     fn debian_packages_are_installed_where_rustup_is_absent_or_forbidden() {
-        for superuser in [Superuser::Root, Superuser::Sudo] {
-            for rustup in [Rustup::Absent, Rustup::Forbidden] {
-                let route = route(rustup, || Debian::Installable(superuser));
-                assert_eq!(route, Route::InstallPackages(superuser));
-            }
+        for (toolchain, auto_install) in
+            [(None, None), (None, Some("0")), (Some("stable"), Some("0"))]
+        {
+            let route = route(toolchain, auto_install, || true);
+            assert_eq!(route, Route::InstallPackages);
         }
     }
 
     #[test]
     fn without_any_way_the_user_is_told_why() {
-        let route = route(Rustup::Forbidden, || Debian::NoPermission);
-        let Route::AskUser { reasons } = route else {
-            panic!("{route:?}");
-        };
-        assert!(reasons[0].contains("RUSTUP_AUTO_INSTALL=0"), "{reasons:?}");
-        assert!(reasons[1].contains("root"), "{reasons:?}");
+        for (toolchain, why) in [(Some("stable"), "RUSTUP_AUTO_INSTALL=0"), (None, "rustup")] {
+            let Route::AskUser(reason) = route(toolchain, Some("0"), || false) else {
+                panic!("something is installed for {toolchain:?}");
+            };
+            assert!(reason.contains(why), "{reason}");
+        }
     }
 }
