@@ -1,5 +1,5 @@
-//! The other way to build the guest: `cargo component build --release` in its folder. Nothing here
-//! needs it; this is the check that it works and gives the same WIT.
+//! The other way to build the guest: `cargo component build --profile guest` in its folder. Nothing
+//! here needs it; this is the check that it makes the same of it.
 
 use std::{
     env, fs,
@@ -13,7 +13,7 @@ use crate::{
     guest::{self, CLIENT},
     process::announce,
     setup::tool::CARGO_COMPONENT,
-    toolchain::{TARGET, Toolchain},
+    toolchain::Toolchain,
     wit::Wit,
     workspace::{Workspace, shell_in},
 };
@@ -21,27 +21,31 @@ use crate::{
 /// cargo-component looks for this target whatever it builds for, and would have rustup fetch it.
 const EXPECTED_TARGET: &str = "wasm32-wasip1";
 
+/// With the same core module and the same WIT, what was tested of ours holds for the other.
 pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
     let program = CARGO_COMPONENT.find()?;
     let toolchain = Toolchain::find(&workspace.shell)?;
     component::build(&toolchain, workspace, &[&CLIENT])?;
-    let built = build(&toolchain, workspace, &program)?;
+    let ours = component::read(&workspace.component())?;
+    let path = build(&toolchain, workspace, &program)?;
+    let built = component::read(&path)?;
+    let shown = workspace.shown(&path);
     ensure!(
-        wit_text(&built)? == wit_text(&workspace.component())?,
-        "{} has another WIT than {}",
-        built.display(),
-        workspace.component().display()
+        component::core_module(&built)? == component::core_module(&ours)?,
+        "{shown} has another core module"
     );
-    let copy = workspace.target.join("voice-calling-cargo-component.wasm");
-    fs::copy(&built, &copy).with_context(|| format!("cannot write {}", copy.display()))?;
-    println!("{} has the same WIT", workspace.shown(&copy));
+    ensure!(
+        Wit::of_component(&built)?.text()? == Wit::of_component(&ours)?.text()?,
+        "{shown} has another WIT"
+    );
+    println!("{shown} has the same core module and the same WIT");
     Ok(())
 }
 
 /// Runs what a user types in the guest's folder, and returns where the component lies. Only that
 /// it holds no path of this machine is owed to a variable.
 fn build(toolchain: &Toolchain, workspace: &Workspace, program: &Path) -> Result<PathBuf> {
-    announce("cargo component build --release");
+    announce("cargo component build --profile guest");
     let target = workspace.target.join("cargo-component");
     let compiler = toolchain.compiler();
     let mut folders = vec![
@@ -63,13 +67,18 @@ fn build(toolchain: &Toolchain, workspace: &Workspace, program: &Path) -> Result
     )?;
     let cargo = toolchain.cargo(&shell);
     cargo
-        .args(["component", "build", "--release", "--locked"])
+        .args([
+            "component",
+            "build",
+            "--locked",
+            "--profile",
+            guest::PROFILE,
+        ])
         .env("PATH", env::join_paths(folders)?)
         .env("CARGO_TARGET_DIR", &target)
         .env(guest::FLAGS_VARIABLE, guest::flags(toolchain, workspace)?)
         .run()?;
-    let release = target.join(TARGET).join("release");
-    Ok(release.join(guest::file(&CLIENT)))
+    Ok(guest::core_module(&target, &CLIENT))
 }
 
 /// A `rustc` to be found before the real one, which answers cargo-component's question for the
@@ -97,10 +106,4 @@ fn stand_in(rustc: &Path, target: &Path) -> Result<PathBuf> {
 #[cfg(not(unix))]
 fn stand_in(_: &Path, _: &Path) -> Result<PathBuf> {
     anyhow::bail!("cargo-component needs one more target: rustup target add {EXPECTED_TARGET}")
-}
-
-fn wit_text(path: &Path) -> Result<String> {
-    let wit = Wit::of_component(&component::read(path)?);
-    wit.and_then(|wit| wit.text())
-        .with_context(|| format!("cannot read the WIT of {}", path.display()))
 }

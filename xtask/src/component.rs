@@ -59,7 +59,7 @@ fn announce_build(toolchain: &Toolchain, guest: &Guest) {
 
 /// Writes the component of what cargo built, unless it is there already.
 fn make(workspace: &Workspace, guest: &Guest) -> Result<()> {
-    let core_module = read(&guest::core_module(workspace, guest))?;
+    let core_module = read(&guest::core_module(&workspace.guest_target(), guest))?;
     let component = encode(&core_module, workspace, guest)?;
     let path = workspace.component_of(guest);
     let shown = workspace.shown(&path);
@@ -88,7 +88,7 @@ fn encode(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Ve
 
 /// Leaves out what no host reads (function names, debug information, the compilers' names), and
 /// keeps the description of the WIT, which the encoder needs.
-pub fn without_debris(core_module: &[u8]) -> Result<Vec<u8>> {
+fn without_debris(core_module: &[u8]) -> Result<Vec<u8>> {
     let mut kept = Module::new();
     for payload in Parser::new(0).parse_all(core_module) {
         let payload = payload.context("cargo did not build a WebAssembly module")?;
@@ -101,6 +101,21 @@ pub fn without_debris(core_module: &[u8]) -> Result<Vec<u8>> {
         }
     }
     Ok(kept.finish())
+}
+
+/// The first core module in a component: the guest's own, since what the encoder adds comes after
+/// it. Without what no host reads.
+pub fn core_module(component: &[u8]) -> Result<Vec<u8>> {
+    for payload in Parser::new(0).parse_all(component) {
+        if let Payload::ModuleSection {
+            unchecked_range, ..
+        } = payload?
+        {
+            let range = unchecked_range.start as usize..unchecked_range.end as usize;
+            return without_debris(&component[range]);
+        }
+    }
+    bail!("the component holds no core module")
 }
 
 fn is_debris(section: &Payload) -> bool {

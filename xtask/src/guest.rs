@@ -1,7 +1,12 @@
 //! A guest: cargo makes a core WebAssembly module of it, the same on every machine that has
 //! this compiler.
 
-use std::{env, ffi::OsString, fs, path::PathBuf};
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 use xshell::Cmd;
@@ -63,7 +68,7 @@ pub const OBELISK_WEBHOOK: Guest = Guest {
     file: "obelisk/webhook.wasm",
 };
 
-const PROFILE: &str = "guest";
+pub const PROFILE: &str = "guest";
 
 /// Goes before every other place from which cargo takes flags.
 pub const FLAGS_VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
@@ -83,15 +88,10 @@ pub fn build<'a>(
         .env(FLAGS_VARIABLE, flags(toolchain, workspace)?))
 }
 
-/// Where the last build left the core module.
-pub fn core_module(workspace: &Workspace, guest: &Guest) -> PathBuf {
-    let folder = workspace.guest_target().join(TARGET).join(PROFILE);
-    folder.join(file(guest))
-}
-
-/// What cargo calls the core module.
-pub fn file(guest: &Guest) -> String {
-    format!("{}.wasm", guest.package.replace('-', "_"))
+/// Where cargo leaves the core module in a target directory.
+pub fn core_module(target: &Path, guest: &Guest) -> PathBuf {
+    let file = format!("{}.wasm", guest.package.replace('-', "_"));
+    target.join(TARGET).join(PROFILE).join(file)
 }
 
 /// Cargo's own folder, with the sources of all dependencies.
