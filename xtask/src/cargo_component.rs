@@ -25,7 +25,7 @@ const EXPECTED_TARGET: &str = "wasm32-wasip1";
 pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
     let program = CARGO_COMPONENT.find()?;
     let toolchain = Toolchain::find(&workspace.shell)?;
-    component::build(&toolchain, workspace, &[&CLIENT])?;
+    component::build(workspace, &[&CLIENT])?;
     let ours = component::read(&workspace.component())?;
     let path = build(&toolchain, workspace, &program)?;
     let built = component::read(&path)?;

@@ -24,14 +24,15 @@ impl Compiler {
     pub fn ask(rustc: PathBuf, shell: &Shell) -> Result<Self> {
         let version = cmd!(shell, "{rustc} --version --verbose").read()?;
         let mut lines = version.lines();
-        let name = lines.next().unwrap_or_default().to_owned();
+        // `rustc 1.96.0`, without the commit and date behind it.
+        let name = lines.next().and_then(|line| line.split(" (").next());
         let commit = lines.find_map(|line| line.strip_prefix("commit-hash: "));
         let libraries = PathBuf::from(cmd!(shell, "{rustc} --print target-libdir").read()?);
         let linker = libraries.with_file_name("bin").join("rust-lld");
         Ok(Self {
             sysroot: cmd!(shell, "{rustc} --print sysroot").read()?.into(),
             linker: linker.is_file().then_some(linker),
-            version: name,
+            version: name.unwrap_or_default().to_owned(),
             commit: commit.context("`rustc` tells no commit")?.to_owned(),
         })
     }

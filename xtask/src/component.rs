@@ -15,15 +15,13 @@ use wit_component::ComponentEncoder;
 use crate::{
     guest::{self, Guest},
     process::announce,
-    toolchain::Toolchain,
     workspace::Workspace,
 };
 
 /// Builds guests of the workspace and makes components of them.
-pub fn build(toolchain: &Toolchain, workspace: &Workspace, guests: &[&Guest]) -> Result<()> {
+pub fn build(workspace: &Workspace, guests: &[&Guest]) -> Result<()> {
     for guest in guests {
-        announce_build(toolchain, guest);
-        guest::build(toolchain, workspace, guest)?.run()?;
+        guest::build(workspace, guest)?.run()?;
         make(workspace, guest)?;
     }
     Ok(())
@@ -36,9 +34,8 @@ pub struct Building<'a> {
 }
 
 impl<'a> Building<'a> {
-    pub fn start(toolchain: &Toolchain, workspace: &Workspace, guest: &'a Guest) -> Result<Self> {
-        announce_build(toolchain, guest);
-        let mut cargo = Command::from(guest::build(toolchain, workspace, guest)?);
+    pub fn start(workspace: &Workspace, guest: &'a Guest) -> Result<Self> {
+        let mut cargo = Command::from(guest::build(workspace, guest)?);
         let cargo = cargo.stderr(Stdio::piped()).spawn()?;
         Ok(Self { guest, cargo })
     }
@@ -51,10 +48,6 @@ impl<'a> Building<'a> {
         }
         make(workspace, self.guest)
     }
-}
-
-fn announce_build(toolchain: &Toolchain, guest: &Guest) {
-    announce(&format!("{}: {}", guest.package, toolchain.description()));
 }
 
 /// Writes the component of what cargo built, unless it is there already.

@@ -8,7 +8,6 @@ use crate::{
     component,
     guest::{CLIENT_P3, IMPATIENT, MUTANTS},
     process::announce,
-    toolchain::Toolchain,
     workspace::Workspace,
 };
 
@@ -23,8 +22,7 @@ pub fn plug(workspace: &Workspace, plug: &Path, socket: &Path, output: &Path) ->
 /// What no user gets: the mutants, and the component for WASI 0.3 plugged into a guest that cancels
 /// its calls.
 pub fn build_for_tests(workspace: &Workspace) -> Result<()> {
-    let toolchain = Toolchain::find(&workspace.shell)?;
-    component::build(&toolchain, workspace, &[&CLIENT_P3, &MUTANTS, &IMPATIENT])?;
+    component::build(workspace, &[&CLIENT_P3, &MUTANTS, &IMPATIENT])?;
     plug(
         workspace,
         &workspace.component_of(&CLIENT_P3),

@@ -9,7 +9,6 @@ use crate::{
     harness,
     process::announce,
     setup::What,
-    toolchain::Toolchain,
     workspace::Workspace,
 };
 
@@ -38,9 +37,8 @@ impl Demo {
             Wasi::V0_3 => &CLIENT_P3,
         };
         What::Guest.install(workspace)?;
-        let toolchain = Toolchain::find(&workspace.shell)?;
         // At the same time: each leaves processors idle, the guest while it is linked.
-        let component = Building::start(&toolchain, workspace, guest)?;
+        let component = Building::start(workspace, guest)?;
         let harness = harness::build(workspace);
         component.finish(workspace)?;
         let demo = workspace.shell.cmd(harness?).quiet();

@@ -15,7 +15,6 @@ use crate::{
     process::{announce, run_quietly},
     stamp::Stamp,
     test_run::COMPONENT_VARIABLE,
-    toolchain::Toolchain,
     workspace::{Workspace, shell_in},
 };
 
@@ -79,7 +78,7 @@ impl<'a> Examples<'a> {
         NODE.check(shell)?;
         fs::create_dir_all(&self.folder)
             .with_context(|| format!("cannot make {}", self.folder.display()))?;
-        component::build(&Toolchain::find(shell)?, workspace, &[&CLIENT])?;
+        component::build(workspace, &[&CLIENT])?;
         for (language, guest) in [
             ("python", self.python()?),
             ("javascript", self.javascript()?),

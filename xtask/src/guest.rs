@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use xshell::Cmd;
 
 use crate::{
+    process::announce,
     toolchain::{TARGET, Toolchain},
     workspace::Workspace,
 };
@@ -75,17 +76,15 @@ pub const FLAGS_VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
 /// The command that builds the core module. One for each guest: cargo would unify the features of
 /// what several depend on, and the bytes would depend on what else is built.
-pub fn build<'a>(
-    toolchain: &Toolchain,
-    workspace: &'a Workspace,
-    guest: &Guest,
-) -> Result<Cmd<'a>> {
+pub fn build<'a>(workspace: &'a Workspace, guest: &Guest) -> Result<Cmd<'a>> {
+    let toolchain = Toolchain::find(&workspace.shell)?;
+    announce(&format!("{}: {}", guest.package, toolchain.description()));
     Ok(toolchain
         .cargo(&workspace.shell)
         .args(["build", "--locked", "--package", guest.package])
         .args(["--target", TARGET, "--profile", PROFILE, "--target-dir"])
         .arg(workspace.guest_target())
-        .env(FLAGS_VARIABLE, flags(toolchain, workspace)?))
+        .env(FLAGS_VARIABLE, flags(&toolchain, workspace)?))
 }
 
 /// Where cargo leaves the core module in a target directory.

@@ -33,7 +33,6 @@ use clap::Parser;
 use crate::{
     guest::{CLIENT, CLIENT_P3},
     setup::What,
-    toolchain::Toolchain,
     workspace::Workspace,
 };
 
@@ -118,7 +117,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bindings { command } => bindings::run(workspace, command),
         Command::Examples { command } => examples::run(workspace, command),
         Command::Inspect => {
-            build(workspace)?;
+            component::build(workspace, &[&CLIENT])?;
             inspect::print(workspace)
         }
         Command::Deny => deny::check(workspace),
@@ -129,6 +128,5 @@ fn run(command: Command) -> Result<()> {
 
 /// The component, for hosts of WASI 0.2 and for those of WASI 0.3.
 fn build(workspace: &Workspace) -> Result<()> {
-    let toolchain = Toolchain::find(&workspace.shell)?;
-    component::build(&toolchain, workspace, &[&CLIENT, &CLIENT_P3])
+    component::build(workspace, &[&CLIENT, &CLIENT_P3])
 }

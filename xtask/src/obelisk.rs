@@ -15,7 +15,6 @@ use crate::{
     guest::{CLIENT, OBELISK_WEBHOOK, OBELISK_WORKFLOW},
     process::announce,
     setup::{check_postgresql, tool::OBELISK},
-    toolchain::Toolchain,
     workspace::Workspace,
 };
 
@@ -85,7 +84,7 @@ fn build(workspace: &Workspace) -> Result<()> {
     let folder = folder(workspace);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let guests = [&CLIENT, &OBELISK_WORKFLOW, &OBELISK_WEBHOOK];
-    component::build(&Toolchain::find(&workspace.shell)?, workspace, &guests)?;
+    component::build(workspace, &guests)?;
     copy(&workspace.component(), &folder)?;
     let source = workspace.root.join("engines/obelisk");
     FILES

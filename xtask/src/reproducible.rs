@@ -18,13 +18,13 @@ use crate::{
 pub fn prove(workspace: &Workspace) -> Result<()> {
     let toolchain = &Toolchain::find(&workspace.shell)?;
     let guests = [&CLIENT, &CLIENT_P3];
-    component::build(toolchain, workspace, &guests)?;
+    component::build(workspace, &guests)?;
     let folder = workspace.target.join("reproducible/in-a-deeper-folder");
     remove(&folder)?;
     announce(&format!("building a copy in {}", workspace.shown(&folder)));
     let copy = workspace.copied_to(&folder)?;
     copy_sources(workspace, &folder)?;
-    component::build(toolchain, &copy, &guests)?;
+    component::build(&copy, &guests)?;
     for guest in guests {
         let path = workspace.component_of(guest);
         let bytes = component::read(&path)?;

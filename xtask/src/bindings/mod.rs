@@ -21,7 +21,6 @@ use crate::{
     harness::{JUDGE_VARIABLE, Services},
     process::announce,
     test_run::COMPONENT_VARIABLE,
-    toolchain::Toolchain,
     workspace::Workspace,
 };
 
@@ -60,8 +59,7 @@ fn build(workspace: &Workspace) -> Result<()> {
 fn test(workspace: &Workspace) -> Result<()> {
     build(workspace)?;
     // With them the table proves that it can fail.
-    let toolchain = Toolchain::find(&workspace.shell)?;
-    component::build(&toolchain, workspace, &[&MUTANTS])?;
+    component::build(workspace, &[&MUTANTS])?;
     let services = Services::start(workspace)?;
     announce("the table of cases, by the harness");
     let cases = workspace.cargo("test --locked --package host-test --test cases");
