@@ -2,47 +2,54 @@
 //! harness, and the core on its own. The short form measures nothing, so it takes the build that
 //! the tests use.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
+use clap::Args;
 
-use crate::{
-    process::{announce, run},
-    workspace::Workspace,
-};
+use crate::{process::announce, workspace::Workspace};
 
-/// Gives both benches their short form, which proves that they work.
-const SHORT: &str = "--short";
+#[derive(Args)]
+pub struct Bench {
+    /// Only prove that the benches work
+    #[arg(long)]
+    short: bool,
+    /// A report for machines, without the core, since nothing else is to stand on stdout
+    #[arg(long)]
+    json: bool,
+    /// Where the pictures go [default: target/bench]
+    #[arg(long, value_name = "FOLDER")]
+    plots: Option<PathBuf>,
+}
 
-/// For machines: nothing else is to stand on stdout, so the core is left out.
-const JSON: &str = "--json";
-
-pub fn run_benches(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    let (profile, core_profile) = match has(SHORT) {
-        true => ("dev", "dev"),
-        false => ("release", "bench"),
-    };
-    announce("host-test: building (some minutes the first time)");
-    let build = ["build", "--locked", "--package", "host-test"];
-    run(workspace.cargo().args(build).args(["--profile", profile]))
-        .context("cannot build the host harness")?;
-    announce("host-test: bench");
-    let mut bench = workspace.cargo();
-    bench
-        .args(["run", "--quiet", "--locked", "--profile", profile])
-        .args(["--package", "host-test", "--", "bench", "--component"])
-        .arg(workspace.component())
-        .args(arguments);
-    run(&mut bench)?;
-    if has(JSON) {
-        return Ok(());
+impl Bench {
+    pub fn run(&self, workspace: &Workspace) -> Result<()> {
+        let (profile, core_profile) = match self.short {
+            true => ("dev", "dev"),
+            false => ("release", "bench"),
+        };
+        let plots = self.plots.iter().map(|folder| folder.as_os_str());
+        let plots = plots.flat_map(|folder| ["--plots".as_ref(), folder]);
+        let short = self.short.then_some("--short");
+        let json = self.json.then_some("--json");
+        announce("host-test: building (some minutes the first time)");
+        let build = workspace.cargo("build --locked --package host-test --profile");
+        build
+            .arg(profile)
+            .run()
+            .context("cannot build the host harness")?;
+        announce("host-test: bench");
+        let bench = workspace
+            .cargo("run --quiet --locked --package host-test --profile")
+            .args([profile, "--", "bench", "--component"])
+            .arg(workspace.component());
+        bench.args(short).args(json).args(plots).run()?;
+        if self.json {
+            return Ok(());
+        }
+        announce("the core: bench");
+        let core = workspace.cargo("bench --locked --package voice-calling-core --bench core");
+        let core = core.args(["--profile", core_profile, "--"]);
+        Ok(core.args(self.short.then_some("--test")).run()?)
     }
-    announce("the core: bench");
-    let mut bench = workspace.cargo();
-    bench.args(["bench", "--locked", "--package", "voice-calling-core"]);
-    bench.args(["--profile", core_profile]);
-    bench.args(["--bench", "core", "--"]);
-    if has(SHORT) {
-        bench.arg("--test");
-    }
-    run(&mut bench)
 }

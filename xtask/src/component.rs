@@ -1,37 +1,65 @@
 //! A component: a guest's core module, encoded, with a name tag.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
 
-use anyhow::{Context, Result};
-use wasm_encoder::{Module, RawSection};
-use wasm_metadata::{AddMetadata, AddMetadataField, Description, Licenses, Version};
+use anyhow::{Context, Result, bail};
+use wasm_encoder::{ComponentSection, CustomSection, Module, RawSection};
+use wasm_metadata::{AddMetadata, AddMetadataField};
 use wasmparser::{Parser, Payload};
 use wit_component::ComponentEncoder;
 
 use crate::{
-    guest,
+    guest::{self, Guest},
     process::announce,
-    toolchain::Toolchain,
-    workspace::{GuestPackage, Workspace},
+    workspace::Workspace,
 };
 
-/// Builds a guest of the workspace and makes the component of it.
-pub fn build(toolchain: &Toolchain, workspace: &Workspace, guest: &GuestPackage) -> Result<()> {
-    let package = guest.guest.package;
-    announce(&format!("{package}: {}", toolchain.description()));
-    let core_module = guest::build(toolchain, workspace, guest.guest)?;
-    let core_module = read(&core_module)?;
-    let component = encode(&core_module, guest)?;
-    write(workspace, &workspace.component_of(guest), &component)
+/// Builds guests of the workspace and makes components of them.
+pub fn build(workspace: &Workspace, guests: &[&Guest]) -> Result<()> {
+    for guest in guests {
+        guest::build(workspace, guest)?.run()?;
+        make(workspace, guest)?;
+    }
+    Ok(())
 }
 
-/// Writes a component, unless it is there already.
-pub fn write(workspace: &Workspace, path: &Path, component: &[u8]) -> Result<()> {
-    let shown = workspace.shown(path);
-    if fs::read(path).is_ok_and(|old| old == component) {
+/// A build whose output is shown only if it fails, beside which something else can be built.
+pub struct Building<'a> {
+    guest: &'a Guest,
+    cargo: Child,
+}
+
+impl<'a> Building<'a> {
+    pub fn start(workspace: &Workspace, guest: &'a Guest) -> Result<Self> {
+        let mut cargo = Command::from(guest::build(workspace, guest)?);
+        let cargo = cargo.stderr(Stdio::piped()).spawn()?;
+        Ok(Self { guest, cargo })
+    }
+
+    pub fn finish(self, workspace: &Workspace) -> Result<()> {
+        let output = self.cargo.wait_with_output()?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("cannot build {}:\n{said}", self.guest.package);
+        }
+        make(workspace, self.guest)
+    }
+}
+
+/// Writes the component of what cargo built, unless it is there already.
+fn make(workspace: &Workspace, guest: &Guest) -> Result<()> {
+    let core_module = read(&guest::core_module(&workspace.guest_target(), guest))?;
+    let component = encode(&core_module, workspace, guest)?;
+    let path = workspace.component_of(guest);
+    let shown = workspace.shown(&path);
+    if fs::read(&path).is_ok_and(|old| old == component) {
         announce(&format!("{shown}: up to date"));
     } else {
-        fs::write(path, component).with_context(|| format!("cannot write {shown}"))?;
+        fs::write(&path, &component).with_context(|| format!("cannot write {shown}"))?;
         announce(&format!("{shown}: written, {} bytes", component.len()));
     }
     Ok(())
@@ -41,14 +69,14 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-fn encode(core_module: &[u8], guest: &GuestPackage) -> Result<Vec<u8>> {
+fn encode(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Vec<u8>> {
     let component = ComponentEncoder::default()
         .module(&without_debris(core_module)?)
         .context("the core module does not say what WIT it implements")?
         .validate(true)
         .encode()
         .context("cannot make a component of the core module")?;
-    tagged(&component, guest)
+    tagged(&component, workspace, guest)
 }
 
 /// Leaves out what no host reads (function names, debug information, the compilers' names), and
@@ -68,6 +96,21 @@ fn without_debris(core_module: &[u8]) -> Result<Vec<u8>> {
     Ok(kept.finish())
 }
 
+/// The first core module in a component: the guest's own, since what the encoder adds comes after
+/// it. Without what no host reads.
+pub fn core_module(component: &[u8]) -> Result<Vec<u8>> {
+    for payload in Parser::new(0).parse_all(component) {
+        if let Payload::ModuleSection {
+            unchecked_range, ..
+        } = payload?
+        {
+            let range = unchecked_range.start as usize..unchecked_range.end as usize;
+            return without_debris(&component[range]);
+        }
+    }
+    bail!("the component holds no core module")
+}
+
 fn is_debris(section: &Payload) -> bool {
     match section {
         Payload::CustomSection(custom) => !custom.name().starts_with("component-type"),
@@ -77,15 +120,26 @@ fn is_debris(section: &Payload) -> bool {
 
 /// With a name tag instead of the encoder's names for every type and instance, which are some
 /// kilobytes that no host reads.
-fn tagged(component: &[u8], guest: &GuestPackage) -> Result<Vec<u8>> {
+fn tagged(component: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Vec<u8>> {
     let mut no_names = AddMetadata::default();
     no_names.name = AddMetadataField::Clear;
-    let licenses = Licenses::new(&guest.license)
-        .with_context(|| format!("`{}` is no SPDX expression", guest.license))?;
-    let mut tag = AddMetadata::default();
-    tag.name = AddMetadataField::Set(guest.guest.component.to_owned());
-    tag.version = AddMetadataField::Set(Version::new(guest.version.clone()));
-    tag.licenses = AddMetadataField::Set(licenses);
-    tag.description = AddMetadataField::Set(Description::new(guest.description.clone()));
-    tag.to_wasm(&no_names.to_wasm(component)?)
+    let mut name = AddMetadata::default();
+    name.name = AddMetadataField::Set(guest.component.to_owned());
+    let mut tagged = name.to_wasm(&no_names.to_wasm(component)?)?;
+    let package = workspace.package(guest)?;
+    for (name, text) in [
+        (
+            "description",
+            package.description.as_deref().unwrap_or_default(),
+        ),
+        ("licenses", package.license.as_deref().unwrap_or_default()),
+        ("version", &package.version.to_string()),
+    ] {
+        let section = CustomSection {
+            name: name.into(),
+            data: text.as_bytes().into(),
+        };
+        section.append_to_component(&mut tagged);
+    }
+    Ok(tagged)
 }

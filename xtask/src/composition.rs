@@ -1,33 +1,32 @@
-//! Two components as one: what one of them imports, the other exports. This is what `wac plug`
-//! runs; its command line takes minutes to install, most of it for what is not used here.
+//! Two components as one: what one of them imports, the other exports.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use wac_graph::{CompositionGraph, EncodeOptions, PackageId, types::Package};
 
-/// One component of one that exports (`plug`) and one that imports (`socket`).
-pub fn plug(plug: &Path, socket: &Path) -> Result<Vec<u8>> {
-    let mut graph = CompositionGraph::new();
-    let plugged = register(&mut graph, plug)?;
-    let socketed = register(&mut graph, socket)?;
-    let (plug, socket) = (plug.display(), socket.display());
-    wac_graph::plug(&mut graph, vec![plugged], socketed)
-        .with_context(|| format!("cannot plug {plug} into {socket}"))?;
-    // Whoever loads it validates it.
-    let options = EncodeOptions {
-        validate: false,
-        ..EncodeOptions::default()
-    };
-    graph
-        .encode(options)
-        .with_context(|| format!("cannot make one component of {plug} and {socket}"))
+use crate::{
+    component,
+    guest::{CLIENT_P3, IMPATIENT, MUTANTS},
+    process::announce,
+    workspace::Workspace,
+};
+
+/// Plugs the component `plug` into `socket`, which imports what it exports.
+pub fn plug(workspace: &Workspace, plug: &Path, socket: &Path, output: &Path) -> Result<()> {
+    announce(&format!("{}: composing", workspace.shown(output)));
+    let program = workspace.cargo("run --quiet --locked --package plug --");
+    let composing = program.arg(plug).arg(socket).arg(output);
+    composing.run().context("cannot compose")
 }
 
-fn register(graph: &mut CompositionGraph, component: &Path) -> Result<PackageId> {
-    let name = component.file_stem().context("a component has a name")?;
-    let name = name.to_string_lossy();
-    let package = Package::from_file(&name, None, component, graph.types_mut())
-        .with_context(|| format!("cannot compose {}", component.display()))?;
-    Ok(graph.register_package(package)?)
+/// What no user gets: the mutants, and the component for WASI 0.3 plugged into a guest that cancels
+/// its calls.
+pub fn build_for_tests(workspace: &Workspace) -> Result<()> {
+    component::build(workspace, &[&CLIENT_P3, &MUTANTS, &IMPATIENT])?;
+    plug(
+        workspace,
+        &workspace.component_of(&CLIENT_P3),
+        &workspace.component_of(&IMPATIENT),
+        &workspace.target.join("impatient.wasm"),
+    )
 }

@@ -1,51 +1,51 @@
 //! The demo: the host harness and its mock service, with the component that was just built.
 
-use std::path::PathBuf;
-
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
+use clap::{Args, ValueEnum};
 
 use crate::{
-    process::{announce, run},
+    component::Building,
+    guest::{CLIENT, CLIENT_P3},
+    harness,
+    process::announce,
+    setup::What,
     workspace::Workspace,
 };
 
-pub fn run_demo(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let (component, arguments) = component(workspace, arguments)?;
-    // Two commands: the first shows what cargo compiles, the second only what the demo prints.
-    announce("host-test: building (some minutes the first time)");
-    let build = ["build", "--locked", "--package", "host-test"];
-    run(workspace.cargo().args(build)).context("cannot build the host harness")?;
-    announce("host-test: demo");
-    let mut demo = workspace.cargo();
-    demo.args(["run", "--quiet", "--locked", "--package", "host-test", "--"])
-        .args(["demo", "--component"])
-        .arg(component)
-        .args(arguments);
-    run(&mut demo)
+#[derive(Args)]
+pub struct Demo {
+    /// Which component to build and run
+    #[arg(long, value_name = "VERSION", default_value = "0.2")]
+    wasi: Wasi,
+    /// For `host-test demo`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
 }
 
-/// The component for the WASI that is asked for, and the other arguments.
-fn component(workspace: &Workspace, arguments: &[String]) -> Result<(PathBuf, Vec<String>)> {
-    let mut others = Vec::new();
-    let mut component = workspace.component();
-    let mut arguments = arguments.iter();
-    while let Some(argument) = arguments.next() {
-        let version = match argument.strip_prefix("--wasi") {
-            Some("") => arguments.next().map(String::as_str),
-            Some(joined) if joined.starts_with('=') => joined.strip_prefix('='),
-            _ => {
-                others.push(argument.clone());
-                continue;
-            }
+#[derive(Clone, Copy, ValueEnum)]
+enum Wasi {
+    #[value(name = "0.2")]
+    V0_2,
+    #[value(name = "0.3")]
+    V0_3,
+}
+
+impl Demo {
+    pub fn run(&self, workspace: &Workspace) -> Result<()> {
+        let guest = match self.wasi {
+            Wasi::V0_2 => &CLIENT,
+            Wasi::V0_3 => &CLIENT_P3,
         };
-        component = match version {
-            Some("0.2") => workspace.component(),
-            Some("0.3") => workspace.component_of(&workspace.guest_p3),
-            found => bail!(
-                "`--wasi` is 0.2 or 0.3, found `{}`",
-                found.unwrap_or_default()
-            ),
-        };
+        What::Guest.install(workspace)?;
+        // At the same time: each leaves processors idle, the guest while it is linked.
+        let component = Building::start(workspace, guest)?;
+        let harness = harness::build(workspace);
+        component.finish(workspace)?;
+        let demo = workspace.shell.cmd(harness?).quiet();
+        announce("host-test: demo");
+        let demo = demo
+            .args(["demo", "--component"])
+            .arg(workspace.component_of(guest));
+        Ok(demo.args(&self.arguments).run()?)
     }
-    Ok((component, others))
 }

@@ -1,20 +1,34 @@
 //! The examples in other languages: guests in Python and JavaScript, each composed with
 //! voice-calling, and run by the host harness.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{fs, path::PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use clap::Subcommand;
+use xshell::cmd;
 
 use crate::{
     component,
     composition::plug,
+    guest::CLIENT,
     interpreter::{NODE, PYTHON},
-    process::{announce, run, run_quietly},
+    process::{announce, run_quietly},
     stamp::Stamp,
     test_run::COMPONENT_VARIABLE,
-    toolchain::Toolchain,
-    workspace::Workspace,
+    workspace::{Workspace, shell_in},
 };
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Only build
+    Build,
+    /// Run the tests of the compositions
+    Test {
+        /// For `cargo test`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
 
 /// Tells the harness where the compositions are.
 const FOLDER_VARIABLE: &str = "EXAMPLES_FOLDER";
@@ -24,23 +38,18 @@ const HARNESS: &str = "examples-harness";
 /// What both guests implement, in `examples/wit`.
 const WORLD: &str = "workflow";
 
-pub fn run_command(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
     let examples = Examples::of(workspace);
-    match arguments.split_first() {
+    examples.build()?;
+    match command {
         None => {
-            examples.build()?;
             announce("examples: the same campaign by each guest, on the mock service");
-            examples.run_harness(&["run", "--quiet"], &[])
+            examples.run_harness("run --quiet", &[])
         }
-        Some((command, [])) if command == "build" => examples.build(),
-        Some((command, arguments)) if command == "test" => {
-            examples.build()?;
-            examples.run_harness(&["test", "--no-fail-fast"], arguments)
+        Some(Command::Build) => Ok(()),
+        Some(Command::Test { arguments }) => {
+            examples.run_harness("test --no-fail-fast", &arguments)
         }
-        Some(_) => bail!(
-            "`examples` takes nothing, `build`, or `test` and its arguments, found `{}`",
-            arguments.join(" ")
-        ),
     }
 }
 
@@ -63,29 +72,24 @@ impl<'a> Examples<'a> {
     /// Builds our component and both guests, and plugs it into each.
     fn build(&self) -> Result<()> {
         let workspace = self.workspace;
+        let shell = &workspace.shell;
         // Before anything takes time.
-        PYTHON.check()?;
-        NODE.check()?;
+        PYTHON.check(shell)?;
+        NODE.check(shell)?;
         fs::create_dir_all(&self.folder)
             .with_context(|| format!("cannot make {}", self.folder.display()))?;
-        let toolchain = Toolchain::prepare(workspace)?;
-        component::build(&toolchain, workspace, &workspace.guest)?;
-        let client = workspace.component();
+        component::build(workspace, &[&CLIENT])?;
         for (language, guest) in [
             ("python", self.python()?),
             ("javascript", self.javascript()?),
         ] {
-            let composition = plug(&client, &guest)?;
             let path = self.folder.join(format!("renewals-{language}.wasm"));
-            let shown = workspace.shown(&path);
-            if fs::read(&path).is_ok_and(|old| old == composition) {
-                announce(&format!("{shown}: up to date"));
-                continue;
+            let old = fs::read(&path).ok();
+            plug(workspace, &workspace.component(), &guest, &path)?;
+            if old != fs::read(&path).ok() {
+                // What the harness compiled of the old one takes more room than both guests.
+                let _ = fs::remove_dir_all(self.folder.join("compiled"));
             }
-            // What the harness compiled of the old one takes more room than both guests.
-            let _ = fs::remove_dir_all(self.folder.join("compiled"));
-            fs::write(&path, &composition).with_context(|| format!("cannot write {shown}"))?;
-            announce(&format!("{shown}: composed, {} bytes", composition.len()));
         }
         Ok(())
     }
@@ -93,63 +97,49 @@ impl<'a> Examples<'a> {
     fn python(&self) -> Result<PathBuf> {
         let sources = self.sources.join("python");
         let requirements = sources.join("requirements.txt");
+        let shell = shell_in(&sources)?;
+        let python = PYTHON.program;
         let venv = self.folder.join("venv");
-        let programs = venv.join("bin");
+        let (pip, componentize) = (venv.join("bin/pip"), venv.join("bin/componentize-py"));
         let tools = Stamp::of("the tools for Python", &venv, [&requirements])?;
         tools.unless_fresh(|| {
-            run_quietly(PYTHON.command().args(["-m", "venv", "--clear"]).arg(&venv))?;
-            let install = ["install", "--quiet", "--disable-pip-version-check"];
-            let mut pip = Command::new(programs.join("pip"));
-            run_quietly(pip.args(install).arg("--requirement").arg(&requirements))
+            run_quietly(cmd!(shell, "{python} -m venv --clear {venv}"))?;
+            let install = cmd!(shell, "{pip} install --quiet --disable-pip-version-check");
+            run_quietly(install.arg("--requirement").arg(&requirements))
         })?;
 
         let guest = self.folder.join("guest-python.wasm");
         let inputs = self.inputs([sources.join("renewals.py"), requirements])?;
         let building = Stamp::of("the guest in Python", &guest, &inputs)?;
         building.unless_fresh(|| {
-            let mut componentize = Command::new(programs.join("componentize-py"));
-            componentize
-                .current_dir(&sources)
+            let guest_of = cmd!(shell, "{componentize} --wit-path ../wit --world {WORLD}")
                 // It looks there for what the guest imports, else in the system's Python.
                 .env("VIRTUAL_ENV", &venv)
-                .args(["--wit-path", "../wit", "--world", WORLD, "componentize"])
-                .args(["--stub-wasi", "renewals", "--output"])
-                .arg(&guest);
-            run_quietly(&mut componentize)
+                .args(["componentize", "--stub-wasi", "renewals", "--output"]);
+            run_quietly(guest_of.arg(&guest))
         })?;
         Ok(guest)
     }
 
     fn javascript(&self) -> Result<PathBuf> {
         let sources = self.sources.join("javascript");
+        let shell = shell_in(&sources)?;
         let lock = sources.join("package-lock.json");
         let packages = sources.join("node_modules");
+        let componentize = packages.join(".bin/componentize-js");
         let tools = Stamp::of("the tools for JavaScript", &packages, [&lock])?;
         tools.unless_fresh(|| {
-            let mut npm = Command::new("npm");
-            let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-            run_quietly(npm.current_dir(&sources).args(install))
+            run_quietly(cmd!(shell, "npm ci --ignore-scripts --no-audit --no-fund"))
         })?;
 
         let guest = self.folder.join("guest-javascript.wasm");
         let inputs = self.inputs([sources.join("renewals.js"), lock])?;
         let building = Stamp::of("the guest in JavaScript", &guest, &inputs)?;
         building.unless_fresh(|| {
-            let mut componentize = Command::new(packages.join(".bin/componentize-js"));
-            componentize
-                .current_dir(&sources)
-                .args(["renewals.js", "--wit", "../wit", "--world-name", WORLD])
-                .args([
-                    "--disable",
-                    "stdio",
-                    "random",
-                    "clocks",
-                    "http",
-                    "fetch-event",
-                ])
-                .arg("--out")
-                .arg(&guest);
-            run_quietly(&mut componentize)
+            let guest_of = cmd!(shell, "{componentize} renewals.js --wit ../wit")
+                .args(["--world-name", WORLD, "--disable"])
+                .args(["stdio", "random", "clocks", "http", "fetch-event", "--out"]);
+            run_quietly(guest_of.arg(&guest))
         })?;
         Ok(guest)
     }
@@ -171,14 +161,13 @@ impl<'a> Examples<'a> {
         Ok(inputs)
     }
 
-    fn run_harness(&self, command: &[&str], arguments: &[String]) -> Result<()> {
-        let mut harness = self.workspace.cargo();
-        harness
-            .args(command)
+    fn run_harness(&self, command: &str, arguments: &[String]) -> Result<()> {
+        let harness = self.workspace.cargo(command);
+        Ok(harness
             .args(["--locked", "--package", HARNESS])
             .args(arguments)
             .env(FOLDER_VARIABLE, &self.folder)
-            .env(COMPONENT_VARIABLE, self.workspace.component());
-        run(&mut harness)
+            .env(COMPONENT_VARIABLE, self.workspace.component())
+            .run()?)
     }
 }

@@ -9,42 +9,88 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use xshell::Cmd;
 
 use crate::{
-    process::run,
+    process::announce,
     toolchain::{TARGET, Toolchain},
-    workspace::{Guest, Workspace},
+    workspace::Workspace,
 };
 
-const PROFILE: &str = "guest";
+/// A package that is built for WebAssembly, and the component that is made of it.
+pub struct Guest {
+    pub package: &'static str,
+    /// What `wasm-tools metadata show` calls the component.
+    pub component: &'static str,
+    /// Where the component lies in the target directory.
+    pub file: &'static str,
+}
+
+/// The guest that all this is for.
+pub const CLIENT: Guest = Guest {
+    package: "voice-calling-p2",
+    component: "voice-calling",
+    file: "voice-calling.wasm",
+};
+
+/// The same for hosts of WASI 0.3, where all calls may be on one instance.
+pub const CLIENT_P3: Guest = Guest {
+    package: "voice-calling-p3",
+    component: "voice-calling-p3",
+    file: "voice-calling-p3.wasm",
+};
+
+/// The guest on a core that misbehaves, with which the check of components proves that it can fail.
+pub const MUTANTS: Guest = Guest {
+    package: "voice-calling-mutants-p2",
+    component: "voice-calling-mutants",
+    file: "mutants.wasm",
+};
+
+/// A guest that uses the one for WASI 0.3 and cancels its calls, with which tests prove what
+/// becomes of these.
+pub const IMPATIENT: Guest = Guest {
+    package: "voice-calling-impatient",
+    component: "voice-calling-impatient",
+    file: "impatient-guest.wasm",
+};
+
+/// What runs beside the guest on the workflow engine Obelisk.
+pub const OBELISK_WORKFLOW: Guest = Guest {
+    package: "voice-calling-obelisk-workflow",
+    component: "voice-calling-workflow",
+    file: "obelisk/workflow.wasm",
+};
+
+/// What receives the service's webhook there.
+pub const OBELISK_WEBHOOK: Guest = Guest {
+    package: "voice-calling-obelisk-webhook",
+    component: "voice-calling-webhook",
+    file: "obelisk/webhook.wasm",
+};
+
+pub const PROFILE: &str = "guest";
 
 /// Goes before every other place from which cargo takes flags.
 pub const FLAGS_VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
-/// Builds a guest and returns where its core module lies.
-pub fn build(toolchain: &Toolchain, workspace: &Workspace, guest: Guest) -> Result<PathBuf> {
-    let target = workspace.guest_target();
-    let mut cargo = toolchain.cargo();
-    cargo
+/// The command that builds the core module. One for each guest: cargo would unify the features of
+/// what several depend on, and the bytes would depend on what else is built.
+pub fn build<'a>(workspace: &'a Workspace, guest: &Guest) -> Result<Cmd<'a>> {
+    let toolchain = Toolchain::find(&workspace.shell)?;
+    announce(&format!("{}: {}", guest.package, toolchain.description()));
+    Ok(toolchain
+        .cargo(&workspace.shell)
         .args(["build", "--locked", "--package", guest.package])
-        .args(["--target", TARGET, "--profile", PROFILE])
-        .arg("--target-dir")
-        .arg(&target)
-        .env(FLAGS_VARIABLE, flags(toolchain, workspace)?)
-        .current_dir(&workspace.root);
-    run(&mut cargo).with_context(|| format!("cannot build {}", guest.package))?;
-    Ok(core_module(workspace, guest))
+        .args(["--target", TARGET, "--profile", PROFILE, "--target-dir"])
+        .arg(workspace.guest_target())
+        .env(FLAGS_VARIABLE, flags(&toolchain, workspace)?))
 }
 
-/// Where the last build left the core module, function names and all.
-pub fn core_module(workspace: &Workspace, guest: Guest) -> PathBuf {
-    let folder = workspace.guest_target().join(TARGET).join(PROFILE);
-    folder.join(file(guest))
-}
-
-/// What cargo calls the core module.
-pub fn file(guest: Guest) -> String {
-    format!("{}.wasm", guest.package.replace('-', "_"))
+/// Where cargo leaves the core module in a target directory.
+pub fn core_module(target: &Path, guest: &Guest) -> PathBuf {
+    let file = format!("{}.wasm", guest.package.replace('-', "_"));
+    target.join(TARGET).join(PROFILE).join(file)
 }
 
 /// Cargo's own folder, with the sources of all dependencies.
@@ -65,37 +111,28 @@ pub fn flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
         (cargo_home()?, "/cargo".to_owned()),
         (compiler.std_source(), compiler.std_source_name()),
     ];
-    add_link_targets(&mut folders);
-    Ok(remap_flags(folders))
-}
-
-/// A compiler may print the folder that a symbolic link leads to instead of the link.
-fn add_link_targets(folders: &mut Vec<(PathBuf, String)>) {
+    // A compiler may print the folder that a symbolic link leads to instead of the link.
     let real: Vec<_> = folders
         .iter()
         .filter_map(|(folder, name)| Some((fs::canonicalize(folder).ok()?, name.clone())))
         .filter(|pair| !folders.contains(pair))
         .collect();
     folders.extend(real);
+    Ok(remap_flags(folders))
 }
 
-/// Of several prefixes that fit, rustc takes the last:
-/// the innermost folder has to come last.
+/// Of several prefixes that fit, rustc takes the last: the innermost folder has to come last.
 fn remap_flags(mut folders: Vec<(PathBuf, String)>) -> OsString {
     folders.sort_by_key(|(folder, _)| folder.components().count());
-    let flags: Vec<OsString> = folders
-        .iter()
-        .map(|(folder, name)| remap_flag(folder, name))
-        .collect();
+    let flag = |(folder, name): &(PathBuf, String)| {
+        let mut flag = OsString::from("--remap-path-prefix=");
+        flag.push(folder);
+        flag.push("=");
+        flag.push(name);
+        flag
+    };
+    let flags: Vec<_> = folders.iter().map(flag).collect();
     flags.join("\u{1f}".as_ref())
-}
-
-fn remap_flag(folder: &Path, name: &str) -> OsString {
-    let mut flag = OsString::from("--remap-path-prefix=");
-    flag.push(folder);
-    flag.push("=");
-    flag.push(name);
-    flag
 }
 
 #[cfg(test)]

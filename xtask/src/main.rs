@@ -5,75 +5,89 @@
 mod bench;
 mod bindings;
 mod cargo_component;
-mod code_size;
 mod compiler;
 mod component;
 mod composition;
-mod debian;
 mod demo;
 mod deny;
 mod examples;
 mod guest;
-mod hosts;
+mod harness;
 mod inspect;
 mod interpreter;
 mod obelisk;
 mod process;
 mod reproducible;
-mod service;
+mod setup;
 mod stamp;
 mod test_run;
-mod tool;
 mod toolchain;
 mod wit;
 mod workspace;
 
-use std::{env, process::ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
+use clap::Parser;
 
-use crate::{toolchain::Toolchain, workspace::Workspace};
+use crate::{
+    guest::{CLIENT, CLIENT_P3},
+    setup::What,
+    workspace::Workspace,
+};
 
-const USAGE: &str = "\
-usage: cargo xtask <command>
-
-  build            set up what is missing, then build target/voice-calling.wasm (WASI 0.2) and
-                   target/voice-calling-p3.wasm (WASI 0.3)
-  demo [--wasi 0.3] [args…]
-                   build, then run the demo against the mock service
-  test [args…]     build both components, then check format, lints and docs and run every
-                   test; the arguments go to `cargo test`
-  bench [args…]    build, then measure the component beside a native client, and the core;
-                   --short only proves that the benches work
-  mutants          build the components of the tests: target/mutants.wasm, which misbehaves as
-                   the variable MUTANT says, and target/impatient.wasm, which cancels its calls
-  obelisk          install the workflow engine Obelisk if it is missing, build what runs on it
-                   into target/obelisk, and show a docket that survives a crash of the engine
-  obelisk build    only build, and say what is in the folder
-  obelisk test [args…]
-                   run the tests on the engine; the arguments go to `cargo test`
-  obelisk throughput
-                   measure how many dockets one node and two nodes carry
-  bindings         build the packages for Python and JavaScript into target/bindings
-  bindings generate
-                   only write what follows from the WIT
-  bindings test    build them, and try them as their users install them
-  examples         build the guests in Python and JavaScript, compose each with the component
-                   into target/examples, and run them against the mock service; needs Python
-                   and Node
-  examples build   only build
-  examples test [args…]
-                   run the tests of the compositions; the arguments go to `cargo test`
-  hosts            build, then try the component for WASI 0.3 on hosts of others (jco, wasmtime
-                   for Python); needs Python and Node
-  inspect          build, then print the component's interfaces, sizes, SHA-256 and metadata
-  deny             check licences, sources, doubled versions and known vulnerabilities of all
-                   dependencies with cargo-deny
-  reproducible     build twice from clean in two folders and compare the bytes
-  cargo-component  build the guest with cargo-component as well and compare the two WITs";
+/// Builds the component, and runs what the README promises about it
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Command {
+    /// Install what is missing, and say so
+    Setup {
+        #[arg(value_enum, default_value = "guest")]
+        what: Vec<What>,
+    },
+    /// Build target/voice-calling.wasm (WASI 0.2) and target/voice-calling-p3.wasm (WASI 0.3)
+    Build,
+    /// Set up and build what the demo needs, and run it against the mock service
+    Demo(demo::Demo),
+    /// Set up and build what the tests need, check format, lints and docs, and run every test
+    Test {
+        /// For `cargo test`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Measure the component beside a native client, and the core
+    Bench(bench::Bench),
+    /// Build the components of the tests: target/mutants.wasm, which misbehaves as the variable
+    /// MUTANT says, and target/impatient.wasm, which cancels its calls
+    Mutants,
+    /// Show a docket that survives a crash of the workflow engine Obelisk
+    Obelisk {
+        #[command(subcommand)]
+        command: Option<obelisk::Command>,
+    },
+    /// Build the packages for Python and JavaScript into target/bindings
+    Bindings {
+        #[command(subcommand)]
+        command: Option<bindings::Command>,
+    },
+    /// Build the guests in Python and JavaScript, compose each with the component into
+    /// target/examples, and run them against the mock service; needs Python and Node
+    Examples {
+        #[command(subcommand)]
+        command: Option<examples::Command>,
+    },
+    /// Build, and print the component's WIT, size, SHA-256 and metadata
+    Inspect,
+    /// Check licences, sources, doubled versions and known vulnerabilities of all dependencies
+    Deny,
+    /// Build in another folder as well, and compare the bytes
+    Reproducible,
+    /// Build the guest with cargo-component as well, and compare the two
+    CargoComponent,
+}
 
 fn main() -> ExitCode {
-    match run(env::args().skip(1).collect()) {
+    match run(Command::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -82,103 +96,37 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(mut arguments: Vec<String>) -> Result<()> {
-    if arguments.is_empty() {
-        bail!("no command given\n\n{USAGE}");
+fn run(command: Command) -> Result<()> {
+    let workspace = &Workspace::load()?;
+    match command {
+        Command::Setup { what } => what.iter().try_for_each(|what| what.install(workspace)),
+        Command::Build => build(workspace),
+        Command::Demo(demo) => demo.run(workspace),
+        Command::Test { arguments } => {
+            What::Guest.install(workspace)?;
+            build(workspace)?;
+            composition::build_for_tests(workspace)?;
+            test_run::run_all(workspace, &arguments)
+        }
+        Command::Bench(bench) => {
+            build(workspace)?;
+            bench.run(workspace)
+        }
+        Command::Mutants => composition::build_for_tests(workspace),
+        Command::Obelisk { command } => obelisk::run(workspace, command),
+        Command::Bindings { command } => bindings::run(workspace, command),
+        Command::Examples { command } => examples::run(workspace, command),
+        Command::Inspect => {
+            component::build(workspace, &[&CLIENT])?;
+            inspect::print(workspace)
+        }
+        Command::Deny => deny::check(workspace),
+        Command::Reproducible => reproducible::prove(workspace),
+        Command::CargoComponent => cargo_component::build_and_compare(workspace),
     }
-    let command = arguments.remove(0);
-    let arguments = arguments.as_slice();
-    match command.as_str() {
-        "build" => {
-            refuse_arguments(&command, arguments)?;
-            build(&Workspace::load()?)
-        }
-        "demo" => {
-            let workspace = Workspace::load()?;
-            build(&workspace)?;
-            demo::run_demo(&workspace, arguments)
-        }
-        "test" => {
-            let workspace = Workspace::load()?;
-            let toolchain = Toolchain::prepare(&workspace)?;
-            build_with(&toolchain, &workspace)?;
-            build_for_tests(&toolchain, &workspace)?;
-            test_run::run_all(&workspace, arguments)
-        }
-        "bench" => {
-            let workspace = Workspace::load()?;
-            build(&workspace)?;
-            bench::run_benches(&workspace, arguments)
-        }
-        "mutants" => {
-            refuse_arguments(&command, arguments)?;
-            let workspace = Workspace::load()?;
-            let toolchain = Toolchain::prepare(&workspace)?;
-            component::build(&toolchain, &workspace, &workspace.guest_p3)?;
-            build_for_tests(&toolchain, &workspace)
-        }
-        "bindings" => bindings::run_command(&Workspace::load()?, arguments),
-        "obelisk" => obelisk::run_command(&Workspace::load()?, arguments),
-        "examples" => examples::run_command(&Workspace::load()?, arguments),
-        "hosts" => {
-            refuse_arguments(&command, arguments)?;
-            hosts::check(&Workspace::load()?)
-        }
-        "inspect" => {
-            refuse_arguments(&command, arguments)?;
-            let workspace = Workspace::load()?;
-            build(&workspace)?;
-            inspect::print(&workspace)
-        }
-        "reproducible" => {
-            refuse_arguments(&command, arguments)?;
-            let workspace = Workspace::load()?;
-            reproducible::prove(&Toolchain::prepare(&workspace)?, &workspace)
-        }
-        "deny" => {
-            refuse_arguments(&command, arguments)?;
-            deny::check(&Workspace::load()?)
-        }
-        "cargo-component" => {
-            refuse_arguments(&command, arguments)?;
-            let workspace = Workspace::load()?;
-            let toolchain = Toolchain::prepare(&workspace)?;
-            component::build(&toolchain, &workspace, &workspace.guest)?;
-            cargo_component::build_and_compare(&toolchain, &workspace)
-        }
-        "help" | "--help" | "-h" => {
-            println!("{USAGE}");
-            Ok(())
-        }
-        unknown => bail!("unknown command `{unknown}`\n\n{USAGE}"),
-    }
-}
-
-fn build(workspace: &Workspace) -> Result<()> {
-    build_with(&Toolchain::prepare(workspace)?, workspace)
 }
 
 /// The component, for hosts of WASI 0.2 and for those of WASI 0.3.
-fn build_with(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
-    component::build(toolchain, workspace, &workspace.guest)?;
-    component::build(toolchain, workspace, &workspace.guest_p3)
-}
-
-/// What no user gets: the mutants, and the component for WASI 0.3 plugged into a guest that cancels
-/// its calls.
-fn build_for_tests(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
-    component::build(toolchain, workspace, &workspace.mutants)?;
-    component::build(toolchain, workspace, &workspace.impatient)?;
-    let client = workspace.component_of(&workspace.guest_p3);
-    let composition = composition::plug(&client, &workspace.component_of(&workspace.impatient))?;
-    component::write(workspace, &workspace.impatient_composition(), &composition)
-}
-
-fn refuse_arguments(command: &str, arguments: &[String]) -> Result<()> {
-    ensure!(
-        arguments.is_empty(),
-        "`{command}` takes no arguments, found `{}`",
-        arguments.join(" ")
-    );
-    Ok(())
+fn build(workspace: &Workspace) -> Result<()> {
+    component::build(workspace, &[&CLIENT, &CLIENT_P3])
 }

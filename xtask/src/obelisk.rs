@@ -4,24 +4,31 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use clap::Subcommand;
+use xshell::cmd;
 
 use crate::{
-    component, debian,
-    process::{announce, output, run, succeeds},
-    tool::Tool,
-    toolchain::Toolchain,
+    component,
+    guest::{CLIENT, OBELISK_WEBHOOK, OBELISK_WORKFLOW},
+    process::announce,
+    setup::{check_postgresql, tool::OBELISK},
     workspace::Workspace,
 };
 
-const OBELISK: Tool = Tool {
-    name: "obelisk",
-    version: "0.38.3",
-    takes: "10 to 20 minutes, once for this user",
-};
+#[derive(Subcommand)]
+pub enum Command {
+    /// Only build what runs on it into target/obelisk
+    Build,
+    /// Run the tests on the engine
+    Test {
+        /// For `cargo test`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
 
 /// Names an engine that is there already.
 const PROGRAM_VARIABLE: &str = "OBELISK";
@@ -39,40 +46,32 @@ const FILES: [&str; 4] = [
 
 const HARNESS: &str = "obelisk-harness";
 
-pub fn run_command(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    match arguments.split_first() {
-        None => run_harness(workspace, "story"),
-        Some((command, [])) if command == "throughput" => {
-            debian::provide(&["postgresql"], has_postgres)?;
-            run_harness(workspace, "throughput")
-        }
-        Some((command, [])) if command == "build" => {
+pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
+    match command {
+        None => run_harness(workspace, "run", &[]),
+        Some(Command::Build) => {
             build(workspace)?;
             println!("{}", workspace.shown(&folder(workspace)));
             Ok(())
         }
-        Some((command, arguments)) if command == "test" => {
-            debian::provide(&["postgresql"], has_postgres)?;
-            let engine = install()?;
-            build(workspace)?;
-            let test = ["test", "--locked", "--package", HARNESS, "--no-fail-fast"];
-            let mut tests = workspace.cargo();
-            tests.args(test).args(arguments);
-            run(with_engine(&mut tests, workspace, &engine))
+        Some(Command::Test { arguments }) => {
+            check_postgresql(&workspace.shell)?;
+            run_harness(workspace, "test --no-fail-fast", &arguments)
         }
-        Some(_) => bail!(
-            "`obelisk` takes nothing, `build`, `throughput`, or `test` and its arguments, found `{}`",
-            arguments.join(" ")
-        ),
     }
 }
 
-fn run_harness(workspace: &Workspace, command: &str) -> Result<()> {
-    let engine = install()?;
+fn run_harness(workspace: &Workspace, command: &str, arguments: &[String]) -> Result<()> {
+    let engine = engine(workspace)?;
     build(workspace)?;
-    let mut harness = workspace.cargo();
-    harness.args(["run", "--locked", "--package", HARNESS, "--", command]);
-    run(with_engine(&mut harness, workspace, &engine))
+    announce(&format!("on {}", engine.display()));
+    let harness = workspace.cargo(command);
+    Ok(harness
+        .args(["--locked", "--package", HARNESS])
+        .args(arguments)
+        .env(PROGRAM_VARIABLE, engine)
+        .env(FOLDER_VARIABLE, folder(workspace))
+        .run()?)
 }
 
 /// What users copy.
@@ -84,15 +83,8 @@ fn folder(workspace: &Workspace) -> PathBuf {
 fn build(workspace: &Workspace) -> Result<()> {
     let folder = folder(workspace);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let toolchain = Toolchain::prepare(workspace)?;
-    let guests = [
-        &workspace.guest,
-        &workspace.obelisk_workflow,
-        &workspace.obelisk_webhook,
-    ];
-    for guest in guests {
-        component::build(&toolchain, workspace, guest)?;
-    }
+    let guests = [&CLIENT, &OBELISK_WORKFLOW, &OBELISK_WEBHOOK];
+    component::build(workspace, &guests)?;
     copy(&workspace.component(), &folder)?;
     let source = workspace.root.join("engines/obelisk");
     FILES
@@ -107,13 +99,13 @@ fn copy(file: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The engine: the user's, or one that is installed for this user, since it takes long.
-fn install() -> Result<PathBuf> {
+/// The engine: the one that the variable names, or the one that was set up.
+fn engine(workspace: &Workspace) -> Result<PathBuf> {
     let program = match env::var_os(PROGRAM_VARIABLE) {
         Some(program) => PathBuf::from(program),
-        None => install_for_user()?,
+        None => OBELISK.find()?,
     };
-    let version = output(Command::new(&program).arg("--version"))?;
+    let version = cmd!(workspace.shell, "{program} --version").read()?;
     let expected = format!("obelisk {}", OBELISK.version);
     ensure!(
         version == expected,
@@ -121,49 +113,4 @@ fn install() -> Result<PathBuf> {
         program.display()
     );
     Ok(program)
-}
-
-fn install_for_user() -> Result<PathBuf> {
-    debian::provide(&["protobuf-compiler", "libprotobuf-dev"], || {
-        succeeds("protoc", &["--version"]) && Path::new("/usr/include/google/protobuf").is_dir()
-    })?;
-    let folder = cache()?.join("voice-calling").join("engines");
-    // Unoptimized it is built in a quarter of the time, and quick enough to be tested with.
-    OBELISK.install_into(&folder, |install| {
-        install
-            .arg("--debug")
-            .env("CARGO_PROFILE_DEV_DEBUG", "0")
-            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
-            .env("CARGO_INCREMENTAL", "0")
-            .env_remove("CARGO_TARGET_DIR");
-    })
-}
-
-/// The user's folder for what can be had again.
-fn cache() -> Result<PathBuf> {
-    let set = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    set.filter(|folder| folder.is_absolute())
-        .or_else(|| Some(env::home_dir()?.join(".cache")))
-        .context("neither XDG_CACHE_HOME nor a home directory is known")
-}
-
-fn has_postgres() -> bool {
-    let installed = || {
-        let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
-        versions
-            .flatten()
-            .find(|it| it.path().join("bin/initdb").is_file())
-    };
-    succeeds("initdb", &["--version"]) || installed().is_some()
-}
-
-fn with_engine<'a>(
-    command: &'a mut Command,
-    workspace: &Workspace,
-    engine: &Path,
-) -> &'a mut Command {
-    announce(&format!("on {}", engine.display()));
-    command
-        .env(PROGRAM_VARIABLE, engine)
-        .env(FOLDER_VARIABLE, folder(workspace))
 }

@@ -1,68 +1,75 @@
 //! The proof that the component's bytes depend on the source and the compiler alone.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{env, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
+use xshell::cmd;
 
 use crate::{
-    component, guest, inspect,
-    process::{announce, output},
+    component,
+    guest::{self, CLIENT, CLIENT_P3},
+    inspect,
+    process::announce,
     toolchain::Toolchain,
     workspace::Workspace,
 };
 
-/// Two folders whose paths differ in length and depth.
-const COPIES: [&str; 2] = ["a", "b/in-a-deeper-folder"];
-
-/// Builds in two copies of the workspace, from clean, and compares.
-pub fn prove(toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
-    let folder = workspace.target.join("reproducible");
+/// Builds here and, from clean, in a copy of the workspace in a deeper folder, and compares.
+pub fn prove(workspace: &Workspace) -> Result<()> {
+    let toolchain = &Toolchain::find(&workspace.shell)?;
+    let guests = [&CLIENT, &CLIENT_P3];
+    component::build(workspace, &guests)?;
+    let folder = workspace.target.join("reproducible/in-a-deeper-folder");
     remove(&folder)?;
-    let copies = COPIES.map(|copy| folder.join(copy));
-    let mut components = Vec::new();
-    for copy in &copies {
-        announce(&format!("building a copy in {}", workspace.shown(copy)));
-        copy_sources(&workspace.root, copy)?;
-        let copied = workspace.copied_to(copy)?;
-        let mut built = Vec::new();
-        for guest in [&copied.guest, &copied.guest_p3] {
-            component::build(toolchain, &copied, guest)?;
-            let path = copied.component_of(guest);
-            let component = component::read(&path)?;
-            println!(
-                "{}  {}",
-                inspect::sha256(&component),
-                workspace.shown(&path)
-            );
-            built.push(component);
-        }
-        components.push(built);
-    }
-    ensure!(
-        components[0] == components[1],
-        "the two builds differ; they are kept in {}",
-        folder.display()
-    );
-    for component in &components[0] {
-        check_for_paths(component, toolchain, workspace)?;
+    announce(&format!("building a copy in {}", workspace.shown(&folder)));
+    let copy = workspace.copied_to(&folder)?;
+    copy_sources(workspace, &folder)?;
+    component::build(&copy, &guests)?;
+    for guest in guests {
+        let path = workspace.component_of(guest);
+        let bytes = component::read(&path)?;
+        ensure!(
+            bytes == component::read(&copy.component_of(guest))?,
+            "{} was built otherwise in {}, where it is kept",
+            workspace.shown(&path),
+            folder.display()
+        );
+        check_for_paths(&bytes, toolchain, workspace)?;
+        println!("{}  {}", inspect::sha256(&bytes), workspace.shown(&path));
     }
     remove(&folder)?;
-    println!("reproducible: the same bytes twice, and no path of this machine in them");
+    println!("reproducible: the same bytes in another folder, and no path of this machine in them");
     Ok(())
 }
 
+/// No folder is in it that would tell on which machine it was built.
 fn check_for_paths(bytes: &[u8], toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
-    let found = paths_in(bytes, &machine_paths(toolchain, workspace)?);
-    ensure!(
-        found.is_empty(),
-        "the component holds paths of this machine: {}",
-        found.join(", ")
-    );
+    let compiler = toolchain.compiler();
+    let mut folders = vec![
+        workspace.root.clone(),
+        workspace.target.clone(),
+        guest::cargo_home()?,
+        compiler.sysroot.clone(),
+        compiler.std_source(),
+    ];
+    folders.extend(env::home_dir());
+    let real: Vec<_> = folders.iter().flat_map(fs::canonicalize).collect();
+    for folder in folders.into_iter().chain(real) {
+        ensure!(
+            !holds_path(bytes, &folder),
+            "the component holds a path of this machine: {}",
+            folder.display()
+        );
+    }
     Ok(())
+}
+
+/// With what follows a folder, so that `/home/me` is not seen in `/home/merlin`. The root of all is
+/// in every path.
+fn holds_path(bytes: &[u8], folder: &Path) -> bool {
+    let begin = format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
+    let found = bytes.windows(begin.len()).any(|it| it == begin.as_bytes());
+    found && folder.parent().is_some()
 }
 
 fn remove(folder: &Path) -> Result<()> {
@@ -74,18 +81,16 @@ fn remove(folder: &Path) -> Result<()> {
 }
 
 /// Copies what is in git or would be: no results of earlier builds.
-fn copy_sources(from: &Path, to: &Path) -> Result<()> {
-    let list = [
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ];
-    let files = output(Command::new("git").args(list).current_dir(from))
+fn copy_sources(workspace: &Workspace, to: &Path) -> Result<()> {
+    let files = cmd!(
+        workspace.shell,
+        "git ls-files -z --cached --others --exclude-standard"
+    );
+    let files = files
+        .read()
         .context("git has to say which files belong to the workspace")?;
     for file in files.split_terminator('\0') {
-        let source = from.join(file);
+        let source = workspace.root.join(file);
         // Git lists what has been deleted, too, until that is committed.
         if source.is_file() {
             copy_file(&source, &to.join(file))?;
@@ -102,54 +107,15 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folders that would tell on which machine the component was built.
-fn machine_paths(toolchain: &Toolchain, workspace: &Workspace) -> Result<Vec<PathBuf>> {
-    let mut folders = vec![
-        workspace.root.clone(),
-        workspace.target.clone(),
-        guest::cargo_home()?,
-        toolchain.compiler().sysroot.clone(),
-        toolchain.compiler().std_source(),
-    ];
-    folders.extend(env::home_dir());
-    let real: Vec<_> = folders.iter().flat_map(fs::canonicalize).collect();
-    folders.extend(real);
-    folders.sort();
-    folders.dedup();
-    Ok(folders)
-}
-
-fn paths_in(bytes: &[u8], folders: &[PathBuf]) -> Vec<String> {
-    let mut found = Vec::new();
-    for folder in folders {
-        let folder = folder.display().to_string();
-        // With what follows a folder, so that `/home/me` is not seen in `/home/merlin`. The root
-        // of all is in every path.
-        let begin = format!("{folder}{}", std::path::MAIN_SEPARATOR);
-        let holds = bytes
-            .windows(begin.len())
-            .any(|window| window == begin.as_bytes());
-        if folder.len() > 1 && holds {
-            found.push(folder);
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_found_anywhere_in_the_bytes() {
-        let folders = ["/home/me", "/home/you", "/"].map(PathBuf::from);
+    fn a_path_is_found_anywhere_in_the_bytes_but_not_in_a_longer_name() {
         let bytes = b"\0asm panicked at /home/me/.cargo/registry/x.rs:1";
-        assert_eq!(paths_in(bytes, &folders), ["/home/me"]);
-    }
-
-    #[test]
-    fn a_longer_name_that_begins_alike_is_another_folder() {
-        let folders = ["/home/me"].map(PathBuf::from);
-        assert!(paths_in(b"/home/merlin/x.rs", &folders).is_empty());
+        assert!(holds_path(bytes, Path::new("/home/me")));
+        assert!(!holds_path(bytes, Path::new("/home/m")));
+        assert!(!holds_path(bytes, Path::new("/")));
     }
 }

@@ -6,12 +6,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
+use xshell::Cmd;
 
-use crate::{
-    process::{announce, cannot_start, run},
-    workspace::Workspace,
-};
+use crate::{guest::CLIENT_P3, process::announce, workspace::Workspace};
 
 /// Tells the tests which component to load.
 pub const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
@@ -33,20 +31,13 @@ pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 
 fn check_sources(workspace: &Workspace) -> Result<()> {
     announce("cargo fmt");
-    run(workspace.cargo().args(["fmt", "--all", "--check"]))?;
+    workspace.cargo("fmt --all --check").run()?;
     announce("cargo clippy");
-    let clippy = ["clippy", "--workspace", "--all-targets", "--locked"];
-    run(workspace
-        .cargo()
-        .args(clippy)
-        .args(["--", "--deny", "warnings"]))?;
+    let clippy = "clippy --workspace --all-targets --locked -- --deny warnings";
+    workspace.cargo(clippy).run()?;
     announce("cargo doc");
-    let doc = ["doc", "--workspace", "--no-deps", "--locked"];
-    run(workspace
-        .cargo()
-        .args(doc)
-        .arg("--document-private-items")
-        .env("RUSTDOCFLAGS", "--deny warnings"))
+    let doc = workspace.cargo("doc --workspace --no-deps --locked --document-private-items");
+    Ok(doc.env("RUSTDOCFLAGS", "--deny warnings").run()?)
 }
 
 /// What the result lines of all test programs add up to.
@@ -92,17 +83,15 @@ impl Total {
 
 fn run_tests(workspace: &Workspace, arguments: &[String]) -> Result<Total> {
     let component = env::var_os(COMPONENT_VARIABLE).unwrap_or_else(|| workspace.component().into());
-    let mut command = workspace.cargo();
-    command
-        .args(["test", "--workspace", "--locked", "--no-fail-fast"])
+    let tests = workspace
+        .cargo("test --workspace --locked --no-fail-fast")
         // They need the engine: `cargo xtask obelisk test`.
         .args(["--exclude", "obelisk-harness"])
         // They need Python and Node: `cargo xtask examples test`.
         .args(["--exclude", "examples-harness"])
         .args(arguments)
-        .env(COMPONENT_VARIABLE, component)
-        .stdout(Stdio::piped());
-    stream(&mut command)
+        .env(COMPONENT_VARIABLE, component);
+    stream(tests)
 }
 
 /// What would be the same once more, by a part of its name: a test that is new, or is called
@@ -169,28 +158,17 @@ fn run_tests_for_p3(workspace: &Workspace) -> Result<Total> {
 }
 
 /// Tests of the harness that are given the component for WASI 0.3.
-fn p3_tests(workspace: &Workspace, programs: &[&str]) -> Command {
-    let mut command = workspace.cargo();
-    command
-        .args([
-            "test",
-            "--package",
-            "host-test",
-            "--locked",
-            "--no-fail-fast",
-        ])
+fn p3_tests<'a>(workspace: &'a Workspace, programs: &[&str]) -> Cmd<'a> {
+    workspace
+        .cargo("test --package host-test --locked --no-fail-fast")
         .args(programs.iter().flat_map(|program| ["--test", program]))
-        .env(
-            COMPONENT_VARIABLE,
-            workspace.component_of(&workspace.guest_p3),
-        )
-        .stdout(Stdio::piped());
-    command
+        .env(COMPONENT_VARIABLE, workspace.component_of(&CLIENT_P3))
 }
 
 /// Shows each line as it comes, and counts.
-fn stream(command: &mut Command) -> Result<Total> {
-    let mut child = command.spawn().with_context(|| cannot_start(command))?;
+fn stream(command: Cmd) -> Result<Total> {
+    let mut command = Command::from(command);
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
     let Some(output) = child.stdout.take() else {
         bail!("cargo has no output to read");
     };

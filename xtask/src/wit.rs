@@ -4,18 +4,12 @@ use std::mem;
 
 use anyhow::{Context, Result, bail};
 use wit_component::{DecodedWasm, WitPrinter};
-use wit_parser::{Resolve, WorldId, WorldItem, WorldKey};
+use wit_parser::{Resolve, WorldId};
 
 /// The world that a component implements.
 pub struct Wit {
     resolve: Resolve,
     world: WorldId,
-}
-
-/// An interface with its version, and the functions in it.
-pub struct Interface {
-    pub name: String,
-    pub functions: Vec<String>,
 }
 
 impl Wit {
@@ -24,14 +18,6 @@ impl Wit {
             DecodedWasm::Component(resolve, world) => Ok(Self { resolve, world }),
             DecodedWasm::WitPackage(..) => bail!("this is a WIT package, not a component"),
         }
-    }
-
-    pub fn imports(&self) -> Vec<Interface> {
-        self.interfaces(self.resolve.worlds[self.world].imports.iter())
-    }
-
-    pub fn exports(&self) -> Vec<Interface> {
-        self.interfaces(self.resolve.worlds[self.world].exports.iter())
     }
 
     /// Everything, as WIT text without comments: the same for components that mean the same.
@@ -62,28 +48,5 @@ impl Wit {
         exports.sort_by_cached_key(|key, _| self.resolve.name_world_key(key));
         let world = &mut self.resolve.worlds[self.world];
         (world.imports, world.exports) = (imports, exports);
-    }
-
-    fn interfaces<'a>(
-        &self,
-        items: impl Iterator<Item = (&'a WorldKey, &'a WorldItem)>,
-    ) -> Vec<Interface> {
-        let interface = |(key, item): (&WorldKey, &WorldItem)| Interface {
-            name: self.resolve.name_world_key(key),
-            functions: self.functions(item),
-        };
-        let mut interfaces: Vec<_> = items.map(interface).collect();
-        interfaces.sort_by(|a, b| a.name.cmp(&b.name));
-        interfaces
-    }
-
-    fn functions(&self, item: &WorldItem) -> Vec<String> {
-        match item {
-            WorldItem::Interface { id, .. } => {
-                let functions = self.resolve.interfaces[*id].functions.keys();
-                functions.cloned().collect()
-            }
-            WorldItem::Function(_) | WorldItem::Type { .. } => Vec::new(),
-        }
     }
 }

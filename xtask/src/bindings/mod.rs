@@ -11,17 +11,26 @@ mod wheel;
 
 use std::{fs, path::PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use clap::Subcommand;
 
 use crate::{
     bindings::model::Package,
     component,
-    process::{announce, run},
-    service::{JUDGE_VARIABLE, Services},
+    guest::MUTANTS,
+    harness::{JUDGE_VARIABLE, Services},
+    process::announce,
     test_run::COMPONENT_VARIABLE,
-    toolchain::Toolchain,
     workspace::Workspace,
 };
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Only write what follows from the WIT
+    Generate,
+    /// Build the packages, and try them as their users install them
+    Test,
+}
 
 /// A file that is generated from the WIT and committed.
 pub struct Generated {
@@ -30,15 +39,11 @@ pub struct Generated {
     pub text: String,
 }
 
-pub fn run_command(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    match arguments {
-        [] => build(workspace),
-        [command] if command == "generate" => generate(workspace),
-        [command] if command == "test" => test(workspace),
-        other => bail!(
-            "`bindings` takes nothing, `generate` or `test`, found `{}`",
-            other.join(" ")
-        ),
+pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
+    match command {
+        None => build(workspace),
+        Some(Command::Generate) => generate(workspace),
+        Some(Command::Test) => test(workspace),
     }
 }
 
@@ -54,26 +59,14 @@ fn build(workspace: &Workspace) -> Result<()> {
 fn test(workspace: &Workspace) -> Result<()> {
     build(workspace)?;
     // With them the table proves that it can fail.
-    component::build(
-        &Toolchain::prepare(workspace)?,
-        workspace,
-        &workspace.mutants,
-    )?;
+    component::build(workspace, &[&MUTANTS])?;
     let services = Services::start(workspace)?;
     announce("the table of cases, by the harness");
-    let cases = [
-        "test",
-        "--locked",
-        "--package",
-        "host-test",
-        "--test",
-        "cases",
-    ];
-    run(workspace
-        .cargo()
-        .args(cases)
+    let cases = workspace.cargo("test --locked --package host-test --test cases");
+    cases
         .env(COMPONENT_VARIABLE, workspace.component())
-        .env(JUDGE_VARIABLE, &services.judge.url))?;
+        .env(JUDGE_VARIABLE, &services.judge.url)
+        .run()?;
     wheel::test(workspace, &services)?;
     tarball::test(workspace, &services)
 }

@@ -3,18 +3,18 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context, Result, bail, ensure};
+use xshell::{Cmd, Shell, cmd};
 
 use crate::{
     component,
+    harness::{HARNESS_VARIABLE, JUDGE_VARIABLE, Service, Services},
     interpreter::NODE,
-    process::{announce, output, run, run_quietly},
-    service::{HARNESS_VARIABLE, JUDGE_VARIABLE, Service, Services},
+    process::{announce, run_quietly},
     stamp::Stamp,
-    workspace::Workspace,
+    workspace::{Workspace, shell_in},
 };
 
 const FOLDER: &str = "bindings/javascript";
@@ -28,7 +28,7 @@ pub fn build(workspace: &Workspace) -> Result<()> {
     npm.install()?;
     announce("the package for JavaScript");
     let component = workspace.component();
-    run(npm.node(&["build.mjs"]).arg(&component))?;
+    npm.node(&["build.mjs"]).arg(&component).run()?;
     let license = workspace.root.join("LICENSE");
     fs::copy(license, npm.folder.join("LICENSE")).context("cannot copy the licence")?;
     let tarball = tarball(workspace)?;
@@ -42,25 +42,24 @@ pub fn build(workspace: &Workspace) -> Result<()> {
 pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
     let npm = Npm::find(workspace)?;
     announce("JavaScript: types");
-    run(&mut npm.npm(&["run", "--silent", "check"]))?;
+    npm.npm(&["run", "--silent", "check"]).run()?;
     let mock = ["mock", "--port", "0", "--call-ms", "50"];
     let mock = Service::start(&services.harness, &workspace.root, &mock)?;
     for node in npm.nodes(workspace)? {
         announce(&format!("JavaScript: tests with Node {}", node.version));
-        let mut tests = Command::new(&node.program);
-        tests
-            .current_dir(&npm.folder)
+        npm.shell
+            .cmd(&node.program)
             .args(["--test", "--test-reporter=spec"])
             .args(test_files(&npm.folder)?)
             .env(JUDGE_VARIABLE, &services.judge.url)
             .env("VOICE_CALLING_MOCK", &mock.url)
-            .env("VOICE_CALLING_TARBALL", tarball(workspace)?);
-        run(&mut tests)?;
+            .env("VOICE_CALLING_TARBALL", tarball(workspace)?)
+            .quiet()
+            .run()?;
     }
     announce("JavaScript: that the figures can be measured");
-    run(npm
-        .node(&["bench.mjs", "--short"])
-        .env(HARNESS_VARIABLE, &services.harness))
+    let bench = npm.node(&["bench.mjs", "--short"]);
+    Ok(bench.env(HARNESS_VARIABLE, &services.harness).run()?)
 }
 
 /// What users install.
@@ -86,6 +85,8 @@ fn test_files(folder: &Path) -> Result<Vec<PathBuf>> {
 /// Node and npm, where the package lies.
 struct Npm {
     folder: PathBuf,
+    /// In that folder.
+    shell: Shell,
     /// Of the Node that is on the user's PATH.
     version: String,
 }
@@ -98,26 +99,26 @@ struct Node {
 
 impl Npm {
     fn find(workspace: &Workspace) -> Result<Self> {
-        NODE.check()?;
-        output(Command::new("npm").arg("--version"))
+        let folder = workspace.root.join(FOLDER);
+        let shell = shell_in(&folder)?;
+        NODE.check(&shell)?;
+        cmd!(shell, "npm --version")
+            .read()
             .context("npm is needed, and is not on the PATH")?;
-        let version = output(NODE.command().arg("--version"))?;
+        let version = cmd!(shell, "node --version").read()?;
         Ok(Self {
-            folder: workspace.root.join(FOLDER),
+            folder,
+            shell,
             version: version.trim_start_matches('v').to_owned(),
         })
     }
 
-    fn npm(&self, arguments: &[&str]) -> Command {
-        let mut npm = Command::new("npm");
-        npm.args(arguments).current_dir(&self.folder);
-        npm
+    fn npm(&self, arguments: &[&str]) -> Cmd<'_> {
+        self.shell.cmd("npm").args(arguments).quiet()
     }
 
-    fn node(&self, arguments: &[&str]) -> Command {
-        let mut node = NODE.command();
-        node.args(arguments).current_dir(&self.folder);
-        node
+    fn node(&self, arguments: &[&str]) -> Cmd<'_> {
+        self.shell.cmd(NODE.program).args(arguments).quiet()
     }
 
     /// Installs the tools that build and check it, as they are pinned, unless they are there.
@@ -131,7 +132,7 @@ impl Npm {
         )?;
         // None of them needs a script of its own.
         let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-        tools.unless_fresh(|| run_quietly(&mut self.npm(&install)))
+        tools.unless_fresh(|| run_quietly(self.npm(&install)))
     }
 
     /// The user's Node, and those of `NODES`.
@@ -163,14 +164,14 @@ impl Npm {
             .join("tools")
             .join(format!("node-{version}"));
         let program = folder.join("node_modules").join(&package).join("bin/node");
-        let found = |program: &Path| output(Command::new(program).arg("--version")).ok();
+        let found = |program: &Path| self.shell.cmd(program).arg("--version").read().ok();
         let expected = Some(format!("v{version}"));
         if found(&program) != expected {
             announce(&format!("installing Node {version}"));
             fs::create_dir_all(&folder)?;
             let options = ["--no-save", "--ignore-scripts", "--no-audit", "--no-fund"];
-            let mut install = self.npm(&["install"]);
-            install.args(options).arg("--prefix").arg(&folder);
+            let install = self.npm(&["install"]).args(options);
+            let install = install.arg("--prefix").arg(&folder);
             run_quietly(install.arg(format!("{package}@{version}")))?;
             ensure!(
                 found(&program) == expected,

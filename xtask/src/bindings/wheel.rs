@@ -4,17 +4,18 @@ use std::{
     collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context, Result, ensure};
+use xshell::{Cmd, Shell, cmd};
 
 use crate::{
+    guest::CLIENT,
+    harness::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
     interpreter::PYTHON,
-    process::{announce, output, run, run_quietly},
-    service::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
+    process::{announce, run_quietly},
     stamp::Stamp,
-    workspace::Workspace,
+    workspace::{Workspace, shell_in},
 };
 
 const FOLDER: &str = "bindings/python";
@@ -37,22 +38,22 @@ pub fn build(workspace: &Workspace) -> Result<()> {
 pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
     let wheel = wheel(workspace)?;
     let tools = tools(workspace)?;
-    check(workspace, &tools)?;
+    check(&tools)?;
 
-    let user = Environment::make(workspace, &Python::find()?, "user")?;
+    let python = Python::find(&workspace.shell)?;
+    let user = Environment::make(workspace, &python, "user")?;
     user.install_afresh(&wheel)?;
     check_as_user(workspace, &tools, &user)?;
 
-    for (python, wasmtime) in combinations()? {
+    for (python, wasmtime) in combinations(&workspace.shell)? {
         announce(&format!("Python 3.{} on wasmtime {wasmtime}", python.minor));
         let name = format!("test-3.{}", python.minor);
         let environment = Environment::make(workspace, &python, &name)?;
         environment.install(workspace, "requirements/test.txt")?;
         environment.install_afresh(&wheel)?;
-        let mut tests = environment.module("pytest");
-        tests
+        environment
+            .module("pytest")
             .args(["--quiet", "-c", "pyproject.toml", "tests"])
-            .current_dir(workspace.root.join(FOLDER))
             .env(
                 "PYTHONPATH",
                 wasmtime_of(workspace, &environment, wasmtime)?,
@@ -62,20 +63,16 @@ pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
             .env("XDG_CACHE_HOME", workspace.target.join("python/cache"))
             .env(HARNESS_VARIABLE, &services.harness)
             .env(JUDGE_VARIABLE, &services.judge.url)
-            .env(USER_VARIABLE, &user.python);
-        run(&mut tests)?;
+            .env(USER_VARIABLE, &user.python)
+            .run()?;
     }
 
     announce("the bench, briefly");
-    let bench = Environment::make(workspace, &Python::find()?, "bench")?;
+    let bench = Environment::make(workspace, &python, "bench")?;
     bench.install(workspace, "requirements/bench.txt")?;
     bench.install_afresh(&wheel)?;
-    let mut short = Command::new(&bench.python);
-    short
-        .args(["bench.py", "--short"])
-        .current_dir(workspace.root.join(FOLDER))
-        .env(HARNESS_VARIABLE, &services.harness);
-    run(&mut short)
+    let short = bench.python().args(["bench.py", "--short"]);
+    Ok(short.env(HARNESS_VARIABLE, &services.harness).run()?)
 }
 
 /// Builds the wheel and returns where it lies.
@@ -88,13 +85,10 @@ fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     let tools = tools(workspace)?;
     announce("the wheel");
     let folder = workspace.target.join("bindings");
-    let mut build = tools.pip();
-    build
-        .args(["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir"])
-        .arg(&folder)
-        .arg(&package);
-    run_quietly(&mut build)?;
-    let version = &workspace.guest.version;
+    let build = tools.pip();
+    let build = build.args(["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir"]);
+    run_quietly(build.arg(&folder).arg(&package))?;
+    let version = &workspace.package(&CLIENT)?.version;
     let wheel = folder.join(format!("voice_calling-{version}-py3-none-any.whl"));
     ensure!(
         wheel.is_file(),
@@ -107,13 +101,13 @@ fn wheel(workspace: &Workspace) -> Result<PathBuf> {
 
 /// What builds and checks.
 fn tools(workspace: &Workspace) -> Result<Environment> {
-    let tools = Environment::make(workspace, &Python::find()?, "tools")?;
+    let tools = Environment::make(workspace, &Python::find(&workspace.shell)?, "tools")?;
     tools.install(workspace, "requirements/tools.txt")?;
     Ok(tools)
 }
 
 /// Format, lints and types of what is in the repository.
-fn check(workspace: &Workspace, tools: &Environment) -> Result<()> {
+fn check(tools: &Environment) -> Result<()> {
     announce("format, lints and types of the Python package");
     let files = ["src", "tests", "bench.py"];
     let steps: [(&str, &[&str]); 4] = [
@@ -123,11 +117,8 @@ fn check(workspace: &Workspace, tools: &Environment) -> Result<()> {
         ("pyright", &[]),
     ];
     for (module, arguments) in steps {
-        let mut step = tools.module(module);
-        step.args(arguments)
-            .args(files)
-            .current_dir(workspace.root.join(FOLDER));
-        run_quietly(with_interpreter(module, &mut step, tools)?)?;
+        let step = tools.module(module).args(arguments).args(files);
+        run_quietly(with_interpreter(module, step, tools)?)?;
     }
     Ok(())
 }
@@ -136,11 +127,8 @@ fn check(workspace: &Workspace, tools: &Environment) -> Result<()> {
 fn check_as_user(workspace: &Workspace, tools: &Environment, user: &Environment) -> Result<()> {
     announce("types as users see them");
     let examples = workspace.target.join("python/examples");
-    let mut extract = Command::new(&user.python);
-    extract
-        .arg(workspace.root.join(FOLDER).join("tests/readme.py"))
-        .arg(&examples);
-    run_quietly(&mut extract)?;
+    run_quietly(user.python().arg("tests/readme.py").arg(&examples))?;
+    let shell = shell_in(&examples)?;
     let steps: [(&str, &[&str]); 3] = [
         ("mypy", &["--strict", "--no-incremental", "."]),
         ("pyright", &["."]),
@@ -150,22 +138,18 @@ fn check_as_user(workspace: &Workspace, tools: &Environment, user: &Environment)
         ),
     ];
     for (module, arguments) in steps {
-        let mut step = tools.module(module);
-        step.args(arguments).current_dir(&examples);
-        run_quietly(with_interpreter(module, &mut step, user)?)?;
+        let step = shell.cmd(&tools.python).args(["-m", module]);
+        run_quietly(with_interpreter(module, step.args(arguments), user)?)?;
     }
     Ok(())
 }
 
 /// Tells a checker of types where packages are installed.
-fn with_interpreter<'a>(
-    module: &str,
-    step: &'a mut Command,
-    environment: &Environment,
-) -> Result<&'a mut Command> {
-    if module == "mypy" {
-        step.arg("--python-executable").arg(&environment.python);
-    }
+fn with_interpreter<'a>(module: &str, step: Cmd<'a>, environment: &Environment) -> Result<Cmd<'a>> {
+    let step = match module {
+        "mypy" => step.arg("--python-executable").arg(&environment.python),
+        _ => step,
+    };
     // Pyright asks the first Python on PATH; it has an option, which `--verifytypes` ignores.
     let folder = environment
         .python
@@ -177,9 +161,9 @@ fn with_interpreter<'a>(
 }
 
 /// What the tests run on: the lowest and the newest wasmtime, and another Python where there is one.
-fn combinations() -> Result<Vec<(Python, &'static str)>> {
-    let python = Python::find()?;
-    let other = Python::all()
+fn combinations(shell: &Shell) -> Result<Vec<(Python, &'static str)>> {
+    let python = Python::find(shell)?;
+    let other = Python::all(shell)
         .into_values()
         .find(|other| other.minor != python.minor);
     let mut combinations = vec![(python.clone(), NEWEST_WASMTIME), (python, LOWEST_WASMTIME)];
@@ -194,12 +178,8 @@ fn combinations() -> Result<Vec<(Python, &'static str)>> {
 fn wasmtime_of(workspace: &Workspace, environment: &Environment, version: &str) -> Result<PathBuf> {
     let folder = workspace.target.join(format!("python/wasmtime-{version}"));
     if !folder.join("wasmtime").is_dir() {
-        let mut install = environment.pip();
-        install
-            .args(["install", "--no-deps", "--target"])
-            .arg(&folder)
-            .arg(format!("wasmtime=={version}"));
-        run_quietly(&mut install)?;
+        let install = environment.pip().args(["install", "--no-deps", "--target"]);
+        run_quietly(install.arg(&folder).arg(format!("wasmtime=={version}")))?;
     }
     Ok(folder)
 }
@@ -222,31 +202,36 @@ struct Python {
 
 impl Python {
     /// The user's own.
-    fn find() -> Result<Self> {
-        PYTHON.check()?;
-        let found = Self::at(PYTHON.command().get_program());
+    fn find(shell: &Shell) -> Result<Self> {
+        PYTHON.check(shell)?;
+        let found = Self::at(shell, PYTHON.program);
         found.context("`python3` does not tell its version")
     }
 
     /// All that are here, the lowest first.
-    fn all() -> BTreeMap<u32, Self> {
+    fn all(shell: &Shell) -> BTreeMap<u32, Self> {
         let on_path = PYTHONS.map(|minor| PathBuf::from(format!("python3.{minor}")));
         let pyenv = env::var_os("PYENV_ROOT").map(PathBuf::from);
         let pyenv = pyenv.or_else(|| Some(env::home_dir()?.join(".pyenv")));
         let versions = pyenv.and_then(|root| fs::read_dir(root.join("versions")).ok());
         let versions = versions.into_iter().flatten().flatten();
         let installed = versions.map(|version| version.path().join("bin/python3"));
-        let found = on_path.chain(installed).filter_map(Self::at);
+        let found = on_path
+            .chain(installed)
+            .filter_map(|program| Self::at(shell, program));
         found
             .filter(|python| PYTHONS.contains(&python.minor))
             .map(|python| (python.minor, python))
             .collect()
     }
 
-    fn at(program: impl Into<PathBuf>) -> Option<Self> {
+    fn at(shell: &Shell, program: impl Into<PathBuf>) -> Option<Self> {
         let program = program.into();
         let code = "import sys; print('%d.%d' % sys.version_info[:2])";
-        let version = output(Command::new(&program).args(["-c", code])).ok()?;
+        let version = cmd!(shell, "{program} -c {code}")
+            .ignore_stderr()
+            .read()
+            .ok()?;
         Some(Self {
             minor: minor_of(&version)?,
             program,
@@ -262,6 +247,8 @@ fn minor_of(version: &str) -> Option<u32> {
 /// A virtual environment in the target directory.
 struct Environment {
     python: PathBuf,
+    /// In the package's folder.
+    shell: Shell,
     folder: PathBuf,
 }
 
@@ -274,30 +261,33 @@ impl Environment {
         } else {
             folder.join("bin/python")
         };
-        if minor_at(&program) != Some(python.minor) {
+        let shell = shell_in(&workspace.root.join(FOLDER))?;
+        if Python::at(&shell, &program).map(|made| made.minor) != Some(python.minor) {
             announce(&format!(
                 "a virtual environment for Python 3.{}: {name}",
                 python.minor
             ));
-            let mut venv = Command::new(&python.program);
-            run_quietly(venv.args(["-m", "venv", "--clear"]).arg(&folder))?;
+            let python = &python.program;
+            run_quietly(cmd!(shell, "{python} -m venv --clear {folder}"))?;
         }
         Ok(Self {
             python: program,
+            shell,
             folder,
         })
     }
 
-    fn module(&self, name: &str) -> Command {
-        let mut command = Command::new(&self.python);
-        command.args(["-m", name]);
-        command
+    fn python(&self) -> Cmd<'_> {
+        self.shell.cmd(&self.python).quiet()
     }
 
-    fn pip(&self) -> Command {
-        let mut pip = self.module("pip");
-        pip.args(["--disable-pip-version-check", "--quiet"]);
-        pip
+    fn module(&self, name: &str) -> Cmd<'_> {
+        self.python().args(["-m", name])
+    }
+
+    fn pip(&self) -> Cmd<'_> {
+        let pip = self.module("pip");
+        pip.args(["--disable-pip-version-check", "--quiet"])
     }
 
     /// Installs exact versions, unless the same were installed before.
@@ -314,10 +304,6 @@ impl Environment {
         let again = ["install", "--no-deps", "--force-reinstall"];
         run_quietly(self.pip().args(again).arg(wheel))
     }
-}
-
-fn minor_at(program: &Path) -> Option<u32> {
-    Python::at(program).map(|python| python.minor)
 }
 
 #[cfg(test)]

@@ -45,7 +45,6 @@ mod port;
 mod postgres;
 mod site;
 pub mod story;
-pub mod throughput;
 
 pub use self::api::{Api, Ending, ExecutionStatus, Refusal, Submitted};
 pub use self::engine::Engine;

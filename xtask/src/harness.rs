@@ -10,10 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{
-    process::{announce, cannot_start, rendered, run},
-    workspace::Workspace,
-};
+use crate::{process::announce, workspace::Workspace};
 
 /// Tells a language's tests where the program `host-test` is.
 pub const HARNESS_VARIABLE: &str = "HOST_TEST";
@@ -31,17 +28,17 @@ pub struct Services {
 
 impl Services {
     pub fn start(workspace: &Workspace) -> Result<Self> {
-        let harness = build_harness(workspace)?;
+        let harness = build(workspace)?;
         let judge = Service::start(&harness, &workspace.root, &["cases"])?;
         Ok(Self { harness, judge })
     }
 }
 
 /// Builds the program `host-test`, and says where it is.
-pub fn build_harness(workspace: &Workspace) -> Result<PathBuf> {
+pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     announce("host-test: building (some minutes the first time)");
-    let build = ["build", "--locked", "--package", "host-test"];
-    run(workspace.cargo().args(build)).context("cannot build the host harness")?;
+    let build = workspace.cargo("build --locked --package host-test");
+    build.run().context("cannot build the host harness")?;
     let name = format!("host-test{}", env::consts::EXE_SUFFIX);
     Ok(workspace.target.join("debug").join(name))
 }
@@ -62,7 +59,9 @@ impl Service {
             .args(arguments)
             .current_dir(folder)
             .stdout(Stdio::piped());
-        let mut process = command.spawn().with_context(|| cannot_start(&command))?;
+        let mut process = command
+            .spawn()
+            .with_context(|| format!("cannot start `{}`", harness.display()))?;
         let printed = process.stdout.take().context("its output is piped")?;
         let mut printed = BufReader::new(printed);
         let mut line = String::new();
@@ -77,7 +76,7 @@ impl Service {
             line.clear();
         }
         process.wait()?;
-        bail!("`{}` ended at once", rendered(&command))
+        bail!("`host-test {}` ended at once", arguments.join(" "))
     }
 }
 

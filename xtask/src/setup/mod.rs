@@ -1,0 +1,78 @@
+//! What is installed on the user's machine, and announced: the standard library for the guest,
+//! programs, Debian's packages. Nothing else in xtask installs anything; where something is
+//! missing, the error names the command that gets it.
+
+pub mod debian;
+pub mod standard_library;
+pub mod tool;
+
+use std::{fs, path::Path};
+
+use anyhow::{Result, ensure};
+use clap::ValueEnum;
+use xshell::{Shell, cmd};
+
+use crate::{process::succeeds, workspace::Workspace};
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum What {
+    /// The standard library of the target for which the guests are built
+    Guest,
+    /// cargo-component (about 4 minutes)
+    CargoComponent,
+    /// cargo-deny (about 3 minutes)
+    Deny,
+    /// The workflow engine Obelisk (10 to 20 minutes)
+    Obelisk,
+    /// PostgreSQL, for the tests on Obelisk
+    Postgresql,
+    All,
+}
+
+impl What {
+    pub fn install(self, workspace: &Workspace) -> Result<()> {
+        let shell = &workspace.shell;
+        match self {
+            Self::Guest => standard_library::install(shell),
+            Self::CargoComponent => tool::CARGO_COMPONENT.install(workspace),
+            Self::Deny => tool::CARGO_DENY.install(workspace),
+            Self::Obelisk => {
+                if !has_protobuf(shell) {
+                    debian::install(shell, &["protobuf-compiler", "libprotobuf-dev"])?;
+                }
+                tool::OBELISK.install(workspace)
+            }
+            Self::Postgresql => match has_postgresql(shell) {
+                true => Ok(()),
+                false => debian::install(shell, &["postgresql"]),
+            },
+            Self::All => Self::value_variants()
+                .iter()
+                .filter(|what| !matches!(what, Self::All))
+                .try_for_each(|what| what.install(workspace)),
+        }
+    }
+}
+
+/// PostgreSQL is started by the tests themselves, from Debian's folder or the PATH.
+pub fn check_postgresql(shell: &Shell) -> Result<()> {
+    ensure!(
+        has_postgresql(shell),
+        "PostgreSQL is missing: `cargo xtask setup postgresql` installs it on Debian"
+    );
+    Ok(())
+}
+
+fn has_postgresql(shell: &Shell) -> bool {
+    let mut versions = fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    succeeds(cmd!(shell, "initdb --version"))
+        || versions.any(|version| version.path().join("bin/initdb").is_file())
+}
+
+/// The compiler, and the descriptions of types that come with it.
+fn has_protobuf(shell: &Shell) -> bool {
+    succeeds(cmd!(shell, "protoc --version")) && Path::new("/usr/include/google/protobuf").is_dir()
+}

@@ -1,0 +1,131 @@
+//! Programs that some command needs, installed by cargo at versions that are known to do, into a
+//! folder of this user that outlives the target directory.
+
+use std::{env, fs, path::PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{process::announce, workspace::Workspace};
+
+pub struct Tool {
+    name: &'static str,
+    pub version: &'static str,
+    /// What `cargo xtask setup` calls it.
+    setup: &'static str,
+    /// How long the installation takes, for people.
+    takes: &'static str,
+    /// Unoptimized, the engine is built in a quarter of the time, and quick enough for tests.
+    optimized: bool,
+}
+
+/// The last one; its maintainers point to plain cargo with wit-bindgen.
+pub const CARGO_COMPONENT: Tool = Tool {
+    name: "cargo-component",
+    version: "0.21.1",
+    setup: "cargo-component",
+    takes: "about 4 minutes",
+    optimized: true,
+};
+
+pub const CARGO_DENY: Tool = Tool {
+    name: "cargo-deny",
+    version: "0.20.2",
+    setup: "deny",
+    takes: "about 3 minutes",
+    optimized: true,
+};
+
+pub const OBELISK: Tool = Tool {
+    name: "obelisk",
+    version: "0.38.3",
+    setup: "obelisk",
+    takes: "10 to 20 minutes",
+    optimized: false,
+};
+
+impl Tool {
+    /// Where the program is.
+    pub fn find(&self) -> Result<PathBuf> {
+        let Self {
+            name,
+            version,
+            setup,
+            takes,
+            ..
+        } = self;
+        let folder = folder()?;
+        let record = fs::read_to_string(folder.join(".crates.toml")).unwrap_or_default();
+        let program = folder
+            .join("bin")
+            .join(format!("{name}{}", env::consts::EXE_SUFFIX));
+        ensure!(
+            is_recorded(&record, name, version) && program.is_file(),
+            "{name} {version} is missing: `cargo xtask setup {setup}` installs it ({takes}, once \
+             for this user)"
+        );
+        Ok(program)
+    }
+
+    /// Installs it, unless it is there.
+    pub fn install(&self, workspace: &Workspace) -> Result<()> {
+        let Self {
+            name,
+            version,
+            takes,
+            ..
+        } = self;
+        if let Ok(program) = self.find() {
+            announce(&format!("{name} {version}: {}", program.display()));
+            return Ok(());
+        }
+        announce(&format!("installing {name} {version} ({takes})"));
+        let mut install = workspace
+            .cargo("install --locked --force --version")
+            .args([version, name])
+            .arg("--root")
+            .arg(folder()?)
+            .env_remove("CARGO_TARGET_DIR");
+        if !self.optimized {
+            install = install
+                .arg("--debug")
+                .env("CARGO_PROFILE_DEV_DEBUG", "0")
+                .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+                .env("CARGO_INCREMENTAL", "0");
+        }
+        install
+            .run()
+            .with_context(|| format!("cannot install {name}"))
+    }
+}
+
+/// The user's folder for what can be had again.
+fn folder() -> Result<PathBuf> {
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| Some(env::home_dir()?.join(".cache")))
+        .context("neither XDG_CACHE_HOME nor a home directory is known")?;
+    Ok(cache.join("voice-calling/tools"))
+}
+
+/// Whether cargo's own record of what it installed has this version:
+/// `"cargo-deny 0.20.2 (registry+https://…)" = ["cargo-deny"]`
+fn is_recorded(record: &str, name: &str, version: &str) -> bool {
+    record.contains(&format!("\"{name} {version} ("))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_or_program_is_not_the_one_that_is_needed() {
+        let record =
+            "[v1]\n\"cargo-deny 0.20.2 (registry+https://a.example/)\" = [\"cargo-deny\"]\n";
+        assert!(is_recorded(record, "cargo-deny", "0.20.2"));
+        assert!(!is_recorded(record, "cargo-deny", "0.20.1"));
+        assert!(!is_recorded(record, "cargo-deny", "0.20"));
+        assert!(!is_recorded(record, "deny", "0.20.2"));
+        assert!(!is_recorded("", "cargo-deny", "0.20.2"));
+    }
+}
