@@ -1,50 +1,52 @@
-//! Creates a docket: `embed FILE URL`, with the token in `API_TOKEN`. Only the host of URL is
-//! within the component's reach.
+//! Creates a docket: `embed FILE NUMBER` calls the number, at the service that
+//! `VOICE_CALLING_BASE_URL` and `VOICE_CALLING_API_TOKEN` name.
 
+use anyhow::{Context, bail};
+use std::env;
 use std::sync::Arc;
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_host::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [file, base_url] = arguments.as_slice() else {
-        anyhow::bail!("usage: embed FILE URL, with the token in API_TOKEN");
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [file, number] = arguments.as_slice() else {
+        bail!("usage: embed FILE NUMBER");
     };
-    let token = std::env::var("API_TOKEN")?;
+    let base_url = env::var("VOICE_CALLING_BASE_URL").context("VOICE_CALLING_BASE_URL")?;
+    let token = env::var("VOICE_CALLING_API_TOKEN").context("VOICE_CALLING_API_TOKEN")?;
 
-    let plugin = Plugin::load(file.as_ref())?;
-    let reach = Reach::of_url(base_url)?;
+    // The component reaches the host of the base URL, and nothing else.
+    let reach = Reach::of_url(&base_url)?;
+    let recorder = Recorder::default();
     let outgoing = Outgoing {
         network: Arc::new(PooledNetwork::new(reach.clone())?),
         reach,
-        recorder: Recorder::default(),
+        recorder: recorder.clone(),
     };
-    let recorder = outgoing.recorder.clone();
     let environment = [
         ("VOICE_CALLING_BASE_URL", base_url),
-        ("VOICE_CALLING_API_TOKEN", &token),
+        ("VOICE_CALLING_API_TOKEN", token),
     ];
+    let plugin = Plugin::load(file.as_ref())?;
     let settings = InstanceSettings::new(environment, outgoing);
     let mut instance = plugin.instantiate(settings).await?;
 
     let request = DocketRequestV2 {
         agent_id: 7,
-        to_phone_number: "919876543210".into(),
+        to_phone_number: number.clone(),
         call_context: r#"{"reference": "crm-1001"}"#.into(),
         external_id: Some("crm-1001".into()),
         extra: None,
     };
     // The outer result is the host's (a trap, a limit), the inner one the component's.
-    match instance.create_docket_v2(&request).await? {
-        Ok(docket) => println!("docket {} is {:?}", docket.docket_id, docket.status),
-        Err(error) => println!("not created, or not known: {error:?}"),
-    }
+    let created = instance.create_docket_v2(&request).await?;
     for exchange in recorder.exchanges() {
-        println!(
-            "{} {}: {}",
-            exchange.method, exchange.path_and_query, exchange.ending
-        );
+        println!("{} {}", exchange.path_and_query, exchange.ending);
+    }
+    match created {
+        Ok(docket) => println!("docket {}", docket.docket_id),
+        Err(error) => bail!("{error:?}"),
     }
     Ok(())
 }
