@@ -13,7 +13,7 @@ use wasip3::clocks::monotonic_clock;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit", "../../../wit-async", "wit"],
+        path: ["../../wit", "../../wit-async", "wit"],
         world: "voice-calling:impatient/impatient",
         generate_all,
     });
