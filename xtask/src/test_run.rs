@@ -94,44 +94,8 @@ fn run_tests(workspace: &Workspace, arguments: &[String]) -> Result<Total> {
     stream(tests)
 }
 
-/// What would be the same once more, by a part of its name: a test that is new, or is called
-/// something else, is run.
-const NOT_ONCE_MORE_FOR_P3: [&str; 27] = [
-    // Other components, most of which misbehave on purpose.
-    "misbehave",
-    "every_mutant",
-    "a_component_that_fails_a_check",
-    "a_guest_that_allocates",
-    "a_guest_that_loops",
-    "what_is_no_component",
-    "sandbox::",
-    // They take the component for WASI 0.3 in any case, or one after the other.
-    "cancelled::",
-    "dropped::",
-    "shared::",
-    "shared_instance",
-    "component_for_wasi_0_3",
-    "no_trace_shows",
-    // All that it compares, the component for WASI 0.3 included, and for long.
-    "the_short_bench",
-    // The same table from the command as `component_for_wasi_0_3` has.
-    "the_table_of_faults_is_printed",
-    // The command ends before it loads a component, or never does.
-    "a_bench_without",
-    "a_case_that_is_wrong",
-    "a_check_that_cannot_be_made",
-    "a_component_for_the_wasi",
-    "a_demo_without",
-    "a_file_and_a_wasi",
-    "a_mock_reports",
-    "another_wasi",
-    "ctrl_c",
-    "help_lists",
-    "no_real_phone_rings",
-    "the_judge_of_the_cases",
-];
-
-/// What is said of a component's behaviour is true of the one for WASI 0.3 as well.
+/// What is said of a component's behaviour is true of the one for WASI 0.3 as well: these programs
+/// run again on it, but for the tests in modules `once`, which choose their components themselves.
 fn run_tests_for_p3(workspace: &Workspace) -> Result<Total> {
     let programs = [
         "component",
@@ -141,28 +105,12 @@ fn run_tests_for_p3(workspace: &Workspace) -> Result<Total> {
         "command_line",
         "har",
     ];
-    let others = NOT_ONCE_MORE_FOR_P3.map(|name| ["--skip", name]);
-    let mut total = stream(
-        p3_tests(workspace, &programs)
-            .arg("--")
-            .args(others.concat()),
-    )?;
-    // Most of its tests have small components of their own.
-    let cached = stream(p3_tests(workspace, &["cache"]).arg("a_plugin_"))?;
-    ensure!(
-        cached.cargo_failed || cached.passed > 0,
-        "no test of the cache has `a_plugin_` in its name"
-    );
-    total.join(cached);
-    Ok(total)
-}
-
-/// Tests of the harness that are given the component for WASI 0.3.
-fn p3_tests<'a>(workspace: &'a Workspace, programs: &[&str]) -> Cmd<'a> {
-    workspace
+    let tests = workspace
         .cargo("test --package host-test --locked --no-fail-fast")
-        .args(programs.iter().flat_map(|program| ["--test", program]))
-        .env(COMPONENT_VARIABLE, workspace.component_of(&CLIENT_P3))
+        .args(programs.map(|program| ["--test", program]).concat())
+        .args(["--", "--skip", "once::"])
+        .env(COMPONENT_VARIABLE, workspace.component_of(&CLIENT_P3));
+    stream(tests)
 }
 
 /// Shows each line as it comes, and counts.
