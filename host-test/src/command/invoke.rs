@@ -6,11 +6,13 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::value::RawValue;
 use std::io::Read;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::{
-    Hosts, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr, invoke,
+    Hosts, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr, Trust,
+    invoke,
 };
 
 #[derive(Args)]
@@ -28,6 +30,10 @@ pub(crate) struct Invoke {
     /// Lets a real phone ring, where the base URL is not this machine
     #[arg(long)]
     place_real_call: bool,
+    /// The authorities that vouch for the service over TLS, in PEM: these and no other
+    /// [default: the public ones]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     #[command(flatten)]
     component: Component,
     #[command(flatten)]
@@ -54,13 +60,17 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
         json => json.to_owned(),
     };
     let arguments: &RawValue = serde_json::from_str(&json).context("--json is no JSON")?;
+    let trust = match &invoke.ca {
+        Some(file) => Trust::from_pem_file(file).context("--ca")?,
+        None => Trust::Public,
+    };
     let plugin = Plugin::load(&invoke.component.path())?;
     // A base URL that is none is for the component to complain about.
     let reach = base_url.and_then(|url| Reach::of_url(url).ok());
     let reach = reach.unwrap_or_else(|| Reach::Hosts(Hosts::default()));
     let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {
-        network: Arc::new(PooledNetwork::new(reach.clone())?),
+        network: Arc::new(PooledNetwork::trusting(&trust, reach.clone())?),
         reach,
         recorder: recorder.clone(),
     };

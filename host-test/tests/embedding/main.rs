@@ -3,6 +3,7 @@
 
 mod addresses;
 mod allocation;
+mod authorities;
 mod cancelled;
 mod dropped;
 mod network;
