@@ -85,8 +85,8 @@
 //!
 //! # Systems
 //!
-//! Linux and macOS. On Windows the crate builds, without [`CompiledCache`]; its tests do not run
-//! there.
+//! Tested on Linux; macOS has all that it needs. For Windows it is checked that the crate builds,
+//! without [`CompiledCache`], and nothing more.
 
 // The one exception is in `load::cache`.
 #![deny(unsafe_code)]
