@@ -9,7 +9,6 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fs;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::Command;
@@ -20,6 +19,15 @@ use voice_calling_host::load::cache::CompiledCache;
 
 /// For connections, there are two ends of each, in two processes; for the rest.
 const OTHER_DESCRIPTORS: u64 = 256;
+
+/// macOS refuses a higher limit of open files (`OPEN_MAX` of its `setrlimit`).
+const MAX_DESCRIPTORS: Option<u64> = match cfg!(target_os = "macos") {
+    true => Some(10_240),
+    false => None,
+};
+
+/// Why memory is not measured, where it is not.
+pub(super) const NO_MEMORY: &str = "not measured on this system: it takes Linux's /proc";
 
 /// How often the size of the process is looked at.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
@@ -90,8 +98,9 @@ pub struct Gathering {
 pub struct Crowd {
     /// By how much the memory of the process grew that it shares with nothing, not even
     /// twice with itself (as instances share what nobody has changed in a component's
-    /// data), divided by the calls. The kernel's own, for connections, is not in it.
-    pub memory_bytes_per_call: f64,
+    /// data), divided by the calls. The kernel's own, for connections, is not in it. It is
+    /// measured on Linux alone.
+    pub memory_bytes_per_call: Option<f64>,
     /// By how much the linear memory of the one instance grew, divided by the calls in flight.
     pub linear_memory_bytes_per_call: Option<f64>,
     /// How long the calls took that opened the connections, all in flight at once. Unit: seconds.
@@ -105,16 +114,17 @@ pub struct Crowd {
 /// Takes as many descriptors as the system lets this process have, and says for how many
 /// calls in flight they suffice. Processes that it begins inherit them.
 pub(super) fn allow_connections() -> Result<usize> {
-    let limit = getrlimit(Resource::Nofile);
-    let all = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let all = match (maximum, MAX_DESCRIPTORS) {
+        (Some(maximum), Some(most)) => Some(maximum.min(most)),
+        (maximum, most) => maximum.or(most),
     };
-    setrlimit(Resource::Nofile, all).context("cannot raise the limit of open files")?;
-    let most = limit
-        .maximum
-        .unwrap_or(u64::MAX)
-        .saturating_sub(OTHER_DESCRIPTORS);
+    let raised = Rlimit {
+        current: all,
+        maximum,
+    };
+    setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")?;
+    let most = all.unwrap_or(u64::MAX).saturating_sub(OTHER_DESCRIPTORS);
     Ok(usize::try_from(most).unwrap_or(usize::MAX))
 }
 
@@ -193,9 +203,12 @@ async fn watch(caller: &impl Caller, load: Load) -> Result<Crowd> {
     };
     let (opened, most_at_first) = with_memory(caller, opening).await?;
     let (taken, most) = with_memory(caller, load).await?;
-    let grown = most_at_first.max(most).saturating_sub(before);
+    let grown = before.zip(most_at_first.max(most)).map(|(before, most)| {
+        let grown = most.saturating_sub(before);
+        grown as f64 / load.in_flight as f64
+    });
     Ok(Crowd {
-        memory_bytes_per_call: grown as f64 / load.in_flight as f64,
+        memory_bytes_per_call: grown,
         linear_memory_bytes_per_call: None,
         opening_s: opened.wall.as_secs_f64(),
         calls_per_s: taken.calls_per_s(),
@@ -203,8 +216,9 @@ async fn watch(caller: &impl Caller, load: Load) -> Result<Crowd> {
     })
 }
 
-/// What a load takes, and the most memory that was seen meanwhile. Unit: bytes.
-async fn with_memory(caller: &impl Caller, load: Load) -> Result<(Taken, u64)> {
+/// What a load takes, and the most memory that was seen meanwhile, where it can be measured.
+/// Unit: bytes.
+async fn with_memory(caller: &impl Caller, load: Load) -> Result<(Taken, Option<u64>)> {
     let mut most = memory_bytes()?;
     let mut load = pin!(load.put_on(caller));
     loop {
@@ -226,9 +240,11 @@ pub(super) fn gathered_by(mut process: Command) -> Result<Crowd> {
     serde_json::from_slice(&output.stdout).context("the crowd tells no figures")
 }
 
-/// How much memory this process has that is nobody else's.
-fn memory_bytes() -> Result<u64> {
-    let status = fs::read_to_string("/proc/self/status").context("needs Linux's /proc")?;
+/// How much memory this process has that it shares with no other, where it can be measured.
+#[cfg(target_os = "linux")]
+fn memory_bytes() -> Result<Option<u64>> {
+    let status = std::fs::read_to_string("/proc/self/status")
+        .context("cannot read /proc/self/status, which has the memory of this process")?;
     let anonymous = status
         .lines()
         .find_map(|line| line.strip_prefix("RssAnon:")?.strip_suffix("kB"));
@@ -236,7 +252,12 @@ fn memory_bytes() -> Result<u64> {
         .context("no RssAnon in /proc/self/status")?
         .trim()
         .parse()?;
-    Ok(kib * 1024)
+    Ok(Some(kib * 1024))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn memory_bytes() -> Result<Option<u64>> {
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@
 //! belongs to the same round: a machine that is slow for a while is slow for all. A figure
 //! is the median over the rounds.
 
+#[cfg(not(unix))]
+compile_error!("the bench needs Unix: limits of open files, CPU clocks of processes");
+
 mod crowd;
 mod figure;
 mod identity;
@@ -84,6 +87,7 @@ pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
         machine: Machine::here(),
         is_short: options.is_short,
         figures: Vec::new(),
+        left_out: Vec::new(),
         measures: Vec::new(),
         in_flight: Vec::new(),
         batches: Vec::new(),

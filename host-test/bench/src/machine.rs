@@ -1,14 +1,15 @@
 //! Where a bench ran.
 
+use rustix::system::uname;
 use serde::Serialize;
+use std::env::consts::{ARCH, OS};
 use std::fmt;
-use std::fs;
 use std::thread::available_parallelism;
 
 /// The machine, as far as it matters.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
-    /// As the kernel calls it.
+    /// As Linux calls it; elsewhere its architecture.
     pub processor: String,
     /// How many threads run at once.
     pub cores: usize,
@@ -20,23 +21,27 @@ pub struct Machine {
 
 impl Machine {
     pub(super) fn here() -> Self {
-        let read = |path| fs::read_to_string(path).unwrap_or_default();
-        let processors = read("/proc/cpuinfo");
-        let model = processors.lines().find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            (name.trim() == "model name").then(|| value.trim().to_owned())
-        });
         Self {
-            processor: model.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+            processor: processor().unwrap_or_else(|| ARCH.to_owned()),
             cores: available_parallelism().map_or(1, usize::from),
-            kernel: format!(
-                "{} {}",
-                std::env::consts::OS,
-                read("/proc/sys/kernel/osrelease").trim()
-            ),
+            kernel: format!("{OS} {}", uname().release().to_string_lossy()),
             is_optimized: !cfg!(debug_assertions),
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn processor() -> Option<String> {
+    let processors = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    processors.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == "model name").then(|| value.trim().to_owned())
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processor() -> Option<String> {
+    None
 }
 
 impl fmt::Display for Machine {

@@ -531,19 +531,21 @@ pub(super) fn memory(crowds: &Crowds, report: &mut Report) -> Result<()> {
     for _ in 0..crowds.rounds() {
         if crowd::why_not(in_flight, extent.crowd).is_none() {
             let of = |who| measured(crowds.gather_once(who, delay_ms, in_flight)?);
-            fresh.push(kib(of(Who::Fresh)?.memory_bytes_per_call));
-            native.push(kib(of(Who::Native)?.memory_bytes_per_call));
+            fresh.extend(of(Who::Fresh)?.memory_bytes_per_call.map(kib));
+            native.extend(of(Who::Native)?.memory_bytes_per_call.map(kib));
             let crowd = of(Who::Shared)?;
-            shared.push(kib(crowd.memory_bytes_per_call));
+            shared.extend(crowd.memory_bytes_per_call.map(kib));
             linear.extend(crowd.linear_memory_bytes_per_call.map(kib));
         }
         let of = |who| measured(crowds.gather_once_over_http2(who, delay_ms, in_flight)?);
-        native_http2.push(kib(of(Who::Native)?.memory_bytes_per_call));
-        shared_http2.push(kib(of(Who::Shared)?.memory_bytes_per_call));
+        native_http2.extend(of(Who::Native)?.memory_bytes_per_call.map(kib));
+        shared_http2.extend(of(Who::Shared)?.memory_bytes_per_call.map(kib));
     }
     let pairs = shared.iter().zip(&native);
     let beyond = pairs.map(|(of, to)| of - to).collect();
     let at_most = |kib| Some(Goal::AtMost(kib));
+    let reason = crowd::why_not(in_flight, extent.crowd);
+    let reason = reason.unwrap_or_else(|| crowd::NO_MEMORY.to_owned());
     for (title, values, goal) in [
         (
             "10,000 calls open at once, an instance each: memory per call",
@@ -581,14 +583,12 @@ pub(super) fn memory(crowds: &Crowds, report: &mut Report) -> Result<()> {
             at_most(24.0),
         ),
     ] {
-        if values.is_empty() {
-            continue;
-        }
         let figure = Figure::new(title, "KiB, all answered", values);
-        report.figures.push(match goal {
+        let figure = match goal {
             Some(goal) => figure.with_goal(goal),
             None => figure,
-        });
+        };
+        report.add_or_leave_out(figure, &reason);
     }
     Ok(())
 }

@@ -172,7 +172,7 @@ mod tests {
 
     fn measured(rates: &[f64]) -> Outcome {
         let crowd = |&calls_per_s: &f64| Crowd {
-            memory_bytes_per_call: 1.0,
+            memory_bytes_per_call: Some(1.0),
             linear_memory_bytes_per_call: None,
             opening_s: 1.0,
             calls_per_s,

@@ -21,6 +21,8 @@ pub struct Report {
     pub is_short: bool,
     /// Ratios and sizes.
     pub figures: Vec<Figure>,
+    /// Figures that were not measured, and why.
+    pub left_out: Vec<String>,
     /// What they were made of.
     pub measures: Vec<Measure>,
     /// What a call costs, by how many are in flight.
@@ -114,6 +116,14 @@ impl Report {
     pub fn draw(&self, folder: &Path) -> Result<()> {
         plot::draw(self, folder)
     }
+
+    /// Adds a figure, or why it has no values.
+    pub(super) fn add_or_leave_out(&mut self, figure: Figure, reason: &str) {
+        match figure.rounds.is_empty() {
+            true => self.left_out.push(format!("{}: {reason}", figure.title)),
+            false => self.figures.push(figure),
+        }
+    }
 }
 
 pub(super) fn table(header: impl IntoIterator<Item = impl Into<Cell>>) -> Table {
@@ -167,6 +177,9 @@ impl fmt::Display for Report {
             figures.add_row(figure.cells());
         }
         writeln!(formatter, "{}\n{figures}\n", self.machine)?;
+        for figure in &self.left_out {
+            writeln!(formatter, "{figure}\n")?;
+        }
         let mut measures = table(["subject", "calls/s", "CPU µs", "p50 µs", "p99 µs"]);
         for measure in &self.measures {
             measures.add_row([
@@ -192,5 +205,34 @@ impl fmt::Display for Report {
             write!(formatter, "\n\nthe short form: its figures say nothing")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crowd::NO_MEMORY;
+
+    #[test]
+    fn a_figure_that_is_not_measured_on_a_system_is_reported_as_such() {
+        let mut report = Report {
+            machine: Machine::here(),
+            is_short: false,
+            figures: Vec::new(),
+            left_out: Vec::new(),
+            measures: Vec::new(),
+            in_flight: Vec::new(),
+            batches: Vec::new(),
+            situations: Vec::new(),
+            components: Vec::new(),
+        };
+        let figure = |title, rounds| Figure::new(title, "KiB", rounds);
+        report.add_or_leave_out(figure("linear memory", vec![1.0]), NO_MEMORY);
+        report.add_or_leave_out(figure("memory per call", Vec::new()), NO_MEMORY);
+        assert_eq!(report.figures.len(), 1);
+        let shown = report.to_string();
+        let line = format!("\nmemory per call: {NO_MEMORY}\n");
+        assert!(shown.contains(&line), "{shown}");
+        assert!(!shown.contains("NaN"), "{shown}");
     }
 }

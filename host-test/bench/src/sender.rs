@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use voice_calling_host::network::{Network, Trust};
+use voice_calling_host::{Network, Trust};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, default_send_request};
 
 /// wasmtime-wasi-http's own sender.

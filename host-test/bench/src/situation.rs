@@ -129,7 +129,7 @@ mod tests {
 
     fn crowd(calls_per_s: f64) -> Crowd {
         Crowd {
-            memory_bytes_per_call: 2048.0,
+            memory_bytes_per_call: Some(2048.0),
             linear_memory_bytes_per_call: None,
             opening_s: 1.0,
             calls_per_s,

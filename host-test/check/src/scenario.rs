@@ -4,7 +4,6 @@
 use crate::operation::{Arguments, Operation, Returned};
 use crate::script::{Script, Sent, Step};
 use anyhow::{Context, Result};
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 use voice_calling_host::calls::pool::Isolation;
@@ -12,7 +11,7 @@ use voice_calling_host::clock::Clock;
 use voice_calling_host::guest::limits::Limits;
 use voice_calling_host::guest::settings::InstanceSettings;
 use voice_calling_host::load::plugin::{Instance, Plugin};
-use voice_calling_host::network::outgoing::Reach;
+use voice_calling_host::network::reach::{Hosts, Reach};
 
 /// The token that every scenario gives. It is searched for wherever it does not belong.
 ///
@@ -233,7 +232,7 @@ impl Scenario {
         let mut outgoing = script.outgoing();
         if let Some(host) = self.remote_host() {
             // In memory nothing is remote: the component itself has to refuse it.
-            outgoing.reach = Reach::Hosts(BTreeSet::from([host.to_owned()]));
+            outgoing.reach = Reach::Hosts(Hosts::new([host])?);
         }
         let mut environment = vec![
             (

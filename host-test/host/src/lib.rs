@@ -26,8 +26,8 @@
 //! # async fn example() -> anyhow::Result<()> {
 //! use std::sync::Arc;
 //! use voice_calling_host::{
-//!     Allocation, CompiledCache, InstanceSettings, Isolation, Loading, Outgoing, Plugin, Pool,
-//!     PooledNetwork, Reach, Recorder,
+//!     Allocation, CompiledCache, Hosts, InstanceSettings, Isolation, Loading, Outgoing, Plugin,
+//!     Pool, PooledNetwork, Reach, Recorder,
 //! };
 //!
 //! let instances = 64;
@@ -37,7 +37,7 @@
 //!     ..Loading::default()
 //! };
 //! let plugin = Plugin::load_with("target/voice-calling.wasm".as_ref(), &loading)?;
-//! let reach = Reach::Hosts(["api.example".to_owned()].into());
+//! let reach = Reach::Hosts(Hosts::new(["api.example"])?);
 //! let outgoing = Outgoing {
 //!     network: Arc::new(PooledNetwork::new(reach.clone())?),
 //!     reach,
@@ -82,6 +82,12 @@
 //! # }
 //! ```
 
+//!
+//! # Systems
+//!
+//! Tested on Linux; macOS has all that it needs. For Windows it is checked that the crate builds,
+//! without [`CompiledCache`], and nothing more.
+
 // The one exception is in `load::cache`.
 #![deny(unsafe_code)]
 
@@ -104,8 +110,12 @@ pub use load::cache::CompiledCache;
 pub use load::plugin::{Instance, Plugin, types};
 pub use load::sandbox::{Loading, Running, Sandbox};
 pub use load::wasi::Wasi;
-pub use network::outgoing::{Outgoing, Reach};
-pub use network::{InMemoryNetwork, Network, PooledNetwork, Trust};
+pub use network::outgoing::Outgoing;
+pub use network::pooled::PooledNetwork;
+pub use network::reach::{Hosts, NotAHost, Reach};
+pub use network::resolver::Resolver;
+pub use network::trust::Trust;
+pub use network::{InMemoryNetwork, Network};
 pub use record::har;
 pub use record::masking::PersonalData;
 pub use record::recorder::{Exchange, Recorder};

@@ -5,14 +5,14 @@ use crate::command::archive::Archive;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::value::RawValue;
-use std::collections::BTreeSet;
 use std::io::Read;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use voice_calling_core::base_url::BaseUrl;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::{
-    InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr, invoke,
+    Hosts, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr, Trust,
+    invoke,
 };
 
 #[derive(Args)]
@@ -30,6 +30,10 @@ pub(crate) struct Invoke {
     /// Lets a real phone ring, where the base URL is not this machine
     #[arg(long)]
     place_real_call: bool,
+    /// The authorities that vouch for the service over TLS, in PEM: these and no other
+    /// [default: the public ones]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     #[command(flatten)]
     component: Component,
     #[command(flatten)]
@@ -56,11 +60,17 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
         json => json.to_owned(),
     };
     let arguments: &RawValue = serde_json::from_str(&json).context("--json is no JSON")?;
+    let trust = match &invoke.ca {
+        Some(file) => Trust::from_pem_file(file).context("--ca")?,
+        None => Trust::Public,
+    };
     let plugin = Plugin::load(&invoke.component.path())?;
-    let reach = reach_of(base_url);
+    // A base URL that is none is for the component to complain about.
+    let reach = base_url.and_then(|url| Reach::of_url(url).ok());
+    let reach = reach.unwrap_or_else(|| Reach::Hosts(Hosts::default()));
     let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {
-        network: Arc::new(PooledNetwork::new(reach.clone())?),
+        network: Arc::new(PooledNetwork::trusting(&trust, reach.clone())?),
         reach,
         recorder: recorder.clone(),
     };
@@ -90,15 +100,4 @@ fn settings_of_user() -> Result<Vec<(String, String)>> {
         }
     }
     Ok(settings)
-}
-
-/// A base URL that is no URL is for the component to complain about; nothing but
-/// loopback is within reach meanwhile.
-fn reach_of(base_url: Option<&str>) -> Reach {
-    match base_url.map(BaseUrl::parse) {
-        Some(Ok(url)) if !url.is_loopback() => {
-            Reach::Hosts(BTreeSet::from([url.authority().to_owned()]))
-        }
-        _ => Reach::Loopback,
-    }
 }

@@ -10,12 +10,11 @@ use crate::operation::Run;
 use crate::script::{Piece, Script, Step, bytes, endless};
 use crate::stage::{NUMBER, plugin};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::time::Duration;
 use validator::assert_archive;
 use voice_calling_host::record::recorder::{BodyEnd, Ending, KEPT_BODY_BYTES};
 use voice_calling_host::types::RequestError;
-use voice_calling_host::{Exchange, PersonalData, Reach, Recorder, har};
+use voice_calling_host::{Exchange, Hosts, PersonalData, Reach, Recorder, har};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 const CANARY: &str = "canary-5f1e0c77a1b2";
@@ -174,7 +173,7 @@ async fn denied_failed_and_abandoned_exchanges_are_in_the_archive_with_status_0(
     let script = Script::new([Step::ok("[]")]);
     let recorder = Recorder::default().with_bodies();
     let mut settings = script.settings(&[]);
-    settings.outgoing.reach = Reach::Hosts(BTreeSet::from(["api.example".to_owned()]));
+    settings.outgoing.reach = Reach::Hosts(Hosts::new(["api.example"]).unwrap());
     settings.outgoing.recorder = recorder.clone();
     let mut instance = plugin().instantiate(settings).await.unwrap();
     CreateDocketV2.run(&mut instance).await.unwrap_err();

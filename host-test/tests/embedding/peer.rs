@@ -1,6 +1,8 @@
 //! A service on loopback that speaks HTTP as its script says, with or without TLS, and
 //! keeps what it was sent.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{Request, Response, Version};
@@ -44,6 +46,14 @@ impl Authority {
 
     pub fn certificate(&self) -> CertificateDer<'static> {
         self.certificate.clone()
+    }
+
+    /// The same as the contents of a PEM file.
+    pub fn pem(&self) -> String {
+        let text = BASE64.encode(&self.certificate);
+        let lines = text.as_bytes().chunks(64).map(String::from_utf8_lossy);
+        let lines: String = lines.map(|line| format!("{line}\n")).collect();
+        format!("-----BEGIN CERTIFICATE-----\n{lines}-----END CERTIFICATE-----\n")
     }
 
     /// A server's side of TLS for this machine, which offers these protocols.

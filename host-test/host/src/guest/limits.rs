@@ -2,7 +2,7 @@
 //! without end is stopped, and the error says so.
 
 use anyhow::Result;
-use rustix::time::{ClockId, clock_gettime};
+use cpu_time::ThreadTime;
 use std::future::{Future, poll_fn};
 use std::num::NonZeroUsize;
 use std::pin::pin;
@@ -285,8 +285,8 @@ impl Computing {
 /// For how long the present thread has computed. A call that goes on later may do so on
 /// another thread: only differences within a poll mean anything.
 fn thread_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::try_from(time).map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+    let time = ThreadTime::now().as_duration();
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

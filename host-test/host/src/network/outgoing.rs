@@ -1,60 +1,12 @@
-//! What a guest may reach, and the hook through which all its requests go.
+//! The hook through which all requests of a guest go.
 
 use crate::network::Network;
+use crate::network::reach::Reach;
 use crate::record::recorder::Recorder;
-use anyhow::{Result, anyhow};
 use http::Request;
-use std::collections::BTreeSet;
 use std::future::Future;
-use std::net::IpAddr;
 use std::sync::Arc;
-use voice_calling_core::base_url::BaseUrl;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
-
-/// The hosts that a guest may reach.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reach {
-    /// This machine, by name or address. What is meant by a name is looked at once
-    /// more when it has been resolved.
-    Loopback,
-    /// These hosts (`host` or `host:port`, as in a URL), wherever they are.
-    Hosts(BTreeSet<String>),
-}
-
-impl Reach {
-    /// The host of a service at this URL (a value of `VOICE_CALLING_BASE_URL`), and no other.
-    ///
-    /// # Errors
-    ///
-    /// Where it is not a URL that the component takes.
-    pub fn of_url(base_url: &str) -> Result<Self> {
-        let url = BaseUrl::parse(base_url).map_err(|found| {
-            anyhow!("the base URL must be http(s)://host[:port][/path], found {found}")
-        })?;
-        Ok(match url.is_loopback() {
-            true => Reach::Loopback,
-            false => Reach::Hosts(BTreeSet::from([url.authority().to_owned()])),
-        })
-    }
-
-    /// Whether a request to this authority (`host` or `host:port`) may go out.
-    pub fn includes(&self, authority: &str) -> bool {
-        match self {
-            Reach::Loopback => {
-                BaseUrl::parse(&format!("http://{authority}")).is_ok_and(|url| url.is_loopback())
-            }
-            Reach::Hosts(hosts) => hosts.contains(&authority.to_ascii_lowercase()),
-        }
-    }
-
-    /// Whether a name may mean this address.
-    pub fn includes_address(&self, address: IpAddr) -> bool {
-        match self {
-            Reach::Loopback => address.is_loopback(),
-            Reach::Hosts(_) => true,
-        }
-    }
-}
 
 /// A guest's way out: what it may reach, how, and a record of it.
 #[derive(Clone)]
@@ -114,35 +66,5 @@ impl WasiHttpHooks for Outgoing {
             let done: Box<dyn Future<Output = _> + Send> = Box::new(async { Ok(()) });
             sent.map(|response| (response, done))
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_reach_of_loopback_is_this_machine_and_nothing_that_looks_like_it() {
-        for (authority, within) in [
-            ("127.0.0.1:8080", true),
-            ("localhost", true),
-            ("[::1]:80", true),
-            ("localhost.evil.example", false),
-            ("127.0.0.1.evil.example", false),
-            ("0.0.0.0:80", false),
-            ("10.0.0.1", false),
-            ("", false),
-        ] {
-            assert_eq!(Reach::Loopback.includes(authority), within, "{authority:?}");
-        }
-        assert!(!Reach::Loopback.includes_address([10, 0, 0, 1].into()));
-    }
-
-    #[test]
-    fn named_hosts_are_matched_with_their_port() {
-        let reach = Reach::Hosts(BTreeSet::from(["api.example:8443".to_owned()]));
-        assert!(reach.includes("API.example:8443"));
-        assert!(!reach.includes("api.example"));
-        assert!(!reach.includes("x.api.example:8443"));
     }
 }

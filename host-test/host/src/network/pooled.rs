@@ -1,0 +1,348 @@
+//! Connections that are kept for later requests.
+
+use crate::network::Network;
+use crate::network::reach::Reach;
+use crate::network::resolver::{Resolver, SystemResolver};
+use crate::network::trust::Trust;
+use futures_util::future::BoxFuture;
+use http::{Request, Response, Uri};
+use http_body_util::{BodyExt, StreamBody};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustix::io::Errno;
+use std::error::Error as StdError;
+use std::fmt;
+use std::future::{Future, ready};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::timeout;
+use tower_service::Service;
+use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
+
+/// How long an idle connection is kept. Short, since a service that closes one
+/// just when a request goes out leaves the request's outcome unknown.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// For requests whose guest sets no timeout.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Pooled connections, which are kept for later requests. Over TLS, where the scheme is
+/// https, HTTP/2 is spoken where the service offers it; otherwise HTTP/1.1.
+///
+/// With HTTP/2 all requests to a service share a connection. Those beyond the number of
+/// streams that the service allows at once wait for their turn, and that counts as waiting
+/// for the first byte. A stream that the service refuses, and all that were open when it
+/// closes the connection, are requests of which nobody knows what came. Thousands of small
+/// requests at once may be a reason for it to do so: h2, with its usual window, takes them for an
+/// attack.
+///
+/// A request to a host out of reach is `HTTP-request-denied`. A name is looked up for each
+/// connection, and its addresses that are out of reach are not used; if it has no other, no
+/// connection is made and the error is `destination-IP-prohibited`.
+#[derive(Clone)]
+pub struct PooledNetwork {
+    client: Client<TimedConnector, WasiBody>,
+    reach: Arc<Reach>,
+}
+
+impl PooledNetwork {
+    /// A pool of its own, which trusts the public authorities.
+    ///
+    /// # Errors
+    ///
+    /// As for [`PooledNetwork::trusting`].
+    pub fn new(reach: Reach) -> anyhow::Result<Self> {
+        Self::trusting(&Trust::Public, reach)
+    }
+
+    /// A pool of its own.
+    ///
+    /// # Errors
+    ///
+    /// If the certificate of an authority is broken.
+    pub fn trusting(trust: &Trust, reach: Reach) -> anyhow::Result<Self> {
+        Self::resolving(SystemResolver, trust, reach)
+    }
+
+    /// A pool of its own, which looks names up with this resolver.
+    ///
+    /// # Errors
+    ///
+    /// If the certificate of an authority is broken.
+    pub fn resolving(
+        resolver: impl Resolver + 'static,
+        trust: &Trust,
+        reach: Reach,
+    ) -> anyhow::Result<Self> {
+        let reach = Arc::new(reach);
+        let mut http = HttpConnector::new_with_resolver(WithinReach {
+            resolver: Arc::new(resolver),
+            reach: reach.clone(),
+        });
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        let https = HttpsConnectorBuilder::new()
+            .with_tls_config(trust.client()?)
+            .https_or_http()
+            .enable_all_versions()
+            .wrap_connector(http);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .timer(TokioTimer::new())
+            // Or a peer that has vanished would get request after request.
+            .http2_keep_alive_interval(IDLE)
+            .http2_keep_alive_timeout(IDLE)
+            .build(TimedConnector(https));
+        Ok(Self { client, reach })
+    }
+}
+
+impl Network for PooledNetwork {
+    fn send(
+        &self,
+        request: Request<WasiBody>,
+        options: RequestOptions,
+    ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>> {
+        // The connector looks up names alone: an address in a URL is as allowed as its authority.
+        let authority = request.uri().authority();
+        if !authority.is_some_and(|authority| self.reach.includes(authority.as_str())) {
+            return Box::pin(ready(Err(Error::HttpRequestDenied)));
+        }
+        let client = self.client.clone();
+        let connect_timeout = options.connect_timeout.unwrap_or(DEFAULT_TIMEOUT);
+        // The first byte's time begins when there is a connection; that moment is
+        // not to be seen from here, so both times together are the limit.
+        let first_byte = connect_timeout + options.first_byte_timeout.unwrap_or(DEFAULT_TIMEOUT);
+        let between_bytes = options.between_bytes_timeout.unwrap_or(DEFAULT_TIMEOUT);
+        Box::pin(CONNECT_TIMEOUT.scope(connect_timeout, async move {
+            match timeout(first_byte, client.request(request)).await {
+                Ok(Ok(response)) => Ok(response.map(|body| timed_body(body, between_bytes))),
+                Ok(Err(error)) => Err(wasi_error(&error)),
+                Err(_) => Err(Error::ConnectionReadTimeout),
+            }
+        }))
+    }
+}
+
+/// A body whose pieces must not be further apart than `between_bytes`.
+fn timed_body(body: hyper::body::Incoming, between_bytes: Duration) -> WasiBody {
+    let frames = futures_util::stream::unfold(Some(body), move |body| async move {
+        let mut body = body?;
+        match timeout(between_bytes, body.frame()).await {
+            Ok(None) => None,
+            Ok(Some(Ok(frame))) => Some((Ok(frame), Some(body))),
+            Ok(Some(Err(error))) => Some((Err(Error::from(error)), None)),
+            Err(_) => Some((Err(Error::ConnectionReadTimeout), None)),
+        }
+    });
+    StreamBody::new(frames).boxed_unsync()
+}
+
+/// No descriptor or no port of this machine is left.
+const EXHAUSTED: &[Errno] = &[
+    Errno::MFILE,
+    #[cfg(not(windows))]
+    Errno::NFILE,
+    Errno::ADDRNOTAVAIL,
+];
+
+/// What went wrong, in wasi:http's terms. Before there was a connection nothing
+/// was sent, and the error says so; later nobody knows.
+fn wasi_error(error: &hyper_util::client::legacy::Error) -> Error {
+    let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
+    if !error.is_connect() {
+        return match causes().find_map(|cause| cause.downcast_ref::<hyper::Error>()) {
+            Some(error) if error.is_incomplete_message() => Error::HttpResponseIncomplete,
+            Some(error) if error.is_parse() => Error::HttpProtocolError,
+            _ => Error::ConnectionTerminated,
+        };
+    }
+    match causes().find_map(|cause| cause.downcast_ref()) {
+        Some(NotResolved::OutOfReach(_)) => return Error::DestinationIpProhibited,
+        Some(NotResolved::Unknown(_)) => {
+            return Error::DnsError {
+                rcode: None,
+                info_code: None,
+            };
+        }
+        None => {}
+    }
+    let mut tls = causes().filter_map(tls_error);
+    if let Some(error) = tls.next() {
+        return match error {
+            rustls::Error::InvalidCertificate(_) => Error::TlsCertificateError,
+            _ => Error::TlsProtocolError,
+        };
+    }
+    let mut io = causes().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    let io = io.next();
+    if io
+        .and_then(Errno::from_io_error)
+        .is_some_and(|error| EXHAUSTED.contains(&error))
+    {
+        return Error::ConnectionLimitReached;
+    }
+    match io.map(io::Error::kind) {
+        Some(io::ErrorKind::TimedOut) => Error::ConnectionTimeout,
+        Some(io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable) => {
+            Error::DestinationIpUnroutable
+        }
+        _ => Error::ConnectionRefused,
+    }
+}
+
+/// An `io::Error` may hold another one that holds the error of TLS, and says nothing of
+/// what it holds when it is asked for its source.
+fn tls_error<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
+    match cause.downcast_ref::<io::Error>() {
+        Some(error) => tls_error(error.get_ref()?),
+        None => cause.downcast_ref(),
+    }
+}
+
+tokio::task_local! {
+    /// The client's pool hands a connector nothing but the address, so that the
+    /// time a request allows for its connection goes this way.
+    static CONNECT_TIMEOUT: Duration;
+}
+
+/// Connects within the time that the request allows, TLS included.
+#[derive(Clone)]
+struct TimedConnector(HttpsConnector<HttpConnector<WithinReach>>);
+
+type Connection = <HttpsConnector<HttpConnector<WithinReach>> as Service<Uri>>::Response;
+type BoxError = Box<dyn StdError + Send + Sync>;
+
+impl Service<Uri> for TimedConnector {
+    type Response = Connection;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Connection, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let limit = CONNECT_TIMEOUT.try_get().unwrap_or(DEFAULT_TIMEOUT);
+        let connecting = self.0.call(uri);
+        Box::pin(async move {
+            match timeout(limit, connecting).await {
+                Ok(connected) => connected,
+                Err(_) => Err(Box::new(io::Error::from(io::ErrorKind::TimedOut)) as BoxError),
+            }
+        })
+    }
+}
+
+/// Looks names up; only addresses within reach are answered.
+#[derive(Clone)]
+struct WithinReach {
+    resolver: Arc<dyn Resolver>,
+    reach: Arc<Reach>,
+}
+
+/// A name that cannot be used.
+#[derive(Debug)]
+enum NotResolved {
+    /// It has no address.
+    Unknown(String),
+    /// It has none within reach.
+    OutOfReach(String),
+}
+
+impl fmt::Display for NotResolved {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotResolved::Unknown(name) => write!(formatter, "the name {name} has no address"),
+            NotResolved::OutOfReach(name) => {
+                write!(formatter, "the name {name} has no address within reach")
+            }
+        }
+    }
+}
+
+impl StdError for NotResolved {}
+
+impl Service<Name> for WithinReach {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = NotResolved;
+    type Future = BoxFuture<'static, Result<Self::Response, NotResolved>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), NotResolved>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let name = name.as_str().to_owned();
+        let reach = self.reach.clone();
+        let resolving = self.resolver.resolve(name.clone());
+        Box::pin(async move {
+            let found = resolving.await.unwrap_or_default();
+            if found.is_empty() {
+                return Err(NotResolved::Unknown(name));
+            }
+            let (within, denied): (Vec<_>, Vec<_>) = found
+                .into_iter()
+                .partition(|address| reach.includes_address(&name, *address));
+            for address in denied {
+                tracing::warn!("{name} resolves to {address}, which is out of reach and not used");
+            }
+            match within.is_empty() {
+                true => Err(NotResolved::OutOfReach(name)),
+                // The connector puts in the port.
+                false => Ok(within
+                    .into_iter()
+                    .map(|address| SocketAddr::new(address, 0))
+                    .collect::<Vec<_>>()
+                    .into_iter()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::reach::Hosts;
+    use std::net::IpAddr;
+
+    struct Names(Vec<IpAddr>);
+
+    impl Resolver for Names {
+        fn resolve(&self, _: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+            Box::pin(ready(Ok(self.0.clone())))
+        }
+    }
+
+    async fn used(addresses: &[&str]) -> Result<Vec<String>, NotResolved> {
+        let addresses = addresses.iter().map(|address| address.parse().unwrap());
+        let mut within = WithinReach {
+            resolver: Arc::new(Names(addresses.collect())),
+            reach: Arc::new(Reach::Hosts(Hosts::new(["api.example"]).unwrap())),
+        };
+        let found = within.call("api.example".parse().unwrap()).await?;
+        Ok(found.map(|address| address.to_string()).collect())
+    }
+
+    #[tokio::test]
+    async fn of_a_names_addresses_only_those_within_reach_are_used_in_their_order() {
+        let mixed = ["203.0.113.7", "127.0.0.1", "::1", "2001:db8::7", "10.0.0.7"];
+        let expected = ["203.0.113.7:0", "[2001:db8::7]:0", "10.0.0.7:0"];
+        assert_eq!(used(&mixed).await.unwrap(), expected);
+        let local = used(&["127.0.0.1", "169.254.169.254"]).await;
+        assert!(
+            matches!(local, Err(NotResolved::OutOfReach(_))),
+            "{local:?}"
+        );
+        let none = used(&[]).await;
+        assert!(matches!(none, Err(NotResolved::Unknown(_))), "{none:?}");
+    }
+}
