@@ -1,8 +1,8 @@
 //! One instance with many calls in flight, which takes the component for WASI 0.3.
 
 use crate::stage::{
-    CREATED, LARGE_BYTES, creating_after_ms, large, naming_each_docket_after_ms, plugin_v0_3,
-    settings, shared, shared_with_places, thousands, with_places,
+    CREATED, LARGE_BYTES, WASI_0_2, creating_after_ms, large, naming_each_docket_after_ms,
+    plugin_v0_3, settings, shared, shared_with_places, thousands, with_places,
 };
 use futures_util::future::join_all;
 use std::collections::BTreeSet;
@@ -15,8 +15,6 @@ use tokio::time::{Instant, sleep, timeout};
 use voice_calling_check::operation::{external_id, item};
 use voice_calling_check::script::{Script, Step};
 use voice_calling_host::{Plugin, SharedPool};
-
-const WASI_0_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
 
 #[tokio::test(start_paused = true)]
 async fn a_thousand_calls_are_in_flight_at_once_and_each_gets_its_own_answer() {

@@ -31,6 +31,8 @@ pub fn of_each_allocation(instances: u32) -> [Plugin; 2] {
     [plugin(), pooling(instances)]
 }
 
+pub const WASI_0_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
+
 pub const WASI_0_3: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../target/voice-calling-p3.wasm"
@@ -46,7 +48,7 @@ pub fn plugin_v0_3() -> Plugin {
 fn load(allocation: Allocation) -> Plugin {
     let path = match std::env::var_os("HOST_TEST_COMPONENT") {
         Some(path) => PathBuf::from(path),
-        None => concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm").into(),
+        None => WASI_0_2.into(),
     };
     let loading = Loading {
         allocation,
