@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use validator::assert_archive;
 use voice_calling_host::Wasi;
-use voice_calling_mock::{Behaviour, MockService, Options, RawPeer, closed_port};
+use voice_calling_mock::{Behaviour, Endpoint, Fault, MockService, Options, RawPeer, closed_port};
 use wasmparser::{Encoding, ExternalKind, Operator, Parser, Payload, TypeRef};
 
 const CANARY: &str = r#"canary/5f1e0c"77a1b2"#;
@@ -249,6 +249,25 @@ async fn an_archive_shows_the_structure_of_what_was_sent_and_answered() {
     let part = |name: &str| timings[name].as_f64().expect("a time");
     let sum = part("send") + part("wait") + part("receive");
     assert!((entry["time"].as_f64().expect("a time") - sum).abs() < 0.001);
+}
+
+/// Without an archive the command keeps no more than the last 1000.
+#[tokio::test]
+async fn the_archive_of_a_call_has_all_its_exchanges_however_many_there_are() {
+    let options = Options {
+        token: CANARY.into(),
+        ..Options::default()
+    };
+    let mock = MockService::start(options).await.expect("the mock");
+    mock.on_next(Endpoint::CreateDocketV2, Fault::status(503));
+    let docket = r#"{"agent_id":7,"to_phone_number":"919876543210","call_context":{}}"#;
+    let requests = vec![docket; 1_000].join(",");
+    let batch = format!(r#"{{"requests": [{requests}], "timeout_ms": 600000}}"#);
+    let call = ("bulk.create-dockets-v2", batch.as_str());
+    let run = invoke("all", call, &mock.base_url(), &component(), &[]).await;
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(mock.requests().len(), 1_001);
+    assert_eq!(run.entries().len(), 1_001);
 }
 
 #[tokio::test]

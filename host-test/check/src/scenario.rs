@@ -9,7 +9,7 @@ use std::time::Duration;
 use voice_calling_host::calls::pool::Isolation;
 use voice_calling_host::clock::Clock;
 use voice_calling_host::guest::limits::Limits;
-use voice_calling_host::guest::settings::InstanceSettings;
+use voice_calling_host::guest::settings::{InstanceSettings, Stderr};
 use voice_calling_host::load::plugin::{Instance, Plugin};
 use voice_calling_host::network::reach::{Hosts, Reach};
 
@@ -247,6 +247,7 @@ impl Scenario {
         settings.randomness = Some(self.random.to_be_bytes().to_vec());
         settings.date = Some(Duration::from_secs(self.unix_time_s));
         settings.limits = LIMITS;
+        settings.stderr = Stderr::kept();
         let mut instance = self.instance(subject, settings).await?;
         let stderr_before = instance.stderr();
         let call = self.operation.call(&mut instance, self.arguments);

@@ -398,10 +398,9 @@ impl Script {
                 answer(step, open).await
             }
         });
-        Self {
-            outgoing: Outgoing::loopback(network),
-            record,
-        }
+        let mut outgoing = Outgoing::loopback(network);
+        outgoing.recorder = outgoing.recorder.keeping_all();
+        Self { outgoing, record }
     }
 
     /// The way to it.

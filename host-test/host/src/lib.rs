@@ -7,7 +7,7 @@
 //! | [`guest`] | what an instance is given, and its limits |
 //! | [`calls`] | many calls: pools, shared instances, dropped calls |
 //! | [`network`] | which hosts it reaches, over which connections |
-//! | [`record`] | every exchange, without the token; HTTP Archives |
+//! | [`record`] | the last exchanges, without the token; HTTP Archives |
 //! | [`invoke`] | any function by name, JSON in and out |
 //!
 //! The smallest program that creates a docket is the example `embed`:
@@ -41,7 +41,7 @@
 //! let outgoing = Outgoing {
 //!     network: Arc::new(PooledNetwork::new(reach.clone())?),
 //!     reach,
-//!     recorder: Recorder::keeping_nothing(),
+//!     recorder: Recorder::default(),
 //! };
 //! let environment = [
 //!     ("VOICE_CALLING_BASE_URL", "https://api.example"),
@@ -55,6 +55,16 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # The log
+//!
+//! What a host should know of goes to `tracing`, without tokens:
+//!
+//! | target | level | what |
+//! |---|---|---|
+//! | `voice_calling_host::guest::in_flight` | WARN | a call was dropped that had begun creates |
+//! | `voice_calling_host::guest::stderr` | WARN | a line that a guest wrote, unless [`Stderr`] says otherwise |
+//! | `voice_calling_host::record::recorder` | DEBUG | an exchange: method, host, what came of it |
 //!
 //! # WASI 0.3
 //!
@@ -104,7 +114,7 @@ pub use calls::pool::{Isolation, Pool, PooledInstance};
 pub use calls::shared::{SharedInstance, SharedPool};
 pub use guest::capabilities::Guest;
 pub use guest::limits::Limits;
-pub use guest::settings::{InstanceSettings, Stderr};
+pub use guest::settings::{InstanceSettings, STDERR_TARGET, Stderr};
 pub use load::allocation::Allocation;
 pub use load::cache::CompiledCache;
 pub use load::plugin::{Instance, Plugin, types};

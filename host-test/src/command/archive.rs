@@ -36,7 +36,7 @@ impl Archive {
         let file = options
             .open(path)
             .with_context(|| format!("cannot write {}", path.display()))?;
-        Ok((recorder.with_bodies(), Some(file)))
+        Ok((recorder.keeping_all().with_bodies(), Some(file)))
     }
 
     /// Writes what was recorded.

@@ -116,7 +116,7 @@ struct Demo<'a> {
     progress: Progress,
     report: Report,
     /// How many exchanges have been looked at for bad moments.
-    shown: usize,
+    shown: u64,
 }
 
 impl Demo<'_> {
@@ -391,8 +391,11 @@ impl Demo<'_> {
 
     /// Tells of answers that the component survived since this was asked last.
     fn show_bad_moments(&mut self) {
-        let exchanges = self.outgoing.recorder.exchanges();
-        for exchange in &exchanges[self.shown..] {
+        for exchange in self.outgoing.recorder.exchanges() {
+            if exchange.id < self.shown {
+                continue;
+            }
+            self.shown = exchange.id + 1;
             if exchange.ending != Ending::Status(200) {
                 self.progress.detail(&format!(
                     "{} {} was answered {}, and sent again",
@@ -400,7 +403,6 @@ impl Demo<'_> {
                 ));
             }
         }
-        self.shown = exchanges.len();
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use voice_calling_host::types::RequestError;
 use voice_calling_host::{
-    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder,
+    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr,
 };
 use voice_calling_mock::{MockService, Options};
 
@@ -42,6 +42,7 @@ pub fn instance_settings(settings: &[(&str, &str)], outgoing: Outgoing) -> Insta
         .map(|(name, value)| (format!("VOICE_CALLING_{name}"), *value));
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.randomness = Some(vec![0]);
+    settings.stderr = Stderr::kept();
     settings
 }
 

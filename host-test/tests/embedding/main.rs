@@ -1,12 +1,15 @@
-//! What a host notices that embeds the harness: how instances are shared and bounded,
-//! where their memory comes from, what its connections carry, and to whom.
+//! What a host notices that embeds the host crate: how instances are shared and bounded, where
+//! their memory comes from, what its connections carry and to whom, and what it keeps and logs.
 
 mod addresses;
 mod allocation;
 mod authorities;
+mod log;
 mod network;
 mod once;
 mod peer;
 mod pool;
 mod raw_http2;
+mod recorder;
 mod stage;
+mod stderr;

@@ -3,9 +3,9 @@
 use crate::calls::turnstile::Turnstile;
 use crate::guest::abandoned::bodies_of_current_call;
 use crate::guest::capabilities::Guest;
-use crate::guest::in_flight::{Caller, InFlight};
+use crate::guest::in_flight::{Caller, InFlight, alive};
 use crate::guest::limits::MemoryBytes;
-use crate::guest::settings::InstanceSettings;
+use crate::guest::settings::{InstanceSettings, Stderr};
 use crate::load::plugin::types::*;
 use crate::load::plugin::{Called, Instance, Plugin, with_functions};
 use crate::load::sandbox::Running;
@@ -33,8 +33,8 @@ type Job = Box<dyn for<'a> FnOnce(&'a Accessor<Guest>) -> BoxFuture<'a, ()> + Se
 ///
 /// A call whose future is dropped is abandoned: the request that it has open ends at once
 /// (its connection is closed, with HTTP/2 its stream), also while its answer is read, and it
-/// begins no other. If it had begun creates, nobody was told whether they were processed, and a
-/// warning in the log says so; the recorder has the exchanges. What the guest kept for the
+/// begins no other. If it had begun creates, its caller does not know whether they were
+/// processed, and a warning in the log says so, whatever the recorder keeps. What the guest kept for the
 /// call it gives back at its next step, which is at the latest when the pause ends that it
 /// makes; until then the call counts among those in flight.
 ///
@@ -48,6 +48,7 @@ pub struct SharedInstance {
     jobs: mpsc::Sender<Job>,
     functions: Arc<Functions>,
     memory: MemoryBytes,
+    stderr: Stderr,
     ended: watch::Receiver<Option<String>>,
 }
 
@@ -74,7 +75,8 @@ impl Plugin {
         });
         let mut instance = self.instantiate(settings).await?;
         let functions = Arc::new(Functions::of(&mut instance)?);
-        let memory = instance.running.store.data().memory_bytes().clone();
+        let memory = instance.running.memory.clone();
+        let stderr = instance.running.stderr.clone();
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (end, ended) = watch::channel(None);
         tokio::spawn(async move {
@@ -88,6 +90,7 @@ impl Plugin {
             jobs,
             functions,
             memory,
+            stderr,
             ended,
         })
     }
@@ -125,11 +128,12 @@ async fn run(
     answers: Turnstile,
 ) -> Result<()> {
     let mut running = instance.running;
+    let store = alive(&mut running.store)?;
     let computing = running.computing.clone();
     let counted = computing.clone();
     // One of their own, so that new calls do not stand behind thousands of answers.
     let entrance = Turnstile::default();
-    let calls = running.store.run_concurrent(async |accessor| {
+    let calls = store.run_concurrent(async |accessor| {
         let mut calls = FuturesUnordered::new();
         let mut has_passed = false;
         loop {
@@ -200,8 +204,9 @@ macro_rules! shared_functions {
         }
 
         impl Functions {
-            fn of(instance: &mut Instance) -> wasmtime::Result<Self> {
+            fn of(instance: &mut Instance) -> Result<Self> {
                 let Running { store, instance: component, .. } = &mut instance.running;
+                let store = alive(store)?;
                 Ok(Self {
                     $($name: component.get_typed_func(&mut *store, instance.places.$name)?,)+
                 })
@@ -270,6 +275,12 @@ impl SharedInstance {
             "the instance has ended, and all its calls with it; a create that was open may \
              have been processed: {reason}"
         )
+    }
+
+    /// What it wrote to stderr, where that is kept ([`Stderr::kept`]); else nothing. After it
+    /// has ended too.
+    pub fn stderr(&self) -> String {
+        self.stderr.contents()
     }
 
     /// How large its linear memories are. They never shrink, so that this is also the most

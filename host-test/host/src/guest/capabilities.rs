@@ -67,7 +67,8 @@ impl Guest {
             .monotonic_clock(clock)
             .wall_clock(clock);
         match settings.stderr {
-            Stderr::Inherited => wasi.stderr(MaskedStderr::new(secrets)),
+            Stderr::Logged => wasi.stderr(MaskedStderr::logged(secrets)),
+            Stderr::Inherited => wasi.stderr(MaskedStderr::inherited(secrets)),
             Stderr::Kept(pipe) => wasi.stderr(pipe),
         };
         if let Some(randomness) = settings.randomness {

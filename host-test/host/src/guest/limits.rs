@@ -4,13 +4,16 @@
 use anyhow::Result;
 use cpu_time::ThreadTime;
 use std::future::{Future, poll_fn};
+use std::mem;
 use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
-use wasmtime::{Engine, ResourceLimiter, Result as WasmtimeResult, UpdateDeadline, bail};
+use wasmtime::{
+    Engine, Error as WasmtimeError, ResourceLimiter, Result as WasmtimeResult, UpdateDeadline, bail,
+};
 
 /// How often the engine looks after its guests.
 const TICK: Duration = Duration::from_millis(10);
@@ -90,9 +93,11 @@ pub(crate) fn look_after_guests(engine: &Engine) -> Result<()> {
 pub(crate) struct Memory {
     limit_bytes: usize,
     bytes: MemoryBytes,
+    /// What the last growth added, which the engine may still refuse.
+    added_bytes: usize,
 }
 
-/// How large all linear memories of an instance are, which is also how large they ever were:
+/// How large all linear memories of an instance are, which is also the largest they ever were:
 /// they do not shrink. Clones are of the same instance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryBytes(Arc<AtomicUsize>);
@@ -108,6 +113,7 @@ impl Memory {
         Self {
             limit_bytes: limits.memory_bytes,
             bytes: MemoryBytes::default(),
+            added_bytes: 0,
         }
     }
 
@@ -121,8 +127,12 @@ impl ResourceLimiter for Memory {
         &mut self,
         current: usize,
         desired: usize,
-        _: Option<usize>,
+        maximum: Option<usize>,
     ) -> WasmtimeResult<bool> {
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            // The engine would ask first and refuse it then.
+            return Ok(false);
+        }
         let grown = (self.bytes.get() - current).saturating_add(desired);
         if grown > self.limit_bytes {
             bail!(
@@ -131,15 +141,27 @@ impl ResourceLimiter for Memory {
             );
         }
         self.bytes.0.store(grown, Ordering::Relaxed);
+        self.added_bytes = desired - current;
         Ok(true)
+    }
+
+    /// wasmtime 48 calls it just after it was told that the memory may grow, and only then,
+    /// unless a memory has pages of one byte, which `Sandbox` does not allow.
+    fn memory_grow_failed(&mut self, _: WasmtimeError) -> WasmtimeResult<()> {
+        let added_bytes = mem::take(&mut self.added_bytes);
+        self.bytes.0.fetch_sub(added_bytes, Ordering::Relaxed);
+        Ok(())
     }
 
     fn table_growing(
         &mut self,
         _: usize,
         desired: usize,
-        _: Option<usize>,
+        maximum: Option<usize>,
     ) -> WasmtimeResult<bool> {
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return Ok(false);
+        }
         if desired > TABLE_ELEMENTS {
             bail!(
                 "the guest was stopped: it asks for a table of {desired} elements, and the \

@@ -41,16 +41,40 @@ impl InstanceSettings {
 }
 
 /// Where a guest's stderr goes.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub enum Stderr {
-    /// To the harness's own, line by line and without the token.
+    /// To `tracing`, without the token: each line that is not empty is the field `line` of an
+    /// event of the target [`STDERR_TARGET`]. The level is WARN: a component that works writes
+    /// nothing there unless its settings ask for a log, so that what comes is that log or the
+    /// message of a panic. A line is cut after 65,536 bytes; one without an end is logged when
+    /// the instance goes.
+    #[default]
+    Logged,
+    /// To the harness's own stderr, line by line and without the token. A line is cut after
+    /// 65,536 bytes.
     Inherited,
-    /// Into memory.
+    /// Into memory, as it is, the token too. A guest that writes more than the pipe takes
+    /// may trap.
     Kept(MemoryOutputPipe),
 }
 
-impl Default for Stderr {
-    fn default() -> Self {
-        Stderr::Kept(MemoryOutputPipe::new(1 << 20))
+/// The target of the events of [`Stderr::Logged`].
+pub const STDERR_TARGET: &str = "voice_calling_host::guest::stderr";
+
+/// What [`Stderr::kept`] takes.
+const KEPT_STDERR_BYTES: usize = 1 << 20;
+
+impl Stderr {
+    /// Into a memory of 1 MiB, for tests.
+    pub fn kept() -> Self {
+        Stderr::Kept(MemoryOutputPipe::new(KEPT_STDERR_BYTES))
+    }
+
+    /// What was written, where that is kept.
+    pub(crate) fn contents(&self) -> String {
+        match self {
+            Stderr::Logged | Stderr::Inherited => String::new(),
+            Stderr::Kept(pipe) => String::from_utf8_lossy(&pipe.contents()).into_owned(),
+        }
     }
 }

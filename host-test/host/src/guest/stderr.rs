@@ -1,6 +1,7 @@
-//! A guest's stderr on its way to the harness's own: what a component writes there is
-//! not to be trusted with the token.
+//! A guest's stderr on its way to the log or to the harness's own: what a component writes
+//! there is not to be trusted with the token.
 
+use super::settings::STDERR_TARGET;
 use crate::record::secrets::{MaskedLines, Secrets};
 use bytes::Bytes;
 use std::io::{self, Write};
@@ -16,21 +17,60 @@ const PERMIT: usize = 64 * 1024;
 
 /// Stderr, line by line and without the token.
 #[derive(Clone)]
-pub(crate) struct MaskedStderr(Arc<Mutex<MaskedLines<io::Stderr>>>);
+pub(crate) struct MaskedStderr {
+    lines: Arc<Mutex<Lines>>,
+    is_terminal: bool,
+}
+
+type Lines = MaskedLines<Box<dyn Write + Send>>;
 
 impl MaskedStderr {
-    pub(crate) fn new(secrets: &Secrets) -> Self {
-        Self(Arc::new(Mutex::new(secrets.lines(io::stderr()))))
+    /// To the harness's own.
+    pub(crate) fn inherited(secrets: &Secrets) -> Self {
+        let stderr = io::stderr();
+        let is_terminal = std::io::IsTerminal::is_terminal(&stderr);
+        Self::to(Box::new(stderr), is_terminal, secrets)
     }
 
-    fn lines(&self) -> MutexGuard<'_, MaskedLines<io::Stderr>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// To `tracing`.
+    pub(crate) fn logged(secrets: &Secrets) -> Self {
+        Self::to(Box::new(Events), false, secrets)
+    }
+
+    fn to(to: Box<dyn Write + Send>, is_terminal: bool, secrets: &Secrets) -> Self {
+        Self {
+            lines: Arc::new(Mutex::new(secrets.lines(to))),
+            is_terminal,
+        }
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An event for each line, which comes in one piece.
+struct Events;
+
+impl Write for Events {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let line = text.trim_end_matches(['\r', '\n']);
+        if !line.is_empty() {
+            // A field, whose control characters a log shows escaped.
+            tracing::warn!(target: STDERR_TARGET, line, "stderr of the guest");
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
 impl IsTerminal for MaskedStderr {
     fn is_terminal(&self) -> bool {
-        std::io::IsTerminal::is_terminal(&io::stderr())
+        self.is_terminal
     }
 }
 

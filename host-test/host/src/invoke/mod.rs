@@ -4,6 +4,7 @@ pub mod functions;
 mod values;
 
 use self::functions::exported_functions;
+use crate::guest::in_flight::{LoneCall, alive};
 use crate::guest::settings::InstanceSettings;
 use crate::load::interface::exported_interface;
 use crate::load::plugin::{Instance, Plugin};
@@ -81,13 +82,14 @@ impl Instance {
             ..
         } = &mut self.running;
         let path = exported_interface(*wasi, interface);
-        let interface = instance.get_export_index(&mut *store, None, &path);
-        let index = instance.get_export_index(&mut *store, interface.as_ref(), name);
+        let living = alive(store)?;
+        let interface = instance.get_export_index(&mut *living, None, &path);
+        let index = instance.get_export_index(&mut *living, interface.as_ref(), name);
         let callee = index
-            .and_then(|index| instance.get_func(&mut *store, index))
+            .and_then(|index| instance.get_func(&mut *living, index))
             .with_context(|| format!("the component does not export {function}"))?;
 
-        let ty = callee.ty(&*store);
+        let ty = callee.ty(&*living);
         let parameters: Vec<_> = ty.params().collect();
         let arguments = match parameters.as_slice() {
             [(_, lone @ Type::Record(_))] => {
@@ -100,11 +102,10 @@ impl Instance {
             }
         };
         let mut results = vec![Val::Bool(false); ty.results().len()];
-        let caller = store.data_mut().begin_lone_call(function.to_owned());
-        let call = callee.call_async(&mut *store, &arguments, &mut results);
-        let returned = computing.count(call).await;
-        caller.has_heard();
-        returned?;
+        let mut call = LoneCall::begin(store, function.to_owned())?;
+        let returning = callee.call_async(&mut call.store, &arguments, &mut results);
+        let returned = computing.count(returning).await;
+        call.end(returned)?;
         let json = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, values::to_json);
         match results.first() {
             Some(Val::Result(Ok(value))) => Ok(Ok(json(value))),

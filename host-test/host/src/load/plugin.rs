@@ -1,5 +1,6 @@
 //! A component with our WIT, loaded into wasmtime and called with types.
 
+use crate::guest::in_flight::{LoneCall, alive};
 use crate::guest::settings::InstanceSettings;
 use crate::load::cache::Origin;
 use crate::load::interface::{exported_interface, package};
@@ -93,6 +94,9 @@ impl Plugin {
 
 /// An instance of a plugin, which is given one call after the other. The outer result of
 /// a call is the host's (a trap), the inner one the component's.
+///
+/// A call that traps, or whose future is dropped, ends the instance and the requests that it
+/// has open, as [`Running`] says; of creates among them a warning in the log says how many.
 pub struct Instance {
     pub(crate) running: Running,
     pub(crate) places: Arc<Places>,
@@ -100,7 +104,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Gives it another way out, from now on.
+    /// Gives it another way out, from now on. One that has ended needs none.
     pub fn set_outgoing(&mut self, outgoing: Outgoing) {
         self.running.set_outgoing(outgoing);
     }
@@ -195,16 +199,16 @@ macro_rules! functions {
                 #[doc = concat!("`", $full_name, "`")]
                 pub async fn $name(&mut self, $($argument: $given),*) -> Called<$returned> {
                     let Running { store, instance, computing, .. } = &mut self.running;
-                    let caller = store.data_mut().begin_lone_call($full_name);
                     let function = match self.functions.$name {
                         Some(function) => function,
-                        None => instance.get_typed_func(&mut *store, self.places.$name)?,
+                        None => instance.get_typed_func(alive(store)?, self.places.$name)?,
                     };
                     self.functions.$name = Some(function);
-                    let call = function.call_async(store, ($($argument.to_owned(),)*));
-                    let returned = computing.count(call).await;
-                    caller.has_heard();
-                    let (returned,) = returned?;
+                    let mut call = LoneCall::begin(store, $full_name)?;
+                    let returning =
+                        function.call_async(&mut call.store, ($($argument.to_owned(),)*));
+                    let returned = computing.count(returning).await;
+                    let (returned,) = call.end(returned)?;
                     Ok(returned)
                 }
             )+

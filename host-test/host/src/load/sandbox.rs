@@ -2,7 +2,8 @@
 //! is in `capabilities` and to nothing else, and run within its limits.
 
 use crate::guest::capabilities::{self, Guest};
-use crate::guest::limits::{Computing, HANDLES, look_after_guests};
+use crate::guest::in_flight::LoneCall;
+use crate::guest::limits::{Computing, HANDLES, MemoryBytes, look_after_guests};
 use crate::guest::settings::{InstanceSettings, Stderr};
 use crate::load::allocation::Allocation;
 use crate::load::cache::{CompiledCache, Origin, Reason};
@@ -55,6 +56,8 @@ impl Sandbox {
         );
         let mut config = Config::new();
         config.epoch_interruption(true);
+        // With pages of one byte the engine refuses growth of which the limiter was not asked.
+        config.wasm_custom_page_sizes(false);
         // What calls at the same time need costs each call something.
         #[cfg(feature = "wasi-0-3")]
         config.concurrency_support(wasi == Wasi::V0_3);
@@ -108,57 +111,62 @@ impl Sandbox {
         store.set_epoch_deadline(1);
         let watched = computing.clone();
         store.epoch_deadline_callback(move |_| watched.go_on());
+        let memory = store.data().memory_bytes().clone();
         let instance = computing
             .count(self.pre.instantiate_async(&mut store))
             .await?;
         Ok(Running {
-            store,
+            store: Some(store),
             instance,
             wasi: self.wasi,
             stderr,
             computing,
+            memory,
         })
     }
 }
 
-/// An instance in a sandbox.
+/// An instance in a sandbox, which has one call at a time.
+///
+/// A call that traps, or whose future is dropped, ends the instance: the requests that it has
+/// open end at that moment (their connections are closed, with HTTP/2 their streams), it begins
+/// no others, and later calls return an error. If a dropped call had begun creates, its caller
+/// does not know whether they were processed, and a warning in the log says how many there are.
 pub struct Running {
-    pub(crate) store: Store<Guest>,
+    /// None during a call, and once one trapped or was dropped: with it goes all that the
+    /// guest had open.
+    pub(crate) store: Option<Store<Guest>>,
     pub(crate) instance: ComponentInstance,
     pub(crate) computing: Computing,
     pub(crate) wasi: Wasi,
-    stderr: Stderr,
+    pub(crate) stderr: Stderr,
+    pub(crate) memory: MemoryBytes,
 }
 
 impl Running {
     /// Calls an export within the instance's limits, by bindings of the caller's own
     /// (`wasmtime::component::bindgen!` with async exports). The error is the host's: a trap,
-    /// a limit, an export that is not there.
+    /// a limit, an export that is not there. It ends the instance.
     pub async fn call<T>(
         &mut self,
         export: impl AsyncFnOnce(&mut Store<Guest>, &ComponentInstance) -> wasmtime::Result<T>,
     ) -> Result<T> {
-        let caller = self
-            .store
-            .data_mut()
-            .begin_lone_call("a function of a sandbox");
-        let call = export(&mut self.store, &self.instance);
-        let returned = self.computing.count(call).await;
-        caller.has_heard();
-        Ok(returned?)
+        let mut call = LoneCall::begin(&mut self.store, "a function of a sandbox")?;
+        let returning = export(&mut call.store, &self.instance);
+        let returned = self.computing.count(returning).await;
+        Ok(call.end(returned)?)
     }
 
-    /// What it wrote to stderr, where that is kept.
+    /// What it wrote to stderr, where that is kept ([`Stderr::kept`]); else nothing.
     pub fn stderr(&self) -> String {
-        match &self.stderr {
-            Stderr::Inherited => String::new(),
-            Stderr::Kept(pipe) => String::from_utf8_lossy(&pipe.contents()).into_owned(),
-        }
+        self.stderr.contents()
     }
 
-    /// Gives it another way out, from now on.
+    /// Gives it another way out, from now on. One that has ended needs none.
     pub fn set_outgoing(&mut self, outgoing: Outgoing) {
-        self.store.data_mut().set_outgoing(outgoing);
+        if let Some(store) = &mut self.store {
+            store.data_mut().set_outgoing(outgoing);
+        }
     }
 
     /// How many calls it was given.
@@ -166,8 +174,7 @@ impl Running {
         self.computing.calls().saturating_sub(1)
     }
 
-    /// Whether every call returned. One that trapped, or was dropped in the middle, may
-    /// have left anything behind.
+    /// Whether it can be given calls: every one returned, none trapped or was dropped.
     pub fn is_sound(&self) -> bool {
         self.computing.all_returned()
     }
@@ -175,6 +182,6 @@ impl Running {
     /// How large its linear memories are. They never shrink, so that this is also the
     /// most that it ever used.
     pub fn memory_bytes(&self) -> usize {
-        self.store.data().memory_bytes().get()
+        self.memory.get()
     }
 }

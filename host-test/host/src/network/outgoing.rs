@@ -59,12 +59,8 @@ impl WasiHttpHooks for Outgoing {
                 Some(sending) => sending.await,
                 None => Err(Error::HttpRequestDenied),
             };
-            let sent = match recording {
-                Some(recording) => recording.end(sent),
-                None => sent,
-            };
             let done: Box<dyn Future<Output = _> + Send> = Box::new(async { Ok(()) });
-            sent.map(|response| (response, done))
+            recording.end(sent).map(|response| (response, done))
         })
     }
 }

@@ -3,9 +3,10 @@
 use crate::clock::Clock;
 use crate::record::masking;
 use crate::record::secrets::Secrets;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, Version};
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
+use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +17,13 @@ use wasmtime_wasi_http::{Error, WasiBody};
 
 /// How much of a body is kept where bodies are kept at all.
 pub const KEPT_BODY_BYTES: usize = 1024 * 1024;
+
+/// How many exchanges a recorder keeps unless it is told otherwise.
+pub const KEPT_EXCHANGES: usize = 1_000;
+
+/// How large all that a recorder keeps may be, unless it keeps all: headers and bodies of all
+/// its exchanges together. Unit: bytes.
+pub const KEPT_BYTES: usize = 64 * 1024 * 1024;
 
 /// How an exchange ended, as far as its head.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +60,8 @@ impl fmt::Display for Ending {
 /// for them.
 #[derive(Debug, Clone)]
 pub struct Exchange {
+    /// Its number: how many exchanges the recorder saw begin before it.
+    pub id: u64,
     /// GET or POST.
     pub method: String,
     /// Scheme, host and port.
@@ -86,6 +96,17 @@ impl Exchange {
             Side::Request => &mut self.body,
             Side::Answer => &mut self.answer_body,
         }
+    }
+
+    /// How much memory it takes, nearly.
+    fn bytes(&self) -> usize {
+        let header = |(name, value): &(String, String)| name.len() + value.len();
+        let headers = self.headers.iter().chain(&self.answer_headers);
+        let bodies = self.body.iter().chain(&self.answer_body);
+        size_of::<Self>()
+            + self.path_and_query.len()
+            + headers.map(header).sum::<usize>()
+            + bodies.map(|body| body.bytes.len()).sum::<usize>()
     }
 
     /// The same without the tokens.
@@ -177,21 +198,78 @@ impl fmt::Debug for Body {
     }
 }
 
-/// What a recorder keeps.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kept {
-    Nothing,
-    Exchanges,
-    Bodies,
+/// The last exchanges, in the order in which they began. Their ids are consecutive.
+#[derive(Default)]
+struct Kept {
+    exchanges: VecDeque<Exchange>,
+    /// How many there were before these, which is the id of the first of these.
+    evicted: u64,
+    bytes: usize,
+    limits: Limits,
 }
 
-/// Keeps exchanges in the order in which they began. Clones share what they keep.
+/// How much is kept.
+#[derive(Clone, Copy)]
+struct Limits {
+    exchanges: usize,
+    bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            exchanges: KEPT_EXCHANGES,
+            bytes: KEPT_BYTES,
+        }
+    }
+}
+
+impl Kept {
+    /// The id of the next exchange.
+    fn next_id(&self) -> u64 {
+        self.evicted + self.exchanges.len() as u64
+    }
+
+    fn push(&mut self, exchange: Exchange) {
+        self.bytes += exchange.bytes();
+        self.exchanges.push_back(exchange);
+        self.evict();
+    }
+
+    /// An exchange that is not kept any more stays as it is.
+    fn change(&mut self, id: u64, change: impl FnOnce(&mut Exchange)) {
+        let index = id.checked_sub(self.evicted);
+        let index = index.and_then(|index| usize::try_from(index).ok());
+        let Some(exchange) = index.and_then(|index| self.exchanges.get_mut(index)) else {
+            return;
+        };
+        self.bytes -= exchange.bytes();
+        change(exchange);
+        self.bytes += exchange.bytes();
+        self.evict();
+    }
+
+    fn evict(&mut self) {
+        let Limits { exchanges, bytes } = self.limits;
+        while self.exchanges.len() > exchanges || self.bytes > bytes {
+            let Some(evicted) = self.exchanges.pop_front() else {
+                return;
+            };
+            self.bytes -= evicted.bytes();
+            self.evicted += 1;
+        }
+    }
+}
+
+/// Records exchanges: logs the end of each (at the level DEBUG, with method, host and what came
+/// of it), and keeps the last [`KEPT_EXCHANGES`] of them, or fewer where they are larger than
+/// [`KEPT_BYTES`] together. Clones share what they keep.
 #[derive(Clone)]
 pub struct Recorder {
     clock: Clock,
     secrets: Secrets,
-    kept: Kept,
-    exchanges: Arc<Mutex<Vec<Exchange>>>,
+    with_bodies: bool,
+    kept: Arc<Mutex<Kept>>,
 }
 
 impl Default for Recorder {
@@ -199,8 +277,8 @@ impl Default for Recorder {
         Self {
             clock: Clock::start(),
             secrets: Secrets::default(),
-            kept: Kept::Exchanges,
-            exchanges: Arc::default(),
+            with_bodies: false,
+            kept: Arc::default(),
         }
     }
 }
@@ -215,59 +293,94 @@ impl Recorder {
     /// The same recorder, which from now on keeps bodies as well, [`KEPT_BODY_BYTES`] of
     /// each. The guest does not notice: they are copied while they pass.
     pub fn with_bodies(mut self) -> Self {
-        self.kept = Kept::Bodies;
+        self.with_bodies = true;
         self
     }
 
-    /// A recorder that keeps nothing but the tokens that it masks: for hosts that make
-    /// calls for days, where a record of each would fill the memory.
+    /// A recorder that keeps no exchange, only the tokens that it masks.
     pub fn keeping_nothing() -> Self {
-        Self {
-            kept: Kept::Nothing,
-            ..Self::default()
-        }
+        Self::default().keeping_last(0)
     }
 
-    /// The tokens that are masked: those in the environments of guests that record
-    /// here, and those that were sent.
+    /// The same recorder, which from now on keeps the last `exchanges`, or fewer where they
+    /// are larger than [`KEPT_BYTES`] together. Its clones do so too.
+    pub fn keeping_last(self, exchanges: usize) -> Self {
+        let bytes = KEPT_BYTES;
+        self.limited(Limits { exchanges, bytes })
+    }
+
+    /// The same recorder, which from now on keeps every exchange for as long as it lives: for
+    /// tests and for programs that end. Its clones do so too.
+    pub fn keeping_all(self) -> Self {
+        self.limited(Limits {
+            exchanges: usize::MAX,
+            bytes: usize::MAX,
+        })
+    }
+
+    fn limited(self, limits: Limits) -> Self {
+        let mut kept = self.lock();
+        kept.limits = limits;
+        kept.evict();
+        drop(kept);
+        self
+    }
+
+    /// The tokens that are masked: those in the environments of guests that record here,
+    /// and those that it was told of. A guest teaches it none by sending it; what it sends
+    /// as `auth_token` is masked there, whatever it is.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// What was recorded so far. A body that is still on its way is there as far as it
-    /// has passed.
+    /// The exchanges that are kept, in the order in which they began. A body that is still on
+    /// its way is there as far as it has passed.
     pub fn exchanges(&self) -> Vec<Exchange> {
+        // Masking takes a while, and requests wait for the lock.
+        let kept: Vec<_> = self.lock().exchanges.iter().cloned().collect();
         let masked = |exchange: &Exchange| exchange.masked(&self.secrets);
-        self.lock().iter().map(masked).collect()
+        kept.iter().map(masked).collect()
+    }
+
+    /// How many exchanges are not kept any more, or never were: all that began before the
+    /// first of [`Recorder::exchanges`].
+    pub fn evicted(&self) -> u64 {
+        self.lock().evicted
     }
 
     /// Notes the beginning of an exchange, which counts as abandoned until it is
     /// ended, and gives back the request to be sent.
-    pub(crate) fn begin(
-        &self,
-        request: Request<WasiBody>,
-    ) -> (Request<WasiBody>, Option<Recording>) {
-        for token in request.headers().get_all("auth_token") {
-            self.secrets
-                .learn(&String::from_utf8_lossy(token.as_bytes()));
+    pub(crate) fn begin(&self, request: Request<WasiBody>) -> (Request<WasiBody>, Recording) {
+        let (head, body) = request.into_parts();
+        let (id, is_kept) = self.keep(&head);
+        let recording = Recording {
+            recorder: self.clone(),
+            id,
+            is_kept,
+            method: head.method.clone(),
+            uri: head.uri.clone(),
+            ending: Ending::Abandoned,
+        };
+        let body = recording.tee(Side::Request, &head.headers, body);
+        (Request::from_parts(head, body), recording)
+    }
+
+    /// The id of a new exchange, and whether it is kept at all.
+    fn keep(&self, head: &http::request::Parts) -> (u64, bool) {
+        let mut kept = self.lock();
+        let id = kept.next_id();
+        if kept.limits.exchanges == 0 {
+            kept.evicted += 1;
+            return (id, false);
         }
-        if self.kept == Kept::Nothing {
-            return (request, None);
-        }
-        let uri = request.uri();
-        let exchange = Exchange {
-            method: request.method().to_string(),
-            origin: format!(
-                "{}://{}",
-                uri.scheme_str().unwrap_or_default(),
-                uri.authority().map_or("", |authority| authority.as_str())
-            ),
-            path_and_query: uri
-                .path_and_query()
-                .map_or("/", |path| path.as_str())
-                .to_owned(),
-            version: request.version(),
-            headers: shown(request.headers()),
+        let path = head.uri.path_and_query();
+        kept.push(Exchange {
+            id,
+            method: head.method.to_string(),
+            origin: origin(&head.uri),
+            path_and_query: path.map_or("/", |path| path.as_str()).to_owned(),
+            version: head.version,
+            headers: shown(&head.headers),
             date: UNIX_EPOCH + self.clock.now(),
             started: self.clock.elapsed(),
             duration: Duration::ZERO,
@@ -276,26 +389,27 @@ impl Recorder {
             answer_headers: Vec::new(),
             body: None,
             answer_body: None,
-        };
-        let mut exchanges = self.lock();
-        exchanges.push(exchange);
-        let recording = Recording {
-            recorder: self.clone(),
-            index: exchanges.len() - 1,
-            ending: None,
-        };
-        drop(exchanges);
-        let (head, body) = request.into_parts();
-        let body = recording.tee(Side::Request, &head.headers, body);
-        (Request::from_parts(head, body), Some(recording))
+        });
+        (id, true)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Exchange>> {
-        // A list of finished records is whole, whoever panicked meanwhile.
-        self.exchanges
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn change(&self, id: u64, change: impl FnOnce(&mut Exchange)) {
+        self.lock().change(id, change);
     }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // A list of finished records is whole, whoever panicked meanwhile.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Scheme, host and port.
+fn origin(uri: &Uri) -> String {
+    format!(
+        "{}://{}",
+        uri.scheme_str().unwrap_or_default(),
+        uri.authority().map_or("", |authority| authority.as_str())
+    )
 }
 
 /// Header names and values, the token's value masked, however short it is.
@@ -311,11 +425,14 @@ fn shown(headers: &HeaderMap) -> Vec<(String, String)> {
     headers.iter().map(shown).collect()
 }
 
-/// An exchange that has begun. Dropped, it has ended.
+/// An exchange that has begun. Dropped, it has ended, and the log says how.
 pub(crate) struct Recording {
     recorder: Recorder,
-    index: usize,
-    ending: Option<Ending>,
+    id: u64,
+    is_kept: bool,
+    method: Method,
+    uri: Uri,
+    ending: Ending,
 }
 
 impl Recording {
@@ -324,21 +441,21 @@ impl Recording {
         mut self,
         sent: Result<Response<WasiBody>, Error>,
     ) -> Result<Response<WasiBody>, Error> {
-        let ending = Ending::of(&sent);
-        self.ending = Some(ending);
+        self.ending = Ending::of(&sent);
         let (head, body) = sent?.into_parts();
-        let mut exchanges = self.recorder.lock();
-        let exchange = &mut exchanges[self.index];
-        exchange.answer_version = head.version;
-        exchange.answer_headers = shown(&head.headers);
-        drop(exchanges);
+        if self.is_kept {
+            self.recorder.change(self.id, |exchange| {
+                exchange.answer_version = head.version;
+                exchange.answer_headers = shown(&head.headers);
+            });
+        }
         let body = self.tee(Side::Answer, &head.headers, body);
         Ok(Response::from_parts(head, body))
     }
 
     /// A body that is copied while it passes, where bodies are kept.
     fn tee(&self, side: Side, headers: &HeaderMap, body: WasiBody) -> WasiBody {
-        if self.recorder.kept < Kept::Bodies {
+        if !self.is_kept || !self.recorder.with_bodies {
             return body;
         }
         let length = headers.get("content-length").and_then(|length| {
@@ -347,7 +464,7 @@ impl Recording {
         });
         let tee = Tee {
             recorder: self.recorder.clone(),
-            index: self.index,
+            id: self.id,
             side,
             length: length.or(body.size_hint().exact()),
             body,
@@ -358,25 +475,28 @@ impl Recording {
         }
         tee.boxed_unsync()
     }
+
+    fn log(&self) {
+        let secrets = &self.recorder.secrets;
+        let method = masking::method(self.method.as_str());
+        let origin = masking::origin(&secrets.mask(&origin(&self.uri)));
+        let ending = secrets.mask(&self.ending.to_string());
+        let ending = masking::error(&ending);
+        tracing::debug!(method, origin, ending, "exchange");
+    }
 }
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        let now = self.recorder.clock.elapsed();
-        let mut exchanges = self.recorder.lock();
-        let exchange = &mut exchanges[self.index];
-        exchange.duration = now - exchange.started;
-        if let Some(ending) = self.ending.take() {
-            exchange.ending = ending;
-        }
         if tracing::enabled!(tracing::Level::DEBUG) {
-            let secrets = &self.recorder.secrets;
-            let method = masking::method(&exchange.method).to_owned();
-            let origin = masking::origin(&secrets.mask(&exchange.origin));
-            let ending = secrets.mask(&exchange.ending.to_string());
-            drop(exchanges);
-            let ending = masking::error(&ending);
-            tracing::debug!(method, origin, ending, "exchange");
+            self.log();
+        }
+        if self.is_kept {
+            let now = self.recorder.clock.elapsed();
+            self.recorder.change(self.id, |exchange| {
+                exchange.duration = now - exchange.started;
+                exchange.ending = self.ending.clone();
+            });
         }
     }
 }
@@ -391,7 +511,7 @@ enum Side {
 /// A body that passes on what it is, and notes it.
 struct Tee {
     recorder: Recorder,
-    index: usize,
+    id: u64,
     side: Side,
     /// Where the length is known, nobody asks for more once that much has passed.
     length: Option<u64>,
@@ -401,19 +521,20 @@ struct Tee {
 impl Tee {
     fn note(&self, change: impl FnOnce(&mut Body)) {
         let now = self.recorder.clock.elapsed();
-        let exchange = &mut self.recorder.lock()[self.index];
-        let until = now - exchange.started;
-        let body = exchange.body_mut(self.side).get_or_insert(Body {
-            bytes: Vec::new(),
-            size: 0,
-            is_cut: false,
-            end: BodyEnd::Unfinished,
-            until,
+        self.recorder.change(self.id, |exchange| {
+            let until = now - exchange.started;
+            let body = exchange.body_mut(self.side).get_or_insert(Body {
+                bytes: Vec::new(),
+                size: 0,
+                is_cut: false,
+                end: BodyEnd::Unfinished,
+                until,
+            });
+            if body.end == BodyEnd::Unfinished {
+                body.until = until;
+                change(body);
+            }
         });
-        if body.end == BodyEnd::Unfinished {
-            body.until = until;
-            change(body);
-        }
     }
 
     fn note_data(&self, data: &[u8]) {

@@ -44,6 +44,11 @@ impl Secrets {
         }
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// A text without the tokens. Those of less than 8 bytes are not looked for, since
     /// they could be any word.
     pub fn mask(&self, text: &str) -> String {
@@ -104,8 +109,7 @@ impl Secrets {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tokens = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        write!(formatter, "{} × {}", tokens.len(), token::MASK)
+        write!(formatter, "{} × {}", self.count(), token::MASK)
     }
 }
 

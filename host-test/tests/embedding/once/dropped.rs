@@ -1,67 +1,26 @@
-//! Calls on a shared instance for which nobody waits any more: what they have open ends, they
-//! begin nothing more, and their creates are told of once.
+//! Calls that are dropped, on shared instances and on those that have one call at a time: what
+//! they have open ends, they begin nothing more, and their creates are reported once.
 
-use crate::stage::{CREATED, plugin_v0_3, shared, shared_with_places, thousands};
+use crate::log::Log;
+use crate::stage::{
+    CREATED, WASI_0_2, WASI_0_3, plugin, plugin_v0_3, settings, shared, shared_with_places,
+    thousands,
+};
 use futures_util::future::join_all;
-use std::cell::RefCell;
-use std::io::{self, Write};
-use std::num::NonZeroUsize;
+use serde_json::value::RawValue;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::pin::pin;
-use std::sync::Once;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use voice_calling_check::operation::item;
 use voice_calling_check::script::{Piece, Script, Step};
-use voice_calling_host::SharedInstance;
-
-thread_local! {
-    /// What the harness logged in the present test, which has a thread of its own.
-    static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// What the harness logs from now on. Of the whole process there is one subscriber: with one
-/// for each test, whether a line is wanted is asked of whichever comes first.
-struct Log;
-
-impl Log {
-    fn keep() -> Self {
-        static SUBSCRIBER: Once = Once::new();
-        SUBSCRIBER.call_once(|| {
-            tracing_subscriber::fmt()
-                .with_ansi(false)
-                .with_env_filter("voice_calling_host=warn")
-                .with_writer(|| Log)
-                .init();
-        });
-        Self
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let logged = LOGGED.with_borrow(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        logged.lines().map(str::to_owned).collect()
-    }
-
-    /// It is one line that says so.
-    fn tells_of(&self, function: &str, creates: usize) {
-        let lines = self.lines();
-        let [line] = lines.as_slice() else {
-            panic!("not one line: {lines:?}");
-        };
-        assert!(line.contains("whether they were processed"), "{line}");
-        assert!(line.contains(&format!("function=\"{function}\"")), "{line}");
-        assert!(line.contains(&format!("creates={creates}")), "{line}");
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        LOGGED.with_borrow_mut(|logged| logged.write(bytes))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use voice_calling_host::load::interface::exported_interface;
+use voice_calling_host::types::{AgentSummary, CreatedDocketV2, DocketRequestV2, RequestError};
+use voice_calling_host::{
+    Instance, InstanceSettings, Isolation, Loading, Pool, Recorder, Running, Sandbox,
+    SharedInstance, Wasi,
+};
 
 /// Creates a docket for so long, and then nobody waits for it any more.
 async fn drop_create_after_ms(instance: &SharedInstance, dropped_ms: u64) {
@@ -150,16 +109,16 @@ async fn dropped_calls_leave_nothing_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_create_that_is_dropped_before_its_answer_is_told_of() {
+async fn a_create_that_is_dropped_before_its_answer_is_reported() {
     let log = Log::keep();
     let instance = shared(&Script::new([Step::silence()])).await;
     drop_create_after_ms(&instance, 100).await;
     sleep(Duration::from_secs(3_600)).await;
-    log.tells_of("dockets.create-docket-v2", 1);
+    log.reports("dockets.create-docket-v2", 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_dropped_while_its_answer_is_read_ends_its_request_and_is_told_of() {
+async fn a_call_that_is_dropped_while_its_answer_is_read_ends_its_request_and_is_reported() {
     let log = Log::keep();
     let slowly = [
         Piece::Bytes(CREATED[..10].to_owned().into()),
@@ -180,11 +139,11 @@ async fn a_call_that_is_dropped_while_its_answer_is_read_ends_its_request_and_is
     sleep(Duration::from_secs(3_600)).await;
     let ended: Vec<_> = script.sent().iter().map(|sent| sent.ended_ms).collect();
     assert_eq!(ended, [Some(100), Some(510)]);
-    log.tells_of("dockets.create-docket-v2", 1);
+    log.reports("dockets.create-docket-v2", 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_read_that_is_dropped_ends_its_request_and_there_is_nothing_to_tell() {
+async fn a_read_that_is_dropped_ends_its_request_and_there_is_nothing_to_report() {
     let log = Log::keep();
     let begun = [
         Piece::Bytes("[".into()),
@@ -200,22 +159,22 @@ async fn a_read_that_is_dropped_ends_its_request_and_there_is_nothing_to_tell() 
         let ended: Vec<_> = script.sent().iter().map(|sent| sent.ended_ms).collect();
         assert_eq!(ended, [Some(100)]);
     }
-    assert_eq!(log.lines(), [""; 0]);
+    assert_eq!(log.warnings(), [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_create_that_is_dropped_in_a_pause_after_a_failure_is_told_of() {
+async fn a_create_that_is_dropped_in_a_pause_after_a_failure_is_reported() {
     let log = Log::keep();
     let script = Script::new([Step::status(503).header("retry-after", "5")]);
     let instance = shared(&script).await;
     drop_create_after_ms(&instance, 7_000).await;
     sleep(Duration::from_secs(3_600)).await;
     assert_eq!(script.sent().len(), 2);
-    log.tells_of("dockets.create-docket-v2", 2);
+    log.reports("dockets.create-docket-v2", 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_that_is_dropped_tells_how_many_creates_it_had_sent() {
+async fn a_batch_that_is_dropped_reports_how_many_creates_it_had_sent() {
     let log = Log::keep();
     let instance = shared(&Script::new([Step::ok(CREATED), Step::silence()])).await;
     let batch: Vec<_> = (0..5).map(item).collect();
@@ -223,7 +182,7 @@ async fn a_batch_that_is_dropped_tells_how_many_creates_it_had_sent() {
     let dropped = timeout(Duration::from_millis(100), call).await;
     assert!(dropped.is_err(), "the service never answers");
     sleep(Duration::from_secs(3_600)).await;
-    log.tells_of("bulk.create-dockets-v2", 5);
+    log.reports("bulk.create-dockets-v2", 5);
 }
 
 /// Those that wait for a place in the guest are not let in by the end of those before them.
@@ -241,7 +200,7 @@ async fn of_a_thousand_calls_that_are_dropped_at_once_none_sends_anything_more()
     sleep(Duration::from_secs(3_600)).await;
     let ended: Vec<_> = script.sent().iter().map(|sent| sent.ended_ms).collect();
     assert_eq!(ended, [Some(100); 16]);
-    assert_eq!(log.lines().len(), 16);
+    assert_eq!(log.warnings().len(), 16);
     assert!(instance.is_sound());
 }
 
@@ -262,7 +221,7 @@ async fn a_call_that_is_dropped_in_a_pause_is_in_flight_until_the_pause_ends() {
 
 /// The answer was there, and the caller went without looking.
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_nobody_takes_is_told_of() {
+async fn an_answer_that_nobody_takes_is_reported() {
     let log = Log::keep();
     let instance = shared(&Script::new([Step::ok(CREATED).after_ms(50)])).await;
     let docket = item(0);
@@ -270,13 +229,13 @@ async fn an_answer_that_nobody_takes_is_told_of() {
         let mut call = pin!(instance.create_docket_v2(&docket));
         assert!(futures_util::poll!(call.as_mut()).is_pending());
         sleep(Duration::from_millis(100)).await;
-        assert_eq!(log.lines(), [""; 0], "the caller could still take it");
+        assert_eq!(log.warnings(), [""; 0], "the caller could still take it");
     }
-    log.tells_of("dockets.create-docket-v2", 1);
+    log.reports("dockets.create-docket-v2", 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_heard_or_sent_nothing_is_not_told_of() {
+async fn a_call_that_is_heard_or_sent_nothing_is_not_reported() {
     let log = Log::keep();
     let limited = Step::status(429).header("retry-after", "5");
     let script = Script::new([Step::ok(CREATED), limited]);
@@ -290,5 +249,267 @@ async fn a_call_that_is_heard_or_sent_nothing_is_not_told_of() {
     };
     let (limited, ()) = tokio::join!(limited, waiting);
     limited.unwrap().unwrap_err();
-    assert_eq!(log.lines(), [""; 0]);
+    assert_eq!(log.warnings(), [""; 0]);
+}
+
+/// What an instance gets whose recorder keeps nothing.
+fn unrecorded(script: &Script) -> InstanceSettings {
+    let mut outgoing = script.outgoing();
+    outgoing.recorder = Recorder::keeping_nothing();
+    settings(outgoing)
+}
+
+/// An instance that has one call at a time, by the way in which it is called.
+enum Lone {
+    Typed(Instance),
+    ByJson(Instance),
+    ByBindings(Running),
+}
+
+impl Lone {
+    const CREATE: &str = "dockets.create-docket-v2";
+
+    /// One for each way, of the component for each WASI.
+    async fn each(script: &Script) -> Vec<Self> {
+        static SANDBOXES: OnceLock<[Sandbox; 2]> = OnceLock::new();
+        let sandboxes = SANDBOXES.get_or_init(|| {
+            let load = |path: &str| Sandbox::load(path.as_ref(), &Loading::default()).unwrap();
+            [WASI_0_2, WASI_0_3].map(load)
+        });
+        let mut each = Vec::new();
+        for (plugin, sandbox) in [plugin(), plugin_v0_3()].into_iter().zip(sandboxes) {
+            let running = sandbox.instantiate(unrecorded(script)).await.unwrap();
+            for lone in [Self::Typed, Self::ByJson] {
+                each.push(lone(plugin.instantiate(unrecorded(script)).await.unwrap()));
+            }
+            each.push(Self::ByBindings(running));
+        }
+        each
+    }
+
+    /// What the log calls a create of it.
+    fn create_in_log(&self) -> &'static str {
+        match self {
+            Self::Typed(_) | Self::ByJson(_) => Self::CREATE,
+            Self::ByBindings(_) => "a function of a sandbox",
+        }
+    }
+
+    /// Creates a docket. The error is the host's.
+    async fn create(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Typed(instance) => drop(instance.create_docket_v2(&item(0)).await?),
+            Self::ByJson(instance) => {
+                let docket = r#"{"agent_id": 7, "to_phone_number": "919876543210",
+                    "call_context": {}}"#;
+                let docket = RawValue::from_string(docket.to_owned())?;
+                drop(instance.invoke(Self::CREATE, &docket).await?);
+            }
+            Self::ByBindings(running) => {
+                type Created = (Result<CreatedDocketV2, RequestError>,);
+                let docket = (item(0),);
+                let created = running.call(async |store, instance| {
+                    let names =
+                        [Wasi::V0_2, Wasi::V0_3].map(|it| exported_interface(it, "dockets"));
+                    let interface = names
+                        .iter()
+                        .find_map(|name| instance.get_export_index(&mut *store, None, name));
+                    let create = instance
+                        .get_export_index(&mut *store, interface.as_ref(), "create-docket-v2")
+                        .expect("the function");
+                    let create = instance
+                        .get_typed_func::<(DocketRequestV2,), Created>(&mut *store, create)?;
+                    create.call_async(store, docket).await
+                });
+                drop(created.await?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists agents. The error is the host's.
+    async fn list(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Typed(instance) => drop(instance.list_agents("org-1").await?),
+            Self::ByJson(instance) => {
+                let organization = r#"{"organization_id": "org-1"}"#;
+                let organization = RawValue::from_string(organization.to_owned())?;
+                drop(instance.invoke("agents.list-agents", &organization).await?);
+            }
+            Self::ByBindings(running) => {
+                type Listed = (Result<Vec<AgentSummary>, RequestError>,);
+                let listed = running.call(async |store, instance| {
+                    let names = [Wasi::V0_2, Wasi::V0_3].map(|it| exported_interface(it, "agents"));
+                    let interface = names
+                        .iter()
+                        .find_map(|name| instance.get_export_index(&mut *store, None, name));
+                    let list = instance
+                        .get_export_index(&mut *store, interface.as_ref(), "list-agents")
+                        .expect("the function");
+                    let list = instance.get_typed_func::<(String,), Listed>(&mut *store, list)?;
+                    list.call_async(store, ("org-1".to_owned(),)).await
+                });
+                drop(listed.await?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits for so long, and then no more.
+async fn drop_after_ms<T>(call: impl Future<Output = T>, dropped_ms: u64) {
+    let dropped = timeout(Duration::from_millis(dropped_ms), call).await;
+    assert!(dropped.is_err(), "the service is slower");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_that_is_dropped_is_reported_by_an_instance_with_one_call_at_a_time_too() {
+    let log = Log::keep();
+    let script = Script::new([Step::silence()]);
+    for mut instance in Lone::each(&script).await {
+        log.clear();
+        let function = instance.create_in_log();
+        drop_after_ms(instance.create(), 100).await;
+        log.reports(function, 1);
+        drop(instance);
+        log.reports(function, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_that_is_dropped_in_a_pause_of_such_an_instance_reports_all_its_attempts() {
+    let log = Log::keep();
+    let script = Script::new([Step::status(503).header("retry-after", "5")]);
+    for mut instance in Lone::each(&script).await {
+        log.clear();
+        drop_after_ms(instance.create(), 7_000).await;
+        log.reports(instance.create_in_log(), 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_that_is_dropped_is_reported_by_an_instance_of_a_pool() {
+    let log = Log::keep();
+    let script = Arc::new(Script::new([Step::silence()]));
+    let calls = NonZeroU32::MAX;
+    for isolation in [Isolation::EachCall, Isolation::Reused { calls }] {
+        log.clear();
+        let of = script.clone();
+        let pool = Pool::new(plugin(), 1, isolation, move || unrecorded(&of));
+        let create = async {
+            let mut instance = pool.instance().await.unwrap();
+            instance.create_docket_v2(&item(0)).await
+        };
+        drop_after_ms(create, 100).await;
+        log.reports(Lone::CREATE, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_is_dropped_on_such_an_instance_reports_how_many_creates_it_had_sent() {
+    let log = Log::keep();
+    let batch: Vec<_> = (0..5).map(item).collect();
+    for plugin in [plugin(), plugin_v0_3()] {
+        log.clear();
+        let script = Script::new([Step::ok(CREATED), Step::silence()]);
+        let mut instance = plugin.instantiate(unrecorded(&script)).await.unwrap();
+        drop_after_ms(instance.create_dockets_v2(&batch, 60_000), 100).await;
+        assert_eq!(script.sent().len(), 5);
+        log.reports("bulk.create-dockets-v2", 5);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_is_dropped_on_such_an_instance_leaves_nothing_to_report() {
+    let log = Log::keep();
+    let script = Script::new([Step::silence()]);
+    for mut instance in Lone::each(&script).await {
+        drop_after_ms(instance.list(), 100).await;
+    }
+    assert_eq!(script.sent().len(), 6);
+    assert_eq!(log.warnings(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_such_an_instance_that_has_returned_leaves_nothing_to_report() {
+    let log = Log::keep();
+    let script = Script::new([Step::ok(CREATED).after_ms(10)]);
+    for mut instance in Lone::each(&script).await {
+        instance.create().await.unwrap();
+        // The next one has sent nothing yet.
+        drop(instance.create());
+    }
+    assert_eq!(script.sent().len(), 6);
+    assert_eq!(log.warnings(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_trapped_is_no_dropped_one_and_ends_what_it_had_open() {
+    let log = Log::keep();
+    for plugin in [plugin(), plugin_v0_3()] {
+        let begun = [
+            Piece::Bytes(vec![b' '; 6 << 20].into()),
+            Piece::Pause(Duration::from_secs(5)),
+        ];
+        let script = Script::new([Step::status(200).pieces(begun).after_ms(100)]);
+        let mut settings = unrecorded(&script);
+        settings.limits.memory_bytes = 4 << 20;
+        let mut instance = plugin.instantiate(settings).await.unwrap();
+        let trapped = instance.create_docket_v2(&item(0)).await;
+        let error = format!("{:#}", trapped.expect_err("more than the limit"));
+        assert!(error.contains("its limit is 4194304"), "{error}");
+        sleep(Duration::from_secs(1)).await;
+        let ended: Vec<_> = script.sent().iter().map(|sent| sent.ended_ms).collect();
+        assert_eq!(ended, [Some(100)]);
+        assert!(!instance.is_sound());
+        assert!(instance.memory_bytes() > 1 << 20, "it can still be asked");
+    }
+    assert_eq!(log.warnings(), [""; 0]);
+}
+
+/// Nobody drops the instance, and nobody calls it.
+#[tokio::test(start_paused = true)]
+async fn a_dropped_call_ends_its_request_at_that_moment_also_if_its_instance_is_kept() {
+    let begun = [
+        Piece::Bytes(CREATED[..10].to_owned().into()),
+        Piece::Pause(Duration::from_secs(5)),
+    ];
+    for step in [
+        Step::silence(),
+        Step::ok(CREATED).after_ms(5_000),
+        Step::status(200).pieces(begun),
+        Step::silence().without_reading(),
+    ] {
+        let script = Script::new([step]);
+        let mut kept = Vec::new();
+        for mut instance in Lone::each(&script).await {
+            let begun_ms = script.now_ms();
+            drop_after_ms(instance.create(), 100).await;
+            kept.push(instance);
+            sleep(Duration::from_secs(3_600)).await;
+            let ended_ms = script.sent().last().unwrap().ended_ms;
+            assert_eq!(ended_ms, Some(begun_ms + 100));
+        }
+    }
+}
+
+/// On WASI 0.3 the dropped call would go on with the next one, and send its create again.
+#[tokio::test(start_paused = true)]
+async fn an_instance_whose_call_was_dropped_takes_no_other_and_sends_nothing_more() {
+    let script = Script::new([Step::status(503).header("retry-after", "5")]);
+    for mut instance in Lone::each(&script).await {
+        let sent_before = script.sent().len();
+        drop_after_ms(instance.create(), 100).await;
+        sleep(Duration::from_secs(1)).await;
+        for _ in 0..2 {
+            let error = instance
+                .create()
+                .await
+                .expect_err("it has ended")
+                .to_string();
+            assert!(error.contains("the instance has ended"), "{error}");
+            sleep(Duration::from_secs(60)).await;
+        }
+        assert_eq!(script.sent().len(), sent_before + 1);
+    }
 }

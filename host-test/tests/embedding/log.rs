@@ -1,0 +1,67 @@
+//! What the host logs.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::sync::Once;
+
+thread_local! {
+    /// What was logged in the present test, which has a thread of its own.
+    static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What the host logs from now on. Of the whole process there is one subscriber: with one
+/// for each test, whether a line is wanted is asked of whichever comes first.
+pub struct Log;
+
+impl Log {
+    pub fn keep() -> Self {
+        static SUBSCRIBER: Once = Once::new();
+        SUBSCRIBER.call_once(|| {
+            tracing_subscriber::fmt()
+                .with_ansi(false)
+                .with_env_filter("voice_calling_host=debug")
+                .with_writer(|| Log)
+                .init();
+        });
+        Self
+    }
+
+    /// All lines so far.
+    pub fn lines(&self) -> Vec<String> {
+        let logged = LOGGED.with_borrow(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        logged.lines().map(str::to_owned).collect()
+    }
+
+    /// The warnings among them, and whatever is worse.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut lines = self.lines();
+        lines.retain(|line| !line.contains(" DEBUG ") && !line.contains(" INFO "));
+        lines
+    }
+
+    /// Forgets them.
+    pub fn clear(&self) {
+        LOGGED.with_borrow_mut(Vec::clear);
+    }
+
+    /// The only warning is that these creates may have been processed.
+    pub fn reports(&self, function: &str, creates: usize) {
+        let lines = self.warnings();
+        let [line] = lines.as_slice() else {
+            panic!("not one line: {lines:?}");
+        };
+        assert!(line.contains("whether they were processed"), "{line}");
+        assert!(line.contains(&format!("function={function} ")), "{line}");
+        assert!(line.contains(&format!("creates={creates}")), "{line}");
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        LOGGED.with_borrow_mut(|logged| logged.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

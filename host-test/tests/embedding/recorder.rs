@@ -1,0 +1,185 @@
+//! How much a recorder keeps, and that it logs whatever it keeps.
+
+use crate::log::Log;
+use crate::stage::{CREATED, TOKEN, create, plugin, settings};
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use std::time::Duration;
+use tokio::time::timeout;
+use voice_calling_check::script::{Piece, Script, Step};
+use voice_calling_host::network::answer;
+use voice_calling_host::record::recorder::{
+    BodyEnd, Ending, KEPT_BODY_BYTES, KEPT_BYTES, KEPT_EXCHANGES,
+};
+use voice_calling_host::{InMemoryNetwork, Outgoing, Reach, Recorder};
+use wasmtime_wasi_http::{Error, WasiBody, WasiHttpHooks};
+
+/// Sends a request with this path and token as a guest does.
+async fn send(outgoing: &Outgoing, path: &str, token: &str) -> Result<Response<WasiBody>, Error> {
+    let body = http_body_util::Empty::new().map_err(|never| match never {});
+    let request = Request::builder()
+        .uri(format!("http://127.0.0.1/{path}"))
+        .header("auth_token", format!("Bearer {token}"))
+        .body(body.boxed_unsync())
+        .unwrap();
+    let io = Box::new(async { Ok(()) });
+    let sending = outgoing.clone().send_request(request, None, io);
+    Ok(Box::into_pin(sending).await?.0)
+}
+
+/// A way out to a service that answers every request with so many bytes.
+fn answering(bytes: usize, recorder: Recorder) -> Outgoing {
+    let network =
+        InMemoryNetwork(move |_, _| async move { Ok(answer(StatusCode::OK, vec![b'x'; bytes])) });
+    Outgoing {
+        recorder,
+        ..Outgoing::loopback(network)
+    }
+}
+
+/// Sends requests to the paths `/0`, `/1` and so on, and reads their answers.
+async fn send_many(outgoing: &Outgoing, count: usize) {
+    for number in 0..count {
+        let answered = send(outgoing, &number.to_string(), TOKEN).await.unwrap();
+        answered.into_body().collect().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn by_default_the_last_exchanges_are_kept_and_the_others_counted() {
+    let outgoing = answering(0, Recorder::default());
+    send_many(&outgoing, KEPT_EXCHANGES + 3).await;
+    let exchanges = outgoing.recorder.exchanges();
+    assert_eq!(exchanges.len(), KEPT_EXCHANGES);
+    assert_eq!(outgoing.recorder.evicted(), 3);
+    for (number, exchange) in (3..).zip(&exchanges) {
+        assert_eq!(exchange.id, number);
+        assert_eq!(exchange.path_and_query, format!("/{number}"));
+        assert_eq!(exchange.ending, Ending::Status(200));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn as_many_exchanges_are_kept_as_were_asked_for() {
+    let last_two = Recorder::default().keeping_last(2);
+    for (recorder, kept) in [
+        (last_two, 2),
+        (Recorder::default().keeping_all(), KEPT_EXCHANGES + 3),
+        (Recorder::keeping_nothing(), 0),
+    ] {
+        let outgoing = answering(0, recorder.clone());
+        send_many(&outgoing, KEPT_EXCHANGES + 3).await;
+        assert_eq!(recorder.exchanges().len(), kept);
+        let evicted = KEPT_EXCHANGES + 3 - kept;
+        assert_eq!(recorder.evicted(), evicted as u64);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_kept_of_all_bodies_together_is_bounded() {
+    let recorder = Recorder::default().with_bodies();
+    let outgoing = answering(2 * KEPT_BODY_BYTES, recorder.clone());
+    let too_many = KEPT_BYTES / KEPT_BODY_BYTES + 10;
+    send_many(&outgoing, too_many).await;
+    let exchanges = recorder.exchanges();
+    let bodies = exchanges.iter().map(|it| it.answer_body.as_ref().unwrap());
+    let kept_bytes: usize = bodies.map(|body| body.bytes.len()).sum();
+    assert!(kept_bytes <= KEPT_BYTES, "{kept_bytes}");
+    assert!(
+        kept_bytes > KEPT_BYTES - 2 * KEPT_BODY_BYTES,
+        "{kept_bytes}"
+    );
+    let all = recorder.evicted() + exchanges.len() as u64;
+    assert_eq!(all, too_many as u64);
+    assert_eq!(exchanges.last().unwrap().id, all - 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_exchange_goes_on_after_its_record_was_evicted_and_leaves_the_others_alone() {
+    let script = Script::new([
+        // Its record goes before its answer is there.
+        Step::ok("late").after_ms(100),
+        // Its record goes while its answer is read.
+        Step::status(200).pieces([
+            Piece::Bytes("slow".into()),
+            Piece::Pause(Duration::from_millis(100)),
+            Piece::Bytes("ly".into()),
+        ]),
+        Step::status(404).body("kept").after_ms(10),
+    ]);
+    let recorder = Recorder::default().keeping_last(1).with_bodies();
+    let mut outgoing = script.outgoing();
+    outgoing.recorder = recorder.clone();
+    let read = async |path| {
+        let answered = send(&outgoing, path, TOKEN).await.unwrap();
+        let body = answered.into_body().collect().await.unwrap();
+        String::from_utf8(body.to_bytes().to_vec()).unwrap()
+    };
+    let bodies = tokio::join!(read("late"), read("slowly"), read("kept"));
+    assert_eq!(bodies, ("late".into(), "slowly".into(), "kept".into()));
+    let [exchange] = recorder.exchanges().try_into().unwrap();
+    assert_eq!(exchange.path_and_query, "/kept");
+    assert_eq!(exchange.ending, Ending::Status(404));
+    assert_eq!(exchange.duration, Duration::from_millis(10));
+    let body = exchange.answer_body.unwrap();
+    assert_eq!((&body.bytes[..], body.end), (&b"kept"[..], BodyEnd::Whole));
+    assert_eq!(recorder.evicted(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_exchange_is_logged_whatever_is_kept() {
+    let log = Log::keep();
+    for recorder in [
+        Recorder::keeping_nothing(),
+        Recorder::default().keeping_last(1),
+        Recorder::default(),
+    ] {
+        log.clear();
+        let script = Script::new([Step::status(404), Step::silence()]);
+        let mut outgoing = script.outgoing();
+        outgoing.recorder = recorder;
+        send(&outgoing, "", TOKEN).await.unwrap();
+        let abandoned = send(&outgoing, "", TOKEN);
+        let abandoned = timeout(Duration::from_secs(1), abandoned).await;
+        assert!(abandoned.is_err(), "the service never answers");
+        let lines = log.lines();
+        let [answered, abandoned] = lines.as_slice() else {
+            panic!("not two lines: {lines:?}");
+        };
+        for part in ["exchange", "GET", "127.0.0.1", "404"] {
+            assert!(answered.contains(part), "{part} in {answered}");
+        }
+        assert!(abandoned.contains("abandoned"), "{abandoned}");
+    }
+}
+
+/// Nor does it censor words for others by sending them.
+#[tokio::test(start_paused = true)]
+async fn a_guest_teaches_a_recorder_no_token_by_sending_it() {
+    for reach in [None, Some(Reach::Hosts(["api.example".to_owned()].into()))] {
+        let mut outgoing = answering(0, Recorder::default());
+        outgoing.reach = reach.unwrap_or(outgoing.reach);
+        for number in 0..100 {
+            // Denied ones too.
+            let _answered = send(&outgoing, "dockets", &format!("dockets-{number}")).await;
+        }
+        let _answered = send(&outgoing, "ordinary-word", "ordinary-word").await;
+        assert_eq!(outgoing.recorder.secrets().count(), 0);
+        let exchange = outgoing.recorder.exchanges().pop().unwrap();
+        assert_eq!(exchange.path_and_query, "/ordinary-word");
+        let token = ("auth_token".to_owned(), "Bearer [masked]".to_owned());
+        assert!(exchange.headers.contains(&token), "{exchange:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_recorder_knows_the_token_of_a_guests_environment_whatever_it_keeps() {
+    let script = Script::new([Step::ok(CREATED)]);
+    let mut outgoing = script.outgoing();
+    outgoing.recorder = Recorder::keeping_nothing();
+    let secrets = outgoing.recorder.secrets().clone();
+    let mut instance = plugin().instantiate(settings(outgoing)).await.unwrap();
+    create(&mut instance, 0).await.unwrap();
+    assert_eq!(secrets.count(), 1);
+    assert_eq!(secrets.mask(&format!("a {TOKEN} b")), "a [api token] b");
+}
