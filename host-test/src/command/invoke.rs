@@ -2,6 +2,7 @@
 
 use crate::Component;
 use crate::command::archive::Archive;
+use crate::command::loading::loading;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::value::RawValue;
@@ -56,7 +57,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
         json => json.to_owned(),
     };
     let arguments: &RawValue = serde_json::from_str(&json).context("--json is no JSON")?;
-    let plugin = Plugin::load(&invoke.component.path())?;
+    let plugin = Plugin::load_with(&invoke.component.path(), &loading())?;
     let reach = reach_of(base_url);
     let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {
