@@ -1,6 +1,7 @@
 //! Instances whose memory is from a pool: as many as there is room for, each as clean as
 //! if it were the first.
 
+use crate::compiled::loading;
 use crate::stage::{
     CREATED, LARGE_BYTES, WASI_0_3, create, creating_after_ms, large, naming_each_docket_after_ms,
     plugin, pooling, settings, thousands,
@@ -122,7 +123,7 @@ async fn an_instance_may_grow_as_much_as_one_made_on_demand() {
 fn pooling_v0_3(instances: u32) -> Plugin {
     let loading = Loading {
         allocation: Allocation::Pooling { instances },
-        ..Loading::default()
+        ..loading()
     };
     Plugin::load_with(WASI_0_3.as_ref(), &loading).expect("the component for WASI 0.3")
 }

@@ -3,6 +3,8 @@
 
 mod allocation;
 mod cancelled;
+#[path = "../compiled/mod.rs"]
+mod compiled;
 mod dropped;
 mod network;
 mod peer;

@@ -232,7 +232,12 @@ impl Key {
     }
 
     fn file_name(&self) -> String {
-        format!("{:x}-{:x}{}", self.component, self.settings, unused::COMPILED)
+        format!(
+            "{:x}-{:x}{}",
+            self.component,
+            self.settings,
+            unused::COMPILED
+        )
     }
 
     /// What stands before a payload. The key is repeated in it, since a file may be
