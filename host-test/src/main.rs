@@ -59,6 +59,9 @@ enum Command {
     #[command(after_long_help = functions_help().unwrap_or_default())]
     Invoke(Invoke),
     /// Serves the mock service until Ctrl-C
+    ///
+    /// It can run for long: of the dockets and direct calls that are over it knows the newest
+    /// 10,000, and of created agents as many. An older one is a 404.
     Mock(Box<Mock>),
     /// Plays the service for the table of cases, and judges what a client did, until Ctrl-C
     ///
@@ -89,6 +92,9 @@ enum Command {
 #[derive(Args)]
 struct Component {
     /// The component [default: target/voice-calling.wasm]
+    ///
+    /// What it is compiled to is kept for the next time, in $XDG_CACHE_HOME/voice-calling, or
+    /// ~/.cache/voice-calling, if nobody else can write to that folder.
     #[arg(long, value_name = "FILE")]
     component: Option<PathBuf>,
     #[command(flatten)]

@@ -2,13 +2,14 @@
 #![cfg(unix)]
 
 use sha2::{Digest, Sha256};
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{Write, stderr};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Barrier;
 use std::thread;
+use std::time::{Duration, SystemTime};
 use tempfile::{TempDir, tempdir};
 use voice_calling_host::load::cache::{Origin, Reason};
 use voice_calling_host::{
@@ -127,7 +128,7 @@ impl Stage {
     }
 
     fn folder(&self) -> &Path {
-        self.cache.folder()
+        self.cache.folder().unwrap()
     }
 
     /// The only file in the folder.
@@ -455,7 +456,7 @@ fn a_folder_is_made_with_its_parents_for_the_user_alone() {
     let folder = parent.path().join("a/b/../c");
     let cache = CompiledCache::in_folder(&folder).unwrap();
     let parent = parent.path().canonicalize().unwrap();
-    assert_eq!(cache.folder(), parent.join("a/c"));
+    assert_eq!(cache.folder(), Some(&*parent.join("a/c")));
     for made in ["a", "a/b", "a/c"] {
         assert_eq!(mode_of(&parent.join(made)), 0o700, "{made}");
     }
@@ -515,7 +516,8 @@ fn the_folders_on_the_way_to_a_symbolic_link_and_behind_it_are_checked() {
     let link = links.join("link");
     symlink("../target", &link).unwrap();
     let through = link.join("cache");
-    assert_eq!(CompiledCache::in_folder(&through).unwrap().folder(), folder);
+    let cache = CompiledCache::in_folder(&through).unwrap();
+    assert_eq!(cache.folder(), Some(&*folder));
 
     for open in [&links, &target] {
         set_mode(open, 0o777);
@@ -643,6 +645,83 @@ fn a_component_that_cannot_be_kept_is_given_all_the_same() {
     assert!(!stage.folder().exists());
 }
 
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+
+/// Makes a file look as if it had been used for the last time so long ago.
+fn set_unused(file: &Path, days: u32) {
+    let used = SystemTime::now() - DAY * days;
+    File::options()
+        .write(true)
+        .open(file)
+        .unwrap()
+        .set_modified(used)
+        .unwrap();
+}
+
+/// How a file of the cache is named.
+fn name_of(number: u8) -> String {
+    let hash = format!("{number:064x}");
+    format!("{hash}-{hash}.cwasm")
+}
+
+#[test]
+fn what_was_not_used_for_thirty_days_goes_when_something_else_is_written() {
+    let stage = Stage::with_seven();
+    let seven = stage.file();
+    let [month, longer] = [1, 2].map(|number| stage.folder().join(name_of(number)));
+    for (file, days) in [(&month, 29), (&longer, 31), (&seven, 31)] {
+        fs::write(file, fs::read(&seven).unwrap()).unwrap();
+        set_unused(file, days);
+    }
+    // To read it is to use it.
+    assert_eq!(stage.get(7), Origin::Cached);
+    assert!(longer.exists(), "nothing was written");
+    assert_eq!(stage.get(8), compiled(Reason::Missing));
+    assert!(month.exists() && seven.exists() && !longer.exists());
+    assert_eq!(stage.get(7), Origin::Cached);
+}
+
+#[test]
+fn beyond_512_mib_in_total_what_was_not_used_for_the_longest_time_goes() {
+    let stage = Stage::new();
+    let files = [3, 1, 2].map(|days: u8| {
+        let file = stage.folder().join(name_of(days));
+        // It takes up no room on the disk.
+        File::create(&file).unwrap().set_len(200 << 20).unwrap();
+        set_unused(&file, days.into());
+        file
+    });
+    assert_eq!(stage.get(7), compiled(Reason::Missing));
+    assert_eq!(files.map(|file| file.exists()), [false, true, true]);
+    assert_eq!(stage.get(7), Origin::Cached);
+}
+
+#[test]
+fn of_what_the_cache_did_not_name_nothing_goes() {
+    let stage = Stage::new();
+    let hash = "0".repeat(64);
+    let folder = stage.folder().join(name_of(1));
+    fs::create_dir(&folder).unwrap();
+    let others = ["notes", ".tmpaB3xYz", &format!("{hash}.cwasm"), "a-b.cwasm"];
+    for name in others {
+        let file = stage.folder().join(name);
+        fs::write(&file, name).unwrap();
+        set_unused(&file, 400);
+    }
+    let abandoned = stage.folder().join(".compiling-aB3xYz.tmp");
+    let written_now = stage.folder().join(".compiling-zY3xAb.tmp");
+    for file in [&abandoned, &written_now] {
+        fs::write(file, "half").unwrap();
+    }
+    set_unused(&abandoned, 2);
+    stage.get(7);
+    for name in others {
+        assert!(stage.folder().join(name).exists(), "{name}");
+    }
+    assert!(folder.exists() && written_now.exists());
+    assert!(!abandoned.exists(), "its process was killed");
+}
+
 /// Where `as_another_process` puts a component.
 const CHILD: &str = "HOST_TEST_CACHE_CHILD";
 
@@ -652,10 +731,36 @@ fn as_another_process() {
     if std::env::var_os(CHILD).is_none() {
         return;
     }
-    let cache = CompiledCache::for_user().unwrap();
-    cache
-        .component(&Engine::default(), &component_of(7))
-        .unwrap();
+    let cache = CompiledCache::for_user();
+    let engine = Engine::default();
+    let (component, origin) = cache.component(&engine, &component_of(7)).unwrap();
+    assert_eq!(number_of(&engine, &component), 7);
+    println!("folder {:?}, {origin:?}", cache.folder());
+}
+
+/// What that process prints.
+fn printed(child: &mut Command) -> String {
+    child.args(["--exact", "as_another_process", "--nocapture"]);
+    let output = child.env(CHILD, "1").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_user_whose_caches_others_may_write_to_gets_components_that_are_compiled_each_time() {
+    let parent = tempdir().unwrap();
+    let home = parent.path().canonicalize().unwrap();
+    let caches = home.join(".cache");
+    // As umask 002 leaves it.
+    fs::create_dir(&caches).unwrap();
+    set_mode(&caches, 0o775);
+    for _ in 0..2 {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.env("HOME", &home).env_remove("XDG_CACHE_HOME");
+        let why = format!("{} has mode 0775", caches.display());
+        assert_says(&printed(&mut child), &["folder None", "NoFolder", &why]);
+    }
+    assert_eq!(entries(&caches), [""; 0]);
 }
 
 #[test]
@@ -672,16 +777,12 @@ fn the_cache_of_the_user_is_among_the_users_caches_and_other_processes_read_it()
     ];
     for (given, expected) in cases {
         let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "as_another_process"]);
-        child
-            .env(CHILD, "1")
-            .env("HOME", &home)
-            .current_dir(&parent);
+        child.env("HOME", &home).current_dir(&parent);
         match given {
             Some(given) => child.env("XDG_CACHE_HOME", given),
             None => child.env_remove("XDG_CACHE_HOME"),
         };
-        assert!(child.output().unwrap().status.success(), "{given:?}");
+        printed(&mut child);
         let cache = CompiledCache::in_folder(&expected).unwrap();
         let (_, origin) = cache
             .component(&Engine::default(), &component_of(7))

@@ -1,8 +1,11 @@
 //! The table of cases, run through the component in wasmtime over real connections. Clients in
 //! other languages run the same table.
 
+mod compiled;
+
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
+use compiled::loading;
 use futures_util::stream::{self, TryStreamExt};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
@@ -35,7 +38,7 @@ fn component() -> Plugin {
         Some(path) => path.into(),
         None => in_repository("target/voice-calling.wasm"),
     };
-    Plugin::load(&path).expect("the component")
+    Plugin::load_with(&path, &loading()).expect("the component")
 }
 
 fn table() -> Table {
@@ -285,7 +288,7 @@ const CAUGHT: [(&str, &str, &str); 14] = [
 async fn components_that_misbehave_fail_cases_that_the_same_one_passes_when_it_does_not()
 -> Result<()> {
     let judge = Judge::start(table(), 0).await?;
-    let plugin = Plugin::load(&in_repository("target/mutants.wasm"))
+    let plugin = Plugin::load_with(&in_repository("target/mutants.wasm"), &loading())
         .context("the mutants, which `cargo xtask mutants` makes")?;
     let runner = |mutant: &str| {
         let environment = [("MUTANT", mutant)];

@@ -1,13 +1,16 @@
 //! What `host-test check` and `host-test faults` say: our component passes, each
 //! mutant of it is caught by the check that is meant for it.
 
+mod compiled;
+
+use compiled::loading;
 use std::fmt::Write;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use voice_calling_check::scenario::Subject;
 use voice_calling_check::script::{Script, Step};
-use voice_calling_check::{Check, Options, Source, check, faults};
+use voice_calling_check::{Check, Options, Source, check, faults, not_loaded};
 use voice_calling_host::guest::limits::Limits;
 use voice_calling_host::{Allocation, InstanceSettings, Isolation, Loading, Plugin};
 use voice_calling_mutants::Mutant;
@@ -23,13 +26,14 @@ fn component_path() -> PathBuf {
     }
 }
 
-fn mutants() -> Vec<u8> {
-    let path = in_repository("target/mutants.wasm");
-    std::fs::read(path).expect("target/mutants.wasm, which `cargo xtask mutants` makes")
+fn component() -> Plugin {
+    Plugin::load_with(&component_path(), &loading()).expect("the component")
 }
 
-fn mutation(name: &str) -> Vec<(String, String)> {
-    vec![("MUTANT".to_owned(), name.to_owned())]
+/// One component, whatever the mutant: which one it is, a variable says.
+fn mutants() -> Plugin {
+    Plugin::load_with(&in_repository("target/mutants.wasm"), &loading())
+        .expect("target/mutants.wasm, which `cargo xtask mutants` makes")
 }
 
 /// Compares a report with the one in the repository, line by line in what matters, or writes it there where
@@ -49,12 +53,11 @@ fn assert_current(path: &str, report: &str, compared: fn(&str) -> String) {
 
 #[test]
 fn the_component_passes_every_check_in_ten_thousand_random_histories() {
-    let wasm = std::fs::read(component_path()).expect("the component");
     let histories = Options {
         sources: vec![Source::Histories],
         ..Options::default()
     };
-    let report = check(&wasm, Vec::new(), &histories, |_, _| ()).unwrap();
+    let report = check(&component().into(), &histories, |_, _| ()).unwrap();
     println!("{report}");
     assert!(report.passed(), "{report}");
     // A random history that judges nothing proves nothing.
@@ -84,12 +87,11 @@ fn the_component_passes_every_check_in_ten_thousand_random_histories() {
 
 #[test]
 fn the_component_passes_every_check_in_every_scenario_that_somebody_thought_of() {
-    let wasm = std::fs::read(component_path()).expect("the component");
     let options = Options {
         histories: 0,
         ..Options::default()
     };
-    let report = check(&wasm, Vec::new(), &options, |_, _| ()).unwrap();
+    let report = check(&component().into(), &options, |_, _| ()).unwrap();
     println!("{report}");
     // All sources count as played, so that a check that nothing was tried for fails.
     assert!(report.passed(), "{report}");
@@ -97,49 +99,40 @@ fn the_component_passes_every_check_in_every_scenario_that_somebody_thought_of()
 
 #[test]
 fn the_report_of_faults_in_the_repository_is_current() {
-    let plugin = Plugin::load(&component_path()).unwrap();
-    let table = faults::play(&plugin.into()).unwrap();
+    let table = faults::play(&component().into()).unwrap();
     assert_eq!(table.findings, [""; 0]);
     assert_current("docs/faults.md", &table.markdown(), str::to_owned);
 }
 
 /// An instance that was used before, from a pool.
-fn reused() -> (Loading, Isolation) {
-    let allocation = Allocation::Pooling { instances: 64 };
+fn reused() -> Subject {
     let loading = Loading {
-        allocation,
-        cache: None,
-        ..Loading::default()
+        allocation: Allocation::Pooling { instances: 64 },
+        ..loading()
     };
-    let calls = NonZeroU32::MAX;
-    (loading, Isolation::Reused { calls })
+    let plugin = Plugin::load_with(&component_path(), &loading).expect("the component");
+    Subject {
+        isolation: Isolation::Reused {
+            calls: NonZeroU32::MAX,
+        },
+        ..plugin.into()
+    }
 }
 
 #[test]
 fn faults_meet_an_instance_that_was_used_before_as_they_meet_a_fresh_one() {
-    let (loading, isolation) = reused();
-    let subject = Subject {
-        isolation,
-        ..Plugin::load_with(&component_path(), &loading)
-            .unwrap()
-            .into()
-    };
-    let table = faults::play(&subject).unwrap();
+    let table = faults::play(&reused()).unwrap();
     assert_eq!(table.findings, [""; 0]);
     assert_current("docs/faults.md", &table.markdown(), str::to_owned);
 }
 
 #[test]
 fn the_component_passes_with_instances_that_were_used_before() {
-    let wasm = std::fs::read(component_path()).expect("the component");
-    let (loading, isolation) = reused();
     let options = Options {
         histories: 500,
-        loading,
-        isolation,
         ..Options::default()
     };
-    let report = check(&wasm, Vec::new(), &options, |_, _| ()).unwrap();
+    let report = check(&reused(), &options, |_, _| ()).unwrap();
     println!("{report}");
     assert!(report.passed(), "{report}");
 }
@@ -177,7 +170,7 @@ fn meant(mutant: Mutant) -> (Check, Source) {
 
 #[test]
 fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
-    let wasm = mutants();
+    let plugin = mutants();
     let mut report = "# What catches which mutant\n\n\
         Each row is the component with one fault, put there on purpose (`proof/mutants`), \
         and the checks that fail for it: the one that is meant for the fault, and others that \
@@ -191,7 +184,11 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
             histories: 100,
             ..Options::default()
         };
-        let found = check(&wasm, mutation(name), &options, |_, _| ()).unwrap();
+        let subject = Subject {
+            environment: vec![("MUTANT".to_owned(), name.to_owned())],
+            ..plugin.clone().into()
+        };
+        let found = check(&subject, &options, |_, _| ()).unwrap();
         let mut failed = found.failed_checks();
         if mutant == Mutant::None {
             assert_eq!(failed, [], "{found}");
@@ -225,15 +222,16 @@ fn what_is_no_component_of_ours_is_told_apart() {
         (foreign.as_bytes().to_vec(), "wasi:filesystem/types@0.2.0"),
     ] {
         let wasm = wat::parse_bytes(&wasm).map_or(wasm.clone(), |wasm| wasm.into_owned());
-        let report = check(&wasm, Vec::new(), &Options::default(), |_, _| ()).unwrap();
-        assert!(!report.passed());
+        let error = Plugin::compile(&wasm).err().expect("an error");
+        let report = not_loaded(&error, &Options::default());
+        assert!(report.failed_checks().contains(&Check::Imports));
         assert!(report.to_string().contains(says), "{says}: {report}");
     }
 }
 
 /// What a mutant's call fails with at these limits.
 async fn stopped(mutant: &str, limits: Limits) -> String {
-    let plugin = Plugin::compile(&mutants()).unwrap();
+    let plugin = mutants();
     let script = Script::new([Step::ok("[]")]);
     let environment = [
         ("VOICE_CALLING_BASE_URL", "http://127.0.0.1"),
@@ -289,7 +287,7 @@ async fn a_guest_that_allocates_without_end_is_stopped_and_the_error_says_so() {
 // The time to compute is real, so this waits for real.
 #[tokio::test]
 async fn a_guest_that_waits_is_not_taken_for_one_that_computes() {
-    let plugin = Plugin::load(&component_path()).unwrap();
+    let plugin = component();
     let script = Script::new([Step::ok("[]").after_ms(1_500)]);
     let environment = [
         ("VOICE_CALLING_BASE_URL", "http://127.0.0.1"),

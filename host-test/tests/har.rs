@@ -32,10 +32,6 @@ impl Scratch {
         let name = format!("{}-{name}", std::process::id());
         Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
     }
-
-    fn path(&self) -> &str {
-        self.0.to_str().expect("a path")
-    }
 }
 
 impl Drop for Scratch {
@@ -89,13 +85,19 @@ impl Run {
 
 async fn run(test: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
     let file = Scratch::new(&format!("{test}.har"));
+    run_into(&file.0, arguments, environment).await
+}
+
+async fn run_into(har: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host-test"));
+    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("VOICE_CALLING_")) {
         command.env_remove(name);
     }
     command
         .args(arguments)
-        .args(["--har", file.path()])
+        .arg("--har")
+        .arg(har)
         .envs(environment.iter().copied());
     let output = tokio::task::spawn_blocking(move || command.output().expect("the command runs"));
     let output = output.await.expect("an output");
@@ -103,7 +105,7 @@ async fn run(test: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Ru
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).expect("text"),
         stderr: String::from_utf8(output.stderr).expect("text"),
-        har: std::fs::read_to_string(&file.0).ok(),
+        har: std::fs::read_to_string(har).ok(),
     }
 }
 
@@ -580,6 +582,7 @@ async fn an_archive_that_cannot_be_written_prevents_the_call() {
         .await
         .expect("a peer");
     let mut command = Command::new(env!("CARGO_BIN_EXE_host-test"));
+    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     let output = command
         .args([
             "invoke",
@@ -598,4 +601,101 @@ async fn an_archive_that_cannot_be_written_prevents_the_call() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("cannot write /nowhere/out.har"), "{stderr}");
     assert_eq!(peer.connections(), 0);
+}
+
+/// What becomes of the place that an archive is to be written to.
+#[cfg(unix)]
+mod place {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+
+    /// A user that these tests do not run as.
+    const SOMEBODY: u32 = 12_345;
+
+    fn mode_of(path: &Path) -> u32 {
+        fs::metadata(path).expect("a file").mode() & 0o7777
+    }
+
+    /// A file that everyone may read, with more in it than an archive has.
+    fn readable(name: &str) -> Scratch {
+        let file = Scratch::new(name);
+        fs::write(&file.0, "x".repeat(100_000)).expect("a file");
+        fs::set_permissions(&file.0, Permissions::from_mode(0o644)).expect("its mode");
+        file
+    }
+
+    /// Lists agents with an archive written there.
+    async fn list(har: &Path, more: &[&str]) -> (Run, usize) {
+        let peer = RawPeer::start([echo("200", "application/json", "[]")]).await;
+        let peer = peer.expect("a peer");
+        let component = component();
+        let component = component.to_str().expect("a path");
+        let json = r#"{"organization_id": "org-1"}"#;
+        let mut arguments = vec!["invoke", "agents.list-agents", "--json", json];
+        arguments.extend(["--component", component]);
+        arguments.extend(more);
+        let base_url = peer.base_url();
+        let environment = [
+            ("VOICE_CALLING_BASE_URL", base_url.as_str()),
+            ("VOICE_CALLING_API_TOKEN", CANARY),
+        ];
+        let run = run_into(har, &arguments, &environment).await;
+        (run, peer.connections())
+    }
+
+    #[tokio::test]
+    async fn an_archive_in_a_file_that_existed_is_for_its_owner_alone() {
+        for (name, more) in [
+            ("masked.har", &[][..]),
+            ("unmasked.har", &["--har-unmasked"]),
+        ] {
+            let file = readable(name);
+            let (run, _) = list(&file.0, more).await;
+            assert_eq!(run.code, Some(0), "{}", run.stderr);
+            assert_eq!(mode_of(&file.0), 0o600, "{name}");
+            assert_eq!(run.entries().len(), 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_link_stays_one_and_the_file_that_it_leads_to_is_for_its_owner_alone() {
+        let (file, link) = (readable("target.har"), Scratch::new("link.har"));
+        symlink(&file.0, &link.0).expect("a link");
+        let (run, _) = list(&link.0, &[]).await;
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert_eq!(fs::read_link(&link.0).expect("a link"), file.0);
+        assert_eq!(mode_of(&file.0), 0o600);
+        assert_eq!(run.entries().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_regular_file_keeps_its_mode() {
+        let before = mode_of("/dev/null".as_ref());
+        let (run, _) = list("/dev/null".as_ref(), &[]).await;
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert_eq!(mode_of("/dev/null".as_ref()), before);
+
+        let (run, _) = list("/dev/stdout".as_ref(), &[]).await;
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let mut printed = serde_json::Deserializer::from_str(&run.stdout).into_iter::<Value>();
+        assert_archive(&printed.next().expect("an archive").expect("JSON"));
+        assert_eq!(printed.next().expect("an answer").expect("JSON"), json!([]));
+    }
+
+    #[tokio::test]
+    async fn a_file_of_somebody_else_prevents_the_call_and_is_left_alone() {
+        let file = readable("theirs.har");
+        // Which root alone can do.
+        if chown(&file.0, Some(SOMEBODY), None).is_err() {
+            return;
+        }
+        let (run, connections) = list(&file.0, &[]).await;
+        assert_eq!(run.code, Some(2), "{}", run.stdout);
+        let told = "it belongs to the user 12345, who could read the archive";
+        assert!(run.stderr.contains(told), "{}", run.stderr);
+        assert_eq!(connections, 0);
+        assert_eq!(mode_of(&file.0), 0o644);
+        assert_eq!(fs::metadata(&file.0).expect("a file").len(), 100_000);
+    }
 }

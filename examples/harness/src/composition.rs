@@ -40,7 +40,8 @@ impl Composition {
     pub fn load(language: Language) -> Result<Self> {
         let folder = folder();
         let loading = Loading {
-            cache: Some(CompiledCache::in_folder(&folder.join("compiled"))?),
+            // Where others may write to the folder, it is compiled each time.
+            cache: CompiledCache::in_folder(&folder.join("compiled")).ok(),
             ..Loading::default()
         };
         let sandbox = Sandbox::load(&folder.join(language.file()), &loading)

@@ -19,7 +19,7 @@ mod trace;
 use self::report::{Report, Row};
 use self::scenario::{Run, Scenario, Subject};
 use crate::operation::Operation;
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -27,9 +27,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
-use voice_calling_host::calls::pool::Isolation;
-use voice_calling_host::load::plugin::Plugin;
-use voice_calling_host::load::sandbox::Loading;
 
 pub use self::properties::MEMORY_BYTES;
 
@@ -154,54 +151,33 @@ pub struct Options {
     pub histories: u64,
     /// The seed of the first; the others follow.
     pub seed: u64,
-    /// How the component is loaded.
-    pub loading: Loading,
-    /// Whether each scenario meets a fresh instance, or one that was used before.
-    pub isolation: Isolation,
 }
 
 impl Default for Options {
-    /// Everything, and 10,000 histories, each with a fresh instance.
+    /// Everything, and 10,000 histories.
     fn default() -> Self {
         Self {
             only: Vec::new(),
             sources: Source::VARIANTS.to_vec(),
             histories: 10_000,
             seed: 1,
-            loading: Loading::default(),
-            isolation: Isolation::EachCall,
         }
     }
 }
 
-/// Checks a component, which gets these variables besides its settings. It blocks the
+/// Checks a component, which was loaded and therefore passes [`Check::Imports`]. It blocks the
 /// thread and uses all processors; it must not be called within an asynchronous runtime.
 /// `progress` is told how much of how much is done.
+///
+/// # Errors
+/// What the host fails with; what the component fails with is in the report.
 pub fn check(
-    wasm: &[u8],
-    environment: Vec<(String, String)>,
+    subject: &Subject,
     options: &Options,
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Report> {
     let tally = Tally::default();
-    let plugin = match Plugin::compile_with(wasm, &options.loading) {
-        Ok(plugin) => plugin,
-        Err(error) => {
-            tally.add(
-                Check::Imports,
-                "the component",
-                None,
-                &[format!("{error:#}")],
-            );
-            return Ok(tally.into_report(options));
-        }
-    };
     tally.add(Check::Imports, "the component", None, &[]);
-    let subject = &Subject {
-        plugin,
-        environment,
-        isolation: options.isolation,
-    };
     play(subject, &tally, options, progress)?;
     let mut report = tally.into_report(options);
     if !report.gave_up {
@@ -209,6 +185,15 @@ pub fn check(
         report.simplify(|check, seed| simplest_failing(subject, check, seed));
     }
     Ok(report)
+}
+
+/// The report of a component that could not be loaded, with the loader's error: it fails
+/// [`Check::Imports`], and nothing else is tried.
+pub fn not_loaded(error: &Error, options: &Options) -> Report {
+    let tally = Tally::default();
+    let finding = format!("{error:#}");
+    tally.add(Check::Imports, "the component", None, &[finding]);
+    tally.into_report(options)
 }
 
 fn play(

@@ -33,7 +33,7 @@
 //! let instances = 64;
 //! let loading = Loading {
 //!     allocation: Allocation::Pooling { instances },
-//!     cache: Some(CompiledCache::for_user()?),
+//!     cache: Some(CompiledCache::for_user()),
 //!     ..Loading::default()
 //! };
 //! let plugin = Plugin::load_with("target/voice-calling.wasm".as_ref(), &loading)?;

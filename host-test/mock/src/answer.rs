@@ -118,7 +118,7 @@ fn create_agent(state: &mut State, request: &ReceivedRequest) -> Result<Answer, 
     let agent_id = state.next_agent_id();
     let agent = Agent::configured(agent_id, &body, state.meanings.agent_fields)
         .map_err(Refusal::Invalid)?;
-    state.agents.push(agent);
+    state.add_agent(agent);
     let ok = StatusCode::OK;
     Ok(match state.meanings.created_agent {
         CreatedAgent::Id => Answer::json_text(ok, format!(r#"{{"agent_id":{agent_id}}}"#)),
@@ -138,7 +138,7 @@ fn list_agents(state: &State, request: &ReceivedRequest) -> Result<Answer, Refus
     if organization_id != state.organization_id {
         return Err(Refusal::NotFound("Organization"));
     }
-    let items: Vec<_> = state.agents.iter().map(Agent::list_item).collect();
+    let items: Vec<_> = state.agents().map(Agent::list_item).collect();
     Ok(Answer::json(StatusCode::OK, &items))
 }
 

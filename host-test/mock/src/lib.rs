@@ -1,8 +1,8 @@
 //! For tests in Rust of anything that talks to the voice-calling service: a realistic mock of it,
 //! in this process and on loopback only.
 //!
-//! It follows the specification's endpoints and states, keeps every request for
-//! assertions, and makes a phone "ring" in a list only. What the specification leaves
+//! It follows the specification's endpoints and states, keeps requests for
+//! assertions (all of them, unless [`Options::kept_records`] says otherwise), and makes a phone "ring" in a list only. What the specification leaves
 //! open is marked "invented", and [`Meanings`] switches between the alternatives.
 //! For peers that break HTTP itself see [`RawPeer`].
 //!
@@ -26,6 +26,7 @@ mod docket;
 mod endpoint;
 mod fault;
 mod json_object;
+mod newest;
 mod options;
 mod raw_peer;
 mod received;
@@ -167,25 +168,25 @@ impl MockService {
         self.service.faults().order(order);
     }
 
-    /// Every request so far, in order, faults included.
+    /// Every request so far that is kept, in order, faults included.
     pub fn requests(&self) -> Vec<ReceivedRequest> {
-        self.service.requests().clone()
+        self.service.requests().to_vec()
     }
 
-    /// The requests to one endpoint so far, in order.
+    /// The requests to one endpoint so far that are kept, in order.
     pub fn requests_to(&self, endpoint: Endpoint) -> Vec<ReceivedRequest> {
         let mut requests = self.requests();
         requests.retain(|request| request.endpoint == Some(endpoint));
         requests
     }
 
-    /// The number of every docket and direct call that was started, in order: what must
-    /// never be doubled. The attempts within a docket do not count.
+    /// The number of every docket and direct call that was started, in order, as far as they are
+    /// kept: what must never be doubled. The attempts within a docket do not count.
     pub fn phones_rung(&self) -> Vec<String> {
-        self.service.state().started.clone()
+        self.service.state().started.to_vec()
     }
 
-    /// How many dockets and direct calls were started to `number`.
+    /// How many dockets and direct calls were started to `number`, as far as they are kept.
     pub fn times_rung(&self, number: &str) -> usize {
         let state = self.service.state();
         let to_number = |started: &&String| *started == number;
@@ -230,17 +231,17 @@ impl MockService {
         outcome.with_context(|| format!("no call goes on with task id {task_id:?}"))
     }
 
-    /// What the webhook was sent so far, in order.
+    /// What the webhook was sent so far and is kept, in order.
     pub fn deliveries(&self) -> Vec<Delivery> {
-        self.service.deliveries().borrow().clone()
+        self.service.deliveries().borrow().to_vec()
     }
 
-    /// Waits until the webhook was sent `count` notifications, and gives all of them.
+    /// Waits until the webhook was sent `count` notifications, and gives all that are kept.
     /// It waits for ever where they never come.
     pub async fn delivered(&self, count: usize) -> Vec<Delivery> {
         let mut deliveries = self.service.deliveries();
-        let enough = deliveries.wait_for(|all| all.len() >= count).await;
-        enough.map(|all| all.clone()).unwrap_or_default()
+        let enough = deliveries.wait_for(|all| all.came() >= count).await;
+        enough.map(|all| all.to_vec()).unwrap_or_default()
     }
 }
 

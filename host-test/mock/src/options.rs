@@ -33,6 +33,13 @@ pub struct Options {
     pub answer_delay: Duration,
     /// What the mock makes of what is not specified.
     pub meanings: Meanings,
+    /// How many requests, deliveries and started numbers are kept for assertions, the newest of
+    /// each; none: all of them, so that the mock grows with every request.
+    pub kept_records: Option<usize>,
+    /// How many dockets and direct calls that are over are known, the newest of both together, and
+    /// how many agents besides the first; none: all of them. What is forgotten is unknown from then
+    /// on, and a docket's external id is free again. What goes on is never forgotten.
+    pub kept_state: Option<usize>,
 }
 
 impl Default for Options {
@@ -51,6 +58,8 @@ impl Default for Options {
             faults: Vec::new(),
             answer_delay: Duration::ZERO,
             meanings: Meanings::default(),
+            kept_records: None,
+            kept_state: None,
         }
     }
 }

@@ -14,6 +14,7 @@ use super::answer::{Answer, Reply, answer};
 use super::call::CallStatus;
 use super::endpoint::route;
 use super::fault::{Fault, FaultQueue};
+use super::newest::Newest;
 use super::options::{Options, Pace, WebhookOptions};
 use super::received::ReceivedRequest;
 use super::state::{Notification, State, Target};
@@ -23,8 +24,8 @@ use super::webhook::{Delivery, Webhook};
 pub(super) struct Service {
     state: Mutex<State>,
     faults: Mutex<FaultQueue>,
-    requests: Mutex<Vec<ReceivedRequest>>,
-    deliveries: watch::Sender<Vec<Delivery>>,
+    requests: Mutex<Newest<ReceivedRequest>>,
+    deliveries: watch::Sender<Newest<Delivery>>,
     receiver: Option<Receiver>,
     work: UnboundedSender<Work>,
     pace: Pace,
@@ -55,8 +56,8 @@ impl Service {
         Self {
             state: Mutex::new(State::new(options)),
             faults: Mutex::default(),
-            requests: Mutex::default(),
-            deliveries: watch::Sender::default(),
+            requests: Mutex::new(Newest::new(options.kept_records)),
+            deliveries: watch::Sender::new(Newest::new(options.kept_records)),
             receiver,
             work,
             pace: options.pace,
@@ -73,11 +74,11 @@ impl Service {
         locked(&self.faults)
     }
 
-    pub(super) fn requests(&self) -> MutexGuard<'_, Vec<ReceivedRequest>> {
+    pub(super) fn requests(&self) -> MutexGuard<'_, Newest<ReceivedRequest>> {
         locked(&self.requests)
     }
 
-    pub(super) fn deliveries(&self) -> watch::Receiver<Vec<Delivery>> {
+    pub(super) fn deliveries(&self) -> watch::Receiver<Newest<Delivery>> {
         self.deliveries.subscribe()
     }
 
@@ -200,7 +201,7 @@ async fn notify(service: Arc<Service>, notifications: Vec<Notification>) {
                 at: service.started_at.elapsed(),
                 outcome: outcome.map_err(|error| format!("{error:#}")),
             };
-            service.deliveries.send_modify(|all| all.push(delivery));
+            service.deliveries.send_modify(|all| _ = all.push(delivery));
         }
         if let Some(docket_id) = notification.closes {
             let now = SystemTime::now();

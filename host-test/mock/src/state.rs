@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::agent::Agent;
 use super::call::{Call, CallFacts, CallRequest, CallStatus, Caller, Scripts};
 use super::docket::{Docket, DocketRequest, Version};
+use super::newest::Newest;
 use super::options::{
     DocketCalls, Meanings, NeverAnswered, NotificationOrder, Options, RepeatedExternalId,
     WebhookOptions,
@@ -23,13 +24,18 @@ pub(super) struct State {
     pub(super) token: String,
     pub(super) organization_id: String,
     pub(super) meanings: Meanings,
-    pub(super) agents: Vec<Agent>,
+    /// The ones there were from the beginning.
+    first_agents: Vec<Agent>,
+    created_agents: Newest<Agent>,
+    next_agent_id: i64,
     scripts: Scripts,
     webhook: Option<WebhookOptions>,
     dockets: HashMap<Uuid, Docket>,
     calls: HashMap<String, Call>,
+    /// The dockets and direct calls in which no further step is to come.
+    over: Newest<Target>,
     /// The number of each docket and direct call, in the order of their start.
-    pub(super) started: Vec<String>,
+    pub(super) started: Newest<String>,
 }
 
 /// What goes on after it was started.
@@ -81,22 +87,37 @@ struct CallEvent<'a> {
 
 impl State {
     pub(super) fn new(options: &Options) -> Self {
+        let highest = options.agents.iter().map(|agent| agent.agent_id).max();
         Self {
             token: options.token.clone(),
             organization_id: options.organization_id.clone(),
             meanings: options.meanings.clone(),
-            agents: options.agents.clone(),
+            first_agents: options.agents.clone(),
+            created_agents: Newest::new(options.kept_state),
+            next_agent_id: highest.unwrap_or(0) + 1,
             scripts: options.scripts.clone(),
             webhook: options.webhook.clone(),
             dockets: HashMap::new(),
             calls: HashMap::new(),
-            started: Vec::new(),
+            over: Newest::new(options.kept_state),
+            started: Newest::new(options.kept_records),
         }
     }
 
+    /// All agents that are known, in the order of their creation.
+    pub(super) fn agents(&self) -> impl Iterator<Item = &Agent> {
+        self.first_agents.iter().chain(self.created_agents.iter())
+    }
+
+    /// The id of the agent that is added next.
     pub(super) fn next_agent_id(&self) -> i64 {
-        let highest = self.agents.iter().map(|agent| agent.agent_id).max();
-        highest.unwrap_or(0) + 1
+        self.next_agent_id
+    }
+
+    /// Adds an agent with the next id.
+    pub(super) fn add_agent(&mut self, agent: Agent) {
+        self.created_agents.push(agent);
+        self.next_agent_id += 1;
     }
 
     pub(super) fn docket(&self, docket_id: &str) -> Option<&Docket> {
@@ -139,13 +160,14 @@ impl State {
         request: DocketRequest,
         now: SystemTime,
     ) -> Result<&Docket, Refusal> {
-        let mut agents = self.agents.iter();
-        let agent = agents
+        let agent = self
+            .agents()
             .find(|agent| agent.agent_id == request.agent_id)
             .ok_or(Refusal::NotFound("Agent"))?;
         let script = self.scripts.of_docket(&request.to_phone_number);
-        self.started.push(request.to_phone_number.clone());
+        let number = request.to_phone_number.clone();
         let docket = Docket::new(version, agent, request, script, now);
+        self.started.push(number);
         Ok(self.dockets.entry(docket.id).or_insert(docket))
     }
 
@@ -155,7 +177,7 @@ impl State {
             Caller::Name(name) => agent.agent_name == *name,
             Caller::PhoneNumber(number) => agent.agent_phone_number == *number,
         };
-        let agent = self.agents.iter().find(called_by);
+        let agent = self.agents().find(called_by);
         let agent = agent.ok_or(Refusal::NotFound("Agent"))?;
         let call = Call {
             task_id: Uuid::new_v4().to_string(),
@@ -175,7 +197,7 @@ impl State {
     /// Makes the next call of a docket, or ends a direct call. None where there is no
     /// such target or nothing is left to do.
     pub(super) fn step(&mut self, target: &Target, now: SystemTime) -> Option<Step> {
-        match target {
+        let step = match target {
             Target::Docket(id) => {
                 let docket = self.dockets.get_mut(id)?;
                 step_docket(docket, self.webhook.as_ref(), &self.meanings, now)
@@ -184,6 +206,19 @@ impl State {
                 let call = self.calls.get_mut(task_id)?;
                 step_call(call, self.webhook.as_ref())
             }
+        }?;
+        if !step.goes_on {
+            self.end(target.clone());
+        }
+        Some(step)
+    }
+
+    /// Takes note of the end of a target, for which the oldest such one may be forgotten.
+    fn end(&mut self, target: Target) {
+        match self.over.push(target) {
+            Some(Target::Docket(id)) => _ = self.dockets.remove(&id),
+            Some(Target::Call(task_id)) => _ = self.calls.remove(&task_id),
+            None => {}
         }
     }
 

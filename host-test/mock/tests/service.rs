@@ -1037,3 +1037,77 @@ async fn raw_peers_misbehave_as_scripted_and_count() {
     assert_eq!(peer.connections(), 6);
     assert_eq!(peer.requests(), vec![request.to_vec(); 5]);
 }
+
+#[tokio::test]
+async fn of_what_was_recorded_only_as_much_is_kept_as_is_wanted() {
+    let receiver = receiver().await;
+    let mut options = notifying(&receiver);
+    options.kept_records = Some(2);
+    let (mock, client) = started(options).await;
+    for number in ["919876543211", "919876543212", "919876543213"] {
+        let id = client.docket(&docket_body().replace(NUMBER, number)).await;
+        mock.complete_docket(&id).unwrap();
+    }
+    assert_eq!(mock.phones_rung(), ["919876543212", "919876543213"]);
+    assert_eq!(mock.times_rung("919876543211"), 0);
+    let bodies: Vec<_> = mock
+        .requests()
+        .iter()
+        .map(|kept| kept.body_text())
+        .collect();
+    assert_eq!(bodies.len(), 2);
+    assert!(bodies[0].contains("919876543212") && bodies[1].contains("919876543213"));
+    // All three were delivered, though the first is no longer kept.
+    assert_eq!(soon(mock.delivered(3)).await.len(), 2);
+    assert_eq!(mock.deliveries().len(), 2);
+}
+
+#[tokio::test]
+async fn the_oldest_dockets_and_calls_that_are_over_are_forgotten_and_none_that_goes_on() {
+    let (mock, client) = with(|options| {
+        options.kept_state = Some(2);
+        options.meanings.repeated_external_id = RepeatedExternalId::SameDocket;
+    })
+    .await;
+    let body = |external_id: &str| docket_body().replace("crm-1", external_id);
+    let open = client.docket(&body("open")).await;
+    let first = client.docket(&body("first")).await;
+    mock.complete_docket(&first).unwrap();
+    let call = client.call().await;
+    mock.complete_task(&call).unwrap();
+    assert_eq!(client.fetch(&first).await["status"], "COMPLETED");
+    assert_eq!(client.docket(&body("first")).await, first);
+
+    let second = client.docket(&body("second")).await;
+    mock.complete_docket(&second).unwrap();
+    assert_eq!(client.get(&format!("{V1}/{first}")).await.status, 404);
+    assert_eq!(client.details(&call).await.status, 200);
+    assert_ne!(client.docket(&body("first")).await, first);
+
+    let third = client.docket(&body("third")).await;
+    mock.complete_docket(&third).unwrap();
+    assert_eq!(client.details(&call).await.status, 404);
+    for docket in [second, third] {
+        assert_eq!(client.fetch(&docket).await["status"], "COMPLETED");
+    }
+    assert_eq!(client.fetch(&open).await["status"], "OPEN");
+    mock.complete_docket(&open).unwrap();
+}
+
+#[tokio::test]
+async fn of_created_agents_the_oldest_are_forgotten_and_no_id_comes_twice() {
+    let (_mock, client) = with(|options| options.kept_state = Some(1)).await;
+    for agent_id in [9, 10, 11] {
+        let created = client.post("/agents/", &agent().to_string()).await;
+        assert_eq!(created.json(), json!({"agent_id": agent_id}));
+    }
+    let listed = client.get("/api/v1/agents?organizationId=org-1").await;
+    let ids: Vec<_> = listed
+        .json()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|agent| agent["agent_id"].clone())
+        .collect();
+    assert_eq!(ids, [7, 8, 11]);
+}

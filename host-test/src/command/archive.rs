@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use voice_calling_host::{PersonalData, Recorder, har};
 
 #[derive(Args)]
@@ -13,7 +13,8 @@ pub(crate) struct Archive {
     /// a browser
     ///
     /// It is written also if something goes wrong. The token is masked; phone numbers, call
-    /// context and all else that may be about people are masked too.
+    /// context and all else that may be about people are masked too. Only its owner can read the
+    /// file (mode 0600), even where it existed with another mode.
     #[arg(long, value_name = "FILE")]
     har: Option<PathBuf>,
     /// Leaves phone numbers and call context in the archive, but not the token
@@ -28,14 +29,7 @@ impl Archive {
         let Some(path) = &self.har else {
             return Ok((recorder, None));
         };
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        // Who may read it is for its owner to say.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options
-            .open(path)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        let file = open(path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok((recorder.keeping_all().with_bodies(), Some(file)))
     }
 
@@ -55,5 +49,44 @@ impl Archive {
             .and_then(|()| file.write_all(b"\n"))
             .and_then(|()| file.flush())
             .with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// Opens a file, empty and for its owner alone, whether it exists or not. A link is followed, so
+/// that it stays one. What is no regular file (a pipe, a terminal, `/dev/null`) is only opened.
+fn open(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, private::MODE);
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        #[cfg(unix)]
+        private::make_private(&file)?;
+        // Not before: a file that is refused keeps its contents.
+        file.set_len(0)?;
+    }
+    Ok(file)
+}
+
+#[cfg(unix)]
+mod private {
+    use anyhow::{Context, Result, ensure};
+    use rustix::process::geteuid;
+    use std::fs::{File, Permissions};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    /// Its owner may read and write.
+    pub(super) const MODE: u32 = 0o600;
+
+    /// Takes a file away from everyone but the user.
+    pub(super) fn make_private(file: &File) -> Result<()> {
+        let (owner, user) = (file.metadata()?.uid(), geteuid().as_raw());
+        ensure!(
+            owner == user,
+            "it belongs to the user {owner}, who could read the archive, and allowed is {user}"
+        );
+        file.set_permissions(Permissions::from_mode(MODE))
+            .with_context(|| format!("its mode cannot be changed to {MODE:04o}"))
     }
 }

@@ -1,6 +1,7 @@
 //! The judgement of a component, and the table of faults.
 
 use crate::command::choice::choice;
+use crate::command::loading::loading;
 use crate::{Built, Component};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -10,6 +11,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use voice_calling_check as check;
+use voice_calling_check::scenario::Subject;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::{Allocation, Isolation, Loading, Plugin};
 
@@ -82,8 +84,7 @@ impl Instances {
                 true => pooling,
                 false => Allocation::OnDemand,
             },
-            cache: None,
-            ..Loading::default()
+            ..loading()
         }
     }
 }
@@ -114,19 +115,28 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
         sources,
         histories: arguments.histories.unwrap_or(histories),
         seed: arguments.seed.unwrap_or(usual.seed),
-        loading: arguments.instances.loading(),
-        isolation: arguments.instances.isolation(),
     };
     let wasm = read_component(&arguments.built.or_given(arguments.component.as_deref()))?;
+    let loaded = Plugin::compile_with(&wasm, &arguments.instances.loading());
     let progress = ProgressBar::hidden();
     if !arguments.json && std::io::stderr().is_terminal() {
         progress.set_draw_target(ProgressDrawTarget::stderr());
         progress.set_style(ProgressStyle::with_template("{wide_bar} {percent} %")?);
     }
-    let report = check::check(&wasm, arguments.environment, &options, |done, of| {
-        progress.set_length(of);
-        progress.set_position(done);
-    })?;
+    let report = match loaded {
+        Err(error) => check::not_loaded(&error, &options),
+        Ok(plugin) => {
+            let subject = Subject {
+                plugin,
+                environment: arguments.environment,
+                isolation: arguments.instances.isolation(),
+            };
+            check::check(&subject, &options, |done, of| {
+                progress.set_length(of);
+                progress.set_position(done);
+            })?
+        }
+    };
     progress.finish_and_clear();
     match arguments.json {
         true => println!("{}", serde_json::to_string_pretty(&report)?),
@@ -144,7 +154,7 @@ pub(crate) fn run_faults(arguments: &Faults) -> Result<ExitCode> {
         instances,
         ..
     } = arguments;
-    let subject = check::scenario::Subject {
+    let subject = Subject {
         isolation: instances.isolation(),
         ..Plugin::load_with(&component.path(), &instances.loading())?.into()
     };

@@ -2,6 +2,7 @@
 
 use crate::Component;
 use crate::command::archive::Archive;
+use crate::command::loading::loading;
 use crate::demo;
 use anyhow::Result;
 use clap::Args;
@@ -16,7 +17,7 @@ pub(crate) struct Demo {
 }
 
 pub(crate) async fn run_demo(demo: Demo, recorder: Recorder) -> Result<()> {
-    let plugin = Plugin::load(&demo.component.path())?;
+    let plugin = Plugin::load_with(&demo.component.path(), &loading())?;
     let (recorder, file) = demo.archive.begin(recorder)?;
     let ran = demo::run(&plugin, recorder.clone()).await;
     let written = demo.archive.write(file, &recorder);

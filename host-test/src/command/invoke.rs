@@ -2,6 +2,7 @@
 
 use crate::Component;
 use crate::command::archive::Archive;
+use crate::command::loading::loading;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::value::RawValue;
@@ -64,7 +65,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
         Some(file) => Trust::from_pem_file(file).context("--ca")?,
         None => Trust::Public,
     };
-    let plugin = Plugin::load(&invoke.component.path())?;
+    let plugin = Plugin::load_with(&invoke.component.path(), &loading())?;
     // A base URL that is none is for the component to complain about.
     let reach = base_url.and_then(|url| Reach::of_url(url).ok());
     let reach = reach.unwrap_or_else(|| Reach::Hosts(Hosts::default()));

@@ -10,6 +10,10 @@ use voice_calling_mock::{
     UnansweredInsights, Unauthorized, UnknownTask, V2Status, ValidationBody, WebhookOptions,
 };
 
+/// So many of what is over, and of created agents, the process knows: each takes up a few
+/// kilobytes.
+const KEPT_STATE: usize = 10_000;
+
 #[derive(Args)]
 pub(crate) struct Mock {
     /// Port on 127.0.0.1; 0 picks a free one
@@ -110,28 +114,37 @@ meaning_arguments! {
     never_answered: NeverAnswered;
 }
 
-pub(crate) async fn serve_mock(mock: Mock) -> Result<()> {
-    let mut options = Options {
-        port: mock.port,
-        token: mock.token,
-        pace: Pace::Every(Duration::from_millis(mock.call_ms)),
-        faults: mock.faults,
-        answer_delay: Duration::from_millis(mock.delay_ms),
-        meanings: mock.meanings.into(),
-        ..Options::default()
-    };
-    options.scripts.seed = mock.seed;
-    if let Some(first) = mock.calls.first() {
-        options.scripts.direct_call = *first;
-        options.scripts.docket = mock.calls;
+impl From<Mock> for Options {
+    fn from(mock: Mock) -> Self {
+        let mut options = Options {
+            port: mock.port,
+            token: mock.token,
+            pace: Pace::Every(Duration::from_millis(mock.call_ms)),
+            faults: mock.faults,
+            answer_delay: Duration::from_millis(mock.delay_ms),
+            meanings: mock.meanings.into(),
+            // Nothing in this process asks for them.
+            kept_records: Some(0),
+            kept_state: Some(KEPT_STATE),
+            ..Options::default()
+        };
+        options.scripts.seed = mock.seed;
+        if let Some(first) = mock.calls.first() {
+            options.scripts.direct_call = *first;
+            options.scripts.docket = mock.calls;
+        }
+        options.webhook = mock.webhook.map(|url| WebhookOptions {
+            call_events: mock.call_events,
+            copies: mock.webhook_copies,
+            delay: Duration::from_millis(mock.webhook_delay_ms),
+            ..WebhookOptions::to(url)
+        });
+        options
     }
-    options.webhook = mock.webhook.map(|url| WebhookOptions {
-        call_events: mock.call_events,
-        copies: mock.webhook_copies,
-        delay: Duration::from_millis(mock.webhook_delay_ms),
-        ..WebhookOptions::to(url)
-    });
-    let service = MockService::start(options).await?;
+}
+
+pub(crate) async fn serve_mock(mock: Mock) -> Result<()> {
+    let service = MockService::start(mock.into()).await?;
     println!("The mock service is ready. No phone rings. Ctrl-C stops it.");
     println!("export VOICE_CALLING_BASE_URL={}", service.base_url());
     println!("export VOICE_CALLING_API_TOKEN={}", service.token());
@@ -154,9 +167,20 @@ mod tests {
         mock: Mock,
     }
 
-    fn meanings(flags: &[&str]) -> Result<Meanings, clap::Error> {
+    fn options(flags: &[&str]) -> Result<Options, clap::Error> {
         let command_line = ["mock"].iter().chain(flags);
-        Ok(Cli::try_parse_from(command_line)?.mock.meanings.into())
+        Ok(Cli::try_parse_from(command_line)?.mock.into())
+    }
+
+    fn meanings(flags: &[&str]) -> Result<Meanings, clap::Error> {
+        Ok(options(flags)?.meanings)
+    }
+
+    #[test]
+    fn a_mock_that_runs_for_long_keeps_a_bounded_number_of_everything() {
+        let options = options(&[]).unwrap();
+        assert_eq!(options.kept_records, Some(0));
+        assert_eq!(options.kept_state, Some(10_000));
     }
 
     #[test]

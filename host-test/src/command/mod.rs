@@ -7,6 +7,7 @@ mod check;
 mod choice;
 mod demo;
 mod invoke;
+mod loading;
 mod mock;
 
 pub(crate) use bench::{Bench, Crowd, run_bench, run_crowd};

@@ -5,16 +5,16 @@ mod once;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::net::TcpListener;
-use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 const COMPONENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
 
-/// The command with none of the caller's settings.
+/// The command with none of the caller's settings, and with the caches of these tests.
 fn host_test() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host-test"));
+    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("VOICE_CALLING_")) {
         command.env_remove(name);
     }

@@ -1,13 +1,11 @@
 //! Tests that load no component, or choose it themselves: they are run once and not again on the
 //! component for WASI 0.3.
 
-use crate::{
-    COMPONENT, MockProcess, REPOSITORY, check, component, host_test, invoke, stderr, stdout_json,
-};
+use crate::{MockProcess, REPOSITORY, check, component, host_test, invoke, stderr, stdout_json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// The files that `cargo xtask build` makes, for WASI 0.2 and for 0.3.
@@ -120,21 +118,80 @@ const WEBHOOK: [&str; 4] = [
     r#"{"body": "{\"docket_id\":\"d-1\",\"attempts\":[],\"dashboard_url\":null}"}"#,
 ];
 
-/// Every command that takes `--wasi`, as short as it can be.
-const WITH_WASI: [&[&str]; 4] = [
-    &WEBHOOK,
-    &["demo"],
-    &["faults", "--markdown"],
-    &[
-        "check",
-        "--only",
-        "returns,memory",
-        "--scenarios",
-        "histories",
-        "--histories",
-        "5",
-    ],
+/// The files of the cache of compiled components, where caches are in this folder.
+#[cfg(unix)]
+fn compiled(caches: &Path) -> Vec<std::path::PathBuf> {
+    let files = std::fs::read_dir(caches.join("voice-calling")).expect("the cache");
+    files.map(|file| file.expect("a file").path()).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_command_compiles_is_read_by_the_next_one() {
+    use std::os::unix::fs::MetadataExt;
+    use std::time::{Duration, SystemTime};
+    let commands: [&[&str]; 4] = [&WEBHOOK, &["demo"], &["faults"], &CHECK];
+    let caches = tempfile::tempdir().expect("a folder");
+    let mut inode = None;
+    for command in commands {
+        let component = component();
+        let given = match command {
+            ["check", ..] => vec![component.as_str()],
+            _ => vec!["--component", &component],
+        };
+        let output = host_test()
+            .args(command)
+            .args(given)
+            .env("XDG_CACHE_HOME", caches.path())
+            .output()
+            .expect("the command runs");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let [file] = compiled(caches.path()).try_into().expect("one file");
+        let found = std::fs::metadata(&file).expect("a file");
+        let age = found.modified().expect("a time").elapsed();
+        assert!(age.is_ok_and(|age| age < Duration::from_secs(3_600)));
+        assert_eq!(*inode.get_or_insert(found.ino()), found.ino());
+        // When it is read, it is marked as used.
+        let used = SystemTime::now() - Duration::from_secs(24 * 3_600);
+        let file = std::fs::File::options().write(true).open(file);
+        file.expect("a file").set_modified(used).expect("a time");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_command_without_a_safe_folder_for_its_cache_warns_once_and_works() {
+    use std::os::unix::fs::PermissionsExt;
+    let caches = tempfile::tempdir().expect("a folder");
+    let open = std::fs::Permissions::from_mode(0o775);
+    std::fs::set_permissions(caches.path(), open).expect("its mode");
+    let output = host_test()
+        .args(WEBHOOK)
+        .args(["--component", &component()])
+        .env("XDG_CACHE_HOME", caches.path())
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout_json(&output)["docket_id"], "d-1");
+    let told = stderr(&output);
+    assert_eq!(told.lines().count(), 1, "{told}");
+    for part in ["components are compiled each time", "has mode 0775"] {
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+const CHECK: [&str; 7] = [
+    "check",
+    "--only",
+    "returns,memory",
+    "--scenarios",
+    "histories",
+    "--histories",
+    "5",
 ];
+
+/// Every command that takes `--wasi`, as short as it can be.
+const WITH_WASI: [&[&str]; 4] = [&WEBHOOK, &["demo"], &["faults", "--markdown"], &CHECK];
 
 /// Where the component for WASI 0.2 is missing, so that nothing else can be taken for it.
 fn with_only_0_3(arguments: &[&str]) -> Output {

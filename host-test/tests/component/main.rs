@@ -7,6 +7,8 @@ mod bad_input;
 mod base_url;
 mod bulk;
 mod calls;
+#[path = "../compiled/mod.rs"]
+mod compiled;
 mod dockets;
 mod error_codes;
 mod failure;

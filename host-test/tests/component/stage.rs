@@ -1,5 +1,6 @@
 //! What a test needs: the component, the mock service, and instances that talk to it.
 
+use crate::compiled::loading;
 use crate::operation::Operation;
 use crate::operation::Run;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ pub const FREE_FORM: &str = r#"{"z":12345678901234567890,"amount":0.10,"a":[1e40
 /// `HOST_TEST_COMPONENT` names, or the one that `cargo xtask build` makes.
 pub fn plugin() -> &'static Plugin {
     static PLUGIN: OnceLock<Plugin> = OnceLock::new();
-    PLUGIN.get_or_init(|| Plugin::load(&component_path()).expect("the component"))
+    PLUGIN.get_or_init(|| Plugin::load_with(&component_path(), &loading()).expect("the component"))
 }
 
 pub fn component_path() -> PathBuf {

@@ -1,6 +1,7 @@
 //! Instances whose memory is from a pool: as many as there is room for, each as clean as
 //! if it were the first.
 
+use crate::compiled::loading;
 use crate::stage::{
     CREATED, LARGE_BYTES, WASI_0_3, create, creating_after_ms, large, naming_each_docket_after_ms,
     plugin, pooling, settings, thousands,

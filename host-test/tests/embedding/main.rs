@@ -4,6 +4,8 @@
 mod addresses;
 mod allocation;
 mod authorities;
+#[path = "../compiled/mod.rs"]
+mod compiled;
 mod log;
 mod network;
 mod once;

@@ -1,5 +1,6 @@
 //! What a test needs: the component, and what its instances get.
 
+use crate::compiled::loading;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use voice_calling_check::operation::item;
@@ -41,7 +42,8 @@ pub const WASI_0_3: &str = concat!(
 /// The component for WASI 0.3.
 pub fn plugin_v0_3() -> Plugin {
     static PLUGIN: OnceLock<Plugin> = OnceLock::new();
-    let load = || Plugin::load(WASI_0_3.as_ref()).expect("the component for WASI 0.3");
+    let load =
+        || Plugin::load_with(WASI_0_3.as_ref(), &loading()).expect("the component for WASI 0.3");
     PLUGIN.get_or_init(load).clone()
 }
 
@@ -52,8 +54,7 @@ fn load(allocation: Allocation) -> Plugin {
     };
     let loading = Loading {
         allocation,
-        cache: None,
-        ..Loading::default()
+        ..loading()
     };
     Plugin::load_with(&path, &loading).expect("the component")
 }

@@ -12,9 +12,15 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 use wasmtime::component::Component;
 use wasmtime::{Engine, ModuleVersionStrategy, Result as WasmtimeResult};
+
+#[cfg(unix)]
+mod unix;
+mod unused;
+
+#[cfg(unix)]
+use unix::{guarded_folder, own_file};
 
 /// The folder among those that a user's caches are in.
 const USER_FOLDER: &str = "voice-calling";
@@ -32,12 +38,15 @@ const HEADER_BYTES: usize = MAGIC.len() + 3 * 32;
 /// Threads and processes may share a folder: a file appears as a whole, by renaming, or not
 /// at all. Who comes while another compiles, compiles as well.
 ///
-/// Nothing is ever removed but what is replaced. All of the folder may be removed at any
-/// time; what is needed is compiled again. (A process that is killed while it writes
-/// leaves its temporary file, which has another name and is never read.)
+/// Whenever a file is written, others are removed: those that were neither written nor read for
+/// 30 days, and beyond 512 MiB in total those that were not used for the longest time. So are
+/// temporary files that a killed process left a day ago. Files whose names the cache does not
+/// give are left alone. All of the folder may be removed at any time; what is needed is compiled
+/// again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompiledCache {
-    folder: PathBuf,
+    /// Or why there is none.
+    folder: Result<PathBuf, Reason>,
 }
 
 impl CompiledCache {
@@ -64,16 +73,32 @@ impl CompiledCache {
     pub fn in_folder(path: &Path) -> Result<Self> {
         let folder = guarded_folder(path)
             .with_context(|| format!("no cache of compiled components in {}", path.display()))?;
-        Ok(Self { folder })
+        Ok(Self { folder: Ok(folder) })
     }
 
     /// The cache of the user: `voice-calling` in `$XDG_CACHE_HOME`, or in `~/.cache` where
     /// that is not set to an absolute path.
     ///
-    /// # Errors
+    /// Where [`CompiledCache::in_folder`] refuses that folder, or the user has no home, this
+    /// cache keeps nothing: a warning is logged, once, and every component is compiled, for
+    /// [`Reason::NoFolder`].
     ///
-    /// As [`CompiledCache::in_folder`], and if the user has no home.
-    pub fn for_user() -> Result<Self> {
+    /// That happens with umask 002, where `~/.cache` or the home folder may have mode 0775. The
+    /// group often has no other member, but a program cannot establish that: users whose primary
+    /// group it is are not listed with the group, and a directory service need not list its users
+    /// at all. `chmod g-w` on the folder that the warning names makes the cache work, and so does
+    /// `XDG_CACHE_HOME` with another folder.
+    pub fn for_user() -> Self {
+        Self::in_users_folder().unwrap_or_else(|error| {
+            let why = format!("{error:#}");
+            tracing::warn!("components are compiled each time: {why}");
+            Self {
+                folder: Err(Reason::NoFolder(why)),
+            }
+        })
+    }
+
+    fn in_users_folder() -> Result<Self> {
         let absolute = |path: PathBuf| path.is_absolute().then_some(path);
         let given = std::env::var_os("XDG_CACHE_HOME").and_then(|path| absolute(path.into()));
         let usual = || {
@@ -87,9 +112,9 @@ impl CompiledCache {
         Self::in_folder(&caches.join(USER_FOLDER))
     }
 
-    /// The folder, without symbolic links.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// The folder, without symbolic links; none where [`CompiledCache::for_user`] found none.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref().ok()
     }
 
     /// A component for an engine: from its file if there is one that is sound, or else
@@ -100,32 +125,46 @@ impl CompiledCache {
     /// Those of [`Component::new`] alone. That a file cannot be read or written is none:
     /// the component is compiled, and a warning is logged.
     pub fn component(&self, engine: &Engine, wasm: &[u8]) -> WasmtimeResult<(Component, Origin)> {
+        let folder = match &self.folder {
+            Ok(folder) => folder,
+            Err(reason) => {
+                let reason = reason.clone();
+                let component = Component::new(engine, wasm)?;
+                return Ok((component, Origin::Compiled { reason }));
+            }
+        };
         let key = Key::new(engine, wasm);
-        let path = self.folder.join(key.file_name());
+        let path = folder.join(key.file_name());
         let reason = match load(engine, &key, &path) {
-            Ok(component) => return Ok((component, Origin::Cached)),
+            Ok(component) => {
+                unused::touch(&path);
+                return Ok((component, Origin::Cached));
+            }
             Err(reason) => reason,
         };
         if reason != Reason::Missing {
             tracing::warn!("{} is not used and compiled anew: {reason}", path.display());
         }
         let component = Component::new(engine, wasm)?;
-        if let Err(error) = self.keep(&component, &key, &path) {
-            tracing::warn!("{} cannot be written: {error:#}", path.display());
+        match keep(&component, &key, folder, &path) {
+            Ok(()) => unused::remove(folder),
+            Err(error) => tracing::warn!("{} cannot be written: {error:#}", path.display()),
         }
         Ok((component, Origin::Compiled { reason }))
     }
+}
 
-    /// Puts a component into its file. Nothing waits until it is on the disk: what a
-    /// failure of power leaves of it is corrupt or absent, and both are seen.
-    fn keep(&self, component: &Component, key: &Key, path: &Path) -> Result<()> {
-        let payload = component.serialize()?;
-        let mut file = NamedTempFile::new_in(&self.folder)?;
-        file.write_all(&key.header(&payload))?;
-        file.write_all(&payload)?;
-        file.persist(path)?;
-        Ok(())
-    }
+/// Puts a component into its file. Nothing waits until it is on the disk: what a
+/// failure of power leaves of it is corrupt or absent, and both are seen.
+fn keep(component: &Component, key: &Key, folder: &Path, path: &Path) -> Result<()> {
+    let payload = component.serialize()?;
+    let [prefix, suffix] = unused::TEMPORARY;
+    let mut named = tempfile::Builder::new();
+    let mut file = named.prefix(prefix).suffix(suffix).tempfile_in(folder)?;
+    file.write_all(&key.header(&payload))?;
+    file.write_all(&payload)?;
+    file.persist(path)?;
+    Ok(())
 }
 
 /// How a component came about.
@@ -145,6 +184,8 @@ pub enum Origin {
 pub enum Reason {
     /// There was no cache to read it from.
     NoCache,
+    /// The cache of the user has no folder, for this reason.
+    NoFolder(String),
     /// There was no file of it.
     Missing,
     /// The file could not be read.
@@ -161,6 +202,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::NoCache => write!(f, "there is no cache"),
+            Reason::NoFolder(error) => write!(f, "the cache has no folder: {error}"),
             Reason::Missing => write!(f, "there is no such file"),
             Reason::Unreadable(error) => write!(f, "it cannot be read: {error}"),
             Reason::Foreign(found) => write!(f, "it may be from somebody else: {found}"),
@@ -190,7 +232,12 @@ impl Key {
     }
 
     fn file_name(&self) -> String {
-        format!("{:x}-{:x}.cwasm", self.component, self.settings)
+        format!(
+            "{:x}-{:x}{}",
+            self.component,
+            self.settings,
+            unused::COMPILED
+        )
     }
 
     /// What stands before a payload. The key is repeated in it, since a file may be
@@ -259,194 +306,6 @@ fn load(engine: &Engine, key: &Key, path: &Path) -> Result<Component, Reason> {
     #[allow(unsafe_code)]
     let component = unsafe { Component::deserialize(engine, payload) };
     component.map_err(|error| Reason::Refused(format!("{error:#}")))
-}
-
-#[cfg(unix)]
-use unix::{guarded_folder, own_file};
-
-/// What tells a user's own files from those of others.
-#[cfg(unix)]
-mod unix {
-    use super::Reason;
-    use anyhow::{Context, Result, bail, ensure};
-    use rustix::fs::OFlags;
-    use rustix::io::Errno;
-    use rustix::process::geteuid;
-    use std::fs::{DirBuilder, Metadata, OpenOptions, read_link, symlink_metadata};
-    use std::io::{self, Read};
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-    use std::path::{Component as Part, Path, PathBuf, absolute};
-
-    const ROOT: u32 = 0;
-
-    /// The bits of a mode that let the group and others write.
-    const OTHERS_WRITE: u32 = 0o022;
-
-    /// The bit of a folder's mode by which only its owner, and that of the entry, may
-    /// rename or remove an entry.
-    const STICKY: u32 = 0o1000;
-
-    /// As many as Linux follows.
-    const MAX_LINKS: u32 = 40;
-
-    /// A folder into which nobody else can put files, by the path on which it is found
-    /// without symbolic links. What is missing of it is made.
-    ///
-    /// The path is followed by hand, since each entry that the system would go through has
-    /// to be looked at: a link that somebody else made could lead to the user's downloads,
-    /// which are the user's own files, but with contents from anywhere.
-    pub(super) fn guarded_folder(path: &Path) -> Result<PathBuf> {
-        let mut folder = PathBuf::new();
-        let mut ahead = absolute(path)?;
-        let mut links = 0;
-        loop {
-            let mut parts = ahead.components();
-            let Some(part) = parts.next() else { break };
-            let rest = parts.as_path();
-            let mut next = rest.to_path_buf();
-            match part {
-                Part::Prefix(_) | Part::CurDir => {}
-                Part::RootDir => folder = part.as_os_str().into(),
-                Part::ParentDir => {
-                    folder.pop();
-                }
-                Part::Normal(name) => {
-                    check_way(&folder)?;
-                    let entry = folder.join(name);
-                    let found = found_or_made(&entry)
-                        .with_context(|| format!("cannot find or make {}", entry.display()))?;
-                    if found.is_symlink() {
-                        check_owner(&entry, &found, &[geteuid().as_raw(), ROOT])?;
-                        links += 1;
-                        ensure!(
-                            links <= MAX_LINKS,
-                            "more than {MAX_LINKS} symbolic links are on the way"
-                        );
-                        next = read_link(&entry)?.join(rest);
-                    } else {
-                        folder = entry;
-                    }
-                }
-            }
-            ahead = next;
-        }
-        check_folder(&folder)?;
-        Ok(folder)
-    }
-
-    fn found_or_made(entry: &Path) -> io::Result<Metadata> {
-        match symlink_metadata(entry) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            found => return found,
-        }
-        match DirBuilder::new().mode(0o700).create(entry) {
-            // Another process was quicker.
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => symlink_metadata(entry),
-        }
-    }
-
-    /// Checks a folder on the way to that of the cache.
-    fn check_way(folder: &Path) -> Result<()> {
-        let found = symlink_metadata(folder)?;
-        check_kind(folder, &found)?;
-        check_owner(folder, &found, &[geteuid().as_raw(), ROOT])?;
-        let mode = found.mode() & 0o7777;
-        ensure!(
-            mode & OTHERS_WRITE == 0 || mode & STICKY != 0,
-            "{} has mode {mode:04o}, and allowed is one in which neither group nor others may \
-             write (without the bits {OTHERS_WRITE:04o}), or with the sticky bit ({STICKY:04o})",
-            folder.display()
-        );
-        Ok(())
-    }
-
-    /// Checks the folder of the cache.
-    fn check_folder(folder: &Path) -> Result<()> {
-        let found = symlink_metadata(folder)?;
-        check_kind(folder, &found)?;
-        check_owner(folder, &found, &[geteuid().as_raw()])?;
-        let mode = found.mode() & 0o7777;
-        ensure!(
-            mode & OTHERS_WRITE == 0,
-            "{} has mode {mode:04o}, and allowed is one in which neither group nor others may \
-             write (without the bits {OTHERS_WRITE:04o})",
-            folder.display()
-        );
-        Ok(())
-    }
-
-    fn check_kind(folder: &Path, found: &Metadata) -> Result<()> {
-        ensure!(found.is_dir(), "{} is not a folder", folder.display());
-        Ok(())
-    }
-
-    fn check_owner(entry: &Path, found: &Metadata, allowed: &[u32]) -> Result<()> {
-        if allowed.contains(&found.uid()) {
-            return Ok(());
-        }
-        let mut allowed: Vec<_> = allowed.iter().map(u32::to_string).collect();
-        allowed.dedup();
-        bail!(
-            "{} belongs to the user {}, and allowed is {}",
-            entry.display(),
-            found.uid(),
-            allowed.join(" or ")
-        )
-    }
-
-    /// The contents of a file that nobody else can have written.
-    pub(super) fn own_file(path: &Path) -> Result<Vec<u8>, Reason> {
-        // What is not a regular file must neither be followed nor waited for (a pipe);
-        // it is seen to be none as soon as it is open.
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .custom_flags(flags.bits() as i32)
-            .open(path)
-            .map_err(|error| match Errno::from_io_error(&error) {
-                Some(Errno::NOENT) => Reason::Missing,
-                // The second is FreeBSD's.
-                Some(Errno::LOOP | Errno::MLINK) => {
-                    Reason::Foreign("a symbolic link, and allowed is a regular file".to_owned())
-                }
-                _ => Reason::Unreadable(error.to_string()),
-            })?;
-        let unreadable = |error: io::Error| Reason::Unreadable(error.to_string());
-        let found = file.metadata().map_err(unreadable)?;
-        check_file(&found).map_err(Reason::Foreign)?;
-        let mut contents = Vec::new();
-        file.read_to_end(&mut contents).map_err(unreadable)?;
-        Ok(contents)
-    }
-
-    /// What is wrong with a file in the folder, and what is allowed.
-    fn check_file(found: &Metadata) -> Result<(), String> {
-        let user = geteuid().as_raw();
-        let mode = found.mode() & 0o7777;
-        if !found.is_file() {
-            return Err("not a regular file, and allowed is nothing else".to_owned());
-        }
-        if found.uid() != user {
-            return Err(format!(
-                "it belongs to the user {}, and allowed is {user}",
-                found.uid()
-            ));
-        }
-        if mode & OTHERS_WRITE != 0 {
-            return Err(format!(
-                "it has mode {mode:04o}, and allowed is one in which neither group nor others \
-                 may write (without the bits {OTHERS_WRITE:04o})"
-            ));
-        }
-        if found.nlink() != 1 {
-            return Err(format!(
-                "it has {} hard links, and allowed is 1",
-                found.nlink()
-            ));
-        }
-        Ok(())
-    }
 }
 
 #[cfg(not(unix))]

@@ -1,5 +1,6 @@
 //! Shared instances whose memory is from a pool.
 
+use crate::compiled::loading;
 use crate::stage::{WASI_0_3, naming_each_docket_after_ms, thousands};
 use futures_util::future::join_all;
 use voice_calling_check::operation::{external_id, item};
@@ -10,7 +11,7 @@ use voice_calling_host::{Allocation, Loading, Plugin, SharedInstance};
 fn pooling_v0_3(instances: u32) -> Plugin {
     let loading = Loading {
         allocation: Allocation::Pooling { instances },
-        ..Loading::default()
+        ..loading()
     };
     Plugin::load_with(WASI_0_3.as_ref(), &loading).expect("the component for WASI 0.3")
 }

@@ -1,5 +1,6 @@
 //! Calls that another guest cancels, one that has the component for WASI 0.3 plugged in.
 
+use crate::compiled::loading;
 use crate::stage::{CREATED, with_places};
 use std::cmp::Ordering;
 use std::sync::OnceLock;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use voice_calling_check::operation::{external_id, item};
 use voice_calling_check::script::{Heard, HeardBody, Piece, Script, Step};
 use voice_calling_host::types::{CreatedDocketV2, DocketRequestV2, RequestError};
-use voice_calling_host::{Loading, Running, Sandbox};
+use voice_calling_host::{Running, Sandbox};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -22,7 +23,7 @@ impl Impatient {
         static COMPOSITION: OnceLock<Sandbox> = OnceLock::new();
         let composition = COMPOSITION.get_or_init(|| {
             let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/impatient.wasm");
-            let loaded = Sandbox::load(path.as_ref(), &Loading::default());
+            let loaded = Sandbox::load(path.as_ref(), &loading());
             loaded.expect("target/impatient.wasm, which `cargo xtask mutants` makes")
         });
         let settings = with_places(script.outgoing(), max_in_flight);

@@ -1,5 +1,6 @@
 //! One instance with many calls in flight, which takes the component for WASI 0.3.
 
+use crate::compiled::loading;
 use crate::stage::{
     CREATED, LARGE_BYTES, WASI_0_2, creating_after_ms, large, naming_each_docket_after_ms,
     plugin_v0_3, settings, shared, shared_with_places, thousands, with_places,
@@ -96,7 +97,7 @@ async fn an_instance_is_not_stopped_for_what_its_calls_compute_one_after_the_oth
 
 #[tokio::test]
 async fn a_component_for_wasi_0_2_is_not_shared_and_the_error_names_the_other_file() {
-    let plugin = Plugin::load(WASI_0_2.as_ref()).unwrap();
+    let plugin = Plugin::load_with(WASI_0_2.as_ref(), &loading()).unwrap();
     let refused = plugin.share(settings(Script::new([]).outgoing())).await;
     let error = refused.err().expect("an error").to_string();
     assert!(error.contains("WASI 0.2"), "{error}");
