@@ -26,9 +26,9 @@ pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
     let program = CARGO_COMPONENT.find()?;
     let toolchain = Toolchain::find(&workspace.shell)?;
     component::build(workspace, &[&CLIENT])?;
-    let ours = component::read(&workspace.component())?;
+    let ours = workspace.shell.read_binary_file(workspace.component())?;
     let path = build(&toolchain, workspace, &program)?;
-    let built = component::read(&path)?;
+    let built = workspace.shell.read_binary_file(&path)?;
     let shown = workspace.shown(&path);
     ensure!(
         component::core_module(&built)? == component::core_module(&ours)?,

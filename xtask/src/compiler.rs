@@ -33,7 +33,9 @@ impl Compiler {
             sysroot: cmd!(shell, "{rustc} --print sysroot").read()?.into(),
             linker: linker.is_file().then_some(linker),
             version: name.unwrap_or_default().to_owned(),
-            commit: commit.context("`rustc` tells no commit")?.to_owned(),
+            commit: commit
+                .context("`rustc --version --verbose` names no commit")?
+                .to_owned(),
         })
     }
 

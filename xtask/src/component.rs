@@ -1,10 +1,6 @@
 //! A component: a guest's core module, encoded, with a name tag.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Child, Command, Stdio},
-};
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use wasm_encoder::{ComponentSection, CustomSection, Module, RawSection};
@@ -52,21 +48,22 @@ impl<'a> Building<'a> {
 
 /// Writes the component of what cargo built, unless it is there already.
 fn make(workspace: &Workspace, guest: &Guest) -> Result<()> {
-    let core_module = read(&guest::core_module(&workspace.guest_target(), guest))?;
+    let shell = &workspace.shell;
+    let core_module = guest::core_module(&workspace.guest_target(), guest);
+    let core_module = shell.read_binary_file(core_module)?;
     let component = encode(&core_module, workspace, guest)?;
     let path = workspace.component_of(guest);
     let shown = workspace.shown(&path);
-    if fs::read(&path).is_ok_and(|old| old == component) {
+    if shell
+        .read_binary_file(&path)
+        .is_ok_and(|old| old == component)
+    {
         announce(&format!("{shown}: up to date"));
     } else {
-        fs::write(&path, &component).with_context(|| format!("cannot write {shown}"))?;
+        shell.write_file(&path, &component)?;
         announce(&format!("{shown}: written, {} bytes", component.len()));
     }
     Ok(())
-}
-
-pub fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 fn encode(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Vec<u8>> {

@@ -3,7 +3,7 @@
 
 use std::{fs, path::PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Subcommand;
 use xshell::cmd;
 
@@ -76,8 +76,7 @@ impl<'a> Examples<'a> {
         // Before anything takes time.
         PYTHON.check(shell)?;
         NODE.check(shell)?;
-        fs::create_dir_all(&self.folder)
-            .with_context(|| format!("cannot make {}", self.folder.display()))?;
+        shell.create_dir(&self.folder)?;
         component::build(workspace, &[&CLIENT])?;
         for (language, guest) in [
             ("python", self.python()?),
@@ -88,7 +87,7 @@ impl<'a> Examples<'a> {
             plug(workspace, &workspace.component(), &guest, &path)?;
             if old != fs::read(&path).ok() {
                 // What the harness compiled of the old one takes more room than both guests.
-                let _ = fs::remove_dir_all(self.folder.join("compiled"));
+                shell.remove_path(self.folder.join("compiled"))?;
             }
         }
         Ok(())
@@ -147,16 +146,10 @@ impl<'a> Examples<'a> {
     /// What a guest is made of: its own files and the WIT.
     fn inputs(&self, own: [PathBuf; 2]) -> Result<Vec<PathBuf>> {
         let mut inputs = Vec::from(own);
-        for folder in [self.sources.join("wit"), self.workspace.root.join("wit")] {
-            let entries = fs::read_dir(&folder)
-                .with_context(|| format!("cannot read {}", folder.display()))?;
-            for entry in entries {
-                let path = entry?.path();
-                if path.extension().is_some_and(|extension| extension == "wit") {
-                    inputs.push(path);
-                }
-            }
+        for folder in ["examples/wit", "wit"] {
+            inputs.extend(self.workspace.shell.read_dir(folder)?);
         }
+        inputs.retain(|path| path.is_file());
         inputs.sort();
         Ok(inputs)
     }

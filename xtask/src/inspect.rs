@@ -7,11 +7,11 @@ use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
 use wasmparser::{ComponentName, KnownCustom, Parser, Payload};
 
-use crate::{component, wit::Wit, workspace::Workspace};
+use crate::{wit::Wit, workspace::Workspace};
 
 pub fn print(workspace: &Workspace) -> Result<()> {
     let path = workspace.component();
-    let bytes = component::read(&path)?;
+    let bytes = workspace.shell.read_binary_file(&path)?;
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     gzip.write_all(&bytes)?;
     println!("// {}", workspace.shown(&path));

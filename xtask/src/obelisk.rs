@@ -1,12 +1,9 @@
 //! voice-calling on the workflow engine Obelisk: the folder that its users copy, and the proof
 //! that it works, on the engine itself.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{env, path::PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Subcommand;
 use xshell::cmd;
 
@@ -81,21 +78,13 @@ fn folder(workspace: &Workspace) -> PathBuf {
 
 /// Builds the components, and puts all that a deployment needs into one folder.
 fn build(workspace: &Workspace) -> Result<()> {
-    let folder = folder(workspace);
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let guests = [&CLIENT, &OBELISK_WORKFLOW, &OBELISK_WEBHOOK];
     component::build(workspace, &guests)?;
-    copy(&workspace.component(), &folder)?;
-    let source = workspace.root.join("engines/obelisk");
-    FILES
-        .iter()
-        .try_for_each(|file| copy(&source.join(file), &folder))
-}
-
-fn copy(file: &Path, folder: &Path) -> Result<()> {
-    let name = file.file_name().context("a file has a name")?;
-    let copied = fs::copy(file, folder.join(name));
-    copied.with_context(|| format!("cannot copy {} to {}", file.display(), folder.display()))?;
+    let (shell, folder) = (&workspace.shell, folder(workspace));
+    shell.copy_file(workspace.component(), &folder)?;
+    for file in FILES {
+        shell.copy_file(format!("engines/obelisk/{file}"), &folder)?;
+    }
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! What is said of other programs, and what they are not to see.
+//! Other programs: what is announced, and what of the environment they do not get.
 
 use std::{env, ffi::OsString};
 

@@ -14,22 +14,23 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Builds here and, from clean, in a copy of the workspace in a deeper folder, and compares.
+/// Builds here and, from clean, in a copy of the workspace in another folder, and compares.
 pub fn prove(workspace: &Workspace) -> Result<()> {
     let toolchain = &Toolchain::find(&workspace.shell)?;
     let guests = [&CLIENT, &CLIENT_P3];
     component::build(workspace, &guests)?;
-    let folder = workspace.target.join("reproducible/in-a-deeper-folder");
-    remove(&folder)?;
+    let folder = workspace.target.join("reproducible");
+    let shell = &workspace.shell;
+    shell.remove_path(&folder)?;
     announce(&format!("building a copy in {}", workspace.shown(&folder)));
     let copy = workspace.copied_to(&folder)?;
     copy_sources(workspace, &folder)?;
     component::build(&copy, &guests)?;
     for guest in guests {
         let path = workspace.component_of(guest);
-        let bytes = component::read(&path)?;
+        let bytes = shell.read_binary_file(&path)?;
         ensure!(
-            bytes == component::read(&copy.component_of(guest))?,
+            bytes == shell.read_binary_file(copy.component_of(guest))?,
             "{} was built otherwise in {}, where it is kept",
             workspace.shown(&path),
             folder.display()
@@ -37,7 +38,7 @@ pub fn prove(workspace: &Workspace) -> Result<()> {
         check_for_paths(&bytes, toolchain, workspace)?;
         println!("{}  {}", inspect::sha256(&bytes), workspace.shown(&path));
     }
-    remove(&folder)?;
+    shell.remove_path(&folder)?;
     println!("reproducible: the same bytes in another folder, and no path of this machine in them");
     Ok(())
 }
@@ -72,38 +73,23 @@ fn holds_path(bytes: &[u8], folder: &Path) -> bool {
     found && folder.parent().is_some()
 }
 
-fn remove(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)
-            .with_context(|| format!("cannot remove {}", folder.display()))?;
-    }
-    Ok(())
-}
-
 /// Copies what is in git or would be: no results of earlier builds.
 fn copy_sources(workspace: &Workspace, to: &Path) -> Result<()> {
-    let files = cmd!(
-        workspace.shell,
+    let shell = &workspace.shell;
+    let list = cmd!(
+        shell,
         "git ls-files -z --cached --others --exclude-standard"
     );
-    let files = files
+    let files = list
         .read()
-        .context("git has to say which files belong to the workspace")?;
-    for file in files.split_terminator('\0') {
-        let source = workspace.root.join(file);
+        .context("git has to list the workspace's files")?;
+    for file in files.split_terminator('\0').map(Path::new) {
         // Git lists what has been deleted, too, until that is committed.
-        if source.is_file() {
-            copy_file(&source, &to.join(file))?;
+        if workspace.root.join(file).is_file() {
+            shell.create_dir(to.join(file.parent().context("a file is in a folder")?))?;
+            shell.copy_file(file, to.join(file))?;
         }
     }
-    Ok(())
-}
-
-fn copy_file(from: &Path, to: &Path) -> Result<()> {
-    let folder = to.parent().context("a file without folder")?;
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::copy(from, to))
-        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     Ok(())
 }
 

@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail, ensure};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::{
-    component,
     harness::{HARNESS_VARIABLE, JUDGE_VARIABLE, Service, Services},
     interpreter::NODE,
     process::{announce, run_quietly},
@@ -64,8 +63,9 @@ pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
 
 /// What users install.
 fn tarball(workspace: &Workspace) -> Result<PathBuf> {
-    let manifest = component::read(&workspace.root.join(FOLDER).join("package.json"))?;
-    let manifest: serde_json::Value = serde_json::from_slice(&manifest)?;
+    let manifest = workspace.root.join(FOLDER).join("package.json");
+    let manifest = workspace.shell.read_file(manifest)?;
+    let manifest: serde_json::Value = serde_json::from_str(&manifest)?;
     let version = manifest["version"].as_str().context("no version")?;
     let name = format!("voice-calling-{version}.tgz");
     Ok(workspace.target.join("bindings").join(name))
