@@ -1,15 +1,12 @@
 //! Instances whose memory is from a pool: as many as there is room for, each as clean as
 //! if it were the first.
 
-use crate::compiled::loading;
 use crate::stage::{
-    CREATED, LARGE_BYTES, WASI_0_3, create, creating_after_ms, large, naming_each_docket_after_ms,
-    plugin, pooling, settings, thousands,
+    CREATED, LARGE_BYTES, create, creating_after_ms, large, plugin, pooling, settings,
 };
-use futures_util::future::join_all;
-use voice_calling_check::operation::{Arguments, Operation, Returned, external_id, item};
+use voice_calling_check::operation::{Arguments, Operation, Returned};
 use voice_calling_check::script::{Script, Sent, Step};
-use voice_calling_host::{Allocation, Instance, Loading, Plugin, SharedInstance};
+use voice_calling_host::{Instance, Plugin};
 
 /// What an operation returned, and what it sent.
 async fn run(plugin: &Plugin, operation: Operation) -> (Vec<Returned>, Vec<String>) {

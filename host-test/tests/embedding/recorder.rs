@@ -156,7 +156,7 @@ async fn every_exchange_is_logged_whatever_is_kept() {
 /// Nor does it censor words for others by sending them.
 #[tokio::test(start_paused = true)]
 async fn a_guest_teaches_a_recorder_no_token_by_sending_it() {
-    for reach in [None, Some(Reach::Hosts(["api.example".to_owned()].into()))] {
+    for reach in [None, Some(Reach::of_url("https://api.example").unwrap())] {
         let mut outgoing = answering(0, Recorder::default());
         outgoing.reach = reach.unwrap_or(outgoing.reach);
         for number in 0..100 {
