@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 use tempfile::{TempDir, tempdir};
 use voice_calling_host::load::cache::{Origin, Reason};
+use voice_calling_host::types::{DocketCompleted, RequestError};
 use voice_calling_host::{
     Allocation, CompiledCache, InMemoryNetwork, InstanceSettings, Loading, Outgoing, Plugin,
 };
@@ -24,12 +25,14 @@ const HEADER_BYTES: usize = 35 + 3 * 32;
 /// A user that these tests do not run as.
 const SOMEBODY: u32 = 12_345;
 
-fn component_path() -> PathBuf {
-    match std::env::var_os("HOST_TEST_COMPONENT") {
-        Some(path) => path.into(),
-        None => concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm").into(),
-    }
-}
+/// The components that `cargo xtask build` makes, for WASI 0.2 and for 0.3.
+const COMPONENTS: [&str; 2] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm"),
+    concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../target/voice-calling-p3.wasm"
+    ),
+];
 
 /// A component whose function `number` returns a number; quick to compile.
 fn component_of(number: u32) -> Vec<u8> {
@@ -195,49 +198,52 @@ fn the_first_use_compiles_and_the_second_reads() {
 
 #[tokio::test]
 async fn a_plugin_that_was_read_does_what_one_that_was_compiled_does() {
-    let parent = tempdir().unwrap();
-    let loading = Loading {
-        allocation: Allocation::OnDemand,
-        cache: Some(CompiledCache::in_folder(parent.path()).unwrap()),
-        ..Loading::default()
-    };
-    // The code is the same for each allocation, and so is the file.
-    let pooling = Loading {
-        allocation: Allocation::Pooling { instances: 2 },
-        ..loading.clone()
-    };
-    let path = component_path();
-    let plugins = [
-        Plugin::load_with(&path, &loading).unwrap(),
-        Plugin::load_with(&path, &loading).unwrap(),
-        Plugin::load_with(&path, &pooling).unwrap(),
-    ];
-    let origins = plugins.each_ref().map(|plugin| plugin.origin().clone());
-    let expected = [compiled(Reason::Missing), Origin::Cached, Origin::Cached];
-    assert_eq!(origins, expected);
-    assert_eq!(entries(parent.path()).len(), 1);
+    for path in COMPONENTS.map(Path::new) {
+        let parent = tempdir().unwrap();
+        let loading = Loading {
+            allocation: Allocation::OnDemand,
+            cache: Some(CompiledCache::in_folder(parent.path()).unwrap()),
+        };
+        // The code is the same for each allocation, and so is the file.
+        let pooling = Loading {
+            allocation: Allocation::Pooling { instances: 2 },
+            ..loading.clone()
+        };
+        let plugins = [
+            Plugin::load_with(path, &loading).unwrap(),
+            Plugin::load_with(path, &loading).unwrap(),
+            Plugin::load_with(path, &pooling).unwrap(),
+        ];
+        let origins = plugins.each_ref().map(|plugin| plugin.origin().clone());
+        let expected = [compiled(Reason::Missing), Origin::Cached, Origin::Cached];
+        assert_eq!(origins, expected);
+        assert_eq!(entries(parent.path()).len(), 1);
 
+        let mut results = Vec::new();
+        for plugin in &plugins {
+            results.push(parsed(plugin).await);
+        }
+        assert_eq!(results[0].0.docket_id, "d-1");
+        assert_eq!(results[1], results[0]);
+        assert_eq!(results[2], results[0]);
+    }
+}
+
+/// What a plugin makes of a webhook's body, and of one that is no JSON.
+async fn parsed(plugin: &Plugin) -> (DocketCompleted, RequestError) {
     let completion = br#"{"docket_id":"d-1","call_insights":{"call_disposition":"INTERESTED"},
         "call_context":{"z":1,"a":[1e400,-0]},"attempts":[],"dashboard_url":null}"#;
-    let mut results = Vec::new();
-    for plugin in &plugins {
-        let nowhere =
-            InMemoryNetwork(|_, _| async { Err(wasmtime_wasi_http::Error::LoopDetected) });
-        let settings = InstanceSettings::new([("", ""); 0], Outgoing::loopback(nowhere));
-        let mut instance = plugin.instantiate(settings).await.unwrap();
-        let completed = instance.parse_docket_completed(completion).await.unwrap();
-        let broken = instance.parse_docket_completed(b"{").await.unwrap();
-        results.push((completed.unwrap().unwrap(), broken.unwrap_err()));
-    }
-    assert_eq!(results[0].0.docket_id, "d-1");
-    assert_eq!(results[1], results[0]);
-    assert_eq!(results[2], results[0]);
+    let nowhere = InMemoryNetwork(|_, _| async { Err(wasmtime_wasi_http::Error::LoopDetected) });
+    let settings = InstanceSettings::new([("", ""); 0], Outgoing::loopback(nowhere));
+    let mut instance = plugin.instantiate(settings).await.unwrap();
+    let completed = instance.parse_docket_completed(completion).await.unwrap();
+    let broken = instance.parse_docket_completed(b"{").await.unwrap();
+    (completed.unwrap().unwrap(), broken.unwrap_err())
 }
 
 #[test]
 fn a_plugin_without_a_cache_is_compiled() {
-    let path = component_path();
-    let plugin = Plugin::load(&path).unwrap();
+    let plugin = Plugin::load(COMPONENTS[0].as_ref()).unwrap();
     assert_eq!(*plugin.origin(), compiled(Reason::NoCache));
 }
 

@@ -284,27 +284,31 @@ const CAUGHT: [(&str, &str, &str); 14] = [
     ),
 ];
 
-#[tokio::test(flavor = "multi_thread")]
-async fn components_that_misbehave_fail_cases_that_the_same_one_passes_when_it_does_not()
--> Result<()> {
-    let judge = Judge::start(table(), 0).await?;
-    let plugin = Plugin::load_with(&in_repository("target/mutants.wasm"), &loading())
-        .context("the mutants, which `cargo xtask mutants` makes")?;
-    let runner = |mutant: &str| {
-        let environment = [("MUTANT", mutant)];
-        Runner::new(plugin.clone(), &environment, &judge.base_url(), mutant)
-    };
-    let is_played = |task: &Task| CAUGHT.iter().any(|(_, case, _)| *case == task.name);
-    let summary = runner("none")?.play(is_played).await?;
-    assert_eq!(summary.told(), "");
-    assert_eq!(summary.judged, 12);
-    for (mutant, case, told) in CAUGHT {
-        let summary = runner(mutant)?.play(|task| task.name == case).await?;
-        let [failed] = summary.failed.as_slice() else {
-            panic!("{mutant} is not caught")
+mod once {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn components_that_misbehave_fail_cases_that_the_same_one_passes_when_it_does_not()
+    -> Result<()> {
+        let judge = Judge::start(table(), 0).await?;
+        let plugin = Plugin::load_with(&in_repository("target/mutants.wasm"), &loading())
+            .context("the mutants, which `cargo xtask mutants` makes")?;
+        let runner = |mutant: &str| {
+            let environment = [("MUTANT", mutant)];
+            Runner::new(plugin.clone(), &environment, &judge.base_url(), mutant)
         };
-        let difference = &failed.differences[0];
-        assert!(difference.starts_with(told), "{mutant}: {}", summary.told());
+        let is_played = |task: &Task| CAUGHT.iter().any(|(_, case, _)| *case == task.name);
+        let summary = runner("none")?.play(is_played).await?;
+        assert_eq!(summary.told(), "");
+        assert_eq!(summary.judged, 12);
+        for (mutant, case, told) in CAUGHT {
+            let summary = runner(mutant)?.play(|task| task.name == case).await?;
+            let [failed] = summary.failed.as_slice() else {
+                panic!("{mutant} is not caught")
+            };
+            let difference = &failed.differences[0];
+            assert!(difference.starts_with(told), "{mutant}: {}", summary.told());
+        }
+        Ok(())
     }
-    Ok(())
 }

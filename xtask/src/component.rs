@@ -86,7 +86,7 @@ fn without_debris(core_module: &[u8]) -> Result<Vec<u8>> {
             continue;
         }
         if let Some((id, range)) = payload.as_section() {
-            let data = &core_module[range.start as usize..range.end as usize];
+            let data = &core_module[range.start..range.end];
             kept.section(&RawSection { id, data });
         }
     }
@@ -101,7 +101,7 @@ pub fn core_module(component: &[u8]) -> Result<Vec<u8>> {
             unchecked_range, ..
         } = payload?
         {
-            let range = unchecked_range.start as usize..unchecked_range.end as usize;
+            let range = unchecked_range.start..unchecked_range.end;
             return without_debris(&component[range]);
         }
     }

@@ -105,7 +105,6 @@ impl Subjects {
         Loading {
             allocation,
             cache: Some(self.cache.clone()),
-            ..Loading::default()
         }
     }
 

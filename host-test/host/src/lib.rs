@@ -34,7 +34,6 @@
 //! let loading = Loading {
 //!     allocation: Allocation::Pooling { instances },
 //!     cache: Some(CompiledCache::for_user()),
-//!     ..Loading::default()
 //! };
 //! let plugin = Plugin::load_with("target/voice-calling.wasm".as_ref(), &loading)?;
 //! let reach = Reach::Hosts(Hosts::new(["api.example"])?);

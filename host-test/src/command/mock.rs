@@ -47,7 +47,7 @@ pub(crate) struct Mock {
     /// Draws how calls end from this seed and the phone number
     #[arg(long, conflicts_with = "calls")]
     seed: Option<u64>,
-    /// Faults on order: ENDPOINT[@NTH]:FAULT[:OPTION], separated by commas
+    /// Faults on order: `ENDPOINT[@NTH]:FAULT[:OPTION]`, separated by commas
     ///
     /// ENDPOINT: create-agent, list-agents, make-call, get-call-details, create-docket,
     /// create-docket-v2, get-docket. NTH: which request to it, from 1. FAULT: a status,

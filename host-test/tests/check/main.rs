@@ -1,0 +1,146 @@
+//! What `host-test check` and `host-test faults` say: our component passes, each
+//! mutant of it is caught by the check that is meant for it.
+
+#[path = "../compiled/mod.rs"]
+mod compiled;
+mod once;
+
+use compiled::loading;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use voice_calling_check::scenario::Subject;
+use voice_calling_check::script::{Script, Step};
+use voice_calling_check::{Check, Options, Source, check, faults};
+use voice_calling_host::{Allocation, InstanceSettings, Isolation, Loading, Plugin};
+
+fn in_repository(path: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
+}
+
+fn component_path() -> PathBuf {
+    match std::env::var_os("HOST_TEST_COMPONENT") {
+        Some(path) => path.into(),
+        None => in_repository("target/voice-calling.wasm"),
+    }
+}
+
+fn component() -> Plugin {
+    Plugin::load_with(&component_path(), &loading()).expect("the component")
+}
+
+/// Compares a report with the one in the repository, line by line in what matters, or writes it there where
+/// `HOST_TEST_WRITE_REPORTS` is set.
+fn assert_current(path: &str, report: &str, compared: fn(&str) -> String) {
+    let path = in_repository(path);
+    if std::env::var_os("HOST_TEST_WRITE_REPORTS").is_some() {
+        std::fs::write(&path, report).expect("the report");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept.lines().map(compared).eq(report.lines().map(compared)),
+        "{} is not current; with HOST_TEST_WRITE_REPORTS=1 this test writes it:\n{report}",
+        path.display()
+    );
+}
+
+#[test]
+fn the_component_passes_every_check_in_ten_thousand_random_histories() {
+    let histories = Options {
+        sources: vec![Source::Histories],
+        ..Options::default()
+    };
+    let report = check(&component().into(), &histories, |_, _| ()).unwrap();
+    println!("{report}");
+    assert!(report.passed(), "{report}");
+    // A random history that judges nothing proves nothing.
+    let judged = |check| {
+        let row = report.rows.iter().find(|row| row.check == check);
+        row.map_or(0, |row| row.runs)
+    };
+    for (check, least) in [
+        (Check::Returns, 10_000),
+        (Check::NoReplay, 3_000),
+        (Check::CreateRetryNotSent, 300),
+        (Check::ErrorCase, 7_000),
+        (Check::FinalAnswers, 3_000),
+        (Check::Retries, 1_500),
+        (Check::RetryAfter, 800),
+        (Check::AttemptsAreTold, 6_000),
+        (Check::AnswerIsKept, 3_000),
+        (Check::AnswerIsWhole, 1_500),
+        (Check::WaitsEnd, 300),
+        (Check::MaxInFlight, 800),
+        (Check::BatchOrder, 300),
+    ] {
+        let runs = judged(check);
+        assert!(runs >= least, "{} is judged in {runs} runs", check.name());
+    }
+}
+
+#[test]
+fn the_component_passes_every_check_in_every_scenario_that_somebody_thought_of() {
+    let options = Options {
+        histories: 0,
+        ..Options::default()
+    };
+    let report = check(&component().into(), &options, |_, _| ()).unwrap();
+    println!("{report}");
+    // All sources count as played, so that a check that nothing was tried for fails.
+    assert!(report.passed(), "{report}");
+}
+
+#[test]
+fn the_report_of_faults_in_the_repository_is_current() {
+    let table = faults::play(&component().into()).unwrap();
+    assert_eq!(table.findings, [""; 0]);
+    assert_current("docs/faults.md", &table.markdown(), str::to_owned);
+}
+
+/// An instance that was used before, from a pool.
+fn reused() -> Subject {
+    let loading = Loading {
+        allocation: Allocation::Pooling { instances: 64 },
+        ..loading()
+    };
+    let plugin = Plugin::load_with(&component_path(), &loading).expect("the component");
+    Subject {
+        isolation: Isolation::Reused {
+            calls: NonZeroU32::MAX,
+        },
+        ..plugin.into()
+    }
+}
+
+#[test]
+fn faults_meet_an_instance_that_was_used_before_as_they_meet_a_fresh_one() {
+    let table = faults::play(&reused()).unwrap();
+    assert_eq!(table.findings, [""; 0]);
+    assert_current("docs/faults.md", &table.markdown(), str::to_owned);
+}
+
+#[test]
+fn the_component_passes_with_instances_that_were_used_before() {
+    let options = Options {
+        histories: 500,
+        ..Options::default()
+    };
+    let report = check(&reused(), &options, |_, _| ()).unwrap();
+    println!("{report}");
+    assert!(report.passed(), "{report}");
+}
+
+// The time to compute is real, so this waits for real.
+#[tokio::test]
+async fn a_guest_that_waits_is_not_taken_for_one_that_computes() {
+    let plugin = component();
+    let script = Script::new([Step::ok("[]").after_ms(1_500)]);
+    let environment = [
+        ("VOICE_CALLING_BASE_URL", "http://127.0.0.1"),
+        ("VOICE_CALLING_API_TOKEN", "limited-token-0001"),
+    ];
+    let mut settings = InstanceSettings::new(environment, script.outgoing());
+    settings.limits.computing = Duration::from_millis(500);
+    let mut instance = plugin.instantiate(settings).await.unwrap();
+    instance.list_agents("org-1").await.unwrap().unwrap();
+}
