@@ -253,6 +253,7 @@ impl Computing {
     /// Many calls at the same time, which never end as long as others come: what counts is
     /// each stretch in which the guest computes without waiting for anything and without
     /// ending a call.
+    #[cfg(any(test, feature = "wasi-0-3"))]
     pub(crate) async fn count_each_stretch<T>(
         &self,
         calls: impl Future<Output = WasmtimeResult<T>>,
@@ -271,6 +272,7 @@ impl Computing {
 
     /// A call has ended: a guest that never waits because there is always another call is
     /// busy, and does not loop.
+    #[cfg(any(test, feature = "wasi-0-3"))]
     pub(crate) fn begin_stretch(&self) {
         self.spent.before_ns.store(0, Ordering::Relaxed);
         self.spent.resumed_ns.store(thread_ns(), Ordering::Relaxed);

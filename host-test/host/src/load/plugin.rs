@@ -169,6 +169,7 @@ macro_rules! with_functions {
         }
     };
 }
+#[cfg(feature = "wasi-0-3")]
 pub(crate) use with_functions;
 
 /// What an instance has for each function.
