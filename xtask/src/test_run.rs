@@ -83,15 +83,20 @@ impl Total {
 
 fn run_tests(workspace: &Workspace, arguments: &[String]) -> Result<Total> {
     let component = env::var_os(COMPONENT_VARIABLE).unwrap_or_else(|| workspace.component().into());
-    let tests = workspace
+    let tests = cargo_test(workspace)
+        .args(arguments)
+        .env(COMPONENT_VARIABLE, component);
+    stream(tests)
+}
+
+/// Always of the same packages: of others cargo would compile wasmtime with other features, anew.
+fn cargo_test(workspace: &Workspace) -> Cmd<'_> {
+    workspace
         .cargo("test --workspace --locked --no-fail-fast")
         // They need the engine: `cargo xtask obelisk test`.
         .args(["--exclude", "obelisk-harness"])
         // They need Python and Node: `cargo xtask examples test`.
         .args(["--exclude", "examples-harness"])
-        .args(arguments)
-        .env(COMPONENT_VARIABLE, component);
-    stream(tests)
 }
 
 /// What is said of a component's behaviour is true of the one for WASI 0.3 as well: these programs
@@ -105,8 +110,7 @@ fn run_tests_for_p3(workspace: &Workspace) -> Result<Total> {
         "command_line",
         "har",
     ];
-    let tests = workspace
-        .cargo("test --package host-test --locked --no-fail-fast")
+    let tests = cargo_test(workspace)
         .args(programs.map(|program| ["--test", program]).concat())
         .args(["--", "--skip", "once::"])
         .env(COMPONENT_VARIABLE, workspace.component_of(&CLIENT_P3));

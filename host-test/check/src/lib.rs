@@ -151,6 +151,9 @@ pub struct Options {
     pub histories: u64,
     /// The seed of the first; the others follow.
     pub seed: u64,
+    /// Whether a simpler history is looked for that fails as the first random one did, which
+    /// takes as long as some hundred histories for each check that fails.
+    pub simplify: bool,
 }
 
 impl Default for Options {
@@ -161,6 +164,7 @@ impl Default for Options {
             sources: Source::VARIANTS.to_vec(),
             histories: 10_000,
             seed: 1,
+            simplify: true,
         }
     }
 }
@@ -180,7 +184,7 @@ pub fn check(
     tally.add(Check::Imports, "the component", None, &[]);
     play(subject, &tally, options, progress)?;
     let mut report = tally.into_report(options);
-    if !report.gave_up {
+    if options.simplify && !report.gave_up {
         // A call that the host had to end costs too much to be tried again and again.
         report.simplify(|check, seed| simplest_failing(subject, check, seed));
     }

@@ -24,7 +24,7 @@ pub const BASE_URL: &str = "http://127.0.0.1";
 /// Of a guest in a scenario: what `host-test check` promises of ours, and then some.
 const LIMITS: Limits = Limits {
     memory_bytes: 512 << 20,
-    computing: Duration::from_secs(10),
+    computing: Duration::from_secs(5),
     calls: NonZeroUsize::MIN,
 };
 

@@ -115,6 +115,7 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
         sources,
         histories: arguments.histories.unwrap_or(histories),
         seed: arguments.seed.unwrap_or(usual.seed),
+        simplify: true,
     };
     let wasm = read_component(&arguments.built.or_given(arguments.component.as_deref()))?;
     let loaded = Plugin::compile_with(&wasm, &arguments.instances.loading());

@@ -62,6 +62,7 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
         let options = Options {
             sources: vec![source, Source::Histories],
             histories: 100,
+            simplify: false,
             ..Options::default()
         };
         let subject = Subject {
