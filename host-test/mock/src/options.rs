@@ -105,20 +105,7 @@ impl WebhookOptions {
 }
 
 /// Which comes first: the notification or the COMPLETED in a fetch.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NotificationOrder {
     /// A receiver that fetches the docket finds it completed.
     #[default]
@@ -161,313 +148,147 @@ pub struct Meanings {
     pub agent_phone_field: Option<String>,
 }
 
-/// Details of a call that is not over.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum DetailsNotReady {
-    /// 404.
-    #[default]
-    NotFound,
-    /// An empty array.
-    EmptyArray,
-    /// A record whose status is `IN_PROGRESS` and whose insights are null.
-    NoInsights,
+/// What a field of [`Meanings`] may be. Each value has a name, which is its own in kebab-case, and
+/// documentation, for those who let others choose.
+macro_rules! choices {
+    ($($(#[doc = $docs:literal])+ pub enum $name:ident { $($values:tt)+ })+) => {$(
+        $(#[doc = $docs])+
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq,
+            Display, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+        )]
+        #[strum(serialize_all = "kebab-case")]
+        pub enum $name { $($values)+ }
+    )+};
 }
 
-/// Details of a task that nobody started.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum UnknownTask {
-    /// 404.
-    #[default]
-    NotFound,
-    /// An empty array.
-    EmptyArray,
-}
+choices! {
+    /// Details of a call that is not over.
+    pub enum DetailsNotReady {
+        /// 404.
+        #[default]
+        NotFound,
+        /// An empty array.
+        EmptyArray,
+        /// A record whose status is `IN_PROGRESS` and whose insights are null.
+        NoInsights,
+    }
 
-/// What holds the details of a call.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum DetailsShape {
-    /// An array of one record, as specified.
-    #[default]
-    Array,
-    /// The record itself.
-    Object,
-}
+    /// Details of a task that nobody started.
+    pub enum UnknownTask {
+        /// 404.
+        #[default]
+        NotFound,
+        /// An empty array.
+        EmptyArray,
+    }
 
-/// Insights of a call that nobody answered.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum UnansweredInsights {
-    /// Null.
-    #[default]
-    Null,
-    /// Insights whose next action is `REDIAL`.
-    Redial,
-}
+    /// What holds the details of a call.
+    pub enum DetailsShape {
+        /// An array of one record, as specified.
+        #[default]
+        Array,
+        /// The record itself.
+        Object,
+    }
 
-/// Status of a version 2 docket that is not completed.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum V2Status {
-    /// `OPEN` until the first call, `IN_PROGRESS` after it.
-    #[default]
-    OpenUntilCalled,
-    /// `IN_PROGRESS` in every fetch.
-    InProgress,
-    /// `OPEN` until it is completed.
-    OpenUntilClosed,
-}
+    /// Insights of a call that nobody answered.
+    pub enum UnansweredInsights {
+        /// Null.
+        #[default]
+        Null,
+        /// Insights whose next action is `REDIAL`.
+        Redial,
+    }
 
-/// Creation of a version 2 docket whose external id was seen before.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum RepeatedExternalId {
-    /// Another docket: nothing is recognised.
-    #[default]
-    NewDocket,
-    /// The earlier docket, with `created: false`.
-    SameDocket,
-}
+    /// Status of a version 2 docket that is not completed.
+    pub enum V2Status {
+        /// `OPEN` until the first call, `IN_PROGRESS` after it.
+        #[default]
+        OpenUntilCalled,
+        /// `IN_PROGRESS` in every fetch.
+        InProgress,
+        /// `OPEN` until it is completed.
+        OpenUntilClosed,
+    }
 
-/// Body of a 422.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum ValidationBody {
-    /// FastAPI's list of problems under `detail`.
-    #[default]
-    List,
-    /// One text under `detail`.
-    Text,
-    /// Nothing.
-    Empty,
-}
+    /// Creation of a version 2 docket whose external id was seen before.
+    pub enum RepeatedExternalId {
+        /// Another docket: nothing is recognised.
+        #[default]
+        NewDocket,
+        /// The earlier docket, with `created: false`.
+        SameDocket,
+    }
 
-/// Fields that an open docket has no value for.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum OpenDocketFields {
-    /// Null.
-    #[default]
-    Null,
-    /// Left out.
-    LeftOut,
-}
+    /// Body of a 422.
+    pub enum ValidationBody {
+        /// FastAPI's list of problems under `detail`.
+        #[default]
+        List,
+        /// One text under `detail`.
+        Text,
+        /// Nothing.
+        Empty,
+    }
 
-/// Fields that a new agent must have; the others need only be of the right type.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum AgentFields {
-    /// Its name.
-    #[default]
-    Name,
-    /// All of them but `tools`.
-    All,
-}
+    /// Fields that an open docket has no value for.
+    pub enum OpenDocketFields {
+        /// Null.
+        #[default]
+        Null,
+        /// Left out.
+        LeftOut,
+    }
 
-/// Answer to the creation of an agent.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum CreatedAgent {
-    /// 200 with `{"agent_id": n}`.
-    #[default]
-    Id,
-    /// 200 with the configuration that was sent, `agent_id` put in front.
-    Configuration,
-    /// 200 without a body.
-    Empty,
-    /// 204.
-    NoContent,
-}
+    /// Fields that a new agent must have; the others need only be of the right type.
+    pub enum AgentFields {
+        /// Its name.
+        #[default]
+        Name,
+        /// All of them but `tools`.
+        All,
+    }
 
-/// Whether a docket's call ids have details as task ids do.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum DocketCalls {
-    /// They are no task ids.
-    #[default]
-    NotTasks,
-    /// They are task ids.
-    Tasks,
-}
+    /// Answer to the creation of an agent.
+    pub enum CreatedAgent {
+        /// 200 with `{"agent_id": n}`.
+        #[default]
+        Id,
+        /// 200 with the configuration that was sent, `agent_id` put in front.
+        Configuration,
+        /// 200 without a body.
+        Empty,
+        /// 204.
+        NoContent,
+    }
 
-/// Answer to a missing or wrong token.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum Unauthorized {
-    /// 401.
-    #[default]
-    #[strum(serialize = "401")]
-    Status401,
-    /// 403.
-    #[strum(serialize = "403")]
-    Status403,
-}
+    /// Whether a docket's call ids have details as task ids do.
+    pub enum DocketCalls {
+        /// They are no task ids.
+        #[default]
+        NotTasks,
+        /// They are task ids.
+        Tasks,
+    }
 
-/// Whether a docket that nobody answered is notified.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum NeverAnswered {
-    /// It is, with `call_insights: null`.
-    #[default]
-    Notified,
-    /// It is not; its `notification_status` is `SKIPPED`.
-    Silent,
+    /// Answer to a missing or wrong token.
+    pub enum Unauthorized {
+        /// 401.
+        #[default]
+        #[strum(serialize = "401")]
+        Status401,
+        /// 403.
+        #[strum(serialize = "403")]
+        Status403,
+    }
+
+    /// Whether a docket that nobody answered is notified.
+    pub enum NeverAnswered {
+        /// It is, with `call_insights: null`.
+        #[default]
+        Notified,
+        /// It is not; its `notification_status` is `SKIPPED`.
+        Silent,
+    }
 }
