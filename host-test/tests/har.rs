@@ -151,6 +151,13 @@ fn echo(status: &str, content_type: &str, body: impl Into<Vec<u8>>) -> Behaviour
     Behaviour::Send([head.into_bytes(), body].concat())
 }
 
+#[test]
+#[should_panic(expected = "missing properties 'version'")]
+fn an_archive_without_its_version_is_not_valid() {
+    let log = json!({ "creator": { "name": "a", "version": "1" }, "entries": [] });
+    assert_archive(&json!({ "log": log }));
+}
+
 #[tokio::test]
 async fn the_archive_of_the_demo_is_valid_and_has_every_exchange_without_its_people() {
     let component = component();
