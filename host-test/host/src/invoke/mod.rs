@@ -27,7 +27,7 @@ const QUIET: [&str; 7] = [
     "webhooks.parse-docket-completed",
 ];
 
-/// Refuses a function that there is not.
+/// Refuses an unknown function.
 pub fn check_known(function: &str) -> Result<()> {
     let known = exported_functions()?;
     if !known.iter().any(|known| known.name == function) {
