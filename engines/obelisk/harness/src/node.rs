@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use crate::api::Api;
 use crate::child::{GuardedChild, TICK};
 use crate::engine::Engine;
-use crate::port::{free_port, is_free};
+use crate::port::{becomes_free, free_port};
 
 /// How long a start may take. Most of it is compiling, where the cache is empty.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -140,7 +140,8 @@ impl Node {
         let settings = with_absolute_paths(settings)?;
         for port in [settings.api_port, settings.webhook_port] {
             // Or the answers of another node would be taken for those of this one.
-            ensure!(is_free(port), "someone listens on 127.0.0.1:{port} already");
+            let is_free = becomes_free(port).await;
+            ensure!(is_free, "someone listens on 127.0.0.1:{port} already");
         }
         for folder in [&settings.folder, &settings.cache] {
             let made = fs::create_dir_all(folder);

@@ -2,8 +2,10 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
+use tokio::time::sleep;
 use uuid::Uuid;
 
 /// Below those that the system itself gives to outgoing connections (32768 and above on
@@ -33,8 +35,21 @@ pub fn free_port() -> Result<u16> {
 }
 
 /// Whether a server could listen there now.
-pub(crate) fn is_free(port: u16) -> bool {
+fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
+/// Whether a server could listen there within a second. A look takes the port for a moment, and for
+/// as long as a process that another thread starts just then has not yet executed its program: until
+/// then it holds a copy of the listener.
+pub(crate) async fn becomes_free(port: u16) -> bool {
+    for _ in 0..100 {
+        if is_free(port) {
+            return true;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    false
 }
 
 fn any_port() -> u16 {
