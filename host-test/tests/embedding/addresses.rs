@@ -124,7 +124,7 @@ async fn this_machine_in_an_odd_form_is_denied_without_a_connection() {
 
 /// Addresses do not go through the resolver.
 #[tokio::test]
-async fn connections_do_not_go_to_an_address_out_of_their_own_reach_whoever_asks() {
+async fn a_network_connects_to_no_address_out_of_its_own_reach() {
     let (peer, port) = service().await;
     let reach = Reach::Hosts(Hosts::new(["api.example"]).unwrap());
     let network = PooledNetwork::new(reach).unwrap();

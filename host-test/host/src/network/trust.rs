@@ -105,3 +105,14 @@ fn broken(error: PemError) -> String {
         error => error.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authorities_that_are_named_replace_the_public_ones() {
+        assert!(!Trust::Public.roots().unwrap().is_empty());
+        assert!(Trust::Only(Vec::new()).roots().unwrap().is_empty());
+    }
+}
