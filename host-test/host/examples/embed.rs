@@ -40,7 +40,7 @@ async fn main() -> anyhow::Result<()> {
         extra: None,
     };
     // The outer result is the host's (a trap, a limit), the inner one the component's.
-    let created = instance.create_docket_v2(&request).await?;
+    let created = instance.create_docket_v2(&request, None).await?;
     for exchange in recorder.exchanges() {
         println!("{} {}", exchange.path_and_query, exchange.ending);
     }

@@ -49,7 +49,7 @@
 //! let pool = Pool::new(plugin, instances, Isolation::EachCall, move || {
 //!     InstanceSettings::new(environment, outgoing.clone())
 //! });
-//! let agents = pool.instance().await?.list_agents("org-1").await?;
+//! let agents = pool.instance().await?.list_agents("org-1", None).await?;
 //! println!("{agents:?}");
 //! # Ok(())
 //! # }
@@ -83,7 +83,7 @@
 //!     ("VOICE_CALLING_MAX_IN_FLIGHT", "1000"),
 //! ];
 //! let instance = plugin.share(InstanceSettings::new(environment, outgoing)).await?;
-//! let calls = (0..1000).map(|_| instance.list_agents("org-1"));
+//! let calls = (0..1000).map(|_| instance.list_agents("org-1", None));
 //! for agents in join_all(calls).await {
 //!     println!("{:?}", agents?);
 //! }

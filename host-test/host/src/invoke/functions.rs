@@ -203,16 +203,17 @@ mod tests {
                 "dockets.wait-for-docket",
                 "bulk.create-dockets-v2",
                 "webhooks.parse-docket-completed",
+                "webhooks.verify-docket-completed",
             ]
         );
         let help = functions_help().unwrap();
-        assert!(
-            help.contains("calls.wait-for-call-details(task-id: string, options: wait-options)")
-        );
-        assert!(help.contains("webhooks.parse-docket-completed(body: list<u8>)"));
-        assert!(help.contains(
-            "bulk.create-dockets-v2(requests: list<docket-request-v2>, timeout-ms: u32)"
-        ));
+        for signature in [
+            "calls.wait-for-call-details(task-id: string, wait: wait-options, options: option<call-options>)",
+            "webhooks.parse-docket-completed(body: string)",
+            "bulk.create-dockets-v2(requests: list<docket-request-v2>, timeout-ms: u32, options: option<call-options>)",
+        ] {
+            assert!(help.contains(signature), "{signature}");
+        }
         assert!(help.contains("Makes a phone ring: `POST /make_call`."));
     }
 }

@@ -13,11 +13,11 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use voice_calling_core::base_url::BaseUrl;
-use wasmtime::component::{Type, Val};
+use wasmtime::component::Val;
 
 /// The functions that certainly make no phone ring. Whatever is not in this list
 /// counts as one that does.
-const QUIET: [&str; 7] = [
+const QUIET: [&str; 8] = [
     "agents.create-agent",
     "agents.list-agents",
     "calls.get-call-details",
@@ -25,6 +25,7 @@ const QUIET: [&str; 7] = [
     "dockets.get-docket",
     "dockets.wait-for-docket",
     "webhooks.parse-docket-completed",
+    "webhooks.verify-docket-completed",
 ];
 
 /// Refuses an unknown function.
@@ -69,8 +70,9 @@ pub async fn invoke(
 }
 
 impl Instance {
-    /// Calls a function by name with arguments from JSON: an object with a member
-    /// for each parameter, or for a lone record the record itself.
+    /// Calls a function by name with arguments from JSON: an object with a member for each
+    /// parameter, of which options may be left out; or the record itself, for a function that
+    /// takes a record and options.
     pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
         check_known(function)?;
         let (interface, name) = function.split_once('.').unwrap_or_default();
@@ -90,17 +92,7 @@ impl Instance {
             .with_context(|| format!("the component does not export {function}"))?;
 
         let ty = callee.ty(&*living);
-        let parameters: Vec<_> = ty.params().collect();
-        let arguments = match parameters.as_slice() {
-            [(_, lone @ Type::Record(_))] => {
-                vec![values::from_json(arguments, lone, values::ROOT)?]
-            }
-            _ => {
-                let wanted = parameters.iter().map(|(name, ty)| (*name, ty.clone()));
-                let members = values::members(arguments, wanted, values::ROOT)?;
-                members.into_iter().map(|(_, value)| value).collect()
-            }
-        };
+        let arguments = values::arguments(arguments, ty.params().collect())?;
         let mut results = vec![Val::Bool(false); ty.results().len()];
         let mut call = LoneCall::begin(store, function.to_owned())?;
         let returning = callee.call_async(&mut call.store, &arguments, &mut results);

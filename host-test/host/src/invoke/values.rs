@@ -2,10 +2,12 @@
 //! declares.
 //!
 //! Names are snake_case in JSON; kebab-case is understood as well. An option is
-//! null or its value, and may be left out of a record. Bytes are a text. Where WIT
-//! has text, JSON objects and arrays are taken as the text that they are, so that
-//! free-form JSON need not be quoted, and its numbers keep their digits.
+//! null or its value, and may be left out of a record or of the arguments. A list of pairs
+//! of a text and something else may be an object. Where WIT has text, JSON objects and
+//! arrays are taken as the text that they are, so that free-form JSON need not be quoted, and
+//! its numbers keep their digits.
 
+use crate::record::masking::Members;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value, json};
@@ -14,10 +16,24 @@ use wasmtime::component::{Type, Val, types};
 
 /// What the whole of the arguments is called in errors; what is in them goes by its
 /// own name.
-pub const ROOT: &str = "arguments";
+const ROOT: &str = "arguments";
+
+/// The arguments of a function with these parameters.
+pub fn arguments(json: &RawValue, parameters: Vec<(&str, Type)>) -> Result<Vec<Val>> {
+    if let [(name, Type::Record(record)), options @ ..] = parameters.as_slice()
+        && options.iter().all(|(_, ty)| matches!(ty, Type::Option(_)))
+        && !given(json, ROOT)?.contains_key(*name)
+    {
+        let mut arguments = vec![Val::Record(fields(json, record, ROOT)?)];
+        arguments.extend(options.iter().map(|_| Val::Option(None)));
+        return Ok(arguments);
+    }
+    let members = members(json, parameters.into_iter(), ROOT)?;
+    Ok(members.into_iter().map(|(_, value)| value).collect())
+}
 
 /// A component value of type `ty` from JSON. `at` names it in errors.
-pub fn from_json(json: &RawValue, ty: &Type, at: &str) -> Result<Val> {
+fn from_json(json: &RawValue, ty: &Type, at: &str) -> Result<Val> {
     let value = match ty {
         Type::Bool => Val::Bool(parse(json, at, "true or false")?),
         Type::U8 => Val::U8(parse(json, at, "a number from 0 to 255")?),
@@ -31,29 +47,36 @@ pub fn from_json(json: &RawValue, ty: &Type, at: &str) -> Result<Val> {
         Type::Option(_) if json.get() == "null" => Val::Option(None),
         Type::Option(option) => Val::Option(Some(Box::new(from_json(json, &option.ty(), at)?))),
         Type::List(list) => Val::List(elements(json, list, at)?),
+        Type::Tuple(ty) => Val::Tuple(tuple(json, ty, at)?),
         Type::Record(record) => Val::Record(fields(json, record, at)?),
         other => bail!("{at}: arguments of type {other:?} are not supported"),
     };
     Ok(value)
 }
 
-/// The members of an object as arguments or fields: one for each of `wanted`, and
-/// none that is not wanted.
-pub fn members<'a>(
-    json: &RawValue,
-    wanted: impl Iterator<Item = (&'a str, Type)>,
-    at: &str,
-) -> Result<Vec<(String, Val)>> {
-    let mut given: BTreeMap<String, &RawValue> = parse(json, at, "a JSON object")?;
-    let names_given = given.len();
-    given = given
+/// The members of an object as they are given, with names in kebab-case.
+fn given<'a>(json: &'a RawValue, at: &str) -> Result<BTreeMap<String, &'a RawValue>> {
+    let given: BTreeMap<String, &RawValue> = parse(json, at, "a JSON object")?;
+    let count = given.len();
+    let given: BTreeMap<_, _> = given
         .into_iter()
         .map(|(name, value)| (name.replace('_', "-"), value))
         .collect();
     ensure!(
-        given.len() == names_given,
+        given.len() == count,
         "{at}: a member is there in snake_case and in kebab-case"
     );
+    Ok(given)
+}
+
+/// The members of an object as arguments or fields: one for each of `wanted`, and
+/// none that is not wanted.
+fn members<'a>(
+    json: &RawValue,
+    wanted: impl Iterator<Item = (&'a str, Type)>,
+    at: &str,
+) -> Result<Vec<(String, Val)>> {
+    let mut given = given(json, at)?;
     let mut members = Vec::new();
     let mut names = Vec::new();
     for (name, ty) in wanted {
@@ -87,17 +110,36 @@ fn fields(json: &RawValue, record: &types::Record, at: &str) -> Result<Vec<(Stri
     )
 }
 
+/// The elements of an array, or of an object, whose members are pairs.
 fn elements(json: &RawValue, list: &types::List, at: &str) -> Result<Vec<Val>> {
-    if list.ty() == Type::U8 && json.get().starts_with('"') {
-        return Ok(text(json, at)?
-            .into_bytes()
-            .into_iter()
-            .map(Val::U8)
-            .collect());
+    let ty = list.ty();
+    if let Type::Tuple(pair) = &ty
+        && json.get().starts_with('{')
+        && let [Type::String, value] = pair.types().collect::<Vec<_>>().as_slice()
+    {
+        let Members(members) = parse(json, at, "a JSON object")?;
+        let member = |(name, json): (String, &RawValue)| {
+            let value = from_json(json, value, &format!("{at}.{name}"))?;
+            Ok(Val::Tuple(vec![Val::String(name), value]))
+        };
+        return members.into_iter().map(member).collect();
     }
     let elements: Vec<&RawValue> = parse(json, at, "a JSON array")?;
-    let element = |(index, json)| from_json(json, &list.ty(), &format!("{at}[{index}]"));
+    let element = |(index, json)| from_json(json, &ty, &format!("{at}[{index}]"));
     elements.into_iter().enumerate().map(element).collect()
+}
+
+fn tuple(json: &RawValue, tuple: &types::Tuple, at: &str) -> Result<Vec<Val>> {
+    let elements: Vec<&RawValue> = parse(json, at, "a JSON array")?;
+    let count = tuple.types().len();
+    ensure!(
+        elements.len() == count,
+        "{at}: found {} elements, where {count} are expected",
+        elements.len()
+    );
+    let element = |(index, (json, ty))| from_json(json, &ty, &format!("{at}[{index}]"));
+    let elements = elements.into_iter().zip(tuple.types());
+    elements.enumerate().map(element).collect()
 }
 
 fn text(json: &RawValue, at: &str) -> Result<String> {

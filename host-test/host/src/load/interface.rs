@@ -3,7 +3,7 @@
 use super::wasi::Wasi;
 
 /// The version of both packages.
-const VERSION: &str = "0.1.0";
+const VERSION: &str = "0.2.0";
 
 /// The package that a component for this WASI exports.
 pub fn package(wasi: Wasi) -> &'static str {
@@ -13,7 +13,7 @@ pub fn package(wasi: Wasi) -> &'static str {
     }
 }
 
-/// An interface of that package, such as `voice-calling:client/agents@0.1.0`.
+/// An interface of that package, such as `voice-calling:client/agents@0.2.0`.
 pub fn exported_interface(wasi: Wasi, interface: &str) -> String {
     format!("{}/{interface}@{VERSION}", package(wasi))
 }

@@ -2,6 +2,7 @@
 
 pub mod allocation;
 pub mod cache;
+pub mod failure;
 pub mod interface;
 pub mod plugin;
 pub mod sandbox;

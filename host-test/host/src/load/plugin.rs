@@ -138,34 +138,55 @@ pub(crate) type Called<T> = Result<Result<T, RequestError>>;
 macro_rules! with_functions {
     ($what:ident) => {
         $what! {
-            create_agent = "agents.create-agent" (config: &AgentConfig as AgentConfig)
-                -> CreatedAgent;
-            list_agents = "agents.list-agents" (organization_id: &str as String)
-                -> Vec<AgentSummary>;
-            make_call = "calls.make-call" (request: &CallRequest as CallRequest)
-                -> StartedCall;
-            get_call_details = "calls.get-call-details" (task_id: &str as String)
-                -> Vec<CallDetails>;
+            create_agent = "agents.create-agent" (
+                config: &AgentConfig as AgentConfig,
+                options: Option<CallOptions> as Option<CallOptions>
+            ) -> CreatedAgent;
+            list_agents = "agents.list-agents" (
+                organization_id: &str as String,
+                options: Option<CallOptions> as Option<CallOptions>
+            ) -> AgentList;
+            make_call = "calls.make-call" (
+                request: &CallRequest as CallRequest,
+                options: Option<CallOptions> as Option<CallOptions>
+            ) -> StartedCall;
+            get_call_details = "calls.get-call-details" (
+                task_id: &str as String,
+                options: Option<CallOptions> as Option<CallOptions>
+            ) -> CallDetailsList;
             wait_for_call_details = "calls.wait-for-call-details" (
                 task_id: &str as String,
-                options: WaitOptions as WaitOptions
+                wait: WaitOptions as WaitOptions,
+                options: Option<CallOptions> as Option<CallOptions>
             ) -> CallDetailsWait;
-            create_docket = "dockets.create-docket" (request: &DocketRequest as DocketRequest)
-                -> CreatedDocket;
+            create_docket = "dockets.create-docket" (
+                request: &DocketRequest as DocketRequest,
+                options: Option<CallOptions> as Option<CallOptions>
+            ) -> CreatedDocket;
             create_docket_v2 = "dockets.create-docket-v2" (
-                request: &DocketRequestV2 as DocketRequestV2
+                request: &DocketRequestV2 as DocketRequestV2,
+                options: Option<CallOptions> as Option<CallOptions>
             ) -> CreatedDocketV2;
-            get_docket = "dockets.get-docket" (docket_id: &str as String) -> Docket;
+            get_docket = "dockets.get-docket" (
+                docket_id: &str as String,
+                options: Option<CallOptions> as Option<CallOptions>
+            ) -> Docket;
             wait_for_docket = "dockets.wait-for-docket" (
                 docket_id: &str as String,
-                options: WaitOptions as WaitOptions
+                wait: WaitOptions as WaitOptions,
+                options: Option<CallOptions> as Option<CallOptions>
             ) -> DocketWait;
             create_dockets_v2 = "bulk.create-dockets-v2" (
                 requests: &[DocketRequestV2] as Vec<DocketRequestV2>,
-                timeout_ms: u32 as u32
+                timeout_ms: u32 as u32,
+                options: Option<CallOptions> as Option<CallOptions>
             ) -> Vec<Result<CreatedDocketV2, RequestError>>;
-            parse_docket_completed = "webhooks.parse-docket-completed" (body: &[u8] as Vec<u8>)
+            parse_docket_completed = "webhooks.parse-docket-completed" (body: &str as String)
                 -> Option<DocketCompleted>;
+            verify_docket_completed = "webhooks.verify-docket-completed" (
+                body: &str as String,
+                options: Option<CallOptions> as Option<CallOptions>
+            ) -> Verification;
         }
     };
 }

@@ -35,10 +35,11 @@ impl Secrets {
         tokens.insert(token.to_owned());
     }
 
-    /// Learns the token in a guest's environment, if there is one.
+    /// Learns the tokens in a guest's environment: that without a name, and those of accounts.
     pub fn learn_environment<'a>(&self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) {
         for (name, value) in variables {
-            if name.strip_prefix(PREFIX) == Some("API_TOKEN") {
+            let setting = name.strip_prefix(PREFIX).unwrap_or_default();
+            if setting == "API_TOKEN" || setting.ends_with("_API_TOKEN") {
                 self.learn(value);
             }
         }

@@ -1,0 +1,52 @@
+//! What an error of the component says, whatever its case.
+
+use super::plugin::types::{Attempt, Failure, HttpResponse, RequestError};
+
+impl RequestError {
+    /// What went wrong; none where the host could not run the component, which it reports in
+    /// words of its own.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::ExecutionFailed => None,
+            Self::PermanentConfiguration(failure)
+            | Self::PermanentInvalidInput(failure)
+            | Self::PermanentUnauthorized(failure)
+            | Self::PermanentNotFound(failure)
+            | Self::PermanentRejected(failure)
+            | Self::PermanentUnexpectedResponse(failure)
+            | Self::PermanentOutcomeUnknown(failure)
+            | Self::RateLimited(failure)
+            | Self::Unavailable(failure)
+            | Self::Unreachable(failure)
+            | Self::TimedOut(failure) => Some(failure),
+        }
+    }
+
+    /// The name of its case in the WIT.
+    pub fn case(&self) -> &'static str {
+        match self {
+            Self::ExecutionFailed => "execution-failed",
+            Self::PermanentConfiguration(_) => "permanent-configuration",
+            Self::PermanentInvalidInput(_) => "permanent-invalid-input",
+            Self::PermanentUnauthorized(_) => "permanent-unauthorized",
+            Self::PermanentNotFound(_) => "permanent-not-found",
+            Self::PermanentRejected(_) => "permanent-rejected",
+            Self::PermanentUnexpectedResponse(_) => "permanent-unexpected-response",
+            Self::PermanentOutcomeUnknown(_) => "permanent-outcome-unknown",
+            Self::RateLimited(_) => "rate-limited",
+            Self::Unavailable(_) => "unavailable",
+            Self::Unreachable(_) => "unreachable",
+            Self::TimedOut(_) => "timed-out",
+        }
+    }
+
+    /// All attempts that were made.
+    pub fn attempts(&self) -> &[Attempt] {
+        self.failure().map_or(&[], |failure| &failure.attempts)
+    }
+
+    /// The answer that decided.
+    pub fn response(&self) -> Option<&HttpResponse> {
+        self.failure()?.response.as_ref()
+    }
+}
