@@ -105,6 +105,10 @@ fn type_entry(ty: &Type) -> String {
         Type::Named(name) => name,
         Type::Option(inner) => return format!("{{ option: {} }}", type_entry(inner)),
         Type::List(element) => return format!("{{ list: {} }}", type_entry(element)),
+        Type::Tuple(parts) => {
+            let parts: Vec<_> = parts.iter().map(type_entry).collect();
+            return format!("{{ tuple: [{}] }}", parts.join(", "));
+        }
         Type::Result(ok, error) => {
             return format!("{{ result: [{}, {}] }}", type_entry(ok), type_entry(error));
         }
@@ -358,9 +362,12 @@ fn taken_type(ty: &Type) -> String {
         Type::Json => "JsonInput".into(),
         Type::Named(name) => class(name),
         Type::Option(inner) => taken_type(inner),
-        Type::List(element) if **element == Type::U8 => "Uint8Array | string".into(),
+        // Names and values.
+        Type::List(element) if matches!(**element, Type::Tuple(_)) => {
+            "{ readonly [name: string]: string }".into()
+        }
         Type::List(element) => format!("readonly {}[]", taken_type(element)),
-        Type::Result(..) => "never".into(),
+        Type::Tuple(_) | Type::Result(..) => "never".into(),
     }
 }
 
@@ -376,8 +383,8 @@ fn given_type(name: &str, ty: &Type) -> String {
         Type::Json => "JsonValue".into(),
         Type::Named(name) => class(name),
         Type::Option(inner) => given_type(name, inner),
-        Type::List(element) if **element == Type::U8 => "Uint8Array".into(),
         Type::List(element) => format!("readonly {}[]", given_type(name, element)),
+        Type::Tuple(_) => "never".into(),
         Type::Result(ok, _) => format!("BatchResult<{}>", given_type(name, ok)),
     }
 }

@@ -10,7 +10,7 @@ use wit_parser::{
 
 /// What the world `plugin` exports.
 pub struct Package {
-    /// `0.1.0`
+    /// `0.2.0`
     pub version: String,
     /// In the order of the world.
     pub interfaces: Vec<Interface>,
@@ -78,6 +78,7 @@ pub enum Type {
     Named(String),
     Option(Box<Type>),
     List(Box<Type>),
+    Tuple(Vec<Type>),
     Result(Box<Type>, Box<Type>),
 }
 
@@ -264,6 +265,10 @@ fn ty(resolve: &Resolve, used: &WitType) -> Result<Type> {
                 }
                 (TypeDefKind::Option(inner), _) => Type::Option(boxed(inner)?),
                 (TypeDefKind::List(element), _) => Type::List(boxed(element)?),
+                (TypeDefKind::Tuple(tuple), _) => {
+                    let parts = tuple.types.iter().map(|part| ty(resolve, part));
+                    Type::Tuple(parts.collect::<Result<_>>()?)
+                }
                 (TypeDefKind::Result(result), _) => match (&result.ok, &result.err) {
                     (Some(ok), Some(error)) => Type::Result(boxed(ok)?, boxed(error)?),
                     _ => bail!("no binding knows how to say a result without a value or error"),
@@ -345,7 +350,7 @@ mod tests {
     fn a_type_comes_after_those_that_it_is_made_of() {
         let types = package().types;
         let at = |name| types.iter().position(|ty| ty.name == name).unwrap();
-        assert!(at("http-failure") < at("request-error"));
+        assert!(at("failure") < at("request-error"));
         assert!(at("call-insights") < at("call-details"));
         assert!(!types.iter().any(|ty| ty.name == "json"));
     }

@@ -7,7 +7,7 @@
 use anyhow::{Context, Result};
 
 /// Interface and function of the WIT, then the group of the client and the method in it.
-const METHODS: [(&str, &str, &str, &str); 11] = [
+const METHODS: [(&str, &str, &str, &str); 12] = [
     ("agents", "create-agent", "agents", "create"),
     ("agents", "list-agents", "agents", "list"),
     ("calls", "make-call", "calls", "make"),
@@ -23,12 +23,8 @@ const METHODS: [(&str, &str, &str, &str); 11] = [
     ("dockets", "get-docket", "dockets", "get"),
     ("dockets", "wait-for-docket", "dockets", "wait-for"),
     ("bulk", "create-dockets-v2", "dockets", "create-many"),
-    (
-        "webhooks",
-        "parse-docket-completed",
-        "webhooks",
-        "parse-docket-completed",
-    ),
+    ("webhooks", "parse-docket-completed", "webhooks", "parse"),
+    ("webhooks", "verify-docket-completed", "webhooks", "verify"),
 ];
 
 /// Types whose names differ from the WIT's.
@@ -71,6 +67,22 @@ pub fn error_name(case: &str) -> &str {
     match case.strip_prefix("permanent-").unwrap_or(case) {
         "configuration" => "configuration-problem",
         name => name,
+    }
+}
+
+/// What the base of an error's class is called, in kebab-case: whether the service answered. A
+/// `permanent-outcome-unknown` is beneath neither, since it may have an answer, which was not
+/// conclusive, or none.
+pub fn error_base(case: &str) -> &'static str {
+    match case {
+        "permanent-unauthorized"
+        | "permanent-not-found"
+        | "permanent-rejected"
+        | "permanent-unexpected-response"
+        | "rate-limited"
+        | "unavailable" => "service-error",
+        "unreachable" | "timed-out" => "no-answer-error",
+        _ => "request-error",
     }
 }
 

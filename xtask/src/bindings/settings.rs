@@ -25,7 +25,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
 }
 
-/// All but `LOG`, which the packages set by themselves where their user listens.
+/// All but those that the packages set by themselves: `LOG` where their user listens, `ACCOUNTS`
+/// with the settings of each, and `TRUST_CONNECTION_TIMEOUT`, which says what their host does.
 pub const SETTINGS: [Setting; 13] = [
     Setting {
         variable: "BASE_URL",
@@ -49,9 +50,9 @@ pub const SETTINGS: [Setting; 13] = [
     Setting {
         variable: "BACKOFF_MS",
         kind: Kind::Duration,
-        default: Some("250"),
+        default: Some("2000"),
         meaning: "The ceiling of the first pause, doubled from then on; the pause itself is drawn \
-                  below it.",
+                  between half of it and all of it.",
     },
     Setting {
         variable: "MAX_BACKOFF_MS",
@@ -80,10 +81,10 @@ pub const SETTINGS: [Setting; 13] = [
     },
     Setting {
         variable: "CREATE_RETRY",
-        kind: Kind::Choice(&["server-errors", "not-sent"]),
+        kind: Kind::Choice(&["server-errors", "not-sent", "never"]),
         default: Some("server-errors"),
-        meaning: "Whether what creates something is repeated after 5xx and 408, as the service \
-                  asks for.",
+        meaning: "When a create is retried: also after 5xx and 408, as the service asks for; only \
+                  while nothing can have been created; or never.",
     },
     Setting {
         variable: "MAX_IN_FLIGHT",
@@ -101,7 +102,8 @@ pub const SETTINGS: [Setting; 13] = [
         variable: "MAX_RESPONSE_BYTES",
         kind: Kind::Count,
         default: Some("8388608"),
-        meaning: "The body of an answer; 1 to 67108864; in a batch 16384 at the most.",
+        meaning: "The body of an answer; 1 to 67108864. An answer to a create has at most 16384 \
+                  bytes more than its request.",
     },
     Setting {
         variable: "ALLOW_INSECURE_HTTP",
@@ -128,7 +130,10 @@ mod tests {
     #[test]
     fn the_settings_are_those_of_the_component() {
         let mut names: Vec<_> = SETTINGS.iter().map(|setting| setting.variable).collect();
-        names.push("LOG");
-        assert_eq!(names, voice_calling_core::settings::NAMES);
+        names.extend(["LOG", "ACCOUNTS", "TRUST_CONNECTION_TIMEOUT"]);
+        names.sort_unstable();
+        let mut known = voice_calling_core::settings::NAMES.to_vec();
+        known.sort_unstable();
+        assert_eq!(names, known);
     }
 }

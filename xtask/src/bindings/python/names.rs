@@ -87,6 +87,13 @@ fn value_type(ty: &Type, json: &str) -> Result<String> {
         Type::Named(name) => class(name),
         Type::Option(inner) => format!("{} | None", value_type(inner, json)?),
         Type::List(inner) => format!("tuple[{}, ...]", value_type(inner, json)?),
+        Type::Tuple(parts) => {
+            let parts: Vec<_> = parts
+                .iter()
+                .map(|it| value_type(it, json))
+                .collect::<Result<_>>()?;
+            format!("tuple[{}]", parts.join(", "))
+        }
         Type::Result(..) => bail!("a result in a record is not known in Python"),
     })
 }

@@ -158,6 +158,7 @@ pub(super) fn kind(ty: &Type, list: &str) -> Result<String> {
         Type::Option(inner) => format!("Optional({})", kind(inner, list)?),
         Type::List(inner) => format!("{list}({})", kind(inner, list)?),
         Type::Result(ok, _) => format!("Outcome({}, REQUEST_ERROR)", kind(ok, list)?),
+        Type::Tuple(_) => bail!("a tuple is not known in Python yet"),
         Type::U8 => bail!("a single byte is not known in Python"),
     })
 }
