@@ -52,8 +52,9 @@ enum Command {
     Demo(Demo),
     /// Calls a function of the component, JSON in and out
     ///
-    /// The component gets the environment variables that begin with VOICE_CALLING_, and
-    /// reaches the host of VOICE_CALLING_BASE_URL and nothing else. The answer is printed as
+    /// The component gets the environment variables that begin with VOICE_CALLING_, with
+    /// VOICE_CALLING_TRUST_CONNECTION_TIMEOUT=true unless that is among them, and reaches the
+    /// host of VOICE_CALLING_BASE_URL, those of its accounts and nothing else. The answer is printed as
     /// JSON, an error of the component too, with exit code 1; anything else that goes wrong is
     /// told on stderr, with exit code 2.
     #[command(after_long_help = functions_help().unwrap_or_default())]

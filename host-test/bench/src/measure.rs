@@ -356,7 +356,7 @@ pub(super) async fn batches(stage: &Stage, extent: Extent, report: &mut Report) 
 
 async fn create_batch(instance: &mut Instance, size: usize) -> Result<()> {
     let dockets = vec![docket(); size];
-    match instance.create_dockets_v2(&dockets, 60_000).await? {
+    match instance.create_dockets_v2(&dockets, 60_000, None).await? {
         Ok(created) => {
             let succeeded = created.iter().filter(|docket| docket.is_ok()).count();
             ensure!(
@@ -380,7 +380,7 @@ pub(super) async fn start(stage: &Stage, extent: Extent, report: &mut Report) ->
         let created = plugin
             .instantiate(settings)
             .await?
-            .create_docket_v2(&docket())
+            .create_docket_v2(&docket(), None)
             .await?;
         ensure!(created.is_ok(), "the component fails: {created:?}");
         Ok(began.elapsed().as_secs_f64())
@@ -691,11 +691,11 @@ async fn first_answer(plugin: &Plugin, base_url: &str) -> Result<f64> {
     let created = match plugin.wasi() {
         Wasi::V0_2 => {
             let mut instance = plugin.instantiate(settings).await?;
-            instance.create_docket_v2(&docket()).await?
+            instance.create_docket_v2(&docket(), None).await?
         }
         Wasi::V0_3 => {
             let instance = plugin.share(settings).await?;
-            instance.create_docket_v2(&docket()).await?
+            instance.create_docket_v2(&docket(), None).await?
         }
     };
     ensure!(created.is_ok(), "the component fails: {created:?}");

@@ -12,7 +12,8 @@ use voice_calling_host::load::cache::CompiledCache;
 use voice_calling_host::load::plugin::Plugin;
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_host::{
-    Allocation, Isolation, Network, Outgoing, Pool, PooledNetwork, Reach, Recorder, Trust,
+    Allocation, Isolation, Network, Outgoing, Pool, PooledNetwork, Reach, Recorder,
+    TRUST_CONNECTION_TIMEOUT, Trust,
 };
 use voice_calling_host::{InstanceSettings, Loading};
 
@@ -185,9 +186,13 @@ impl Subjects {
 
 /// The settings of an instance.
 pub(super) fn environment(base_url: &str) -> Vec<(String, String)> {
-    [("BASE_URL", base_url), ("API_TOKEN", TOKEN)]
-        .map(|(name, value)| (format!("VOICE_CALLING_{name}"), value.to_owned()))
-        .into()
+    [
+        ("VOICE_CALLING_BASE_URL", base_url),
+        ("VOICE_CALLING_API_TOKEN", TOKEN),
+        TRUST_CONNECTION_TIMEOUT,
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into()
 }
 
 /// The same and further ones, names without the prefix.
@@ -216,7 +221,7 @@ pub(super) struct Harness {
 impl Caller for Harness {
     async fn call(&self) -> Result<()> {
         let mut instance = self.pool.instance().await?;
-        match instance.create_docket_v2(&self.docket).await? {
+        match instance.create_docket_v2(&self.docket, None).await? {
             Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
             Err(error) => bail!("the component fails: {error:?}"),
         }
@@ -233,7 +238,7 @@ pub(super) struct Shared {
 
 impl Caller for Shared {
     async fn call(&self) -> Result<()> {
-        match self.instance.create_docket_v2(&self.docket).await? {
+        match self.instance.create_docket_v2(&self.docket, None).await? {
             Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
             Err(error) => bail!("the component fails: {error:?}"),
         }

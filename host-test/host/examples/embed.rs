@@ -5,7 +5,9 @@ use anyhow::{Context, bail};
 use std::env;
 use std::sync::Arc;
 use voice_calling_host::types::DocketRequestV2;
-use voice_calling_host::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder};
+use voice_calling_host::{
+    InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, TRUST_CONNECTION_TIMEOUT,
+};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -25,8 +27,9 @@ async fn main() -> anyhow::Result<()> {
         recorder: recorder.clone(),
     };
     let environment = [
-        ("VOICE_CALLING_BASE_URL", base_url),
-        ("VOICE_CALLING_API_TOKEN", token),
+        ("VOICE_CALLING_BASE_URL", base_url.as_str()),
+        ("VOICE_CALLING_API_TOKEN", token.as_str()),
+        TRUST_CONNECTION_TIMEOUT,
     ];
     let plugin = Plugin::load(file.as_ref())?;
     let settings = InstanceSettings::new(environment, outgoing);

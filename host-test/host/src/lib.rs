@@ -124,7 +124,7 @@ pub use network::pooled::PooledNetwork;
 pub use network::reach::{Hosts, NotAHost, Reach};
 pub use network::resolver::Resolver;
 pub use network::trust::Trust;
-pub use network::{InMemoryNetwork, Network};
+pub use network::{InMemoryNetwork, Network, TRUST_CONNECTION_TIMEOUT};
 pub use record::har;
 pub use record::masking::PersonalData;
 pub use record::recorder::{Exchange, Recorder};

@@ -63,6 +63,12 @@ impl Fault {
         }
     }
 
+    /// 200 with a page of HTML, as proxies and captive portals answer; nothing is done.
+    pub fn html() -> Self {
+        let page = "<!DOCTYPE html><html><body>Welcome</body></html>";
+        Self::status(200).body("text/html", page)
+    }
+
     /// What was asked for is done, and the proper answer comes after `delay`.
     pub fn slow(delay: Duration) -> Self {
         Self {
@@ -136,9 +142,9 @@ fn final_status(status: u16) -> Result<StatusCode> {
 }
 
 /// A fault and the request it is for. As text: `endpoint[@n]:fault[:option…]`, where
-/// `endpoint` is `create-docket-v2` or the like, `n` the how-manieth request from now
+/// `endpoint` is `create-docket-v2` or the like, `n` the index of the request from now
 /// (else the next one without a fault), `fault` is a status, `created-then-` and a
-/// status, or `slow`, and the options are `retry-after=VALUE` and `delay-ms=NUMBER`:
+/// status, `html`, or `slow`, and the options are `retry-after=VALUE` and `delay-ms=NUMBER`:
 /// `create-docket-v2:429:retry-after=1`, `make-call@2:created-then-503`.
 #[derive(Clone, Debug)]
 pub struct FaultOrder {
@@ -196,13 +202,16 @@ fn read_kind(text: &str) -> Result<Fault> {
     if text == "slow" {
         return Ok(Fault::slow(Duration::ZERO));
     }
+    if text == "html" {
+        return Ok(Fault::html());
+    }
     let (processed, status) = match text.strip_prefix("created-then-") {
         Some(status) => (true, status),
         None => (false, text),
     };
-    let status = status
-        .parse()
-        .with_context(|| format!("{text:?} is no status, no created-then-STATUS, and not slow"))?;
+    let status = status.parse().with_context(|| {
+        format!("{text:?} is no status, no created-then-STATUS, not html and not slow")
+    })?;
     let status = final_status(status)?;
     Ok(Fault {
         processed,

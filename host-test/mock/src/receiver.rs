@@ -31,10 +31,11 @@ impl WebhookReceiver {
     }
 
     /// The body of the next delivery. None within `limit` is an error.
-    pub async fn next(&mut self, limit: Duration) -> Result<Vec<u8>> {
+    pub async fn next(&mut self, limit: Duration) -> Result<String> {
         let delivery = timeout(limit, self.bodies.recv()).await;
         let body = delivery.with_context(|| format!("no webhook came within {limit:?}"))?;
-        body.context("the webhook receiver has ended")
+        let body = body.context("the webhook receiver has ended")?;
+        String::from_utf8(body).context("the webhook is not UTF-8")
     }
 }
 

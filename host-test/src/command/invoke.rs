@@ -12,20 +12,20 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::{
-    Hosts, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr, Trust,
-    invoke,
+    Hosts, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr,
+    TRUST_CONNECTION_TIMEOUT, Trust, invoke,
 };
 
 #[derive(Args)]
 pub(crate) struct Invoke {
     /// Interface and function, such as calls.make-call
     function: String,
-    /// The arguments: an object with a member for each parameter, or the lone record;
+    /// The arguments: an object with a member for each parameter, or the record alone;
     /// `-` reads them from stdin
     ///
-    /// Names are snake_case or kebab-case, an option may be null or left out, bytes are a
-    /// text, and free-form JSON stands as it is, without quotes. For example:
-    /// '{"task_id": "t-1", "options": {"timeout_ms": 60000, "not_found_is_pending": true}}'
+    /// Names are snake_case or kebab-case, an option may be null or left out, pairs may be an
+    /// object, and free-form JSON stands as it is, without quotes. For example:
+    /// '{"task_id": "t-1", "wait": {"timeout_ms": 60000}, "options": {"max_attempts": 2}}'
     #[arg(long, value_name = "JSON")]
     json: String,
     /// Lets a real phone ring, where the base URL is not this machine
@@ -43,12 +43,9 @@ pub(crate) struct Invoke {
 
 pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<ExitCode> {
     let environment = settings_of_user()?;
-    let base_url = environment
-        .iter()
-        .find(|(name, _)| name == "VOICE_CALLING_BASE_URL");
-    let base_url = base_url.map(|(_, url)| url.as_str());
+    let base_urls = || invoke::base_urls(&environment);
     invoke::check_known(&invoke.function)?;
-    invoke::check_deliberate(&invoke.function, base_url, invoke.place_real_call)?;
+    invoke::check_deliberate(&invoke.function, base_urls(), invoke.place_real_call)?;
 
     let json = match invoke.json.as_str() {
         "-" => {
@@ -67,8 +64,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     };
     let plugin = Plugin::load_with(&invoke.component.path(), &loading())?;
     // A base URL that is none is for the component to complain about.
-    let reach = base_url.and_then(|url| Reach::of_url(url).ok());
-    let reach = reach.unwrap_or_else(|| Reach::Hosts(Hosts::default()));
+    let reach = Reach::of_urls(base_urls()).unwrap_or_else(|_| Reach::Hosts(Hosts::default()));
     let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {
         network: Arc::new(PooledNetwork::trusting(&trust, reach.clone())?),
@@ -87,7 +83,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     written.map(|()| code)
 }
 
-/// The variables that are settings of the component.
+/// The variables that are settings of the component, and what it may know of this host.
 fn settings_of_user() -> Result<Vec<(String, String)>> {
     let mut settings = Vec::new();
     for (name, value) in std::env::vars_os() {
@@ -99,6 +95,10 @@ fn settings_of_user() -> Result<Vec<(String, String)>> {
             Some(value) => settings.push((name.to_owned(), value.to_owned())),
             None => bail!("{name} is no Unicode text"),
         }
+    }
+    let (trust, is_trusted) = TRUST_CONNECTION_TIMEOUT;
+    if !settings.iter().any(|(name, _)| name == trust) {
+        settings.push((trust.to_owned(), is_trusted.to_owned()));
     }
     Ok(settings)
 }

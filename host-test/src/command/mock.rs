@@ -51,7 +51,7 @@ pub(crate) struct Mock {
     ///
     /// ENDPOINT: create-agent, list-agents, make-call, get-call-details, create-docket,
     /// create-docket-v2, get-docket. NTH: which request to it, from 1. FAULT: a status,
-    /// created-then-STATUS, or slow. OPTION: retry-after=SECONDS, delay-ms=MS. For example:
+    /// created-then-STATUS, html, or slow. OPTION: retry-after=SECONDS, delay-ms=MS. For example:
     /// create-docket-v2:503,make-call@2:429:retry-after=1,create-docket:created-then-503
     #[arg(long, value_name = "ORDERS", value_delimiter = ',')]
     faults: Vec<FaultOrder>,

@@ -14,7 +14,7 @@ use voice_calling_host::load::plugin::{Instance, Plugin};
 use voice_calling_host::network::outgoing::Outgoing;
 use voice_calling_host::record::recorder::{Ending, Recorder};
 use voice_calling_host::types::*;
-use voice_calling_host::{PooledNetwork, Reach};
+use voice_calling_host::{PooledNetwork, Reach, TRUST_CONNECTION_TIMEOUT};
 use voice_calling_mock::{
     CallStatus, Endpoint, Fault, FaultOrder, MockService, Options, Pace, WebhookOptions,
     WebhookReceiver,
@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(150);
 
 const WAIT: WaitOptions = WaitOptions {
     timeout_ms: 20_000,
-    not_found_is_pending: true,
+    not_found_is_pending: None,
 };
 
 const STORY_NUMBER: &str = "919876500001";
@@ -123,8 +123,9 @@ impl Demo<'_> {
     /// A fresh instance, as an engine would make one for every call.
     async fn instance(&self) -> Result<Instance> {
         let environment = [
-            ("VOICE_CALLING_BASE_URL", self.mock.base_url()),
-            ("VOICE_CALLING_API_TOKEN", self.mock.token()),
+            ("VOICE_CALLING_BASE_URL", self.mock.base_url().as_str()),
+            ("VOICE_CALLING_API_TOKEN", self.mock.token().as_str()),
+            TRUST_CONNECTION_TIMEOUT,
         ];
         self.plugin
             .instantiate(InstanceSettings::new(environment, self.outgoing.clone()))
@@ -156,8 +157,9 @@ impl Demo<'_> {
             updated_at: None,
             extra: None,
         };
-        succeeded(self.instance().await?.create_agent(&config).await?)?;
-        let agents = succeeded(self.instance().await?.list_agents("org-1").await?)?;
+        succeeded(self.instance().await?.create_agent(&config, None).await?)?;
+        let listed = succeeded(self.instance().await?.list_agents("org-1", None).await?)?;
+        let agents = listed.agents;
         let created = agents
             .iter()
             .find(|agent| agent.agent_name.as_deref() == Some("appointments"));
@@ -172,20 +174,39 @@ impl Demo<'_> {
     async fn docket_to_webhook(&mut self, agent_id: i64) -> Result<()> {
         self.progress.begin("dockets.create-docket-v2");
         let request = docket_request(agent_id, STORY_NUMBER, "crm-1001");
-        let created = succeeded(self.instance().await?.create_docket_v2(&request).await?)?;
+        let created = succeeded(
+            self.instance()
+                .await?
+                .create_docket_v2(&request, None)
+                .await?,
+        )?;
         self.show_bad_moments();
+        if created.may_be_duplicate {
+            let why = "the first attempt may have created one as well: may-be-duplicate";
+            self.progress.detail(why);
+        }
         self.progress
             .done(&format!("docket {} is created", created.docket_id));
 
         self.progress
             .begin("dockets.get-docket, until the webhook comes");
         let body = self.watch_until_webhook(&created.docket_id).await?;
+        self.progress.done("a webhook came");
+
+        self.progress.begin("webhooks.verify-docket-completed");
         let mut instance = self.instance().await?;
-        let parsed = succeeded(instance.parse_docket_completed(&body).await?)?;
-        let completed = parsed.context("the webhook is no completed docket")?;
+        let verification = succeeded(instance.verify_docket_completed(&body, None).await?)?;
+        let Verification::Confirmed(verified) = verification else {
+            bail!("the service does not confirm the webhook: {verification:?}");
+        };
+        let (completed, docket) = (verified.delivered, verified.docket);
         ensure!(
             completed.docket_id == created.docket_id,
             "the webhook is of another docket"
+        );
+        ensure!(
+            docket.outbound_call_count == Some(2),
+            "the docket has not had two calls"
         );
         self.show_attempts(STORY_NUMBER, completed.attempts.as_deref())?;
         let insights = completed
@@ -195,26 +216,7 @@ impl Demo<'_> {
             .call_disposition
             .context("the webhook has no disposition")?;
         self.progress.done(&format!(
-            "the webhook reports the disposition {disposition}"
-        ));
-
-        self.progress.begin("dockets.get-docket");
-        let docket = succeeded(
-            self.instance()
-                .await?
-                .get_docket(&created.docket_id)
-                .await?,
-        )?;
-        ensure!(
-            docket.status == Some(DocketStatus::Completed),
-            "the docket is not completed"
-        );
-        ensure!(
-            docket.outbound_call_count == Some(2),
-            "the docket has not had two calls"
-        );
-        self.progress.done(&format!(
-            "completed after {} calls, closed by {}",
+            "confirmed: completed after {} calls, closed by {}, with the disposition {disposition}",
             docket.outbound_call_count.unwrap_or_default(),
             docket.closure_reason.as_deref().unwrap_or("nothing")
         ));
@@ -225,11 +227,11 @@ impl Demo<'_> {
     }
 
     /// Shows a docket's calls as they are made, until its webhook is delivered.
-    async fn watch_until_webhook(&mut self, docket_id: &str) -> Result<Vec<u8>> {
+    async fn watch_until_webhook(&mut self, docket_id: &str) -> Result<String> {
         let begun = Instant::now();
         let mut seen = 0;
         while begun.elapsed() < WEBHOOK_LIMIT {
-            let docket = succeeded(self.instance().await?.get_docket(docket_id).await?)?;
+            let docket = succeeded(self.instance().await?.get_docket(docket_id, None).await?)?;
             for call in seen + 1..=docket.outbound_call_count.unwrap_or_default() {
                 self.progress.detail(&format!("call {call} is made"));
                 seen = call;
@@ -264,14 +266,16 @@ impl Demo<'_> {
             call_context: r#"{"reference":"crm-1002"}"#.into(),
             extra: None,
         };
-        let created = succeeded(self.instance().await?.create_docket(&request).await?)?;
+        let created = succeeded(self.instance().await?.create_docket(&request, None).await?)?;
         let mut instance = self.instance().await?;
-        let waited = succeeded(instance.wait_for_docket(&created.docket_id, WAIT).await?)?;
-        ensure!(
-            waited.completed,
-            "the docket of version 1 was not completed in time"
-        );
-        let docket = waited.docket.context("the wait saw no docket")?;
+        let waited = succeeded(
+            instance
+                .wait_for_docket(&created.docket_id, WAIT, None)
+                .await?,
+        )?;
+        let DocketOutcome::Completed(docket) = waited.outcome else {
+            bail!("the docket of version 1 was not completed in time");
+        };
         let body = self.receiver.next(WEBHOOK_LIMIT).await?;
         let parsed = succeeded(self.instance().await?.parse_docket_completed(&body).await?)?;
         let completed = parsed.context("the webhook is no completed docket")?;
@@ -296,22 +300,21 @@ impl Demo<'_> {
         let request = CallRequest {
             from_agent_name: Some("appointments".into()),
             to_phone_number: DIRECT_NUMBER.into(),
-            call_context: Some(r#"{"name":"Asha"}"#.into()),
+            call_context: vec![("name".into(), "Asha".into())],
             extra: None,
         };
-        let started = succeeded(self.instance().await?.make_call(&request).await?)?;
+        let started = succeeded(self.instance().await?.make_call(&request, None).await?)?;
         self.show_bad_moments();
         let mut instance = self.instance().await?;
         let waited = succeeded(
             instance
-                .wait_for_call_details(&started.task_id, WAIT)
+                .wait_for_call_details(&started.task_id, WAIT, None)
                 .await?,
         )?;
-        ensure!(
-            waited.completed,
-            "the call's details were not ready in time"
-        );
-        let details = waited.details.first().context("the call has no details")?;
+        let CallDetailsOutcome::Completed(details) = waited.outcome else {
+            bail!("the call's details were not ready in time");
+        };
+        let details = details.calls.first().context("the call has no details")?;
         self.progress
             .done(&format!("details of task {} are there", started.task_id));
         self.report.calls.push(CallRow::of_details(details));
@@ -328,7 +331,7 @@ impl Demo<'_> {
         let results = succeeded(
             self.instance()
                 .await?
-                .create_dockets_v2(&requests, 30_000)
+                .create_dockets_v2(&requests, 30_000, None)
                 .await?,
         )?;
         let created = results

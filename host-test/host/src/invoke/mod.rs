@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use voice_calling_core::base_url::BaseUrl;
+use voice_calling_core::settings::PREFIX;
 use wasmtime::component::Val;
 
 /// The functions that certainly make no phone ring. Whatever is not in this list
@@ -39,20 +40,31 @@ pub fn check_known(function: &str) -> Result<()> {
 }
 
 /// Refuses to let a real phone ring unless that is what the user asked for.
-pub fn check_deliberate(
+pub fn check_deliberate<'a>(
     function: &str,
-    base_url: Option<&str>,
+    base_urls: impl IntoIterator<Item = &'a str>,
     place_real_call: bool,
 ) -> Result<()> {
-    let remote =
-        base_url.is_some_and(|url| !BaseUrl::parse(url).is_ok_and(|url| url.is_loopback()));
+    let is_remote = |url| !BaseUrl::parse(url).is_ok_and(|url| url.is_loopback());
+    let remote = base_urls.into_iter().any(is_remote);
     if remote && !place_real_call && !QUIET.contains(&function) {
         bail!(
-            "{function} makes a real phone ring, since VOICE_CALLING_BASE_URL is not this \
-             machine: say --place-real-call if that is what you want"
+            "{function} makes a real phone ring, since VOICE_CALLING_BASE_URL, or that of an \
+             account, is not this machine: say --place-real-call if that is what you want"
         );
     }
     Ok(())
+}
+
+/// The base URLs in the environment of a guest: that without a name, and those of accounts.
+pub fn base_urls(environment: &[(String, String)]) -> impl Iterator<Item = &str> {
+    let is_base_url = |name: &str| {
+        let setting = name.strip_prefix(PREFIX);
+        setting.is_some_and(|setting| setting == "BASE_URL" || setting.ends_with("_BASE_URL"))
+    };
+    let variables = environment.iter();
+    let base_urls = variables.filter(move |(name, _)| is_base_url(name));
+    base_urls.map(|(_, url)| url.as_str())
 }
 
 /// What a function answered, as JSON: its value, or its error.
@@ -126,6 +138,8 @@ mod tests {
                 "{ringing}"
             );
             assert!(check_deliberate(ringing, Some("no url"), false).is_err());
+            let one_is_remote = ["http://127.0.0.1:8080", "https://api.example"];
+            assert!(check_deliberate(ringing, one_is_remote, false).is_err());
             assert!(
                 check_deliberate(ringing, Some("http://localhost.evil.example"), false).is_err()
             );

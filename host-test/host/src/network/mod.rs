@@ -14,6 +14,14 @@ use http_body_util::BodyExt;
 use std::future::Future;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
+/// The variable by which a guest learns that `connection-timeout` comes from [`PooledNetwork`],
+/// which reports it only where no connection was made. It may then try a create again, which it
+/// may not on hosts that use the same error for a request that was sent.
+///
+/// [`PooledNetwork`]: pooled::PooledNetwork
+pub const TRUST_CONNECTION_TIMEOUT: (&str, &str) =
+    ("VOICE_CALLING_TRUST_CONNECTION_TIMEOUT", "true");
+
 /// Sends requests of guests.
 pub trait Network: Send + Sync {
     /// Sends a request, and gives the head of the answer. It keeps to the timeouts

@@ -25,10 +25,23 @@ impl Reach {
     ///
     /// If it is not a URL that the component accepts.
     pub fn of_url(base_url: &str) -> Result<Self> {
-        let url = BaseUrl::parse(base_url).map_err(|found| {
-            anyhow!("the base URL must be http(s)://host[:port][/path], found {found}")
-        })?;
-        Ok(Reach::Hosts(Hosts::new([url.authority()])?))
+        Self::of_urls([base_url])
+    }
+
+    /// The hosts of services at these URLs, one for each account, and no others.
+    ///
+    /// # Errors
+    ///
+    /// If one is not a URL that the component accepts.
+    pub fn of_urls<'a>(base_urls: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        let mut hosts = Hosts::default();
+        for base_url in base_urls {
+            let url = BaseUrl::parse(base_url).map_err(|found| {
+                anyhow!("the base URL must be http(s)://host[:port][/path], found {found}")
+            })?;
+            hosts.add(url.authority(), Addresses::NotLocal)?;
+        }
+        Ok(Reach::Hosts(hosts))
     }
 
     /// Whether a request to this authority (`host` or `host:port`) may go out.
