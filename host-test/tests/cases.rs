@@ -265,7 +265,7 @@ const CAUGHT: [(&str, &str, &str); 14] = [
     (
         "mistakes-readiness",
         "a docket that is completed is waited for once",
-        "value.completed: expected true, found false",
+        "value.outcome.completed: expected {",
     ),
     (
         "copies-token",
