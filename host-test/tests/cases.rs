@@ -245,7 +245,7 @@ const CAUGHT: [(&str, &str, &str); 14] = [
     (
         "loses-order",
         "the results of a batch are in the order of its requests, and one failure hides no other",
-        "value[0].ok.docket_id: expected \"d1\", found \"d4\"",
+        "value[0].ok.docket_id: expected \"7f8d3b0e-0d51-4f0c-9a63-000000000001\", found",
     ),
     (
         "tries-too-often",
