@@ -1,147 +1,97 @@
 // Written from wit/ by `cargo xtask bindings generate`. Do not edit.
-import { RequestError } from '../src/request_error.js';
+import { NoAnswerError, RequestError, ServiceError } from '../src/request_error.js';
 
 /**
- * The host could not run the component (a trap, a time-out of the host).
+ * The host could not run the component (a trap, a timeout of the host).
  * Only hosts make this case; the component never returns it. After a
  * creating request the call or docket may exist: give the host a longer
- * time-out than the component's own (`deadlineMs`; for a wait its
+ * timeout than the component's own (`deadlineMs`; for a wait its
  * `timeoutMs`; for a batch both together).
  */
 export class ExecutionFailed extends RequestError {}
 
-Object.assign(ExecutionFailed.prototype, {
-  name: 'ExecutionFailed',
-  kind: 'execution-failed',
-  isPermanent: false,
-});
+Object.assign(ExecutionFailed.prototype, { name: 'ExecutionFailed', kind: 'execution-failed' });
 
 /**
- * A setting is missing or wrong, or the host's policy denies the
- * service's address. Nothing was sent, or nothing after the attempts
- * that the payload lists.
+ * A setting is missing or wrong, an account is unknown, or the host's policy
+ * denies the service's address. `problem` names the variable or option.
  */
 export class ConfigurationProblem extends RequestError {}
 
-Object.assign(ConfigurationProblem.prototype, {
-  name: 'ConfigurationProblem',
-  kind: 'permanent-configuration',
-  isPermanent: true,
-});
+Object.assign(ConfigurationProblem.prototype, { name: 'ConfigurationProblem', kind: 'permanent-configuration' });
 
-/** An argument is not allowed. Nothing was sent. */
+/**
+ * An argument is not allowed, or the host does not take the request because of
+ * what is in it. `problem` names the argument. Nothing was created.
+ */
 export class InvalidInput extends RequestError {}
 
-Object.assign(InvalidInput.prototype, {
-  name: 'InvalidInput',
-  kind: 'permanent-invalid-input',
-  isPermanent: true,
-});
+Object.assign(InvalidInput.prototype, { name: 'InvalidInput', kind: 'permanent-invalid-input' });
 
 /** The service does not accept the token: 401 or 403. */
-export class Unauthorized extends RequestError {}
+export class Unauthorized extends ServiceError {}
 
-Object.assign(Unauthorized.prototype, {
-  name: 'Unauthorized',
-  kind: 'permanent-unauthorized',
-  isPermanent: true,
-});
+Object.assign(Unauthorized.prototype, { name: 'Unauthorized', kind: 'permanent-unauthorized' });
 
 /** The service does not know what was asked for: 404 or 410. */
-export class NotFound extends RequestError {}
+export class NotFound extends ServiceError {}
 
-Object.assign(NotFound.prototype, {
-  name: 'NotFound',
-  kind: 'permanent-not-found',
-  isPermanent: true,
-});
+Object.assign(NotFound.prototype, { name: 'NotFound', kind: 'permanent-not-found' });
 
 /**
  * The service refused the request: any other 3xx or 4xx. Redirects are
- * never followed, since the token would go along.
+ * never followed, since the token would go along. After a 3xx or a 409 to a
+ * creating request the call or docket may exist.
  */
-export class Rejected extends RequestError {}
+export class Rejected extends ServiceError {}
 
-Object.assign(Rejected.prototype, {
-  name: 'Rejected',
-  kind: 'permanent-rejected',
-  isPermanent: true,
-});
+Object.assign(Rejected.prototype, { name: 'Rejected', kind: 'permanent-rejected' });
 
 /**
  * An answer that cannot be understood: a 2xx whose body is not what the
- * specification says or is larger than `maxResponseBytes`, or a status
- * outside 200 to 599. After a creating request the call or docket may exist;
- * the payload has what came.
+ * specification says or is larger than is read, another docket than the one
+ * asked for, or a status outside 200 to 599. After a creating request the call
+ * or docket may exist; `response` has what came.
  */
-export class UnexpectedResponse extends RequestError {}
+export class UnexpectedResponse extends ServiceError {}
 
-Object.assign(UnexpectedResponse.prototype, {
-  name: 'UnexpectedResponse',
-  kind: 'permanent-unexpected-response',
-  isPermanent: true,
-});
+Object.assign(UnexpectedResponse.prototype, { name: 'UnexpectedResponse', kind: 'permanent-unexpected-response' });
 
 /**
- * A creating request was handed to the network and no conclusive answer
- * came. A person's phone may be ringing: it is never repeated by the
- * component, and should be repeated only by somebody who has made sure
- * that the first one did nothing.
+ * A creating request may have been processed: it was sent and no conclusive
+ * answer came, or the service had a failure of its own (5xx, 408), also in an
+ * attempt before the last. A person's phone may be ringing: repeat it only after
+ * making sure that it did nothing.
  */
 export class OutcomeUnknown extends RequestError {}
 
-Object.assign(OutcomeUnknown.prototype, {
-  name: 'OutcomeUnknown',
-  kind: 'permanent-outcome-unknown',
-  isPermanent: true,
-});
+Object.assign(OutcomeUnknown.prototype, { name: 'OutcomeUnknown', kind: 'permanent-outcome-unknown' });
+
+/** The service's rate limit: 429 or 425, until no attempt or no time was left. */
+export class RateLimited extends ServiceError {}
+
+Object.assign(RateLimited.prototype, { name: 'RateLimited', kind: 'rate-limited' });
 
 /**
- * The service's rate limit: 429 or 425, until there was no attempt or no
- * time left. No attempt of a creating request was processed.
+ * The service had a failure of its own: 5xx or 408 to a reading request, until no
+ * attempt or no time was left.
  */
-export class RateLimited extends RequestError {}
+export class Unavailable extends ServiceError {}
 
-Object.assign(RateLimited.prototype, {
-  name: 'RateLimited',
-  kind: 'rate-limited',
-  isPermanent: false,
-});
+Object.assign(Unavailable.prototype, { name: 'Unavailable', kind: 'unavailable' });
 
-/**
- * The service had a failure of its own: 5xx or 408, until there was no
- * attempt or no time left. The service asks for repeating these; still, after
- * a creating request the call or docket may exist. With the setting
- * `createRetry: 'not-sent'` such a request is `OutcomeUnknown`.
- */
-export class Unavailable extends RequestError {}
+/** The service could not be reached: no attempt was sent. */
+export class Unreachable extends NoAnswerError {}
 
-Object.assign(Unavailable.prototype, {
-  name: 'Unavailable',
-  kind: 'unavailable',
-  isPermanent: false,
-});
-
-/** The service could not be reached: no attempt was ever sent. */
-export class Unreachable extends RequestError {}
-
-Object.assign(Unreachable.prototype, {
-  name: 'Unreachable',
-  kind: 'unreachable',
-  isPermanent: false,
-});
+Object.assign(Unreachable.prototype, { name: 'Unreachable', kind: 'unreachable' });
 
 /**
  * Time ran out before anything was sent, or a reading request got no
  * complete answer in any of its attempts.
  */
-export class TimedOut extends RequestError {}
+export class TimedOut extends NoAnswerError {}
 
-Object.assign(TimedOut.prototype, {
-  name: 'TimedOut',
-  kind: 'timed-out',
-  isPermanent: false,
-});
+Object.assign(TimedOut.prototype, { name: 'TimedOut', kind: 'timed-out' });
 
 /** The class of each case of `request-error`. */
 export const errors = {

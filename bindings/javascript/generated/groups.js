@@ -85,8 +85,12 @@ export class Webhooks {
     this.#call = call;
   }
 
-  parseDocketCompleted(body, options) {
-    return this.#call('webhooks.parse-docket-completed', [body], options);
+  parse(body) {
+    return this.#call('webhooks.parse', [body]);
+  }
+
+  verify(body, options) {
+    return this.#call('webhooks.verify', [body], options);
   }
 }
 

@@ -26,25 +26,63 @@ export type BatchResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: RequestError };
 
-/** The last argument of every call. */
+/**
+ * An integer that you get: a number, or its decimal digits as text where a number would lose some
+ * of them (beyond 2^53). You may give it back as it is.
+ */
+export type Integer = number | string;
+
+/**
+ * The last argument of every call that sends something. The settings of the client apply where an
+ * option is absent.
+ */
 export interface CallOptions {
+  /**
+   * Which account sends the request: one of the names in the setting `accounts`.
+   * `undefined`: the account of the settings without a name.
+   */
+  readonly account?: string | null | undefined;
+  /**
+   * In place of `deadlineMs`. Unit: milliseconds; 1 to 86400000. The timeouts of
+   * an attempt give way to a smaller deadline.
+   */
+  readonly deadlineMs?: number | null | undefined;
+  /** In place of `maxAttempts`: 1 to 100. */
+  readonly maxAttempts?: number | null | undefined;
   /**
    * Ends the call as soon as it is aborted. A call that creates something rejects with
    * `OutcomeUnknown` if it may have been created by then, whose `cause` is the signal's reason;
    * any other call rejects with that reason, as `fetch` does. Nothing is sent afterwards.
    */
   readonly signal?: AbortSignal | null | undefined;
-  /**
-   * How long the call may take, time in the queue for an instance included; it ends as with a
-   * `signal` of `AbortSignal.timeout(timeoutMs)`. Unit: milliseconds; 0 to 4294967295. Give it
-   * more than twice `deadlineMs`, which limits first the time in the queue and then the call:
-   * the client's own deadline tells more of what happened.
-   */
-  readonly timeoutMs?: number | undefined;
 }
 
-/** Options of a client. What is absent is taken from the environment. */
-export interface ClientOptions {
+/** The last argument of waits. Time in the queue for an instance counts. */
+export interface WaitOptions extends CallOptions {
+  /** How long to wait at most. Unit: milliseconds; 1 or more. */
+  readonly timeoutMs: number;
+  /**
+   * Whether an answer of 404 means "not yet". `false` ends the wait with
+   * `NotFound`. What the service answers before a call is completed is
+   * not specified. `undefined`: `true` for a task id, so that one that `calls.make` has
+   * just returned is waited for (a wrong one then waits until time runs out);
+   * `false` for a docket.
+   */
+  readonly notFoundIsPending?: boolean | null | undefined;
+}
+
+/** The last argument of a batch. Time in the queue for an instance counts. */
+export interface BatchOptions extends CallOptions {
+  /**
+   * how long requests may be begun; 1 or more. Those that were not
+   * begun by then are `TimedOut` with no attempts. Those that were are finished,
+   * each within its deadline, so that no docket id is lost.
+   */
+  readonly timeoutMs: number;
+}
+
+/** Settings of the component. */
+export interface Settings {
   /**
    * The service: http(s)://host[:port][/path]; http only to loopback. Required. Variable: `VOICE_CALLING_BASE_URL`.
    */
@@ -58,7 +96,7 @@ export interface ClientOptions {
    */
   readonly maxAttempts?: number | undefined;
   /**
-   * The ceiling of the first pause, doubled from then on; the pause itself is drawn below it. Unit: milliseconds. Default: `250`. Variable: `VOICE_CALLING_BACKOFF_MS`.
+   * The ceiling of the first pause, doubled from then on; the pause itself is drawn between half of it and all of it. Unit: milliseconds. Default: `2000`. Variable: `VOICE_CALLING_BACKOFF_MS`.
    */
   readonly backoffMs?: number | undefined;
   /**
@@ -78,9 +116,9 @@ export interface ClientOptions {
    */
   readonly deadlineMs?: number | undefined;
   /**
-   * Whether what creates something is repeated after 5xx and 408, as the service asks for. Default: `server-errors`. Variable: `VOICE_CALLING_CREATE_RETRY`.
+   * When a create is retried: also after 5xx and 408, as the service asks for; only while nothing can have been created; or never. Default: `server-errors`. Variable: `VOICE_CALLING_CREATE_RETRY`.
    */
-  readonly createRetry?: 'server-errors' | 'not-sent' | undefined;
+  readonly createRetry?: 'server-errors' | 'not-sent' | 'never' | undefined;
   /**
    * Open requests of a batch; 1 to 100000. Default: `16`. Variable: `VOICE_CALLING_MAX_IN_FLIGHT`.
    */
@@ -90,16 +128,27 @@ export interface ClientOptions {
    */
   readonly maxRequestBytes?: number | undefined;
   /**
-   * The body of an answer; 1 to 67108864; in a batch 16384 at the most. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
+   * The body of an answer; 1 to 67108864. An answer to a create has at most 16384 bytes more than its request. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
    */
   readonly maxResponseBytes?: number | undefined;
   /**
    * Whether plain http may go to a host that is not loopback. Default: `false`. Variable: `VOICE_CALLING_ALLOW_INSECURE_HTTP`.
    */
   readonly allowInsecureHttp?: boolean | undefined;
+}
+
+/** Options of a client. What is absent is taken from the environment. */
+export interface ClientOptions extends Settings {
+  /**
+   * Accounts by their names, each with a `token` and any other setting of its own; the client's
+   * settings apply where one is absent. `account` in the options of a call selects one. A name is
+   * lower-case letters, digits and `-`. Variables: `VOICE_CALLING_ACCOUNTS`, whose names are added
+   * to these, and `VOICE_CALLING_<NAME>_<SETTING>`.
+   */
+  readonly accounts?: { readonly [name: string]: Settings } | undefined;
   /**
    * Where variables with the prefix `VOICE_CALLING_` are taken from; `process.env` if absent. A
-   * variable with this prefix that is no setting is refused, since it may be one misspelt.
+   * variable that looks like a misspelt setting is refused.
    */
   readonly env?: { readonly [variable: string]: string | undefined } | undefined;
   /** Certificates of the authorities that are trusted, in place of Node's own. */
@@ -149,39 +198,79 @@ export type RequestErrorKind = 'execution-failed' | 'permanent-configuration' | 
 
 /**
  * Why an operation did not succeed: the base of all errors of this package. Its classes are
- * documented below. What does not apply is `undefined`.
+ * documented below.
  */
 export declare class RequestError extends Error {
   /** The case in the component's interface. */
   readonly kind: RequestErrorKind;
   /**
-   * Whether the same call is not worth repeating as it is: it would fail again, or would risk that
-   * a person is called twice. All others may be repeated later. One of these is `Unavailable`,
-   * since the service asks for repeating after 5xx and 408; still, after a create the call or
-   * docket may exist. `createRetry: 'not-sent'` makes `OutcomeUnknown` of it, which is permanent.
-   * `ExecutionFailed` is permanent where something may have been created.
+   * Whether the same call is not worth retrying as it is: it would fail again, or might call a
+   * person twice. After any other error nothing was created, and the call may be retried later.
    */
   readonly isPermanent: boolean;
-  /** All attempts of the operation that are known, in order. */
+  /**
+   * Whether something may have been created: a phone may be ringing. Always `false` for calls that
+   * only read.
+   */
+  readonly mayHaveCreated: boolean;
+  /** The setting or argument at fault, where one is. */
+  readonly problem: Problem | undefined;
+  /**
+   * The answer that decided, where one came. It need not be that of the last attempt: attempts
+   * without an answer may follow it.
+   */
+  readonly response: HttpResponse | undefined;
+  /** All attempts of the operation, in order; empty where nothing was sent. */
   readonly attempts: readonly Attempt[];
-  /** The HTTP status of the answer that decided. */
-  readonly status?: number;
-  /** Its body as text: the first 8192 bytes. */
-  readonly body?: string;
+  /** What `JSON.stringify` writes: all of this, and `name` and `message`. */
+  toJSON(): object;
+}
+
+/** The service answered, and its answer decided. */
+export declare class ServiceError extends RequestError {
+  readonly response: HttpResponse;
+}
+
+/** No answer came, and nothing was created: the call may be retried later. */
+export declare class NoAnswerError extends RequestError {
+  readonly response: undefined;
+  readonly mayHaveCreated: false;
+}
+
+/** A setting or argument at fault. */
+export interface Problem {
+  /**
+   * The environment variable, such as `VOICE_CALLING_BASE_URL`, or the argument or
+   * the field in it, such as `toPhoneNumber`, `callContext.name` or
+   * `options.account`; a long key is cut. `request` where all of it is at fault.
+   */
+  readonly subject: string;
+  /** What was found, cut where it is long, and not shown where it is secret. */
+  readonly found: string;
+  /** What is allowed. */
+  readonly allowed: string;
+}
+
+/** What is kept of an answer in an error. */
+export interface HttpResponse {
+  /** The HTTP status, 100 to 999. */
+  readonly status: number;
+  /**
+   * The body as text: its first 8192 bytes, with bytes that are not UTF-8
+   * replaced, and with the API token masked where the service echoes it, if
+   * the token has 8 bytes or more.
+   */
+  readonly body: string;
   /** Whether `body` is less than what the service sent, or meant to send. */
-  readonly bodyCut?: boolean;
-  /** Its header `x-request-id`, or one of its usual siblings. */
+  readonly bodyCut: boolean;
+  /** The header `x-request-id`, or one of its usual siblings. */
   readonly requestId?: string;
-  /** How long the service asks to wait, from the moment of the answer. Unit: milliseconds. */
-  readonly retryAfterMs?: number | bigint;
-  /** The environment variable at fault, or the option of the client. */
-  readonly variable?: string;
-  /** The argument at fault, or the field in it, such as `callContext.name`. */
-  readonly field?: string;
-  /** What was found, without the value where that is a secret. */
-  readonly found?: string;
-  /** What would be allowed. */
-  readonly allowed?: string;
+  /**
+   * How long the service asks to wait (header `retry-after`, given there
+   * in seconds or as a date), from the moment of the answer. A date is read
+   * against the answer's own `date`. Unit: milliseconds; at most a day.
+   */
+  readonly retryAfterMs?: number;
 }
 
 /** One request that was tried. */
@@ -200,10 +289,10 @@ export interface Attempt {
 }
 
 /**
- * The host could not run the component (a trap, a time-out of the host).
+ * The host could not run the component (a trap, a timeout of the host).
  * Only hosts make this case; the component never returns it. After a
  * creating request the call or docket may exist: give the host a longer
- * time-out than the component's own (`deadlineMs`; for a wait its
+ * timeout than the component's own (`deadlineMs`; for a wait its
  * `timeoutMs`; for a batch both together).
  */
 export declare class ExecutionFailed extends RequestError {
@@ -211,153 +300,77 @@ export declare class ExecutionFailed extends RequestError {
 }
 
 /**
- * A setting is missing or wrong, or the host's policy denies the
- * service's address. Nothing was sent, or nothing after the attempts
- * that the payload lists.
+ * A setting is missing or wrong, an account is unknown, or the host's policy
+ * denies the service's address. `problem` names the variable or option.
  */
 export declare class ConfigurationProblem extends RequestError {
   readonly kind: 'permanent-configuration';
-  /** The environment variable, for example `VOICE_CALLING_BASE_URL`. */
-  readonly variable: string;
-  /** What is wrong with it, without the value where that is a secret. */
-  readonly found: string;
-  /** What would be allowed. */
-  readonly allowed: string;
+  readonly problem: Problem;
 }
 
-/** An argument is not allowed. Nothing was sent. */
+/**
+ * An argument is not allowed, or the host does not take the request because of
+ * what is in it. `problem` names the argument. Nothing was created.
+ */
 export declare class InvalidInput extends RequestError {
   readonly kind: 'permanent-invalid-input';
-  /**
-   * The argument or the field in it, such as `toPhoneNumber`,
-   * `callContext.name` or `options.timeoutMs`; a long key is cut. `request`
-   * where all of it is larger than `maxRequestBytes`.
-   */
-  readonly field: string;
-  /** What was found, cut where it is long. */
-  readonly found: string;
-  /** What would be allowed. */
-  readonly allowed: string;
+  readonly problem: Problem;
 }
 
 /** The service does not accept the token: 401 or 403. */
-export declare class Unauthorized extends RequestError {
+export declare class Unauthorized extends ServiceError {
   readonly kind: 'permanent-unauthorized';
-  /** The HTTP status, 100 to 999. */
-  readonly status: number;
-  /**
-   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
-   * replaced, and with the API token masked where the service echoes it, if
-   * the token has 8 bytes or more.
-   */
-  readonly body: string;
-  /** Whether `body` is less than what the service sent, or meant to send. */
-  readonly bodyCut: boolean;
 }
 
 /** The service does not know what was asked for: 404 or 410. */
-export declare class NotFound extends RequestError {
+export declare class NotFound extends ServiceError {
   readonly kind: 'permanent-not-found';
-  /** The HTTP status, 100 to 999. */
-  readonly status: number;
-  /**
-   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
-   * replaced, and with the API token masked where the service echoes it, if
-   * the token has 8 bytes or more.
-   */
-  readonly body: string;
-  /** Whether `body` is less than what the service sent, or meant to send. */
-  readonly bodyCut: boolean;
 }
 
 /**
  * The service refused the request: any other 3xx or 4xx. Redirects are
- * never followed, since the token would go along.
+ * never followed, since the token would go along. After a 3xx or a 409 to a
+ * creating request the call or docket may exist.
  */
-export declare class Rejected extends RequestError {
+export declare class Rejected extends ServiceError {
   readonly kind: 'permanent-rejected';
-  /** The HTTP status, 100 to 999. */
-  readonly status: number;
-  /**
-   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
-   * replaced, and with the API token masked where the service echoes it, if
-   * the token has 8 bytes or more.
-   */
-  readonly body: string;
-  /** Whether `body` is less than what the service sent, or meant to send. */
-  readonly bodyCut: boolean;
 }
 
 /**
  * An answer that cannot be understood: a 2xx whose body is not what the
- * specification says or is larger than `maxResponseBytes`, or a status
- * outside 200 to 599. After a creating request the call or docket may exist;
- * the payload has what came.
+ * specification says or is larger than is read, another docket than the one
+ * asked for, or a status outside 200 to 599. After a creating request the call
+ * or docket may exist; `response` has what came.
  */
-export declare class UnexpectedResponse extends RequestError {
+export declare class UnexpectedResponse extends ServiceError {
   readonly kind: 'permanent-unexpected-response';
-  /** The HTTP status, 100 to 999. */
-  readonly status: number;
-  /**
-   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
-   * replaced, and with the API token masked where the service echoes it, if
-   * the token has 8 bytes or more.
-   */
-  readonly body: string;
-  /** Whether `body` is less than what the service sent, or meant to send. */
-  readonly bodyCut: boolean;
 }
 
 /**
- * A creating request was handed to the network and no conclusive answer
- * came. A person's phone may be ringing: it is never repeated by the
- * component, and should be repeated only by somebody who has made sure
- * that the first one did nothing.
+ * A creating request may have been processed: it was sent and no conclusive
+ * answer came, or the service had a failure of its own (5xx, 408), also in an
+ * attempt before the last. A person's phone may be ringing: repeat it only after
+ * making sure that it did nothing.
  */
 export declare class OutcomeUnknown extends RequestError {
   readonly kind: 'permanent-outcome-unknown';
 }
 
-/**
- * The service's rate limit: 429 or 425, until there was no attempt or no
- * time left. No attempt of a creating request was processed.
- */
-export declare class RateLimited extends RequestError {
+/** The service's rate limit: 429 or 425, until no attempt or no time was left. */
+export declare class RateLimited extends ServiceError {
   readonly kind: 'rate-limited';
-  /** The HTTP status, 100 to 999. */
-  readonly status: number;
-  /**
-   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
-   * replaced, and with the API token masked where the service echoes it, if
-   * the token has 8 bytes or more.
-   */
-  readonly body: string;
-  /** Whether `body` is less than what the service sent, or meant to send. */
-  readonly bodyCut: boolean;
 }
 
 /**
- * The service had a failure of its own: 5xx or 408, until there was no
- * attempt or no time left. The service asks for repeating these; still, after
- * a creating request the call or docket may exist. With the setting
- * `createRetry: 'not-sent'` such a request is `OutcomeUnknown`.
+ * The service had a failure of its own: 5xx or 408 to a reading request, until no
+ * attempt or no time was left.
  */
-export declare class Unavailable extends RequestError {
+export declare class Unavailable extends ServiceError {
   readonly kind: 'unavailable';
-  /** The HTTP status, 100 to 999. */
-  readonly status: number;
-  /**
-   * The body as text: its first 8192 bytes, with bytes that are no UTF-8
-   * replaced, and with the API token masked where the service echoes it, if
-   * the token has 8 bytes or more.
-   */
-  readonly body: string;
-  /** Whether `body` is less than what the service sent, or meant to send. */
-  readonly bodyCut: boolean;
 }
 
-/** The service could not be reached: no attempt was ever sent. */
-export declare class Unreachable extends RequestError {
+/** The service could not be reached: no attempt was sent. */
+export declare class Unreachable extends NoAnswerError {
   readonly kind: 'unreachable';
 }
 
@@ -365,7 +378,7 @@ export declare class Unreachable extends RequestError {
  * Time ran out before anything was sent, or a reading request got no
  * complete answer in any of its attempts.
  */
-export declare class TimedOut extends RequestError {
+export declare class TimedOut extends NoAnswerError {
   readonly kind: 'timed-out';
 }
 
@@ -393,7 +406,7 @@ export interface AgentConfig {
   /** `voice_id`: identifier of the chosen voice. */
   readonly voiceId?: string | null | undefined;
   /** `version` of the configuration. */
-  readonly version?: bigint | number | null | undefined;
+  readonly version?: Integer | bigint | null | undefined;
   /** `welcome_text`: the greeting. */
   readonly welcomeText?: AgentText | null | undefined;
   /**
@@ -423,25 +436,50 @@ export interface AgentConfig {
 /** The answer to `agents.create`, whose form is not specified. */
 export interface CreatedAgent {
   /** `agent_id`, where the answer is an object that has it as an integer. */
-  readonly agentId?: bigint;
+  readonly agentId?: Integer;
   /** The answer, where it is JSON. */
   readonly rawJson?: string;
   /** The same, parsed. Numbers beyond 2^53 lose digits here. */
   readonly raw?: JsonValue;
   /** The answer, where it is not JSON and not empty. */
   readonly rawText?: string;
+  /**
+   * The id of the request that was answered: the header `x-request-id`, or one of its
+   * usual siblings.
+   */
+  readonly requestId?: string;
+  /** All attempts of this operation, in order; the last one succeeded. */
+  readonly attempts: readonly Attempt[];
+  /**
+   * Whether an attempt before the last may have created as well: then there may be
+   * two of them.
+   */
+  readonly mayBeDuplicate: boolean;
 }
 
-/** An element of the list of agents. */
+/** An element of the list of agents. One that is not an object has neither. */
 export interface AgentSummary {
   /** `agent_id`. */
-  readonly agentId?: bigint;
+  readonly agentId?: Integer;
   /** `agent_name`. */
   readonly agentName?: string;
-  /** The whole element as it came. */
+}
+
+/** The agents of an organization. */
+export interface AgentList {
+  /** The elements of the answer, in its order. */
+  readonly agents: readonly AgentSummary[];
+  /** The whole answer as it came. */
   readonly rawJson: string;
   /** The same, parsed. Numbers beyond 2^53 lose digits here. */
   readonly raw: JsonValue;
+  /**
+   * The id of the request that was answered: the header `x-request-id`, or one of its
+   * usual siblings.
+   */
+  readonly requestId?: string;
+  /** All attempts of this operation, in order; the last one succeeded. */
+  readonly attempts: readonly Attempt[];
 }
 
 /** A call to be made. It makes a phone ring. */
@@ -459,13 +497,14 @@ export interface CallRequest {
    */
   readonly toPhoneNumber: string;
   /**
-   * `extra_config.call_context`: a JSON object with text values, the
-   * variables of the agent's prompt. `undefined` leaves `extra_config` out.
+   * `extra_config.call_context`: the variables of the agent's prompt, as names and
+   * values. No name occurs twice. Empty leaves `extra_config` out.
    */
-  readonly callContext?: JsonInput | null | undefined;
+  readonly callContext?: { readonly [name: string]: string } | null | undefined;
   /**
-   * A JSON object whose members are added to the request. Members that
-   * this record has a field for are refused.
+   * A JSON object whose members are added to the request; those of its
+   * `extra_config` are added to `extra_config`. Members that this record has a field
+   * for are refused.
    */
   readonly extra?: JsonInput | null | undefined;
 }
@@ -478,6 +517,18 @@ export interface StartedCall {
   readonly rawJson: string;
   /** The same, parsed. Numbers beyond 2^53 lose digits here. */
   readonly raw: JsonValue;
+  /**
+   * The id of the request that was answered: the header `x-request-id`, or one of its
+   * usual siblings.
+   */
+  readonly requestId?: string;
+  /** All attempts of this operation, in order; the last one succeeded. */
+  readonly attempts: readonly Attempt[];
+  /**
+   * Whether an attempt before the last may have created as well: then there may be
+   * two of them.
+   */
+  readonly mayBeDuplicate: boolean;
 }
 
 /** How a call ended. Values beyond the three are not specified. */
@@ -491,10 +542,6 @@ export interface UserInterest {
   readonly confidenceScore?: number;
   /** `reasoning`. */
   readonly reasoning?: string;
-  /** The whole object as it came. */
-  readonly rawJson: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
-  readonly raw: JsonValue;
 }
 
 /** What the service proposes to do next. */
@@ -503,10 +550,6 @@ export interface NextAction {
   readonly value?: string;
   /** `reason`. */
   readonly reason?: string;
-  /** The whole object as it came. */
-  readonly rawJson: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
-  readonly raw: JsonValue;
 }
 
 /** Insights of a call. (Those of a completed docket are `DocketInsights`.) */
@@ -517,13 +560,9 @@ export interface CallInsights {
   readonly userInterest?: UserInterest;
   /** `next_action`. */
   readonly nextAction?: NextAction;
-  /** The whole object as it came. */
-  readonly rawJson: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
-  readonly raw: JsonValue;
 }
 
-/** What is known of one call of a task. */
+/** What is known of one call of a task. A record that is not an object has none of it. */
 export interface CallDetails {
   /** `agent_name`: the agent that called. */
   readonly agentName?: string;
@@ -544,10 +583,23 @@ export interface CallDetails {
   readonly callStatus?: CallStatus;
   /** `call_duration`. Unit: seconds. */
   readonly callDurationS?: number;
-  /** The whole record as it came. */
+}
+
+/** What is known of a task's calls. */
+export interface CallDetailsList {
+  /** The records of the answer, in its order. */
+  readonly calls: readonly CallDetails[];
+  /** The whole answer as it came. */
   readonly rawJson: string;
   /** The same, parsed. Numbers beyond 2^53 lose digits here. */
   readonly raw: JsonValue;
+  /**
+   * The id of the request that was answered: the header `x-request-id`, or one of its
+   * usual siblings.
+   */
+  readonly requestId?: string;
+  /** All attempts of this operation, in order; the last one succeeded. */
+  readonly attempts: readonly Attempt[];
 }
 
 /**
@@ -556,7 +608,7 @@ export interface CallDetails {
  */
 export interface DocketRequestV1 {
   /** `agent_id`: see `agents.list`. */
-  readonly agentId: bigint | number;
+  readonly agentId: Integer | bigint;
   /**
    * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
    * `+`: `919876543210`.
@@ -569,8 +621,9 @@ export interface DocketRequestV1 {
    */
   readonly callContext: JsonInput;
   /**
-   * A JSON object whose members are added to the request. Members that
-   * this record has a field for are refused.
+   * A JSON object whose members are added to the request; those of its
+   * `extra_config` are added to `extra_config`. Members that this record has a field
+   * for are refused.
    */
   readonly extra?: JsonInput | null | undefined;
 }
@@ -578,7 +631,7 @@ export interface DocketRequestV1 {
 /** As `DocketRequestV1`, for version 2 of the endpoint. */
 export interface DocketRequest {
   /** `agent_id`: see `agents.list`. */
-  readonly agentId: bigint | number;
+  readonly agentId: Integer | bigint;
   /**
    * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
    * `+`: `919876543210`.
@@ -596,13 +649,14 @@ export interface DocketRequest {
    */
   readonly externalId?: string | null | undefined;
   /**
-   * A JSON object whose members are added to the request. Members that
-   * this record has a field for are refused.
+   * A JSON object whose members are added to the request; those of its
+   * `extra_config` are added to `extra_config`. Members that this record has a field
+   * for are refused.
    */
   readonly extra?: JsonInput | null | undefined;
 }
 
-/** Where a docket stands. Transitions out of `open` are not specified. */
+/** Where a docket stands. Transitions out of `OPEN` are not specified. */
 export type DocketStatus = 'OPEN' | 'IN_PROGRESS' | 'COMPLETED' | (string & {});
 
 /** The answer to the creation of a docket, version 1. */
@@ -615,6 +669,18 @@ export interface CreatedDocketV1 {
   readonly rawJson: string;
   /** The same, parsed. Numbers beyond 2^53 lose digits here. */
   readonly raw: JsonValue;
+  /**
+   * The id of the request that was answered: the header `x-request-id`, or one of its
+   * usual siblings.
+   */
+  readonly requestId?: string;
+  /** All attempts of this operation, in order; the last one succeeded. */
+  readonly attempts: readonly Attempt[];
+  /**
+   * Whether an attempt before the last may have created as well: then there may be
+   * two of them.
+   */
+  readonly mayBeDuplicate: boolean;
 }
 
 /** The answer to the creation of a docket, version 2. */
@@ -629,6 +695,18 @@ export interface CreatedDocket {
   readonly rawJson: string;
   /** The same, parsed. Numbers beyond 2^53 lose digits here. */
   readonly raw: JsonValue;
+  /**
+   * The id of the request that was answered: the header `x-request-id`, or one of its
+   * usual siblings.
+   */
+  readonly requestId?: string;
+  /** All attempts of this operation, in order; the last one succeeded. */
+  readonly attempts: readonly Attempt[];
+  /**
+   * Whether an attempt before the last may have created as well: then there may be
+   * two of them.
+   */
+  readonly mayBeDuplicate: boolean;
 }
 
 /** A docket as fetched. It has no insights: those come with the webhook. */
@@ -665,7 +743,7 @@ export interface Docket {
    */
   readonly closureReason?: string;
   /** `outbound_call_count`. */
-  readonly outboundCallCount?: number | bigint;
+  readonly outboundCallCount?: Integer;
   /**
    * `notification_status`: `SKIPPED` where no notification was sent;
    * others are not specified.
@@ -679,41 +757,72 @@ export interface Docket {
   readonly createdAt?: string;
   /** `updated_at`: the same format. */
   readonly updatedAt?: string;
-  /** The whole docket as it came. */
+  /** The whole answer as it came. */
   readonly rawJson: string;
   /** The same, parsed. Numbers beyond 2^53 lose digits here. */
   readonly raw: JsonValue;
+  /**
+   * The id of the request that was answered: the header `x-request-id`, or one of its
+   * usual siblings.
+   */
+  readonly requestId?: string;
+  /** All attempts of this operation, in order; the last one succeeded. */
+  readonly attempts: readonly Attempt[];
 }
+
+/** Whether a call's details are ready. */
+export type CallDetailsOutcome =
+  /**
+   * There is at least one record, and every record is ready: it has insights (an
+   * object in which something is neither null nor empty), or its call was not
+   * answered.
+   */
+  | { readonly kind: 'completed'; readonly value: CallDetailsList }
+  /** Time ran out. What was seen last; `undefined` where nothing was. */
+  | { readonly kind: 'pending'; readonly value?: CallDetailsList };
 
 /** How a wait for a call's details ended. */
 export interface CallDetailsWait {
-  /**
-   * Whether every record is ready: it has insights (a JSON object that is
-   * not empty), or its call was not answered. `false` where time ran out.
-   */
-  readonly completed: boolean;
-  /** What was seen last; empty where nothing was. */
-  readonly details: readonly CallDetails[];
+  /** What was seen. */
+  readonly outcome: CallDetailsOutcome;
   /** How often the service was asked, retries within a poll not counted. */
   readonly polls: number;
   /** How many of these polls failed in a way that may pass. */
   readonly failedPolls: number;
   /** How long the wait took. Unit: milliseconds. */
   readonly waitedMs: number;
+  /**
+   * For how much of that a rate limit held the wait back that another call of the
+   * same account had met. Unit: milliseconds.
+   */
+  readonly heldBackMs: number;
 }
+
+/** Whether a docket is completed. */
+export type DocketOutcome =
+  /**
+   * Its status is `COMPLETED`, or it has `closedAt` and neither of the statuses
+   * `OPEN` and `IN_PROGRESS`.
+   */
+  | { readonly kind: 'completed'; readonly value: Docket }
+  /** Time ran out. What was seen last; `undefined` where nothing was. */
+  | { readonly kind: 'pending'; readonly value?: Docket };
 
 /** How a wait for a docket ended. */
 export interface DocketWait {
-  /** Whether the docket's status is `completed`. `false` where time ran out. */
-  readonly completed: boolean;
-  /** What was seen last; none where nothing was. */
-  readonly docket?: Docket;
+  /** What was seen. */
+  readonly outcome: DocketOutcome;
   /** How often the service was asked, retries within a poll not counted. */
   readonly polls: number;
   /** How many of these polls failed in a way that may pass. */
   readonly failedPolls: number;
   /** How long the wait took. Unit: milliseconds. */
   readonly waitedMs: number;
+  /**
+   * For how much of that a rate limit held the wait back that another call of the
+   * same account had met. Unit: milliseconds.
+   */
+  readonly heldBackMs: number;
 }
 
 /** Insights of a completed docket. (Those of a call are `CallInsights`.) */
@@ -722,17 +831,13 @@ export interface DocketInsights {
   readonly callDisposition?: string;
   /** `call_metadata`: a JSON object, where the agent is configured for it. */
   readonly callMetadata?: JsonValue;
-  /** The whole object as it came. */
-  readonly rawJson: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
-  readonly raw: JsonValue;
 }
 
 /** What the service reports when a docket is completed. */
 export interface DocketCompleted {
   /**
-   * `docket_id`: which docket. Deliveries are not known to be signed:
-   * fetch the docket before you trust one.
+   * `docket_id`: which docket; a UUID. Deliveries are not known to be signed: use
+   * `webhooks.verify` before you trust one.
    */
   readonly docketId: string;
   /** `call_insights`: none where nobody picked up in any attempt. */
@@ -752,6 +857,37 @@ export interface DocketCompleted {
   readonly raw: JsonValue;
 }
 
+/** A delivery beside the docket as the service has it. */
+export interface VerifiedCompletion {
+  /** The delivery, as it came from whoever sent it. */
+  readonly delivered: DocketCompleted;
+  /** The docket, as the service returned it. */
+  readonly docket: Docket;
+  /**
+   * The members of the delivery that the docket contradicts; empty where it is
+   * confirmed. `status` where the docket is not completed.
+   */
+  readonly contradicted: readonly string[];
+  /**
+   * The members of the delivery that could not be verified, since a docket as
+   * fetched does not have them: `call_insights`, `attempts`, `dashboard_url` and any
+   * that the specification does not name.
+   */
+  readonly unverified: readonly string[];
+}
+
+/** What the service says about a delivery. */
+export type Verification =
+  /** JSON, but not the completion of a docket. */
+  | { readonly kind: 'not-a-completion' }
+  /** The docket is completed, and nothing that it says contradicts the delivery. */
+  | { readonly kind: 'confirmed'; readonly value: VerifiedCompletion }
+  /**
+   * The docket is not completed, or says otherwise than the delivery, which may be
+   * forged: do not act on it.
+   */
+  | { readonly kind: 'contradicted'; readonly value: VerifiedCompletion };
+
 /**
  * Agents: the voices that make calls. An agent is configured once, before calls
  * are made.
@@ -760,7 +896,7 @@ export interface Agents {
   /**
    * Creates an agent: `POST /agents/`. Any 2xx is success.
    *
-   * It is a creating request, repeated as `calls.make` is. Where the answer has
+   * It is a creating request, retried as `calls.make` is. Where the answer has
    * no `agentId`, `agents.list` finds the agent by its name.
    */
   create(config: AgentConfig, options?: CallOptions): Promise<CreatedAgent>;
@@ -768,26 +904,10 @@ export interface Agents {
    * Lists the agents of an organization:
    * `GET /api/v1/agents?organizationId=<organization-id>`.
    *
-   * `organizationId` is not empty and has no control characters; how to obtain it
-   * is not specified.
+   * `organizationId` is not empty, has no control characters and at most 4096 bytes
+   * when it is percent-encoded; how to obtain it is not specified.
    */
-  list(organizationId: string, options?: CallOptions): Promise<readonly AgentSummary[]>;
-}
-
-/** Time in the queue for an instance counts. */
-export interface CallsWaitForDetailsOptions {
-  /** How long to wait at most. Unit: milliseconds; 1 or more. */
-  readonly timeoutMs: number;
-  /**
-   * Whether an answer of 404 means "not yet". Without it, 404 ends the
-   * wait with `NotFound`. What the service answers before a
-   * call is completed is not specified. `true` suits a task id that
-   * `calls.make` has just returned (a wrong one then waits until time runs out);
-   * `false` suits a docket.
-   */
-  readonly notFoundIsPending?: boolean | undefined;
-  /** Ends it as soon as it is aborted. */
-  readonly signal?: AbortSignal | null | undefined;
+  list(organizationId: string, options?: CallOptions): Promise<AgentList>;
 }
 
 /** Calls that are made directly, without a docket. */
@@ -795,10 +915,15 @@ export interface Calls {
   /**
    * Makes a phone ring: `POST /make_call`.
    *
-   * It is a creating request: it is repeated while it is certain that it did
+   * It is a creating request: it is retried while it is certain that it did
    * nothing, and where the service asks for it (5xx, 408; `createRetry: 'not-sent'`
-   * turns that off). Once it was handed to the network without a conclusive answer,
-   * it fails with `OutcomeUnknown` and is never repeated.
+   * turns that off, `createRetry: 'never'` every retry). Once it was handed to the network
+   * without a conclusive answer, it fails with `OutcomeUnknown` and is never
+   * retried. No attempt begins with less time left than it may need to hear the answer:
+   * `attemptTimeoutMs`, or half of `deadlineMs` where that is less.
+   *
+   * An answer may have 16384 bytes more than its request; a larger one is
+   * `UnexpectedResponse`, which has its beginning.
    */
   make(request: CallRequest, options?: CallOptions): Promise<StartedCall>;
   /**
@@ -806,17 +931,17 @@ export interface Calls {
    * list is an answer; a lone object counts as a list of one.
    *
    * `taskId` is not empty, not `.` or `..`, without control characters; it is
-   * sent as one percent-encoded path segment. What the service answers before
-   * the call is completed, or to an unknown task, is not specified.
+   * sent as one percent-encoded path segment of at most 4096 bytes. What the service
+   * answers before the call is completed, or to an unknown task, is not specified.
    */
-  getDetails(taskId: string, options?: CallOptions): Promise<readonly CallDetails[]>;
+  getDetails(taskId: string, options?: CallOptions): Promise<CallDetailsList>;
   /**
    * Asks for a task's details until there is at least one record and all are
-   * ready, or time runs out: then `completed` is false.
+   * ready, or time runs out.
    *
    * Each poll is a whole `calls.getDetails`, with attempts and a deadline of its
    * own. The pause after the first is `backoffMs`; it doubles up to
-   * `maxBackoffMs`, without jitter, and is longer where `Retry-After` asks for it.
+   * `maxBackoffMs`, without jitter, and is longer where `retry-after` asks for it.
    * A pause that does not fit into the time that is left ends the wait, which may
    * so end before `timeoutMs`. A poll
    * that fails in a way that may pass (`RateLimited`, `Unavailable`,
@@ -824,35 +949,7 @@ export interface Calls {
    * the last error is returned. For waits of hours on a workflow engine, let
    * the workflow sleep and call `calls.getDetails`.
    */
-  waitForDetails(taskId: string, options: CallsWaitForDetailsOptions): Promise<CallDetailsWait>;
-}
-
-/** Time in the queue for an instance counts. */
-export interface DocketsWaitForOptions {
-  /** How long to wait at most. Unit: milliseconds; 1 or more. */
-  readonly timeoutMs: number;
-  /**
-   * Whether an answer of 404 means "not yet". Without it, 404 ends the
-   * wait with `NotFound`. What the service answers before a
-   * call is completed is not specified. `true` suits a task id that
-   * `calls.make` has just returned (a wrong one then waits until time runs out);
-   * `false` suits a docket.
-   */
-  readonly notFoundIsPending?: boolean | undefined;
-  /** Ends it as soon as it is aborted. */
-  readonly signal?: AbortSignal | null | undefined;
-}
-
-/** Time in the queue for an instance counts. */
-export interface DocketsCreateManyOptions {
-  /**
-   * how long requests may be begun; 1 or more. Those that were not
-   * begun by then are `TimedOut` with no attempts. Those that were are finished,
-   * each within `deadlineMs`, so that no docket id is lost.
-   */
-  readonly timeoutMs: number;
-  /** Ends it as soon as it is aborted. */
-  readonly signal?: AbortSignal | null | undefined;
+  waitForDetails(taskId: string, options: WaitOptions): Promise<CallDetailsWait>;
 }
 
 /**
@@ -867,49 +964,54 @@ export interface Dockets {
   /**
    * Makes a phone ring: `POST /api/v1/dockets`.
    *
-   * It is a creating request: it is repeated while it is certain that it did
+   * It is a creating request: it is retried while it is certain that it did
    * nothing, and where the service asks for it (5xx, 408; `createRetry: 'not-sent'`
-   * turns that off). Once it was handed to the network without a conclusive answer,
-   * it fails with `OutcomeUnknown` and is never repeated.
+   * turns that off, `createRetry: 'never'` every retry). Once it was handed to the network
+   * without a conclusive answer, it fails with `OutcomeUnknown` and is never
+   * retried. No attempt begins with less time left than it may need to hear the answer:
+   * `attemptTimeoutMs`, or half of `deadlineMs` where that is less.
+   *
+   * An answer may have 16384 bytes more than its request; a larger one is
+   * `UnexpectedResponse`, which has its beginning. So is one whose
+   * `docket_id` is not a UUID.
    */
   createV1(request: DocketRequestV1, options?: CallOptions): Promise<CreatedDocketV1>;
   /**
    * Makes a phone ring: `POST /api/v2/dockets`, which takes an `externalId`
-   * and answers whether the docket was created. Otherwise as `dockets.createV1`.
+   * and answers whether the docket was created. Retries, times and limits are those
+   * of `dockets.createV1`.
    */
   create(request: DocketRequest, options?: CallOptions): Promise<CreatedDocket>;
   /**
    * The docket as it stands: `GET /api/v1/dockets/{docket_id}`.
    *
-   * `docketId` is a UUID in its hyphenated form (36 characters).
+   * `docketId` is a UUID in its hyphenated form (36 characters). An answer with another
+   * id is `UnexpectedResponse`; one without an id is taken for the docket
+   * that was asked for.
    */
   get(docketId: string, options?: CallOptions): Promise<Docket>;
   /**
-   * Asks for the docket until its status is `completed` or time runs out: then
-   * `completed` is false. Pauses and failed polls are as in
-   * `calls.waitForDetails`.
+   * Asks for the docket until it is completed or time runs out. Pauses and failed polls
+   * are those of `calls.waitForDetails`.
    */
-  waitFor(docketId: string, options: DocketsWaitForOptions): Promise<DocketWait>;
+  waitFor(docketId: string, options: WaitOptions): Promise<DocketWait>;
   /**
    * Makes phones ring: `POST /api/v2/dockets` for each request, at most
    * `maxInFlight` at a time.
    *
-   * `requests`: 0 to 1000; none gives an empty list. The results are in the
-   * order of the requests, one for each, and one failure never hides another.
-   * A rate limit that one request meets slows all of them. A request that is not
-   * allowed fails in its place, and the others are sent.
+   * `requests`: 0 to 1000, with texts of 16777216 bytes in all; none gives an empty list.
+   * The results are in the order of the requests, one for each, and one failure never
+   * hides another. A rate limit that one request meets slows the others. A request that
+   * is not allowed fails in its place, and the others are sent.
    *
    * `timeoutMs`: how long requests may be begun; 1 or more. Those that were not
    * begun by then are `TimedOut` with no attempts. Those that were are finished,
-   * each within `deadlineMs`, so that no docket id is lost.
-   *
-   * An answer in a batch may have 16384 bytes (`maxResponseBytes`, where that is
-   * less): a larger one is `UnexpectedResponse`, which has its beginning.
+   * each within its deadline, so that no docket id is lost.
    *
    * The outer error is `ConfigurationProblem`, or `InvalidInput` for
-   * `requests` or `timeoutMs`; then nothing was sent.
+   * `requests`, `timeoutMs` or `options`; then nothing was sent.
    */
-  createMany(requests: readonly DocketRequest[], options: DocketsCreateManyOptions): Promise<readonly BatchResult<CreatedDocket>[]>;
+  createMany(requests: readonly DocketRequest[], options: BatchOptions): Promise<readonly BatchResult<CreatedDocket>[]>;
 }
 
 /** What the service sends by itself. */
@@ -922,12 +1024,23 @@ export interface Webhooks {
    *   the specified one costs only itself.
    * - `undefined`: JSON, but not the completion of a docket. The service mentions
    *   call-level webhooks too. The completion of a docket is an object with a
-   *   `docket_id` and at least one of `attempts`, `dashboard_url`,
-   *   `call_insights.call_disposition`, or a `call_insights` that is null.
-   * - `InvalidInput`: broken. It is no JSON, or the completion of a
-   *   docket whose `docket_id` is not a text or is empty.
+   *   `docket_id` and evidence that the docket is done: `attempts` that are not empty,
+   *   a text as `dashboard_url` or `call_insights.call_disposition`, or the status
+   *   `COMPLETED`. A status of `OPEN` or `IN_PROGRESS` is evidence that it is not.
+   * - `InvalidInput`: broken. It is not JSON, or the completion of a
+   *   docket whose `docket_id` is not a UUID.
    */
-  parseDocketCompleted(body: Uint8Array | string, options?: CallOptions): Promise<DocketCompleted | undefined>;
+  parse(body: string | Uint8Array): Promise<DocketCompleted | undefined>;
+  /**
+   * Reads a delivery as `webhooks.parse` does, fetches the docket that it names
+   * (`GET /api/v1/dockets/{docket_id}`), and compares the two. Deliveries are not known
+   * to be signed, so that anyone may send one: this is what a receiver needs.
+   *
+   * The docket must be completed and have the same `call_context`, member by member.
+   * What it cannot confirm is listed. A docket that the service does not know is
+   * `NotFound`; errors are those of both functions.
+   */
+  verify(body: string | Uint8Array, options?: CallOptions): Promise<Verification>;
 }
 
 /**

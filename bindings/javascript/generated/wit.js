@@ -2,9 +2,16 @@
 
 /** The named types: fields of records and cases of variants, in the WIT's order. */
 export const types = {
-  'invalid-input': {
+  'call-options': {
     record: {
-      'field': 'string',
+      'account': { option: 'string' },
+      'deadline-ms': { option: 'u32' },
+      'max-attempts': { option: 'u32' },
+    },
+  },
+  'problem': {
+    record: {
+      'subject': 'string',
       'found': 'string',
       'allowed': 'string',
     },
@@ -15,7 +22,7 @@ export const types = {
       'body': 'string',
       'body-cut': 'bool',
       'request-id': { option: 'string' },
-      'retry-after-ms': { option: 'u64' },
+      'retry-after-ms': { option: 'u32' },
     },
   },
   'attempt': {
@@ -26,48 +33,29 @@ export const types = {
       'duration-ms': 'u32',
     },
   },
-  'configuration-problem': {
-    record: {
-      'variable': 'string',
-      'found': 'string',
-      'allowed': 'string',
-      'attempts': { list: 'attempt' },
-    },
-  },
-  'http-failure': {
+  'failure': {
     record: {
       'message': 'string',
-      'response': 'http-response',
-      'attempts': { list: 'attempt' },
-    },
-  },
-  'transport-failure': {
-    record: {
-      'message': 'string',
-      'attempts': { list: 'attempt' },
-    },
-  },
-  'unknown-outcome': {
-    record: {
-      'message': 'string',
+      'problem': { option: 'problem' },
       'response': { option: 'http-response' },
       'attempts': { list: 'attempt' },
+      'may-have-created': 'bool',
     },
   },
   'request-error': {
     variant: {
       'execution-failed': null,
-      'permanent-configuration': 'configuration-problem',
-      'permanent-invalid-input': 'invalid-input',
-      'permanent-unauthorized': 'http-failure',
-      'permanent-not-found': 'http-failure',
-      'permanent-rejected': 'http-failure',
-      'permanent-unexpected-response': 'http-failure',
-      'permanent-outcome-unknown': 'unknown-outcome',
-      'rate-limited': 'http-failure',
-      'unavailable': 'http-failure',
-      'unreachable': 'transport-failure',
-      'timed-out': 'transport-failure',
+      'permanent-configuration': 'failure',
+      'permanent-invalid-input': 'failure',
+      'permanent-unauthorized': 'failure',
+      'permanent-not-found': 'failure',
+      'permanent-rejected': 'failure',
+      'permanent-unexpected-response': 'failure',
+      'permanent-outcome-unknown': 'failure',
+      'rate-limited': 'failure',
+      'unavailable': 'failure',
+      'unreachable': 'failure',
+      'timed-out': 'failure',
     },
   },
   'agent-text': {
@@ -99,20 +87,30 @@ export const types = {
       'agent-id': { option: 's64' },
       'raw-json': { option: 'json' },
       'raw-text': { option: 'string' },
+      'request-id': { option: 'string' },
+      'attempts': { list: 'attempt' },
+      'may-be-duplicate': 'bool',
     },
   },
   'agent-summary': {
     record: {
       'agent-id': { option: 's64' },
       'agent-name': { option: 'string' },
+    },
+  },
+  'agent-list': {
+    record: {
+      'agents': { list: 'agent-summary' },
       'raw-json': 'json',
+      'request-id': { option: 'string' },
+      'attempts': { list: 'attempt' },
     },
   },
   'call-request': {
     record: {
       'from-agent-name': { option: 'string' },
       'to-phone-number': 'string',
-      'call-context': { option: 'json' },
+      'call-context': { list: { tuple: ['string', 'string'] } },
       'extra': { option: 'json' },
     },
   },
@@ -120,6 +118,9 @@ export const types = {
     record: {
       'task-id': 'string',
       'raw-json': 'json',
+      'request-id': { option: 'string' },
+      'attempts': { list: 'attempt' },
+      'may-be-duplicate': 'bool',
     },
   },
   'call-status': {
@@ -135,14 +136,12 @@ export const types = {
       'status': { option: 'string' },
       'confidence-score': { option: 'f64' },
       'reasoning': { option: 'string' },
-      'raw-json': 'json',
     },
   },
   'next-action': {
     record: {
       'value': { option: 'string' },
       'reason': { option: 'string' },
-      'raw-json': 'json',
     },
   },
   'call-insights': {
@@ -150,7 +149,6 @@ export const types = {
       'metadata': { option: 'json' },
       'user-interest': { option: 'user-interest' },
       'next-action': { option: 'next-action' },
-      'raw-json': 'json',
     },
   },
   'call-details': {
@@ -163,7 +161,14 @@ export const types = {
       'to-number': { option: 'string' },
       'call-status': { option: 'call-status' },
       'call-duration-s': { option: 'f64' },
+    },
+  },
+  'call-details-list': {
+    record: {
+      'calls': { list: 'call-details' },
       'raw-json': 'json',
+      'request-id': { option: 'string' },
+      'attempts': { list: 'attempt' },
     },
   },
   'docket-request': {
@@ -196,6 +201,9 @@ export const types = {
       'docket-id': 'string',
       'status': { option: 'docket-status' },
       'raw-json': 'json',
+      'request-id': { option: 'string' },
+      'attempts': { list: 'attempt' },
+      'may-be-duplicate': 'bool',
     },
   },
   'created-docket-v2': {
@@ -204,6 +212,9 @@ export const types = {
       'status': { option: 'docket-status' },
       'created': { option: 'bool' },
       'raw-json': 'json',
+      'request-id': { option: 'string' },
+      'attempts': { list: 'attempt' },
+      'may-be-duplicate': 'bool',
     },
   },
   'docket': {
@@ -226,37 +237,50 @@ export const types = {
       'created-at': { option: 'string' },
       'updated-at': { option: 'string' },
       'raw-json': 'json',
+      'request-id': { option: 'string' },
+      'attempts': { list: 'attempt' },
     },
   },
   'wait-options': {
     record: {
       'timeout-ms': 'u32',
-      'not-found-is-pending': 'bool',
+      'not-found-is-pending': { option: 'bool' },
+    },
+  },
+  'call-details-outcome': {
+    variant: {
+      'completed': 'call-details-list',
+      'pending': { option: 'call-details-list' },
     },
   },
   'call-details-wait': {
     record: {
-      'completed': 'bool',
-      'details': { list: 'call-details' },
+      'outcome': 'call-details-outcome',
       'polls': 'u32',
       'failed-polls': 'u32',
       'waited-ms': 'u32',
+      'held-back-ms': 'u32',
+    },
+  },
+  'docket-outcome': {
+    variant: {
+      'completed': 'docket',
+      'pending': { option: 'docket' },
     },
   },
   'docket-wait': {
     record: {
-      'completed': 'bool',
-      'docket': { option: 'docket' },
+      'outcome': 'docket-outcome',
       'polls': 'u32',
       'failed-polls': 'u32',
       'waited-ms': 'u32',
+      'held-back-ms': 'u32',
     },
   },
   'docket-insights': {
     record: {
       'call-disposition': { option: 'string' },
       'call-metadata': { option: 'json' },
-      'raw-json': 'json',
     },
   },
   'docket-completed': {
@@ -269,85 +293,107 @@ export const types = {
       'raw-json': 'json',
     },
   },
+  'verified-completion': {
+    record: {
+      'delivered': 'docket-completed',
+      'docket': 'docket',
+      'contradicted': { list: 'string' },
+      'unverified': { list: 'string' },
+    },
+  },
+  'verification': {
+    variant: {
+      'not-a-completion': null,
+      'confirmed': 'verified-completion',
+      'contradicted': 'verified-completion',
+    },
+  },
 };
 
 /** The functions, by what the client calls them. */
 export const functions = {
   'agents.create': {
-    core: 'voice-calling:client/agents@0.1.0#create-agent',
-    parameters: { 'config': 'agent-config' },
-    fromOptions: null,
+    core: 'voice-calling:client/agents@0.2.0#create-agent',
+    parameters: { 'config': 'agent-config', 'options': { option: 'call-options' } },
+    fromOptions: ['options'],
     result: { result: ['created-agent', 'request-error'] },
     creates: true,
   },
   'agents.list': {
-    core: 'voice-calling:client/agents@0.1.0#list-agents',
-    parameters: { 'organization-id': 'string' },
-    fromOptions: null,
-    result: { result: [{ list: 'agent-summary' }, 'request-error'] },
+    core: 'voice-calling:client/agents@0.2.0#list-agents',
+    parameters: { 'organization-id': 'string', 'options': { option: 'call-options' } },
+    fromOptions: ['options'],
+    result: { result: ['agent-list', 'request-error'] },
     creates: false,
   },
   'calls.make': {
-    core: 'voice-calling:client/calls@0.1.0#make-call',
-    parameters: { 'request': 'call-request' },
-    fromOptions: null,
+    core: 'voice-calling:client/calls@0.2.0#make-call',
+    parameters: { 'request': 'call-request', 'options': { option: 'call-options' } },
+    fromOptions: ['options'],
     result: { result: ['started-call', 'request-error'] },
     creates: true,
   },
   'calls.get-details': {
-    core: 'voice-calling:client/calls@0.1.0#get-call-details',
-    parameters: { 'task-id': 'string' },
-    fromOptions: null,
-    result: { result: [{ list: 'call-details' }, 'request-error'] },
+    core: 'voice-calling:client/calls@0.2.0#get-call-details',
+    parameters: { 'task-id': 'string', 'options': { option: 'call-options' } },
+    fromOptions: ['options'],
+    result: { result: ['call-details-list', 'request-error'] },
     creates: false,
   },
   'calls.wait-for-details': {
-    core: 'voice-calling:client/calls@0.1.0#wait-for-call-details',
-    parameters: { 'task-id': 'string', 'options': 'wait-options' },
-    fromOptions: 'options',
+    core: 'voice-calling:client/calls@0.2.0#wait-for-call-details',
+    parameters: { 'task-id': 'string', 'wait': 'wait-options', 'options': { option: 'call-options' } },
+    fromOptions: ['wait', 'options'],
     result: { result: ['call-details-wait', 'request-error'] },
     creates: false,
   },
   'dockets.create-v1': {
-    core: 'voice-calling:client/dockets@0.1.0#create-docket',
-    parameters: { 'request': 'docket-request' },
-    fromOptions: null,
+    core: 'voice-calling:client/dockets@0.2.0#create-docket',
+    parameters: { 'request': 'docket-request', 'options': { option: 'call-options' } },
+    fromOptions: ['options'],
     result: { result: ['created-docket', 'request-error'] },
     creates: true,
   },
   'dockets.create': {
-    core: 'voice-calling:client/dockets@0.1.0#create-docket-v2',
-    parameters: { 'request': 'docket-request-v2' },
-    fromOptions: null,
+    core: 'voice-calling:client/dockets@0.2.0#create-docket-v2',
+    parameters: { 'request': 'docket-request-v2', 'options': { option: 'call-options' } },
+    fromOptions: ['options'],
     result: { result: ['created-docket-v2', 'request-error'] },
     creates: true,
   },
   'dockets.get': {
-    core: 'voice-calling:client/dockets@0.1.0#get-docket',
-    parameters: { 'docket-id': 'string' },
-    fromOptions: null,
+    core: 'voice-calling:client/dockets@0.2.0#get-docket',
+    parameters: { 'docket-id': 'string', 'options': { option: 'call-options' } },
+    fromOptions: ['options'],
     result: { result: ['docket', 'request-error'] },
     creates: false,
   },
   'dockets.wait-for': {
-    core: 'voice-calling:client/dockets@0.1.0#wait-for-docket',
-    parameters: { 'docket-id': 'string', 'options': 'wait-options' },
-    fromOptions: 'options',
+    core: 'voice-calling:client/dockets@0.2.0#wait-for-docket',
+    parameters: { 'docket-id': 'string', 'wait': 'wait-options', 'options': { option: 'call-options' } },
+    fromOptions: ['wait', 'options'],
     result: { result: ['docket-wait', 'request-error'] },
     creates: false,
   },
   'dockets.create-many': {
-    core: 'voice-calling:client/bulk@0.1.0#create-dockets-v2',
-    parameters: { 'requests': { list: 'docket-request-v2' }, 'timeout-ms': 'u32' },
-    fromOptions: 'timeout-ms',
+    core: 'voice-calling:client/bulk@0.2.0#create-dockets-v2',
+    parameters: { 'requests': { list: 'docket-request-v2' }, 'timeout-ms': 'u32', 'options': { option: 'call-options' } },
+    fromOptions: ['timeout-ms', 'options'],
     result: { result: [{ list: { result: ['created-docket-v2', 'request-error'] } }, 'request-error'] },
     creates: true,
   },
-  'webhooks.parse-docket-completed': {
-    core: 'voice-calling:client/webhooks@0.1.0#parse-docket-completed',
-    parameters: { 'body': { list: 'u8' } },
-    fromOptions: null,
+  'webhooks.parse': {
+    core: 'voice-calling:client/webhooks@0.2.0#parse-docket-completed',
+    parameters: { 'body': 'body' },
+    fromOptions: [],
     result: { result: [{ option: 'docket-completed' }, 'request-error'] },
+    creates: false,
+  },
+  'webhooks.verify': {
+    core: 'voice-calling:client/webhooks@0.2.0#verify-docket-completed',
+    parameters: { 'body': 'body', 'options': { option: 'call-options' } },
+    fromOptions: ['options'],
+    result: { result: ['verification', 'request-error'] },
     creates: false,
   },
 };

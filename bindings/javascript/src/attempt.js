@@ -23,7 +23,8 @@ export class Attempt {
   /** Whether it may have created something, whatever becomes of it now. */
   get mayHaveCreated() {
     if (!this.#creates || !this.wasSent) return false;
-    const wasRefused = this.status >= 300 && this.status < 500 && this.status !== 408;
+    const { status } = this;
+    const wasRefused = status >= 400 && status < 500 && status !== 408 && status !== 409;
     return !wasRefused;
   }
 

@@ -1,6 +1,6 @@
 /**
  * How plain values lie in the memory of a component: the canonical ABI, as much of it as the
- * types of our WIT need. (No flags, tuples, characters, resources; whoever adds one is told.)
+ * types of our WIT need. (No flags, characters, resources; a type that is not known is refused.)
  *
  * A layout has size and alignment, loads and stores a value, and gives the numbers of which an
  * argument is made.
@@ -23,8 +23,9 @@ function made(type) {
   if (type in PRIMITIVES) return PRIMITIVES[type];
   if (type.option) return option(layout(type.option));
   if (type.result) return result(...type.result.map(layout));
-  if (type.list === 'u8') return BYTES;
   if (type.list) return list(layout(type.list));
+  // A tuple is an array here: a record whose names are its indices.
+  if (type.tuple) return record(type.tuple.map((of, i) => [i, layout(of)]));
   const { record: fields, variant: cases } = types[type] ?? {};
   if (fields) return record(Object.entries(fields).map(([name, of]) => [name, layout(of)]));
   if (cases) return named(Object.entries(cases).map(([name, of]) => [name, of && layout(of)]));
@@ -58,11 +59,6 @@ const TEXT = sequence(
   (memory, text) => memory.placeText(text),
 );
 
-const BYTES = sequence(
-  (memory, at, length) => memory.slice(at, length),
-  (memory, bytes) => memory.place(bytes),
-);
-
 const PRIMITIVES = {
   bool: {
     size: 1,
@@ -72,7 +68,6 @@ const PRIMITIVES = {
     store: (memory, at, value) => memory.setU8(at, value ? 1 : 0),
     lower: (memory, value, into) => into.push(value ? 1 : 0),
   },
-  u8: number(1, 'i32', (view, at) => view.getUint8(at), (view, at, v) => view.setUint8(at, v)),
   u16: number(
     2,
     'i32',
@@ -84,12 +79,6 @@ const PRIMITIVES = {
     'i32',
     (view, at) => view.getUint32(at, true),
     (view, at, value) => view.setUint32(at, value, true),
-  ),
-  u64: number(
-    8,
-    'i64',
-    (view, at) => view.getBigUint64(at, true),
-    (view, at, value) => view.setBigUint64(at, value, true),
   ),
   s64: number(
     8,
@@ -105,6 +94,7 @@ const PRIMITIVES = {
   ),
   string: TEXT,
   json: TEXT,
+  body: TEXT,
 };
 
 function list(element) {

@@ -7,15 +7,16 @@ import { attemptLog, stderrLog } from './attempt_log.js';
 import { Connections } from './connections.js';
 import { Instances } from './instances.js';
 import { operate } from './operation.js';
-import { deadlineOf, environment, misconfigured, protocolOf } from './settings.js';
+import { deadlineOf, environment, misconfigured, protocolsOf, refuseUnknown } from './settings.js';
 import { found, isPlain, kind } from './words.js';
 
 /** Options that are no settings of the component. */
-const OWN_OPTIONS = ['env', 'ca', 'agent', 'maxInstances', 'onAttempt'];
+const OWN_OPTIONS = ['accounts', 'env', 'ca', 'agent', 'maxInstances', 'onAttempt'];
 
 const MAX_INSTANCES = 256;
 
 export class VoiceClient {
+  #environment;
   #connections;
   #instances;
   #running = new Set();
@@ -24,14 +25,15 @@ export class VoiceClient {
   constructor(options = {}) {
     const { env, ca, agent, maxInstances, onAttempt } = checked(options);
     const variables = environment(options, env ?? process.env, onAttempt !== undefined);
-    if (agent !== undefined) checkProtocol(agent, protocolOf(variables));
+    if (agent !== undefined) checkProtocol(agent, protocolsOf(variables));
+    this.#environment = variables;
     this.#connections = new Connections({ ca, agent });
     const host = {
       environment: variables,
       connections: this.#connections,
       stderr: onAttempt ? attemptLog(onAttempt) : stderrLog(),
     };
-    this.#instances = new Instances(host, maxInstances ?? MAX_INSTANCES, deadlineOf(variables));
+    this.#instances = new Instances(host, maxInstances ?? MAX_INSTANCES);
     Object.assign(this, groups((...call) => this.#call(...call)));
     Object.freeze(this);
   }
@@ -55,7 +57,8 @@ export class VoiceClient {
 
   async #call(name, given, options) {
     if (this.#isClosed) throw new Error('the client is closed');
-    const running = operate(name, given, options, this.#instances);
+    const deadline = (account) => deadlineOf(this.#environment, account);
+    const running = operate(name, given, options, this.#instances, deadline);
     this.#running.add(running);
     try {
       return await running;
@@ -68,11 +71,7 @@ export class VoiceClient {
 function checked(options) {
   // It may be the token that is given in their place.
   if (!isPlain(options)) throw misconfigured('options', kind(options), 'a plain object');
-  const names = [...Object.keys(settings), ...OWN_OPTIONS];
-  const unknown = Object.keys(options).find((name) => !names.includes(name));
-  if (unknown !== undefined) {
-    throw misconfigured(unknown, 'an option that there is not', names.join(', '));
-  }
+  refuseUnknown(options, [...Object.keys(settings), ...OWN_OPTIONS]);
   const { env, ca, agent, maxInstances, onAttempt } = options;
   if (env !== undefined && env !== process.env && !isPlain(env)) {
     throw misconfigured('env', kind(env), 'a plain object, or process.env');
@@ -104,13 +103,14 @@ function checkCertificates(ca) {
       new X509Certificate(certificate);
     } catch (error) {
       const found = `${kind(certificate)} that is no certificate`;
-      throw Object.assign(misconfigured('ca', found, allowed), { cause: error });
+      throw misconfigured('ca', found, allowed, { cause: error });
     }
   }
 }
 
 /** An agent need not say for which protocol it is. */
 function checkProtocol({ protocol }, expected) {
-  if (typeof protocol !== 'string' || expected === undefined || protocol === expected) return;
-  throw misconfigured('agent', `one for ${protocol}`, `one for ${expected}, as the option baseUrl says`);
+  const other = expected.find((it) => it !== protocol);
+  if (typeof protocol !== 'string' || other === undefined) return;
+  throw misconfigured('agent', `one for ${protocol}`, `one for ${other}, as the option baseUrl says`);
 }

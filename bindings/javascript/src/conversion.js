@@ -1,39 +1,35 @@
 /**
  * Between what users give and get, and the plain values of the component's interface: records as
- * objects by their WIT names, `undefined` for none, variants and results as `{ tag, val }`.
+ * objects by their WIT names, `undefined` for none, variants and results as `{ tag, val }`, tuples
+ * as arrays.
  *
- * Whatever users give is checked here, before anything is sent.
+ * What users give is checked here, before anything is sent.
  */
 import { InvalidInput } from '../generated/errors.js';
 import { types } from '../generated/wit.js';
 import { NotJson, jsonText } from './json_text.js';
-import { camel, found, screaming } from './words.js';
+import { refusal } from './request_error.js';
+import { camel, found, screaming, tag } from './words.js';
 
 /** Refuses an argument. */
-export function refuse(field, value, allowed) {
-  return invalidInput(field, found(value), allowed);
+export function refuse(subject, value, allowed) {
+  return invalidInput(subject, found(value), allowed);
 }
 
-export function invalidInput(field, found, allowed) {
-  return new InvalidInput(`${field}: found ${found}, allowed: ${allowed}`, {
-    field,
-    found,
-    allowed,
-  });
+export function invalidInput(subject, found, allowed, options = undefined) {
+  return refusal(InvalidInput, subject, found, allowed, options);
 }
 
+/** What arguments are made of; a smaller integer would be a number as well. */
 const INTEGERS = {
-  u8: [0n, 2n ** 8n - 1n],
-  u16: [0n, 2n ** 16n - 1n],
   u32: [0n, 2n ** 32n - 1n],
-  u64: [0n, 2n ** 64n - 1n],
   s64: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 
-/** Who sends more to a webhook wants to exhaust its memory. */
+/** A larger webhook delivery is an attack on the receiver's memory. */
 const MOST_BYTES = 1024 * 1024;
 
-const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * The plain value of what a user gave at `path`, which is empty for an argument that is a record:
@@ -46,11 +42,10 @@ export function toPlain(type, value, path) {
       return text(value, path);
     case 'json':
       return json(value, path);
+    case 'body':
+      return body(value, path);
     case 'bool':
       if (typeof value !== 'boolean') throw refuse(path, value, 'true or false');
-      return value;
-    case 'f64':
-      if (typeof value !== 'number') throw refuse(path, value, 'a number');
       return value;
     default:
       return composed(type, value, path);
@@ -59,7 +54,7 @@ export function toPlain(type, value, path) {
 
 function composed(type, value, path) {
   if (type.option) return absent(value) ? undefined : toPlain(type.option, value, path);
-  if (type.list === 'u8') return bytes(value, path);
+  if (type.list?.tuple) return namesAndValues(value, path);
   if (type.list) {
     if (!Array.isArray(value)) throw refuse(path, value, 'an array');
     return Array.from(value, (element, i) => toPlain(type.list, element, `${path}[${i}]`));
@@ -76,7 +71,7 @@ function record(fields, value, path) {
   const unknown = Object.keys(value).find((key) => !names.some((name) => camel(name) === key));
   if (unknown !== undefined) {
     const allowed = `no other fields than ${names.map(camel).join(', ')}`;
-    throw invalidInput(inner(unknown), 'a field that there is not', allowed);
+    throw invalidInput(inner(unknown), 'an unknown field', allowed);
   }
   const plain = {};
   for (const name of names) {
@@ -85,18 +80,30 @@ function record(fields, value, path) {
   return plain;
 }
 
+/** An object of strings, which may be left out where it is empty. */
+function namesAndValues(value, path) {
+  if (absent(value)) return [];
+  if (tag(value) !== 'Object') throw refuse(path, value, 'an object of strings');
+  return Object.entries(value).map(([name, it]) => [text(name, path), text(it, `${path}.${name}`)]);
+}
+
 function absent(value) {
   return value === undefined || value === null;
 }
 
 function integer(type, value, path) {
   const [least, most] = INTEGERS[type];
-  const isInteger = typeof value === 'bigint' || Number.isSafeInteger(value);
+  const isInteger = typeof value === 'bigint' || Number.isSafeInteger(value) || isDigits(type, value);
   if (!isInteger || value < least || value > most) {
     const beyond = typeof value === 'number' && Number.isInteger(value) ? '; a bigint beyond 2^53' : '';
     throw refuse(path, value, `an integer from ${least} to ${most}${beyond}`);
   }
-  return type.endsWith('64') ? BigInt(value) : Number(value);
+  return type === 's64' ? BigInt(value) : Number(value);
+}
+
+/** Whether it is an integer as `fromPlain` gives it beyond 2^53. */
+function isDigits(type, value) {
+  return type === 's64' && typeof value === 'string' && /^-?[1-9]\d{0,18}$/.test(value);
 }
 
 function text(value, path) {
@@ -112,27 +119,33 @@ function json(value, path) {
     return jsonText(value);
   } catch (error) {
     if (!(error instanceof NotJson)) throw error;
-    const refusal = invalidInput([path, ...error.path].join('.'), error.found, error.allowed);
-    if (error.cause !== undefined) refusal.cause = error.cause;
-    throw refusal;
+    const options = error.cause === undefined ? undefined : { cause: error.cause };
+    throw invalidInput([path, ...error.path].join('.'), error.found, error.allowed, options);
   }
 }
 
-function bytes(value, path) {
+/** The body of a delivery, as text or as it came. */
+function body(value, path) {
   const isText = typeof value === 'string';
-  if (!isText && !(value instanceof Uint8Array)) throw refuse(path, value, 'a Uint8Array or a string');
+  if (!isText && !(value instanceof Uint8Array)) throw refuse(path, value, 'a string or a Uint8Array');
   const length = Buffer.byteLength(value);
   if (length > MOST_BYTES) throw invalidInput(path, `${length} bytes`, `at most ${MOST_BYTES} bytes`);
-  return isText ? encoder.encode(text(value, path)) : value;
+  if (isText) return text(value, path);
+  try {
+    return decoder.decode(value);
+  } catch (cause) {
+    throw invalidInput(path, 'bytes that are not UTF-8', 'UTF-8', { cause });
+  }
 }
 
 /** What users get for a plain value, which was found in a field of this name. */
 export function fromPlain(type, value, name = '') {
   switch (type) {
-    case 's64':
-      return name.endsWith('-id') ? value : numberIfSafe(value);
-    case 'u64':
-      return numberIfSafe(value);
+    case 's64': {
+      // `JSON.stringify` knows no bigint.
+      const number = Number(value);
+      return Number.isSafeInteger(number) ? number : String(value);
+    }
     case 'json':
       // What the component calls JSON is JSON.
       return name === 'raw-json' ? value : JSON.parse(value);
@@ -142,14 +155,11 @@ export function fromPlain(type, value, name = '') {
   if (typeof type === 'string') {
     const definition = types[type];
     if (definition?.record) return fields(definition.record, value);
-    if (definition?.variant) return status(definition.variant, value);
+    if (definition?.variant) return variant(definition.variant, value);
     return value;
   }
   if (type.option) return value === undefined ? undefined : fromPlain(type.option, value, name);
-  if (type.list && type.list !== 'u8') {
-    return Object.freeze(value.map((element) => fromPlain(type.list, element)));
-  }
-  return value;
+  return Object.freeze(value.map((element) => fromPlain(type.list, element)));
 }
 
 function fields(types, record) {
@@ -163,22 +173,25 @@ function fields(types, record) {
   return Object.freeze(object);
 }
 
-function status(cases, { tag, val }) {
-  return cases[tag] === null ? screaming(tag) : val;
-}
-
-function numberIfSafe(value) {
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : value;
+/** A status is text, as the service writes it; others are objects that their `kind` tells apart. */
+function variant(cases, { tag, val }) {
+  if (Object.values(cases).every((type) => type === null || type === 'string')) {
+    return cases[tag] === null ? screaming(tag) : val;
+  }
+  const value = val === undefined ? undefined : fromPlain(cases[tag], val);
+  return Object.freeze(value === undefined ? { kind: tag } : { kind: tag, value });
 }
 
 /**
- * What users call a field that the component names: `toPhoneNumber` for `to-phone-number`. Keys
- * of free-form JSON stay as they are.
+ * What users call an argument that the component names: `toPhoneNumber` for `to-phone-number`,
+ * `options.timeoutMs` for a time of its own. Keys of free-form JSON stay as they are.
  */
-export function fieldName(parameters, name) {
-  const inner = Object.values(parameters).map(recordOf).filter(Boolean);
-  return named(Object.assign({}, parameters, ...inner), name);
+export function parameterName({ parameters, fromOptions }, name) {
+  const [, option] = /^(?:wait\.|options\.)?([^.]+)$/.exec(name) ?? [];
+  const isOption = (it) => it === option || (recordOf(parameters[it]) ?? {})[option] !== undefined;
+  if (fromOptions.some(isOption)) return `options.${camel(option)}`;
+  const given = Object.entries(parameters).filter(([it]) => !fromOptions.includes(it));
+  return named(Object.assign(Object.fromEntries(given), ...given.map(([, type]) => recordOf(type))), name);
 }
 
 function named(fields, path) {

@@ -1,44 +1,45 @@
 /** How a call fails: the component's errors, and those that only its host knows of. */
 import { errors, ExecutionFailed, OutcomeUnknown, TimedOut } from '../generated/errors.js';
-import { types } from '../generated/wit.js';
-import { fieldName, fromPlain } from './conversion.js';
+import { fromPlain, parameterName } from './conversion.js';
 
 /** The error that the component returned from a function. */
-export function returned({ tag, val }, { parameters }) {
-  const type = types['request-error'].variant[tag];
-  const payload = type ? fromPlain(type, val) : {};
-  const { message, response, ...own } = payload;
-  if (own.field !== undefined) own.field = fieldName(parameters, own.field);
-  const attributes = { ...response, ...own };
-  return new errors[tag](sentence(message, attributes), attributes);
-}
-
-function sentence(message, { variable, field, found, allowed, status }) {
-  const at = variable ?? field;
-  if (at !== undefined) return `${at}: found ${found}, allowed: ${allowed}`;
-  if (message === undefined) return 'the component could not be run';
-  const isTold = status === undefined || message.includes(String(status));
-  return isTold ? message : `${message} (status ${status})`;
+export function returned({ tag, val }, called) {
+  if (val === undefined) return new errors[tag]('the component could not be run');
+  const { message, ...attributes } = fromPlain('failure', val);
+  const { problem } = attributes;
+  if (!problem) return new errors[tag](message, attributes);
+  const subject = parameterName(called, problem.subject);
+  attributes.problem = Object.freeze({ ...problem, subject });
+  const isNamed = message.startsWith(problem.subject);
+  return new errors[tag](isNamed ? subject + message.slice(problem.subject.length) : message, attributes);
 }
 
 /** What a call ends with that its caller aborted. */
 export function aborted({ creates }, reason, attempts, startMs) {
-  if (!creates || !attempts.some((attempt) => attempt.mayHaveCreated)) return reason;
-  const message =
-    'aborted after the request was handed to the network: what it was to create may exist';
-  return new OutcomeUnknown(message, { attempts: told(attempts, startMs) }, { cause: reason });
+  if (!mayHaveCreated(creates, attempts)) return reason;
+  const message = 'aborted after the request was sent: what it was to create may have been created';
+  return new OutcomeUnknown(
+    message,
+    { attempts: told(attempts, startMs), mayHaveCreated: true },
+    { cause: reason },
+  );
 }
 
 /** What a call ends with whose component, or the code around it, broke. */
 export function broken({ creates }, cause, attempts, startMs) {
-  const mayExist = creates && attempts.some((attempt) => attempt.mayHaveCreated);
-  const message = mayExist
-    ? 'the component failed after the request was handed to the network: what it was to create may exist'
+  const may = mayHaveCreated(creates, attempts);
+  const message = may
+    ? 'the component failed after the request was sent: what it was to create may have been created'
     : `the component failed${creates ? '; nothing was created' : ''}`;
-  const attributes = { attempts: told(attempts, startMs) };
-  // To repeat it might call a person twice.
-  if (mayExist) attributes.isPermanent = true;
-  return new ExecutionFailed(message, attributes, { cause });
+  return new ExecutionFailed(
+    message,
+    { attempts: told(attempts, startMs), mayHaveCreated: may },
+    { cause },
+  );
+}
+
+function mayHaveCreated(creates, attempts) {
+  return creates && attempts.some((attempt) => attempt.mayHaveCreated);
 }
 
 /** What a call ends with whose time was over in the queue. */
@@ -51,4 +52,3 @@ export function neverBegun(timeoutMs) {
 function told(attempts, startMs) {
   return Object.freeze(attempts.map((attempt) => attempt.told(startMs)));
 }
-

@@ -1,6 +1,6 @@
 /** The client of an AI voice-calling service. Types and documentation: `generated/index.d.ts`. */
 export { VoiceClient } from './client.js';
-export { RequestError } from './request_error.js';
+export { NoAnswerError, RequestError, ServiceError } from './request_error.js';
 export {
   ConfigurationProblem,
   ExecutionFailed,

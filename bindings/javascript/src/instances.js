@@ -28,12 +28,10 @@ export class Instances {
   /**
    * @param host what they have of the world
    * @param most how many there may be
-   * @param deadlineMs how long a call may wait for one that has no time of its own
    */
-  constructor(host, most, deadlineMs, keptMs = KEPT_MS) {
+  constructor(host, most, keptMs = KEPT_MS) {
     this.#host = host;
     this.#most = most;
-    this.deadlineMs = deadlineMs;
     this.#keptMs = keptMs;
   }
 

@@ -12,24 +12,24 @@ import { camel, isPlain } from './words.js';
  *
  * @param name of the function, such as `dockets.create`
  * @param given its arguments without the options
+ * @param deadlineOf how long an operation of an account may take
  */
-export async function operate(name, given, options, instances) {
+export async function operate(name, given, options, instances, deadlineOf) {
   const called = functions[name];
-  const { values, ownTimeMs, signal, timeoutMs } = accepted(called, given, options);
+  const { values, signal, ownTimeMs } = accepted(called, given, options);
   const startMs = performance.now();
   const ending = new Ending(signal);
   try {
-    ending.after(timeoutMs, () => new DOMException('The call took too long', 'TimeoutError'));
-    const queueMs = ownTimeMs ?? instances.deadlineMs;
+    const { account, 'deadline-ms': deadlineMs } = values.options ?? {};
+    const queueMs = ownTimeMs ?? deadlineMs ?? deadlineOf(account);
     const stopQueueing = ending.after(queueMs, () => neverBegun(queueMs));
     const instance = await taken(called, instances, ending, startMs);
     stopQueueing();
     try {
       ending.onEnd = () => instance.abandon('aborted by the caller');
       if (ending.isReached) throw ending.reason;
-      const waitedMs = Math.floor(performance.now() - startMs);
-      const arguments_ = withoutTime(called, values, waitedMs);
-      return await result(name, called, instance, arguments_, ending, startMs);
+      shorten(values, Math.floor(performance.now() - startMs));
+      return await result(name, called, instance, Object.values(values), ending, startMs);
     } finally {
       instances.give(instance);
     }
@@ -88,12 +88,12 @@ function accepted(called, given, options) {
 }
 
 /**
- * The arguments as plain values, and what the options say besides.
+ * The arguments as plain values by their names, the signal, and the time of a call that has one of
+ * its own.
  *
  * @param {Record<string, any>} options
  */
-function checked(called, given, options = {}) {
-  const { parameters, fromOptions } = called;
+function checked({ parameters, fromOptions }, given, options = {}) {
   // A signal in the place of the options would never be heard.
   if (!isPlain(options)) throw refuse('options', options, 'a plain object, such as { signal }');
   const { signal = null, ...others } = options;
@@ -101,52 +101,32 @@ function checked(called, given, options = {}) {
     throw refuse('options.signal', signal, 'an AbortSignal');
   }
   const remaining = [...given];
-  const values = Object.entries(parameters).map(([name, type]) => {
-    if (name === fromOptions) return ownOptions(name, type, others);
-    return toPlain(type, remaining.shift(), types[type]?.record ? '' : camel(name));
-  });
-  if (fromOptions) {
-    const own = values.at(-1);
-    return { values, signal, ownTimeMs: own['timeout-ms'] ?? own };
+  const values = {};
+  const known = [];
+  for (const [name, type] of Object.entries(parameters)) {
+    if (!fromOptions.includes(name)) {
+      values[name] = toPlain(type, remaining.shift(), types[type]?.record ? '' : camel(name));
+      continue;
+    }
+    const record = types[type.option ?? type]?.record;
+    const names = record ? Object.keys(record).map(camel) : [camel(name)];
+    values[name] = record
+      ? toPlain(type, Object.fromEntries(names.map((it) => [it, others[it]])), 'options')
+      : toPlain(type, others[camel(name)], `options.${camel(name)}`);
+    known.push(...names);
   }
-  return { values, signal, timeoutMs: time(others) };
-}
-
-/** What the options of a call say that has a time of its own. */
-function ownOptions(name, type, options) {
-  const fields = types[type]?.record;
-  if (!fields) {
-    refuseOthers(options, [camel(name)]);
-    return toPlain(type, options[camel(name)], `options.${camel(name)}`);
+  const unknown = Object.keys(others).find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw invalidInput(`options.${unknown}`, 'an unknown option', ['signal', ...known].join(', '));
   }
-  refuseOthers(options, Object.keys(fields).map(camel));
-  const said = { ...options };
-  // What is not said is not so.
-  for (const field in fields) if (fields[field] === 'bool') said[camel(field)] ??= false;
-  return toPlain(type, said, 'options');
+  return { values, signal, ownTimeMs: values.wait?.['timeout-ms'] ?? values['timeout-ms'] };
 }
 
-function time(options) {
-  refuseOthers(options, ['timeoutMs']);
-  const { timeoutMs } = options;
-  return timeoutMs === undefined ? undefined : toPlain('u32', timeoutMs, 'options.timeoutMs');
-}
-
-function refuseOthers(options, names) {
-  const other = Object.keys(options).find((name) => !names.includes(name));
-  if (other === undefined) return;
-  const allowed = ['signal', ...names].join(', ');
-  throw invalidInput(`options.${other}`, 'an option that there is not', allowed);
-}
-
-/** The same values, with less time for what has a time of its own: it counts from the call. */
-function withoutTime({ fromOptions }, values, waitedMs) {
-  if (!fromOptions || waitedMs === 0) return values;
-  const less = (milliseconds) => (milliseconds === 0 ? 0 : Math.max(1, milliseconds - waitedMs));
-  const own = values.at(-1);
-  const shortened =
-    typeof own === 'number' ? less(own) : { ...own, 'timeout-ms': less(own['timeout-ms']) };
-  return [...values.slice(0, -1), shortened];
+/** Takes time from a call that has a time of its own: it counts from the call. */
+function shorten(values, waitedMs) {
+  const timed = values.wait ?? values;
+  const timeoutMs = timed['timeout-ms'];
+  if (timeoutMs > 0) timed['timeout-ms'] = Math.max(1, timeoutMs - waitedMs);
 }
 
 // ----------------------------------------------------------------------------------- the end

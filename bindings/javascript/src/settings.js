@@ -1,19 +1,17 @@
 /** Options of the client as variables of the component. */
 import { ConfigurationProblem } from '../generated/errors.js';
 import { settings } from '../generated/settings.js';
-import { found, kind as kindOf } from './words.js';
+import { refusal } from './request_error.js';
+import { found, isPlain, kind as kindOf } from './words.js';
 
 const PREFIX = 'VOICE_CALLING_';
+const ACCOUNTS = `${PREFIX}ACCOUNTS`;
 
 const DEFAULT_DEADLINE_MS = 30_000;
 
 /** Refuses an option. */
-export function misconfigured(variable, found, allowed) {
-  return new ConfigurationProblem(`${variable}: found ${found}, allowed: ${allowed}`, {
-    variable,
-    found,
-    allowed,
-  });
+export function misconfigured(subject, found, allowed, options = undefined) {
+  return refusal(ConfigurationProblem, subject, found, allowed, options);
 }
 
 /**
@@ -21,32 +19,68 @@ export function misconfigured(variable, found, allowed) {
  * that are given.
  */
 export function environment(options, variables, logsAttempts) {
-  const merged = new Map();
+  // A `connection-timeout` of `exchange.js` is one before which nothing was sent.
+  const merged = new Map([[`${PREFIX}TRUST_CONNECTION_TIMEOUT`, 'true']]);
   for (const [name, value] of Object.entries(variables)) {
-    // Whatever has the prefix, since the component refuses what may be a setting misspelt.
+    // All with the prefix, since the component refuses what looks like a misspelt setting.
     if (!name.startsWith(PREFIX) || value === undefined) continue;
     // It may be the token.
     if (typeof value !== 'string') throw misconfigured(name, kindOf(value), 'a string');
     merged.set(name, text(name, value));
   }
-  for (const [name, setting] of Object.entries(settings)) {
-    const value = options[name];
-    if (value !== undefined) merged.set(setting.variable, written(name, setting, value));
-  }
+  write(merged, PREFIX, options, '');
+  if (options.accounts !== undefined) writeAccounts(merged, options.accounts);
   if (logsAttempts) merged.set(`${PREFIX}LOG`, 'attempts');
   return [...merged];
 }
 
-/** How long an operation may take; the default where the component will refuse what is set. */
-export function deadlineOf(environment) {
-  const text = new Map(environment).get(`${PREFIX}DEADLINE_MS`) ?? '';
+/** Sets the variables, all with this prefix, of the settings among the options. */
+function write(merged, prefix, options, path) {
+  for (const [name, setting] of Object.entries(settings)) {
+    const value = options[name];
+    if (value !== undefined) merged.set(prefix + setting.variable, written(path + name, setting, value));
+  }
+}
+
+function writeAccounts(merged, accounts) {
+  if (!isPlain(accounts)) throw misconfigured('accounts', kindOf(accounts), 'a plain object');
+  const names = merged.get(ACCOUNTS)?.split(',') ?? [];
+  for (const [name, options] of Object.entries(accounts)) {
+    const path = `accounts.${name}`;
+    // It may be the token that is given in their place.
+    if (!isPlain(options)) throw misconfigured(path, kindOf(options), 'a plain object');
+    refuseUnknown(options, Object.keys(settings), `${path}.`);
+    write(merged, prefixOf(name), options, `${path}.`);
+    if (!names.includes(name)) names.push(name);
+  }
+  if (names.length > 0) merged.set(ACCOUNTS, names.join(','));
+}
+
+/** Refuses options with other names than these. */
+export function refuseUnknown(options, names, path = '') {
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw misconfigured(path + unknown, 'an unknown option', names.join(', '));
+}
+
+function prefixOf(account) {
+  return `${PREFIX}${account.replaceAll('-', '_').toUpperCase()}_`;
+}
+
+/**
+ * How long an operation of an account may take, or of the settings without a name; the default
+ * where the component will refuse what is set.
+ */
+export function deadlineOf(environment, account) {
+  const variables = new Map(environment);
+  const own = account === undefined ? undefined : variables.get(`${prefixOf(account)}DEADLINE_MS`);
+  const text = own ?? variables.get(`${PREFIX}DEADLINE_MS`) ?? '';
   return /^\d+$/.test(text) ? Number(text) : DEFAULT_DEADLINE_MS;
 }
 
-/** `http:` or `https:`, where the service's address has one of them. */
-export function protocolOf(environment) {
-  const url = new Map(environment).get(`${PREFIX}BASE_URL`) ?? '';
-  return /^https?:/i.exec(url)?.[0].toLowerCase();
+/** `http:` or `https:`, for each address of the service that has one of them. */
+export function protocolsOf(environment) {
+  const urls = environment.filter(([name]) => name.endsWith('_BASE_URL')).map(([, url]) => url);
+  return urls.flatMap((url) => /^https?:/i.exec(url) ?? []).map((it) => it.toLowerCase());
 }
 
 /** @param {{ kind: string, words?: string[] }} setting */

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 
 use crate::bindings::{
     Generated,
@@ -16,8 +16,11 @@ const FOLDER: &str = "bindings/javascript/generated";
 
 const NOTE: &str = "// Written from wit/ by `cargo xtask bindings generate`. Do not edit.\n";
 
-/// What errors say of an answer, whether or not their case has one.
-const ANSWER: &str = "http-response";
+/// Parameters that users give among the options of a call, the last argument.
+const FROM_OPTIONS: [&str; 3] = ["wait", "timeout-ms", "options"];
+
+/// The options of a batch, which has a time of its own.
+const BATCH_OPTIONS: &str = "BatchOptions";
 
 pub fn files(package: &Package) -> Result<Vec<Generated>> {
     let names = Names { package };
@@ -74,18 +77,22 @@ fn function_entry(version: &str, interface: &Interface, function: &Function) -> 
     let method = names::method(&interface.name, &function.name)?;
     let parameters = function.parameters.iter();
     let parameters: Vec<_> = parameters
-        .map(|parameter| format!("'{}': {}", parameter.name, type_entry(&parameter.ty)))
+        .map(|it| match is_body(it) {
+            true => format!("'{}': 'body'", it.name),
+            false => format!("'{}': {}", it.name, type_entry(&it.ty)),
+        })
         .collect();
-    let from_options = from_options(function).map_or("null".into(), |it| format!("'{}'", it.name));
+    let from_options: Vec<_> = from_options(function).map(|it| &*it.name).collect();
     Ok(format!(
         "  '{}.{}': {{\n    core: 'voice-calling:client/{}@{version}#{}',\n    \
-         parameters: {{ {} }},\n    fromOptions: {from_options},\n    \
+         parameters: {{ {} }},\n    fromOptions: {},\n    \
          result: {{ result: [{}, 'request-error'] }},\n    creates: {},\n  }},\n",
         method.group,
         method.name,
         interface.name,
         function.name,
         parameters.join(", "),
+        quoted(&from_options),
         type_entry(&function.ok),
         function.is_creating(),
     ))
@@ -116,12 +123,19 @@ fn type_entry(ty: &Type) -> String {
     format!("'{name}'")
 }
 
-/// The parameter that users give among the options of a call: how long something may take.
-fn from_options(function: &Function) -> Option<&Field> {
-    let last = function.parameters.last()?;
-    ["options", "timeout-ms"]
-        .contains(&last.name.as_str())
-        .then_some(last)
+fn from_options(function: &Function) -> impl Iterator<Item = &Field> {
+    let parameters = function.parameters.iter();
+    parameters.filter(|it| FROM_OPTIONS.contains(&&*it.name))
+}
+
+fn positional(function: &Function) -> impl Iterator<Item = &Field> {
+    let parameters = function.parameters.iter();
+    parameters.filter(|it| !FROM_OPTIONS.contains(&&*it.name))
+}
+
+/// The body of a delivery, which users may have as bytes.
+fn is_body(parameter: &Field) -> bool {
+    parameter.name == "body" && parameter.ty == Type::String
 }
 
 fn functions(package: &Package) -> impl Iterator<Item = (&Interface, &Function)> {
@@ -139,13 +153,13 @@ fn settings() -> String {
             Kind::Choice(words) => ("choice", &*format!(", words: {}", quoted(words))),
         };
         format!(
-            "  {}: {{ variable: 'VOICE_CALLING_{}', kind: '{kind}'{words} }},\n",
+            "  {}: {{ variable: '{}', kind: '{kind}'{words} }},\n",
             camel(&setting.name()),
             setting.variable
         )
     };
     format!(
-        "\n/** The options of the client that are settings of the component. */\n\
+        "\n/** The options of the client that are settings of the component, whose variables have a prefix. */\n\
          export const settings = {{\n{}}};\n",
         SETTINGS.iter().map(entry).collect::<String>()
     )
@@ -159,17 +173,18 @@ fn quoted(words: &[&str]) -> String {
 // ------------------------------------------------------------------------------------ classes
 
 fn error_classes(names: &Names) -> Result<String> {
-    let mut text = String::from("import { RequestError } from '../src/request_error.js';\n");
+    let mut text = String::from(
+        "import { NoAnswerError, RequestError, ServiceError } from '../src/request_error.js';\n",
+    );
     let mut entries = String::new();
     for case in names.package.variant("request-error")? {
         let class = error_class(&case.name);
         text += &format!(
-            "\n{}export class {class} extends RequestError {{}}\n\n\
-             Object.assign({class}.prototype, {{\n  name: '{class}',\n  kind: '{}',\n  \
-             isPermanent: {},\n}});\n",
+            "\n{}export class {class} extends {} {{}}\n\n\
+             Object.assign({class}.prototype, {{ name: '{class}', kind: '{}' }});\n",
             jsdoc(&names.translated(&case.docs, None), ""),
+            pascal(names::error_base(&case.name)),
             case.name,
-            case.name.starts_with("permanent-"),
         );
         entries += &format!("  '{}': {class},\n", case.name);
     }
@@ -188,13 +203,16 @@ fn group_classes(names: &Names) -> Result<String> {
         for (interface, function) in &group.functions {
             let method = names::method(&interface.name, &function.name)?;
             let names: Vec<_> = positional(function).map(|it| camel(&it.name)).collect();
+            let given = names.join(", ");
+            let options = match from_options(function).next() {
+                Some(_) => ", options",
+                None => "",
+            };
             methods += &format!(
-                "\n  {}({}) {{\n    return this.#call('{}.{}', [{}], options);\n  }}\n",
+                "\n  {}({given}{options}) {{\n    return this.#call('{}.{}', [{given}]{options});\n  }}\n",
                 camel(method.name),
-                [names.clone(), vec!["options".into()]].concat().join(", "),
                 method.group,
                 method.name,
-                names.join(", "),
             );
         }
         text += &format!(
@@ -210,12 +228,6 @@ fn group_classes(names: &Names) -> Result<String> {
     ))
 }
 
-fn positional(function: &Function) -> impl Iterator<Item = &Field> {
-    let left_out = from_options(function).map(|field| field.name.as_str());
-    let parameters = function.parameters.iter();
-    parameters.filter(move |it| Some(it.name.as_str()) != left_out)
-}
-
 // -------------------------------------------------------------------------------------- types
 
 fn declarations(names: &Names) -> Result<String> {
@@ -229,17 +241,21 @@ fn declarations(names: &Names) -> Result<String> {
     let kinds: Vec<_> = kinds.map(|case| format!("'{}'", case.name)).collect();
     let mut text = include_str!("javascript.d.ts.txt")
         .replace("/* settings */", &setting_options())
+        .replace("/* call options */", &members_of(names, "call-options")?)
+        .replace("/* wait options */", &members_of(names, "wait-options")?)
+        .replace("/* batch time */", &batch_time(names)?)
         .replace("/* kinds */", &kinds.join(" | "));
     for definition in &package.types {
         text += &match &definition.shape {
-            _ if is_inlined(package, &definition.name)? => continue,
-            _ if definition.name == "wait-options" => continue,
+            _ if ["failure", "call-options", "wait-options"].contains(&&*definition.name) => {
+                continue;
+            }
             Shape::Record(fields) => {
                 let is_taken = taken.contains(definition.name.as_str());
                 interface_type(names, definition, fields, is_taken)
             }
             Shape::Variant(_) if definition.name == "request-error" => error_types(names)?,
-            Shape::Variant(cases) => status_type(names, definition, cases)?,
+            Shape::Variant(cases) => variant_type(names, definition, cases),
         };
     }
     for group in names.groups()? {
@@ -247,13 +263,6 @@ fn declarations(names: &Names) -> Result<String> {
     }
     text += &client_type(names)?;
     Ok(text)
-}
-
-/// Payloads of errors: their fields are the errors' own.
-fn is_inlined(package: &Package, name: &str) -> Result<bool> {
-    let mut payloads = package.variant("request-error")?.iter();
-    let is_payload = |case: &Case| matches!(&case.payload, Some(Type::Named(it)) if it == name);
-    Ok(name == ANSWER || payloads.any(is_payload))
 }
 
 /// The names of all types that these are made of.
@@ -266,6 +275,7 @@ fn reachable<'a>(
     while let Some(ty) = waiting.pop() {
         match ty {
             Type::Option(inner) | Type::List(inner) => waiting.push(inner),
+            Type::Tuple(parts) => waiting.extend(parts),
             Type::Result(ok, error) => waiting.extend([&**ok, &**error]),
             Type::Named(name) if found.insert(name.as_str()) => {
                 match &package.definition(name)?.shape {
@@ -329,10 +339,11 @@ fn interface_type(
 
 fn member(names: &Names, field: &Field, is_taken: bool) -> String {
     let docs = jsdoc(&names.translated(&field.docs, None), "  ");
-    let mark = if field.ty.is_option() { "?" } else { "" };
+    let is_optional = field.ty.is_option() || is_names_and_values(&field.ty);
+    let mark = if is_optional { "?" } else { "" };
     let name = camel(&field.name);
     if is_taken {
-        let none = if field.ty.is_option() {
+        let none = if is_optional {
             " | null | undefined"
         } else {
             ""
@@ -352,20 +363,22 @@ fn member(names: &Names, field: &Field, is_taken: bool) -> String {
     format!("{own}{docs}  readonly raw{mark}: JsonValue;\n")
 }
 
+/// What users give as an object, which may be left out where it is empty.
+fn is_names_and_values(ty: &Type) -> bool {
+    matches!(ty, Type::List(element) if matches!(**element, Type::Tuple(_)))
+}
+
 /// What users may give.
 fn taken_type(ty: &Type) -> String {
     match ty {
         Type::Bool => "boolean".into(),
         Type::U8 | Type::U16 | Type::U32 | Type::F64 => "number".into(),
-        Type::U64 | Type::S64 => "bigint | number".into(),
+        Type::U64 | Type::S64 => "Integer | bigint".into(),
         Type::String => "string".into(),
         Type::Json => "JsonInput".into(),
         Type::Named(name) => class(name),
         Type::Option(inner) => taken_type(inner),
-        // Names and values.
-        Type::List(element) if matches!(**element, Type::Tuple(_)) => {
-            "{ readonly [name: string]: string }".into()
-        }
+        _ if is_names_and_values(ty) => "{ readonly [name: string]: string }".into(),
         Type::List(element) => format!("readonly {}[]", taken_type(element)),
         Type::Tuple(_) | Type::Result(..) => "never".into(),
     }
@@ -376,8 +389,7 @@ fn given_type(name: &str, ty: &Type) -> String {
     match ty {
         Type::Bool => "boolean".into(),
         Type::U8 | Type::U16 | Type::U32 | Type::F64 => "number".into(),
-        Type::S64 if name.ends_with("-id") => "bigint".into(),
-        Type::S64 | Type::U64 => "number | bigint".into(),
+        Type::S64 | Type::U64 => "Integer".into(),
         Type::String => "string".into(),
         Type::Json if name == "raw-json" => "string".into(),
         Type::Json => "JsonValue".into(),
@@ -389,70 +401,64 @@ fn given_type(name: &str, ty: &Type) -> String {
     }
 }
 
-/// A status is text: the values that are known, and any other.
-fn status_type(names: &Names, definition: &Definition, cases: &[Case]) -> Result<String> {
-    let values = cases.iter().map(|case| match &case.payload {
-        None => Ok(format!("'{}'", screaming(&case.name))),
-        Some(Type::String) => Ok("(string & {})".to_owned()),
-        Some(_) => bail!("`{}` is no status", definition.name),
+/// A status, which is text: the values that are known, and any other. Or one of several objects,
+/// which their `kind` tells apart.
+fn variant_type(names: &Names, definition: &Definition, cases: &[Case]) -> String {
+    let is_status = |case: &Case| matches!(case.payload, None | Some(Type::String));
+    let docs = jsdoc(&names.translated(&definition.docs, None), "");
+    let name = class(&definition.name);
+    if cases.iter().all(is_status) {
+        let values = cases.iter().map(|case| match case.payload {
+            None => format!("'{}'", screaming(&case.name)),
+            Some(_) => "(string & {})".to_owned(),
+        });
+        return format!("\n{docs}export type {name} = {};\n", union(values));
+    }
+    let kinds = cases.iter().map(|case| {
+        let docs = jsdoc(&names.translated(&case.docs, None), "  ");
+        let value = case.payload.as_ref().map(|payload| {
+            let mark = if payload.is_option() { "?" } else { "" };
+            let ty = given_type("", payload.required());
+            format!("; readonly value{mark}: {ty}")
+        });
+        let value = value.unwrap_or_default();
+        format!("\n{docs}  | {{ readonly kind: '{}'{value} }}", case.name)
     });
-    Ok(format!(
-        "\n{}export type {} = {};\n",
-        jsdoc(&names.translated(&definition.docs, None), ""),
-        class(&definition.name),
-        union(values.collect::<Result<Vec<_>>>()?.into_iter()),
-    ))
+    let kinds: String = kinds.collect();
+    format!("\n{docs}export type {name} ={kinds};\n")
 }
 
 fn error_types(names: &Names) -> Result<String> {
     let mut text = String::new();
     for case in names.package.variant("request-error")? {
-        let mut members = format!("  readonly kind: '{}';\n", case.name);
-        if let Some(Type::Named(payload)) = &case.payload {
-            for field in names.package.record(payload)? {
-                members += &error_members(names, field)?;
-            }
-        }
+        let has_problem = ["permanent-configuration", "permanent-invalid-input"];
+        let problem = match has_problem.contains(&&*case.name) {
+            true => "  readonly problem: Problem;\n",
+            false => "",
+        };
         text += &format!(
-            "\n{}export declare class {} extends RequestError {{\n{members}}}\n",
+            "\n{}export declare class {} extends {} {{\n  readonly kind: '{}';\n{problem}}}\n",
             jsdoc(&names.translated(&case.docs, None), ""),
             error_class(&case.name),
+            pascal(names::error_base(&case.name)),
+            case.name,
         );
     }
     Ok(text)
 }
 
-/// What an error of this kind certainly has, beside what all have.
-fn error_members(names: &Names, field: &Field) -> Result<String> {
-    if field.ty == Type::Named(ANSWER.into()) {
-        let fields = names.package.record(ANSWER)?.iter();
-        let certain = fields.filter(|field| !field.ty.is_option());
-        return Ok(certain.map(|field| member(names, field, false)).collect());
-    }
-    let is_on_all = matches!(field.name.as_str(), "message" | "attempts") || field.ty.is_option();
-    Ok(match is_on_all {
-        true => String::new(),
-        false => member(names, field, false),
-    })
-}
-
 fn group_type(names: &Names, group: &Group) -> Result<String> {
-    let mut text = String::new();
     let mut methods = String::new();
     for (interface, function) in &group.functions {
         let method = names::method(&interface.name, &function.name)?;
-        let mut options = "options?: CallOptions".to_owned();
-        if let Some(field) = from_options(function) {
-            let name = format!(
-                "{}Options",
-                pascal(&format!("{}-{}", method.group, method.name))
-            );
-            text += &options_type(names, &name, field, function)?;
-            options = format!("options: {name}");
-        }
-        let parameters = positional(function)
-            .map(|it| format!("{}: {}", camel(&it.name), taken_type(&it.ty)))
-            .chain([options]);
+        let parameters = positional(function).map(|it| {
+            let ty = if is_body(it) {
+                "string | Uint8Array".to_owned()
+            } else {
+                taken_type(&it.ty)
+            };
+            format!("{}: {ty}", camel(&it.name))
+        });
         let mut returned = given_type("", function.ok.required());
         if function.ok.is_option() {
             returned += " | undefined";
@@ -461,48 +467,42 @@ fn group_type(names: &Names, group: &Group) -> Result<String> {
             "{}  {}({}): Promise<{returned}>;\n",
             jsdoc(&names.translated(&function.docs, Some(interface)), "  "),
             camel(method.name),
-            parameters.collect::<Vec<_>>().join(", "),
+            parameters
+                .chain(options(function))
+                .collect::<Vec<_>>()
+                .join(", "),
         );
     }
     Ok(format!(
-        "{text}\n{}export interface {} {{\n{methods}}}\n",
+        "\n{}export interface {} {{\n{methods}}}\n",
         jsdoc(&names.translated(&group.docs, None), ""),
         pascal(group.name),
     ))
 }
 
-/// The options of a function that has a time of its own.
-fn options_type(names: &Names, name: &str, field: &Field, function: &Function) -> Result<String> {
-    let members: String = match &field.ty {
-        Type::Named(record) => names
-            .package
-            .record(record)?
-            .iter()
-            .map(|field| {
-                let text = member(names, field, true);
-                // What is not said is not so.
-                match field.ty {
-                    Type::Bool => text.replace(": boolean", "?: boolean | undefined"),
-                    _ => text,
-                }
-            })
-            .collect(),
-        ty => format!(
-            "{}  readonly {}: {};\n",
-            jsdoc(
-                &paragraph_on(&names.translated(&function.docs, None), &field.name),
-                "  "
-            ),
-            camel(&field.name),
-            taken_type(ty)
-        ),
-    };
-    Ok(format!(
-        "\n/** Time in the queue for an instance counts. */\n\
-         export interface {name} {{\n{members}  \
-         /** Ends it as soon as it is aborted. */\n  \
-         readonly signal?: AbortSignal | null | undefined;\n}}\n"
-    ))
+/// The last argument, where there is one.
+fn options(function: &Function) -> Option<String> {
+    from_options(function)
+        .map(|it| match &*it.name {
+            "wait" => "options: WaitOptions".to_owned(),
+            "timeout-ms" => format!("options: {BATCH_OPTIONS}"),
+            _ => "options?: CallOptions".to_owned(),
+        })
+        .next()
+}
+
+fn members_of(names: &Names, record: &str) -> Result<String> {
+    let fields = names.package.record(record)?.iter();
+    Ok(fields.map(|field| member(names, field, true)).collect())
+}
+
+fn batch_time(names: &Names) -> Result<String> {
+    let name = "timeout-ms";
+    let mut all = functions(names.package);
+    let batch = all.find(|(_, function)| function.parameters.iter().any(|it| it.name == name));
+    let (_, batch) = batch.context("no function is a batch")?;
+    let docs = paragraph_on(&names.translated(&batch.docs, None), name);
+    Ok(jsdoc(&docs, "  "))
 }
 
 /// The paragraph of a function's documentation that begins with a parameter.
@@ -595,12 +595,17 @@ impl<'a> Names<'a> {
 
     /// What something of the WIT is called here, if it is something of the WIT.
     fn name(&self, word: &str, within: Option<&Interface>) -> Option<String> {
-        if word == "none" {
-            return Some("undefined".into());
+        match word {
+            "none" => return Some("undefined".into()),
+            "ACCOUNTS" => return Some("accounts".into()),
+            // The field, not its type.
+            "problem" => return None,
+            _ => {}
         }
         self.setting(word)
             .or_else(|| self.method(word, within))
             .or_else(|| self.error(word))
+            .or_else(|| self.status(word))
             .or_else(|| self.package.definition(word).ok().map(|it| class(&it.name)))
             .or_else(|| self.field(word))
     }
@@ -636,6 +641,16 @@ impl<'a> Names<'a> {
         let mut cases = self.package.variant("request-error").ok()?.iter();
         let case = cases.find(|case| case.name == word)?;
         Some(error_class(&case.name))
+    }
+
+    /// A status, as the service writes it.
+    fn status(&self, word: &str) -> Option<String> {
+        let case_of = |name: &str| {
+            let mut cases = self.package.variant(name).ok()?.iter();
+            cases.find(|case| case.name == word && case.payload.is_none())
+        };
+        let case = case_of("docket-status").or_else(|| case_of("call-status"))?;
+        Some(screaming(&case.name))
     }
 
     /// A field or a parameter, or a path of them such as `options.timeout-ms`.

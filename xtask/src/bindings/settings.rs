@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn the_settings_are_those_of_the_component() {
         let mut names: Vec<_> = SETTINGS.iter().map(|setting| setting.variable).collect();
-        names.extend(["LOG", "ACCOUNTS", "TRUST_CONNECTION_TIMEOUT"]);
+        names.extend(["LOG", "TRUST_CONNECTION_TIMEOUT"]);
         names.sort_unstable();
         let mut known = voice_calling_core::settings::NAMES.to_vec();
         known.sort_unstable();
