@@ -5,8 +5,8 @@
 // error of an imported function is thrown, with the error itself in `payload`; what an
 // exported function throws is its error.
 
-import { listAgents } from 'voice-calling:client/agents@0.1.0';
-import { createDocketV2, waitForDocket } from 'voice-calling:client/dockets@0.1.0';
+import { listAgents } from 'voice-calling:client/agents@0.2.0';
+import { createDocketV2, waitForDocket } from 'voice-calling:client/dockets@0.2.0';
 
 export const renewals = {
     remind(campaign, customers) {
@@ -25,7 +25,7 @@ export const renewals = {
 function findAgent({ organizationId, agentName }) {
     const found = attempt(() => listAgents(organizationId));
     if (found.error) throw `the agents cannot be listed: ${inWords(found.error)}`;
-    const named = found.value.filter((agent) => agent.agentName === agentName);
+    const named = found.value.agents.filter((agent) => agent.agentName === agentName);
     // An id is a BigInt: it may have more digits than a number can hold.
     if (named.length === 1 && named[0].agentId !== undefined) return named[0].agentId;
     throw `${named.length} agents have the name ${agentName}, and allowed is one`;
@@ -51,44 +51,21 @@ function call(agentId, { reference, name, phoneNumber, renewalDate }) {
 }
 
 function waitFor(docketId, waitMs) {
-    const options = { timeoutMs: waitMs, notFoundIsPending: false };
-    const waited = attempt(() => waitForDocket(docketId, options));
+    const waited = attempt(() => waitForDocket(docketId, { timeoutMs: waitMs }));
     if (waited.error) return pending(inWords(waited.error));
-    if (!waited.value.completed) return pending(`not completed within ${waitMs} ms`);
-    const { closureReason, outboundCallCount } = waited.value.docket;
+    const { tag, val: docket } = waited.value.outcome;
+    if (tag === 'pending') return pending(`not completed within ${waitMs} ms`);
+    const { closureReason, outboundCallCount } = docket;
     return { tag: 'completed', val: { reason: closureReason, calls: outboundCallCount } };
 }
 
 const pending = (why) => ({ tag: 'pending', val: why });
 
-const LEAVES_IT_OPEN = [
-    'execution-failed',
-    'permanent-outcome-unknown',
-    'permanent-unexpected-response',
-    'unavailable',
-];
-
 // Whether a docket may exist although its creation failed.
-function mayHaveRung({ tag, val }) {
-    if (LEAVES_IT_OPEN.includes(tag)) return true;
-    // An attempt before the last may have been answered in a way that leaves it open.
-    return (val.attempts ?? []).some(
-        ({ status }) => [3, 5].includes(Math.floor(status / 100)) || [408, 409].includes(status),
-    );
-}
+const mayHaveRung = ({ tag, val }) => tag === 'execution-failed' || val.mayHaveCreated;
 
-function inWords({ tag, val }) {
-    switch (tag) {
-        case 'execution-failed':
-            return 'the host could not run the component';
-        case 'permanent-configuration':
-            return `${val.variable}: found ${val.found}, and allowed is ${val.allowed}`;
-        case 'permanent-invalid-input':
-            return `${val.field}: found ${val.found}, and allowed is ${val.allowed}`;
-        default:
-            return val.message;
-    }
-}
+const inWords = ({ tag, val }) =>
+    tag === 'execution-failed' ? 'the host could not run the component' : val.message;
 
 // The value that a function of the client returns, or its error. Anything else that is
 // thrown is a mistake in this file.

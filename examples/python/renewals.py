@@ -39,7 +39,7 @@ class Renewals(exports.Renewals):
 
 def find_agent(campaign: Campaign) -> int:
     try:
-        found = agents.list_agents(campaign.organization_id)
+        found = agents.list_agents(campaign.organization_id, None).agents
     except Err as error:
         raise Err(f"the agents cannot be listed: {in_words(error.value)}") from error
     ids = [agent.agent_id for agent in found if agent.agent_name == campaign.agent_name]
@@ -65,7 +65,7 @@ def call(agent_id: int, customer: Customer) -> Reminder:
         extra=None,
     )
     try:
-        docket = dockets.create_docket_v2(request)
+        docket = dockets.create_docket_v2(request, None)
     except Err as error:
         why = in_words(error.value)
         unknown = may_have_rung(error.value)
@@ -75,40 +75,27 @@ def call(agent_id: int, customer: Customer) -> Reminder:
 
 
 def wait_for(docket_id: str, wait_ms: int) -> Ending:
-    options = types.WaitOptions(timeout_ms=wait_ms, not_found_is_pending=False)
+    wait = types.WaitOptions(timeout_ms=wait_ms, not_found_is_pending=None)
     try:
-        wait = dockets.wait_for_docket(docket_id, options)
+        outcome = dockets.wait_for_docket(docket_id, wait, None).outcome
     except Err as error:
         return Ending_Pending(in_words(error.value))
-    if not wait.completed:
-        return Ending_Pending(f"not completed within {wait_ms} ms")
-    closed = wait.docket
-    return Ending_Completed(Completion(closed.closure_reason, closed.outbound_call_count))
+    match outcome:
+        case types.DocketOutcome_Completed(docket):
+            return Ending_Completed(Completion(docket.closure_reason, docket.outbound_call_count))
+    return Ending_Pending(f"not completed within {wait_ms} ms")
 
 
 def may_have_rung(error: types.RequestError) -> bool:
     """Whether a docket may exist although its creation failed."""
     match error:
-        case (
-            types.RequestError_ExecutionFailed()
-            | types.RequestError_PermanentOutcomeUnknown()
-            | types.RequestError_PermanentUnexpectedResponse()
-            | types.RequestError_Unavailable()
-        ):
+        case types.RequestError_ExecutionFailed():
             return True
-        case types.RequestError_PermanentInvalidInput():
-            return False
-    # An attempt before the last may have been answered in a way that leaves it open.
-    statuses = [attempt.status for attempt in error.value.attempts if attempt.status]
-    return any(it // 100 in (3, 5) or it in (408, 409) for it in statuses)
+    return error.value.may_have_created
 
 
 def in_words(error: types.RequestError) -> str:
     match error:
         case types.RequestError_ExecutionFailed():
             return "the host could not run the component"
-        case types.RequestError_PermanentConfiguration(it):
-            return f"{it.variable}: found {it.found}, and allowed is {it.allowed}"
-        case types.RequestError_PermanentInvalidInput(it):
-            return f"{it.field}: found {it.found}, and allowed is {it.allowed}"
     return error.value.message

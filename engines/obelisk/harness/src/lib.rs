@@ -18,8 +18,8 @@
 //! let engine = Engine::from_environment()?;
 //! let mut node = Node::start(&engine, settings.clone()).await?;
 //! let id = execution_id();
-//! let body = serde_json::json!([b"{}"]);
-//! let function = "voice-calling:client/webhooks@0.1.0.parse-docket-completed";
+//! let body = serde_json::json!(["{}"]);
+//! let function = "voice-calling:client/webhooks@0.2.0.parse-docket-completed";
 //! node.api().submit(&id, function, &body).await?;
 //! node.kill()?;
 //!

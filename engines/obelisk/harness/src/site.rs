@@ -26,14 +26,14 @@ use crate::node::{Database, Node, NodeSettings};
 /// Names the folder that users copy.
 const FOLDER_VARIABLE: &str = "OBELISK_FOLDER";
 
-const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.1.0.run-docket";
-const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.1.0.run-campaign";
+const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.2.0.run-docket";
+const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign";
 
 /// The activity that makes a phone ring, as the engine's lists name it.
-const CREATE: &str = "voice-calling:client/dockets@0.1.0.create-docket-v2";
+const CREATE: &str = "voice-calling:client/dockets@0.2.0.create-docket-v2";
 
 /// The questions to people.
-const DECISION: &str = "voice-calling:waits/person@0.1.0.decision";
+const DECISION: &str = "voice-calling:waits/person@0.2.0.decision";
 
 /// The agent that the mock knows.
 const AGENT_ID: i64 = 7;

@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A pure function of the component: it needs no service.
-const PARSE: &str = "voice-calling:client/webhooks@0.1.0.parse-docket-completed";
+const PARSE: &str = "voice-calling:client/webhooks@0.2.0.parse-docket-completed";
 
-const LIST_AGENTS: &str = "voice-calling:client/agents@0.1.0.list-agents";
+const LIST_AGENTS: &str = "voice-calling:client/agents@0.2.0.list-agents";
 
-const WAIT: &str = "voice-calling:waits/docket@0.1.0.wait";
+const WAIT: &str = "voice-calling:waits/docket@0.2.0.wait";
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -143,7 +143,7 @@ async fn a_killed_node_knows_its_executions_when_it_is_started_again() -> Result
     assert_eq!(ending, Ending::Ok(Value::Null));
     // The body `{`, which the function refuses.
     let broken = execution_id();
-    node.api().submit(&broken, PARSE, &json!([[123]])).await?;
+    node.api().submit(&broken, PARSE, &json!(["{"])).await?;
     let error = node.api().wait_for_result(&broken, LIMIT).await?;
     assert!(
         matches!(&error, Ending::Err(error) if error["permanent_invalid_input"].is_object()),
@@ -179,11 +179,11 @@ async fn a_submission_can_be_repeated_but_not_changed() -> Result<()> {
         api.submit(&id, PARSE, &two_braces()).await?,
         Submitted::Same
     );
-    let other = api.submit(&id, PARSE, &json!([[91, 93]])).await;
+    let other = api.submit(&id, PARSE, &json!(["[]"])).await;
     assert_eq!(refused(other), 409);
     let unknown = api.submit(&execution_id(), "a:b/c.d", &json!([])).await;
     assert_eq!(refused(unknown), 404);
-    let untyped = api.submit(&execution_id(), PARSE, &json!(["text"])).await;
+    let untyped = api.submit(&execution_id(), PARSE, &json!([7])).await;
     assert_eq!(refused(untyped), 400);
     Ok(())
 }
@@ -250,7 +250,7 @@ async fn an_execution_that_goes_on_is_paused_and_cancelled() -> Result<()> {
     let node = Node::start(&stage.engine, settings).await?;
     let api = node.api();
     let id = execution_id();
-    api.submit(&id, LIST_AGENTS, &json!(["organization"]))
+    api.submit(&id, LIST_AGENTS, &json!(["organization", null]))
         .await?;
     api.wait_until_status(&id, "locked", LIMIT).await?;
     assert_eq!(api.result(&id).await?, None);

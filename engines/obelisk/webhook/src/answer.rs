@@ -30,6 +30,7 @@ pub enum Verdict {
     Delivered,
     Taken(String),
     NotOurs,
+    Contradicted(Vec<String>),
     UnknownDocket,
     UnknownRun,
     NotCompleted,
@@ -49,6 +50,10 @@ impl Verdict {
                 Had::Unusable => Answer::new(503, "the run cannot be told: send it again"),
             },
             Self::NotOurs => Answer::new(200, "left alone: no run here created the docket"),
+            Self::Contradicted(members) => {
+                let members = members.join(", ");
+                Answer::new(409, format!("the service says otherwise: {members}"))
+            }
             Self::UnknownDocket => Answer::new(404, "the service does not know the docket"),
             Self::UnknownRun => {
                 Answer::new(404, "the run that created the docket is not known here")
@@ -108,6 +113,8 @@ mod tests {
         assert_eq!(nothing_before(read(r#""unknown_docket""#)), 404);
         assert_eq!(nothing_before(read(r#""unknown_run""#)), 404);
         assert_eq!(nothing_before(read(r#""not_completed""#)), 409);
+        let contradicted = read(r#"{"contradicted":["call_context"]}"#);
+        assert_eq!(nothing_before(contradicted), 409);
     }
 
     #[test]

@@ -18,16 +18,15 @@ const PAUSES_MS: [u64; 6] = [50, 100, 200, 400, 750, 1_500];
 
 /// Takes a delivery from somebody who knows the secret.
 pub fn take(body: &[u8]) -> Answer {
-    match webhooks::parse_docket_completed(body) {
+    let text = String::from_utf8_lossy(body);
+    match webhooks::parse_docket_completed(&text) {
         Ok(Some(_)) => {}
         Ok(None) => return Answer::new(200, "left alone: not the completion of a docket"),
-        Err(RequestError::PermanentInvalidInput(problem)) => {
-            let (field, found, allowed) = (problem.field, problem.found, problem.allowed);
-            return Answer::new(400, format!("{field}: {found}; allowed is {allowed}"));
+        Err(RequestError::PermanentInvalidInput(failure)) => {
+            return Answer::new(400, failure.message);
         }
         Err(error) => return Answer::new(400, format!("{error:?}")),
     }
-    let text = String::from_utf8_lossy(body);
     // From here on the delivery is stored, whatever dies.
     let execution = deliveries::deliver_schedule(ScheduleAt::Now, &text);
     match wait_for(&execution) {

@@ -1,6 +1,6 @@
 //! Many dockets, a bounded number at a time, each in an execution of its own.
 
-use voice_calling_core::types::{DocketRequestV2, InvalidInput};
+use voice_calling_core::types::{DocketRequestV2, Problem};
 
 use crate::bindings::exports::voice_calling::workflows::campaign::{
     CampaignError, CampaignOptions,
@@ -37,9 +37,9 @@ pub fn run(
     Ok(campaign.finish())
 }
 
-fn check(requests: &[DocketRequestV2], options: &CampaignOptions) -> Result<(), InvalidInput> {
-    let problem = |field: &str, found: usize, allowed: String| InvalidInput {
-        field: field.to_owned(),
+fn check(requests: &[DocketRequestV2], options: &CampaignOptions) -> Result<(), Problem> {
+    let problem = |subject: &str, found: usize, allowed: String| Problem {
+        subject: subject.to_owned(),
         found: found.to_string(),
         allowed,
     };
@@ -137,18 +137,18 @@ mod tests {
             extra: None,
         };
         let requests = vec![request; MOST_REQUESTS + 1];
-        let field = |requests: &[DocketRequestV2], options| {
-            check(requests, &options).map_err(|problem| problem.field)
+        let subject = |requests: &[DocketRequestV2], options| {
+            check(requests, &options).map_err(|problem| problem.subject)
         };
-        assert_eq!(field(&requests[..MOST_REQUESTS], options(500)), Ok(()));
-        assert_eq!(field(&[], options(1)), Ok(()));
-        assert_eq!(field(&requests, options(1)), Err("requests".to_owned()));
+        assert_eq!(subject(&requests[..MOST_REQUESTS], options(500)), Ok(()));
+        assert_eq!(subject(&[], options(1)), Ok(()));
+        assert_eq!(subject(&requests, options(1)), Err("requests".to_owned()));
         for max_open in [0, 501] {
-            let refused = field(&[], options(max_open));
+            let refused = subject(&[], options(max_open));
             assert_eq!(refused, Err("options.max-open".to_owned()));
         }
         let mut never = options(1);
         never.run.timeout_ms = 0;
-        assert_eq!(field(&[], never), Err("options.timeout-ms".to_owned()));
+        assert_eq!(subject(&[], never), Err("options.timeout-ms".to_owned()));
     }
 }

@@ -1,26 +1,24 @@
 //! A delivery of the webhook, on its way to the run that waits for it.
 
-use voice_calling_core::types::{Docket, DocketStatus, RequestError};
-use voice_calling_core::webhooks;
+use voice_calling_core::types::{Docket, RequestError, Verification};
 use voice_calling_correlation::{Completion, run_of_context};
 
 use crate::bindings::exports::voice_calling::workflows::deliveries::{DeliverError, Verdict};
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{ExecutionId, StubError};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
-use crate::bindings::voice_calling::client::dockets as activities;
+use crate::bindings::voice_calling::client::webhooks as activities;
 use crate::bindings::voice_calling::waits_obelisk_stub as stubs;
 use crate::pace::Pauses;
 use crate::waiting::after;
 
-/// How often the docket of a delivery is looked at: for three days. The service may tell before it
-/// shows, or may not be there to be asked, and was answered that the delivery is accepted.
+/// How often a delivery is verified: for three days. The service may tell before it shows, or may
+/// not be there to be asked, and was answered that the delivery is accepted.
 const LOOKS: u32 = 85;
 
 /// `deliveries.deliver`
 pub fn deliver(body: &str) -> Result<Verdict, DeliverError> {
-    let docket_id = docket_of(body)?;
-    let docket = match look(&docket_id) {
+    let docket = match look(body) {
         Ok(docket) => docket,
         Err(no_docket) => return no_docket,
     };
@@ -42,36 +40,34 @@ pub fn deliver(body: &str) -> Result<Verdict, DeliverError> {
     }
 }
 
-/// All that a delivery is believed in.
-fn docket_of(body: &str) -> Result<String, DeliverError> {
-    match webhooks::parse_docket_completed(body.as_bytes()) {
-        Ok(Some(delivery)) => Ok(delivery.docket_id),
-        Ok(None) => Err(DeliverError::PermanentNotACompletion(
-            "no completion of a docket".to_owned(),
-        )),
-        Err(error) => Err(DeliverError::PermanentNotACompletion(format!("{error:?}"))),
-    }
-}
-
-/// The docket, once the service says that it is completed; else what to answer.
-fn look(docket_id: &str) -> Result<Docket, Result<Verdict, DeliverError>> {
+/// The docket, once the service says the same as the delivery; else what to answer.
+fn look(body: &str) -> Result<Docket, Result<Verdict, DeliverError>> {
+    let not_a_completion = |reason| Err(DeliverError::PermanentNotACompletion(reason));
     let mut pauses = Pauses::new(500, 3_600_000);
     let mut look = 1;
     loop {
-        let found = activities::get_docket(docket_id);
-        let last = match found {
-            Ok(docket) if docket.status == Some(DocketStatus::Completed) => return Ok(docket),
-            Ok(_) => Ok(Verdict::NotCompleted),
-            // Told at once, so that the sender knows. An id that is no UUID was never sent.
-            Err(RequestError::PermanentNotFound(_) | RequestError::PermanentInvalidInput(_))
-                if look == 1 =>
-            {
+        let last = match activities::verify_docket_completed(body, None) {
+            Ok(Verification::Confirmed(it)) => return Ok(it.docket),
+            Ok(Verification::Contradicted(it)) if it.contradicted.iter().any(|it| it == "status") => {
+                Ok(Verdict::NotCompleted)
+            }
+            Ok(Verification::Contradicted(it)) => {
+                return Err(Ok(Verdict::Contradicted(it.contradicted)));
+            }
+            Ok(Verification::NotACompletion) => {
+                return Err(not_a_completion("no completion of a docket".to_owned()));
+            }
+            Err(RequestError::PermanentInvalidInput(failure)) => {
+                return Err(not_a_completion(failure.message));
+            }
+            // Told at once, so that the sender knows.
+            Err(RequestError::PermanentNotFound(_)) if look == 1 => {
                 return Err(Ok(Verdict::UnknownDocket));
             }
             Err(error) => Err(DeliverError::PermanentUnverifiable(error)),
         };
         if look == LOOKS {
-            log::error(&format!("the delivery of docket {docket_id} is given up"));
+            log::error("a delivery is given up, which the service did not confirm in three days");
             return Err(last);
         }
         look += 1;

@@ -1,7 +1,7 @@
 //! One docket, from its creation to its completion.
 
 use voice_calling_core::types::{
-    Docket, DocketCompleted, DocketRequestV2, DocketStatus, InvalidInput, RequestError,
+    Docket, DocketCompleted, DocketRequestV2, DocketStatus, Problem, RequestError,
 };
 use voice_calling_core::{dockets, webhooks};
 use voice_calling_correlation::{CONTEXT_KEY, Completion, ContextError, run_of_context, with_run};
@@ -11,6 +11,7 @@ use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::client::dockets as activities;
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
 use crate::creation::Creation;
+use crate::error::name;
 use crate::pace::{Pace, Pauses};
 use crate::reading;
 use crate::waiting::{Event, Time, Waiting, after};
@@ -34,15 +35,15 @@ pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcom
 }
 
 /// The request with the run's id in its context.
-fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, InvalidInput> {
+fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, Problem> {
     let call_context = with_run(&request.call_context, run).map_err(|error| match error {
-        ContextError::NotAnObject(found) => InvalidInput {
-            field: "call-context".to_owned(),
+        ContextError::NotAnObject(found) => Problem {
+            subject: "call-context".to_owned(),
             found,
             allowed: "a JSON object".to_owned(),
         },
-        ContextError::KeyIsTaken => InvalidInput {
-            field: format!("call-context.{CONTEXT_KEY}"),
+        ContextError::KeyIsTaken => Problem {
+            subject: format!("call-context.{CONTEXT_KEY}"),
             found: "a member of that name".to_owned(),
             allowed: "nothing: it is the run's own".to_owned(),
         },
@@ -68,7 +69,7 @@ fn create(request: &DocketRequestV2, pace: &Pace) -> Result<Result<Created, Unkn
     let mut pauses = Pauses::new(1_000, 60_000);
     let mut left_ms = pace.create_within_ms;
     loop {
-        let error = match activities::create_docket_v2(request) {
+        let error = match activities::create_docket_v2(request, None) {
             Ok(docket) => {
                 log::info(&format!("docket {} is created", docket.docket_id));
                 return Ok(Ok(Created {
@@ -81,7 +82,7 @@ fn create(request: &DocketRequestV2, pace: &Pace) -> Result<Result<Created, Unkn
         let retry_after_ms = match Creation::of(&error) {
             Creation::Unknown => return Ok(Err(error)),
             Creation::Refused => return Err(RunError::PermanentNotCreated(error)),
-            Creation::NotNow { retry_after_ms } => retry_after_ms.unwrap_or(0),
+            Creation::NotNow { retry_after_ms } => retry_after_ms.map_or(0, u64::from),
         };
         let pause_ms = with_jitter(pauses.next_ms()).max(retry_after_ms);
         left_ms = match left_ms.checked_sub(pause_ms) {
@@ -154,8 +155,7 @@ impl Run {
 
     /// Whether the service has said so when it was asked last.
     fn is_completed(&self) -> bool {
-        let docket = self.asked.docket.as_ref();
-        docket.is_some_and(|docket| docket.status == Some(DocketStatus::Completed))
+        self.asked.docket.as_ref().is_some_and(is_completed)
     }
 
     /// Takes what was told through the stub, if it is the completion of this run's docket. If not,
@@ -186,7 +186,7 @@ impl Run {
     fn poll(&mut self) {
         let Ok(created) = &self.created else { return };
         self.asked.polls += 1;
-        match activities::get_docket(&created.docket_id) {
+        match activities::get_docket(&created.docket_id, None) {
             Ok(docket) => {
                 self.asked.docket = Some(docket);
                 self.asked.last_failure = None;
@@ -288,9 +288,18 @@ fn read_completion(told: Result<String, String>) -> Result<(Docket, DocketComple
     let text = told.map_err(|error| format!("the error {error:?}"))?;
     let completion = Completion::read(&text).ok_or("another text")?;
     let docket = dockets::read(&completion.docket)?;
-    match webhooks::parse_docket_completed(completion.delivery.as_bytes()) {
+    match webhooks::parse_docket_completed(&completion.delivery) {
         Ok(Some(delivery)) => Ok((docket, delivery)),
         Ok(None) | Err(_) => Err("a delivery of something else".to_owned()),
+    }
+}
+
+/// Whether no further calls are to be made, as `wait-for-docket` sees it.
+fn is_completed(docket: &Docket) -> bool {
+    match docket.status {
+        Some(DocketStatus::Completed) => true,
+        Some(DocketStatus::Open | DocketStatus::InProgress) => false,
+        Some(DocketStatus::Other(_)) | None => docket.closed_at.is_some(),
     }
 }
 
@@ -298,22 +307,4 @@ fn read_completion(told: Result<String, String>) -> Result<(Docket, DocketComple
 fn run_of(docket: &Docket) -> Option<String> {
     let run = run_of_context(docket.call_context.as_deref()?)?;
     Some(run.as_str().to_owned())
-}
-
-/// The case of an error, without what a service may have put into its payload.
-fn name(error: &RequestError) -> &'static str {
-    match error {
-        RequestError::ExecutionFailed => "execution-failed",
-        RequestError::PermanentConfiguration(_) => "permanent-configuration",
-        RequestError::PermanentInvalidInput(_) => "permanent-invalid-input",
-        RequestError::PermanentUnauthorized(_) => "permanent-unauthorized",
-        RequestError::PermanentNotFound(_) => "permanent-not-found",
-        RequestError::PermanentRejected(_) => "permanent-rejected",
-        RequestError::PermanentUnexpectedResponse(_) => "permanent-unexpected-response",
-        RequestError::PermanentOutcomeUnknown(_) => "permanent-outcome-unknown",
-        RequestError::RateLimited(_) => "rate-limited",
-        RequestError::Unavailable(_) => "unavailable",
-        RequestError::Unreachable(_) => "unreachable",
-        RequestError::TimedOut(_) => "timed-out",
-    }
 }

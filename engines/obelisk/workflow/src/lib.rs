@@ -10,6 +10,7 @@ mod campaign;
 mod creation;
 mod deliveries;
 mod docket;
+mod error;
 mod pace;
 mod reading;
 mod waiting;
@@ -22,7 +23,7 @@ mod bindings {
     wit_bindgen::generate!({
         path: ["../../../wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/workflow",
-        with: { "voice-calling:client/types@0.1.0": voice_calling_core::types },
+        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
         additional_derives: [Clone, PartialEq],
         generate_all,
     });

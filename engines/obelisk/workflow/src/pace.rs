@@ -1,6 +1,6 @@
 //! How long to go on and how often to ask: a caller's options, checked and completed.
 
-use voice_calling_core::types::InvalidInput;
+use voice_calling_core::types::Problem;
 
 use crate::bindings::voice_calling::workflows::types::RunOptions;
 
@@ -25,7 +25,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    pub fn read(options: &RunOptions) -> Result<Self, InvalidInput> {
+    pub fn read(options: &RunOptions) -> Result<Self, Problem> {
         let timeout_ms = options.timeout_ms;
         check("options.timeout-ms", timeout_ms, 1)?;
         let first_poll_ms = options.first_poll_ms.unwrap_or(FIRST_POLL_MS);
@@ -48,12 +48,12 @@ impl Pace {
     }
 }
 
-fn check(field: &str, found: u64, least: u64) -> Result<(), InvalidInput> {
+fn check(subject: &str, found: u64, least: u64) -> Result<(), Problem> {
     if (least..=LONGEST_MS).contains(&found) {
         return Ok(());
     }
-    Err(InvalidInput {
-        field: field.to_owned(),
+    Err(Problem {
+        subject: subject.to_owned(),
         found: found.to_string(),
         allowed: format!("{least} to {LONGEST_MS} milliseconds"),
     })
@@ -183,7 +183,7 @@ mod tests {
         ];
         for (options, field) in cases {
             let problem = Pace::read(&options).unwrap_err();
-            assert_eq!(problem.field, format!("options.{field}"));
+            assert_eq!(problem.subject, format!("options.{field}"));
         }
     }
 }

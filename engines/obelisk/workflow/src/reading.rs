@@ -4,6 +4,7 @@ use voice_calling_core::types::{Docket, RequestError};
 
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::client::dockets as activities;
+use crate::error::is_permanent;
 use crate::pace::Pauses;
 use crate::waiting::after;
 
@@ -16,24 +17,12 @@ pub fn docket(docket_id: &str) -> Result<Docket, RequestError> {
     let mut pauses = Pauses::new(1_000, 30_000);
     let mut tries = 1;
     loop {
-        match activities::get_docket(docket_id) {
-            Err(error) if may_pass(&error) && tries < TRIES => {}
+        match activities::get_docket(docket_id, None) {
+            Err(error) if !is_permanent(&error) && tries < TRIES => {}
             answer => return answer,
         }
         tries += 1;
         // Cancelled by an operator it is over early, which does no harm.
         let _ = engine::sleep(after(pauses.next_ms()));
     }
-}
-
-/// Whether the same request may be answered later. All that an engine would repeat by itself.
-fn may_pass(error: &RequestError) -> bool {
-    matches!(
-        error,
-        RequestError::ExecutionFailed
-            | RequestError::RateLimited(_)
-            | RequestError::Unavailable(_)
-            | RequestError::Unreachable(_)
-            | RequestError::TimedOut(_)
-    )
 }

@@ -71,7 +71,7 @@ async fn one_failure_hides_no_other_result() -> Result<()> {
     assert_eq!(results[0]["ok"]["completed"], true);
     let refused = &results[1]["err"]["permanent_not_created"];
     assert_eq!(
-        refused["permanent_invalid_input"]["field"],
+        refused["permanent_invalid_input"]["problem"]["subject"],
         "to-phone-number"
     );
     let rejected = &results[2]["err"]["permanent_not_created"]["permanent_rejected"];
@@ -94,7 +94,7 @@ async fn a_campaign_that_is_not_allowed_rings_nobody() -> Result<()> {
         panic!("accepted")
     };
     assert_eq!(
-        error["permanent_invalid_input"]["field"],
+        error["permanent_invalid_input"]["subject"],
         "options.max-open"
     );
     assert!(site.mock.requests().is_empty());

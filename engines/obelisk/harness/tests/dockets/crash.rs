@@ -69,9 +69,9 @@ async fn when_the_creation_is_submitted_and_not_begun() -> Result<()> {
     let mut site = Site::start(setup).await?;
     let held = Fault::slow(Duration::from_secs(60));
     site.mock.on_next(Endpoint::ListAgents, held);
-    let agents = "voice-calling:client/agents@0.1.0.list-agents";
+    let agents = "voice-calling:client/agents@0.2.0.list-agents";
     site.api()
-        .submit(&execution_id(), agents, &json!(["org-1"]))
+        .submit(&execution_id(), agents, &json!(["org-1", null]))
         .await?;
     until("the request that is held", async || {
         let asked = site.mock.requests_to(Endpoint::ListAgents).len();
@@ -258,7 +258,7 @@ async fn while_a_delivery_is_half_received() -> Result<()> {
     half.write_all(head.as_bytes()).await?;
     site.kill()?;
     site.restart().await?;
-    let deliveries = "voice-calling:workflows/deliveries@0.1.0.deliver";
+    let deliveries = "voice-calling:workflows/deliveries@0.2.0.deliver";
     assert!(
         site.api()
             .list(Some(deliveries), None, false)
@@ -266,7 +266,7 @@ async fn while_a_delivery_is_half_received() -> Result<()> {
             .is_empty()
     );
     // A delivery without an answer is one to repeat.
-    let told = json!({ "docket_id": docket, "call_insights": null });
+    let told = json!({ "docket_id": docket, "attempts": [{}] });
     assert_eq!(site.deliver(told.to_string()).await?.status, 200);
     completed(&site, &run).await?;
     assert_one_creation(&site, &run).await

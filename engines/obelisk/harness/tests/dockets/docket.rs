@@ -179,6 +179,20 @@ async fn a_rate_limit_is_waited_for_and_the_phone_rings_once() -> Result<()> {
     Ok(())
 }
 
+/// The engine's timeout of connections is one of connections, not of answers: what the deployment
+/// trusts (`TRUST_CONNECTION_TIMEOUT`).
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_later_than_the_timeout_of_connections_is_waited_for() -> Result<()> {
+    let site = Site::start(Setup::default()).await?;
+    let slow = Fault::slow(Duration::from_millis(3_500));
+    site.mock.on_next(Endpoint::CreateDocketV2, slow);
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let outcome = complete(&site, &run).await?;
+    assert_eq!(outcome["created"], true);
+    assert_one_creation(&site, &run).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rate_limit_that_lasts_too_long_ends_the_run_without_a_docket() -> Result<()> {
     let site = Site::start(Setup::default()).await?;
@@ -214,15 +228,15 @@ async fn what_is_not_allowed_is_named_and_nothing_is_sent() -> Result<()> {
     site.run_docket(&run, "12345", for_webhook()).await?;
     let (case, payload) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_not_created");
-    let problem = &payload["permanent_invalid_input"];
-    assert_eq!(problem["field"], "to-phone-number");
+    let problem = &payload["permanent_invalid_input"]["problem"];
+    assert_eq!(problem["subject"], "to-phone-number");
 
     let run = execution_id();
     site.run_docket(&run, NUMBER, json!({ "timeout_ms": 0 }))
         .await?;
     let (case, payload) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_invalid_input");
-    assert_eq!(payload["field"], "options.timeout-ms");
+    assert_eq!(payload["subject"], "options.timeout-ms");
     assert!(site.mock.requests().is_empty());
     Ok(())
 }
@@ -391,7 +405,7 @@ async fn a_docket_that_the_service_recognises_is_followed_by_polls() -> Result<(
             "agent_id": 7, "to_phone_number": NUMBER, "call_context": "{}", "external_id": "crm-1",
         }, options])
     };
-    let function = "voice-calling:workflows/docket@0.1.0.run-docket";
+    let function = "voice-calling:workflows/docket@0.2.0.run-docket";
     let (first, second) = (execution_id(), execution_id());
     site.api()
         .submit(&first, function, &params(for_webhook()))
@@ -424,17 +438,19 @@ pub async fn open_question(site: &Site) -> Result<String> {
 async fn every_function_of_the_component_is_an_activity() -> Result<()> {
     let site = Site::start(Setup::default()).await?;
     let agents = execution_id();
-    let function = "voice-calling:client/agents@0.1.0.list-agents";
+    let function = "voice-calling:client/agents@0.2.0.list-agents";
     site.api()
-        .submit(&agents, function, &json!(["org-1"]))
+        .submit(&agents, function, &json!(["org-1", null]))
         .await?;
     let Ending::Ok(agents) = site.ending(&agents, LIMIT).await? else {
         panic!("no agents")
     };
-    assert_eq!(agents[0]["agent_name"], "renewals");
+    assert_eq!(agents["agents"][0]["agent_name"], "renewals");
     let call = execution_id();
-    let function = "voice-calling:client/calls@0.1.0.make-call";
-    let request = json!([{ "from_agent_name": "renewals", "to_phone_number": NUMBER }]);
+    let function = "voice-calling:client/calls@0.2.0.make-call";
+    let request = json!([{
+        "from_agent_name": "renewals", "to_phone_number": NUMBER, "call_context": [["name", "Asha"]],
+    }, null]);
     site.api().submit(&call, function, &request).await?;
     let Ending::Ok(call) = site.ending(&call, LIMIT).await? else {
         panic!("no call")
