@@ -8,25 +8,28 @@
 ...         call_context={"reference": "crm-1001"},
 ...     )
 ...     done = client.dockets.wait_for(docket.docket_id, timeout=60)
->>> done.docket.status
-DocketStatus.COMPLETED
->>> done.docket.call_context
+>>> done.completed
+True
+>>> done.outcome.value.call_context
 {'reference': 'crm-1001'}
 
-A request that creates something is repeated only while it is certain that the first one did
+A request that creates something is retried only while it is certain that the first one did
 nothing, or where the service asks for it. What cannot be known is `OutcomeUnknown`.
 """
 
-from . import _errors, _types
+from . import _errors, _outcomes, _types
 from ._aio import AsyncVoiceClient
 from ._client import VoiceClient
 from ._errors import *
 from ._json import Json
+from ._options import Account
+from ._outcomes import *
 from ._types import *
 from ._webhooks import parse_docket_completed
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-__all__ = ["AsyncVoiceClient", "Json", "VoiceClient", "parse_docket_completed"]
+__all__ = ["Account", "AsyncVoiceClient", "Json", "VoiceClient", "parse_docket_completed"]
 __all__ += _errors.__all__
+__all__ += _outcomes.__all__
 __all__ += _types.__all__

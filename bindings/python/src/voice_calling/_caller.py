@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from ._failures import configuration_problem, described, outcome_unknown, timed_out
+from ._options import Account
 from ._pool import GivenUp, Job, Pool
 from ._schema import Function
-from ._settings import Option, Settings
+from ._settings import Settings
+from ._types import CallOptions
 
 if TYPE_CHECKING:
     import asyncio
@@ -44,12 +46,13 @@ class Caller:
 
     def call(self, function: Function[T], *arguments: object) -> T:
         job = Job(function, function.lower(arguments))
+        patience = self._patience_of(arguments)
         try:
             self._pool.submit(job)
             try:
-                answer: T = job.future.result(self._patience)
+                answer: T = job.future.result(patience)
             except futures.TimeoutError:
-                self._pool.withdraw(job, self._nobody_free())
+                self._pool.withdraw(job, _nobody_free(patience))
                 answer = job.future.result()
             return answer
         except BaseException:
@@ -63,7 +66,8 @@ class Caller:
             raise asyncio.CancelledError("the task was cancelled before; nothing was sent")
         job = Job(function, function.lower(arguments))
         loop = asyncio.get_running_loop()
-        patience = loop.call_later(self._patience, self._pool.withdraw, job, self._nobody_free())
+        seconds = self._patience_of(arguments)
+        patience = loop.call_later(seconds, self._pool.withdraw, job, _nobody_free(seconds))
         try:
             self._pool.submit(job)
             answer: T = await asyncio.wrap_future(job.future)
@@ -85,11 +89,19 @@ class Caller:
         finally:
             patience.cancel()
 
-    def _nobody_free(self) -> Exception:
-        return timed_out(
-            f"all workers of the client were busy for {self._patience:g} s, and nothing was sent: "
-            "wait for fewer calls at once, or raise max_workers"
-        )
+    def _patience_of(self, arguments: tuple[object, ...]) -> float:
+        """How long a call waits for a worker."""
+        for options in arguments:
+            if isinstance(options, CallOptions) and options.deadline is not None:
+                return options.deadline
+        return self._patience
+
+
+def _nobody_free(patience: float) -> Exception:
+    return timed_out(
+        f"all workers of the client were busy for {patience:g} s, and nothing was sent: "
+        "wait for fewer calls at once, or raise max_workers"
+    )
 
 
 def _is_being_cancelled(task: asyncio.Task[Any] | None) -> bool:
@@ -105,14 +117,15 @@ class Client:
 
     def __init__(
         self,
-        options: Mapping[Option, object],
+        options: Account,
+        accounts: Mapping[str, Account] | None,
         environ: Mapping[str, str] | None,
         max_workers: int,
         cache_dir: str | os.PathLike[str] | None,
     ) -> None:
         if isinstance(max_workers, bool) or not isinstance(max_workers, int) or max_workers < 1:
             raise configuration_problem("max_workers", described(max_workers), "1 or more")
-        settings = Settings(options, environ)
+        settings = Settings(options, accounts, environ)
         folder = None if cache_dir is None else _folder(cache_dir)
         self._base_url = settings.base_url()
         self._pool = Pool(settings, max_workers, folder)

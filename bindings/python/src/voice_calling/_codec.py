@@ -16,12 +16,12 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ._schema import (
-    BYTES,
     JSON,
     S64,
+    TEXTS,
     U32,
+    Body,
     Bool,
-    Bytes,
     Integer,
     JsonText,
     Kind,
@@ -29,6 +29,7 @@ from ._schema import (
     Optional,
     Record,
     Text,
+    Texts,
 )
 from ._wasmtime import TESTED, WasmtimeError, ffi, version
 
@@ -42,10 +43,10 @@ def encoder(kind: Kind) -> Encode:
         return _encode_bool
     if isinstance(kind, Integer):
         return _integer_encoder(kind.name)
-    if isinstance(kind, (Text, JsonText)):
+    if isinstance(kind, (Text, JsonText, Body)):
         return _encode_text
-    if isinstance(kind, Bytes):
-        return _encode_bytes
+    if isinstance(kind, Texts):
+        return _list_encoder(_encode_pair)
     if isinstance(kind, Optional):
         return _option_encoder(encoder(kind.inner))
     if isinstance(kind, ListOf):
@@ -108,15 +109,14 @@ def _encode_text(value: bytes, cell: Any) -> None:
     cell.kind = _STRING
 
 
-def _encode_bytes(value: bytes, cell: Any) -> None:
-    """A C value for each byte, filled in by slices since there may be thousands."""
-    elements = _new_list(len(value), cell)
-    if value:
-        size = ctypes.sizeof(_Value)
-        image = bytearray(len(value) * size)
-        image[0::size] = bytes([_U8]) * len(value)
-        image[_Value.of.offset :: size] = value
-        ctypes.memmove(elements, (ctypes.c_char * len(image)).from_buffer(image), len(image))
+def _encode_pair(values: tuple[bytes, bytes], cell: Any) -> None:
+    made = ffi.wasmtime_component_valtuple_t()
+    ffi.wasmtime_component_valtuple_new_uninit(ctypes.byref(made), 2)
+    elements = made.data
+    for index, value in enumerate(values):
+        _encode_text(value, elements[index])
+    cell.of.tuple = made
+    cell.kind = _TUPLE
 
 
 def _option_encoder(inner: Encode) -> Encode:
@@ -193,6 +193,12 @@ def _list(of: Any) -> tuple[Any, ...]:
     return tuple([decode(data[index]) for index in range(elements.size)])
 
 
+def _tuple(of: Any) -> tuple[Any, ...]:
+    elements = of.tuple
+    data = elements.data
+    return tuple([decode(data[index]) for index in range(elements.size)])
+
+
 def _record(of: Any) -> tuple[Any, ...]:
     record = of.record
     data = record.data
@@ -231,10 +237,10 @@ def _try_itself() -> None:
     from ._schema import BOOL, TEXT, Field
 
     inner = Record("inner", SimpleNamespace, (Field("n", "n", S64), Field("b", "b", BOOL)))
-    kinds = [inner, Optional(TEXT), Optional(U32), ListOf(TEXT), JSON, BYTES]
+    kinds = [inner, Optional(TEXT), Optional(U32), ListOf(TEXT), JSON, TEXTS]
     fields = tuple([Field(f"field-{i}", f"f{i}", kind) for i, kind in enumerate(kinds)])
-    plain = ((-(2**63), True), "ü\0".encode(), None, (b"a", b""), b"{}", b"\x00\xff")
-    expected = ((-(2**63), True), "ü\0", None, ("a", ""), "{}", (0, 255))
+    plain = ((-(2**63), True), "ü\0".encode(), None, (b"a", b""), b"{}", ((b"k", b"v"),))
+    expected = ((-(2**63), True), "ü\0", None, ("a", ""), "{}", (("k", "v"),))
     cell = _Value()
     encoder(Record("outer", SimpleNamespace, fields))(plain, cell)
     found = decode(cell)
@@ -245,8 +251,8 @@ def _try_itself() -> None:
 
 try:
     _Value = ffi.wasmtime_component_val_t
-    _BOOL, _U8, _STRING, _LIST, _RECORD, _OPTION = map(
-        _tag, ["bool", "u8", "string", "list", "record", "option"]
+    _BOOL, _STRING, _LIST, _TUPLE, _RECORD, _OPTION = map(
+        _tag, ["bool", "string", "list", "tuple", "record", "option"]
     )
     # `PYFUNCTYPE` keeps the GIL, which is not worth giving up for so little.
     _new_bytes = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)(
@@ -254,14 +260,13 @@ try:
     )
     _DECODERS: dict[int, Callable[[Any], Any]] = {
         _BOOL: _scalar("boolean"),
-        _U8: _scalar("u8"),
         _tag("u16"): _scalar("u16"),
         _tag("u32"): _scalar("u32"),
-        _tag("u64"): _scalar("u64"),
         _tag("s64"): _scalar("s64"),
         _tag("f64"): _scalar("f64"),
         _STRING: _text,
         _LIST: _list,
+        _TUPLE: _tuple,
         _RECORD: _record,
         _tag("variant"): _variant,
         _OPTION: _option,

@@ -14,7 +14,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +41,6 @@ _PACKAGE = "voice-calling:client"
 
 _lock = threading.Lock()
 """For the runtime, and for what `wasmtime` keeps of callbacks for all stores without a lock."""
-
-_bytes_turn = threading.Lock()
-"""Bytes from strangers are read one after another, whatever memory each of them takes."""
 
 _runtime: _Runtime | None = None
 _used_by: int | None = None
@@ -152,8 +148,7 @@ class Instance:
             if found is None:
                 raise WasmtimeError(f"the component has no {function.interface}.{function.name}")
             known = self._functions[function] = found, encoders
-        with _bytes_turn if function.takes_bytes else nullcontext():
-            return invoke(known[0], self._store, known[1], arguments)
+        return invoke(known[0], self._store, known[1], arguments)
 
     def stop(self) -> None:
         """From any thread: ends the call at the next moment at which the component computes. What

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _errors, _types
+from . import _errors, _outcomes, _types
 from ._schema import (
+    BODY,
     BOOL,
-    BYTES,
     F64,
     JSON,
     S64,
     SECONDS,
     TEXT,
+    TEXTS,
     U16,
     U32,
-    U64,
     Failure,
     Field,
     Function,
@@ -27,15 +27,26 @@ from ._schema import (
     Record,
     Status,
     TupleOf,
+    Variant,
 )
 
-WIT_VERSION = "0.1.0"
+WIT_VERSION = "0.2.0"
 
-INVALID_INPUT = Record(
-    "invalid-input",
-    dict,
+CALL_OPTIONS = Record(
+    "call-options",
+    _types.CallOptions,
     (
-        Field("field", "field", TEXT),
+        Field("account", "account", Optional(TEXT)),
+        Field("deadline-ms", "deadline", Optional(SECONDS)),
+        Field("max-attempts", "max_attempts", Optional(U32)),
+    ),
+)
+
+PROBLEM = Record(
+    "problem",
+    _types.Problem,
+    (
+        Field("subject", "subject", TEXT),
         Field("found", "found", TEXT),
         Field("allowed", "allowed", TEXT),
     ),
@@ -43,13 +54,13 @@ INVALID_INPUT = Record(
 
 HTTP_RESPONSE = Record(
     "http-response",
-    dict,
+    _types.HttpResponse,
     (
         Field("status", "status", U16),
-        Field("body", "body", TEXT),
+        Field("body", "body", BODY),
         Field("body-cut", "body_cut", BOOL),
         Field("request-id", "request_id", Optional(TEXT)),
-        Field("retry-after-ms", "retry_after_ms", Optional(U64)),
+        Field("retry-after-ms", "retry_after", Optional(SECONDS)),
     ),
 )
 
@@ -64,43 +75,15 @@ ATTEMPT = Record(
     ),
 )
 
-CONFIGURATION_PROBLEM = Record(
-    "configuration-problem",
-    dict,
-    (
-        Field("variable", "variable", TEXT),
-        Field("found", "found", TEXT),
-        Field("allowed", "allowed", TEXT),
-        Field("attempts", "attempts", TupleOf(ATTEMPT)),
-    ),
-)
-
-HTTP_FAILURE = Record(
-    "http-failure",
+FAILURE = Record(
+    "failure",
     dict,
     (
         Field("message", "message", TEXT),
-        Field("response", "response", HTTP_RESPONSE),
-        Field("attempts", "attempts", TupleOf(ATTEMPT)),
-    ),
-)
-
-TRANSPORT_FAILURE = Record(
-    "transport-failure",
-    dict,
-    (
-        Field("message", "message", TEXT),
-        Field("attempts", "attempts", TupleOf(ATTEMPT)),
-    ),
-)
-
-UNKNOWN_OUTCOME = Record(
-    "unknown-outcome",
-    dict,
-    (
-        Field("message", "message", TEXT),
+        Field("problem", "problem", Optional(PROBLEM)),
         Field("response", "response", Optional(HTTP_RESPONSE)),
         Field("attempts", "attempts", TupleOf(ATTEMPT)),
+        Field("may-have-created", "may_have_created", BOOL),
     ),
 )
 
@@ -108,17 +91,17 @@ REQUEST_ERROR = Failure(
     "request-error",
     {
         "execution-failed": (_errors.ExecutionFailed, None),
-        "permanent-configuration": (_errors.ConfigurationProblem, CONFIGURATION_PROBLEM),
-        "permanent-invalid-input": (_errors.InvalidInput, INVALID_INPUT),
-        "permanent-unauthorized": (_errors.Unauthorized, HTTP_FAILURE),
-        "permanent-not-found": (_errors.NotFound, HTTP_FAILURE),
-        "permanent-rejected": (_errors.Rejected, HTTP_FAILURE),
-        "permanent-unexpected-response": (_errors.UnexpectedResponse, HTTP_FAILURE),
-        "permanent-outcome-unknown": (_errors.OutcomeUnknown, UNKNOWN_OUTCOME),
-        "rate-limited": (_errors.RateLimited, HTTP_FAILURE),
-        "unavailable": (_errors.Unavailable, HTTP_FAILURE),
-        "unreachable": (_errors.Unreachable, TRANSPORT_FAILURE),
-        "timed-out": (_errors.TimedOut, TRANSPORT_FAILURE),
+        "permanent-configuration": (_errors.ConfigurationProblem, FAILURE),
+        "permanent-invalid-input": (_errors.InvalidInput, FAILURE),
+        "permanent-unauthorized": (_errors.Unauthorized, FAILURE),
+        "permanent-not-found": (_errors.NotFound, FAILURE),
+        "permanent-rejected": (_errors.Rejected, FAILURE),
+        "permanent-unexpected-response": (_errors.UnexpectedResponse, FAILURE),
+        "permanent-outcome-unknown": (_errors.OutcomeUnknown, FAILURE),
+        "rate-limited": (_errors.RateLimited, FAILURE),
+        "unavailable": (_errors.Unavailable, FAILURE),
+        "unreachable": (_errors.Unreachable, FAILURE),
+        "timed-out": (_errors.TimedOut, FAILURE),
     },
 )
 
@@ -159,6 +142,9 @@ CREATED_AGENT = Record(
         Field("agent-id", "agent_id", Optional(S64)),
         Field("raw-json", "raw_json", Optional(JSON)),
         Field("raw-text", "raw_text", Optional(TEXT)),
+        Field("request-id", "request_id", Optional(TEXT)),
+        Field("attempts", "attempts", TupleOf(ATTEMPT)),
+        Field("may-be-duplicate", "may_be_duplicate", BOOL),
     ),
 )
 
@@ -168,7 +154,17 @@ AGENT_SUMMARY = Record(
     (
         Field("agent-id", "agent_id", Optional(S64)),
         Field("agent-name", "agent_name", Optional(TEXT)),
+    ),
+)
+
+AGENT_LIST = Record(
+    "agent-list",
+    _types.AgentList,
+    (
+        Field("agents", "agents", TupleOf(AGENT_SUMMARY)),
         Field("raw-json", "raw_json", JSON),
+        Field("request-id", "request_id", Optional(TEXT)),
+        Field("attempts", "attempts", TupleOf(ATTEMPT)),
     ),
 )
 
@@ -178,7 +174,7 @@ CALL_REQUEST = Record(
     (
         Field("from-agent-name", "from_agent_name", Optional(TEXT)),
         Field("to-phone-number", "to_phone_number", TEXT),
-        Field("call-context", "call_context", Optional(JSON)),
+        Field("call-context", "call_context", TEXTS),
         Field("extra", "extra", Optional(JSON)),
     ),
 )
@@ -189,6 +185,9 @@ STARTED_CALL = Record(
     (
         Field("task-id", "task_id", TEXT),
         Field("raw-json", "raw_json", JSON),
+        Field("request-id", "request_id", Optional(TEXT)),
+        Field("attempts", "attempts", TupleOf(ATTEMPT)),
+        Field("may-be-duplicate", "may_be_duplicate", BOOL),
     ),
 )
 
@@ -209,7 +208,6 @@ USER_INTEREST = Record(
         Field("status", "status", Optional(TEXT)),
         Field("confidence-score", "confidence_score", Optional(F64)),
         Field("reasoning", "reasoning", Optional(TEXT)),
-        Field("raw-json", "raw_json", JSON),
     ),
 )
 
@@ -219,7 +217,6 @@ NEXT_ACTION = Record(
     (
         Field("value", "value", Optional(TEXT)),
         Field("reason", "reason", Optional(TEXT)),
-        Field("raw-json", "raw_json", JSON),
     ),
 )
 
@@ -230,7 +227,6 @@ CALL_INSIGHTS = Record(
         Field("metadata", "metadata_json", Optional(JSON)),
         Field("user-interest", "user_interest", Optional(USER_INTEREST)),
         Field("next-action", "next_action", Optional(NEXT_ACTION)),
-        Field("raw-json", "raw_json", JSON),
     ),
 )
 
@@ -246,7 +242,17 @@ CALL_DETAILS = Record(
         Field("to-number", "to_number", Optional(TEXT)),
         Field("call-status", "call_status", Optional(CALL_STATUS)),
         Field("call-duration-s", "call_duration_s", Optional(F64)),
+    ),
+)
+
+CALL_DETAILS_LIST = Record(
+    "call-details-list",
+    _types.CallDetailsList,
+    (
+        Field("calls", "calls", TupleOf(CALL_DETAILS)),
         Field("raw-json", "raw_json", JSON),
+        Field("request-id", "request_id", Optional(TEXT)),
+        Field("attempts", "attempts", TupleOf(ATTEMPT)),
     ),
 )
 
@@ -290,6 +296,9 @@ CREATED_DOCKET_V1 = Record(
         Field("docket-id", "docket_id", TEXT),
         Field("status", "status", Optional(DOCKET_STATUS)),
         Field("raw-json", "raw_json", JSON),
+        Field("request-id", "request_id", Optional(TEXT)),
+        Field("attempts", "attempts", TupleOf(ATTEMPT)),
+        Field("may-be-duplicate", "may_be_duplicate", BOOL),
     ),
 )
 
@@ -301,6 +310,9 @@ CREATED_DOCKET = Record(
         Field("status", "status", Optional(DOCKET_STATUS)),
         Field("created", "created", Optional(BOOL)),
         Field("raw-json", "raw_json", JSON),
+        Field("request-id", "request_id", Optional(TEXT)),
+        Field("attempts", "attempts", TupleOf(ATTEMPT)),
+        Field("may-be-duplicate", "may_be_duplicate", BOOL),
     ),
 )
 
@@ -326,6 +338,8 @@ DOCKET = Record(
         Field("created-at", "created_at", Optional(TEXT)),
         Field("updated-at", "updated_at", Optional(TEXT)),
         Field("raw-json", "raw_json", JSON),
+        Field("request-id", "request_id", Optional(TEXT)),
+        Field("attempts", "attempts", TupleOf(ATTEMPT)),
     ),
 )
 
@@ -334,31 +348,47 @@ WAIT_OPTIONS = Record(
     _types.WaitOptions,
     (
         Field("timeout-ms", "timeout", SECONDS),
-        Field("not-found-is-pending", "not_found_is_pending", BOOL),
+        Field("not-found-is-pending", "not_found_is_pending", Optional(BOOL)),
     ),
+)
+
+CALL_DETAILS_OUTCOME = Variant(
+    "call-details-outcome",
+    {
+        "completed": (_outcomes.Completed, CALL_DETAILS_LIST),
+        "pending": (_outcomes.Pending, Optional(CALL_DETAILS_LIST)),
+    },
 )
 
 CALL_DETAILS_WAIT = Record(
     "call-details-wait",
     _types.CallDetailsWait,
     (
-        Field("completed", "completed", BOOL),
-        Field("details", "details", TupleOf(CALL_DETAILS)),
+        Field("outcome", "outcome", CALL_DETAILS_OUTCOME),
         Field("polls", "polls", U32),
         Field("failed-polls", "failed_polls", U32),
         Field("waited-ms", "waited_ms", U32),
+        Field("held-back-ms", "held_back_ms", U32),
     ),
+)
+
+DOCKET_OUTCOME = Variant(
+    "docket-outcome",
+    {
+        "completed": (_outcomes.Completed, DOCKET),
+        "pending": (_outcomes.Pending, Optional(DOCKET)),
+    },
 )
 
 DOCKET_WAIT = Record(
     "docket-wait",
     _types.DocketWait,
     (
-        Field("completed", "completed", BOOL),
-        Field("docket", "docket", Optional(DOCKET)),
+        Field("outcome", "outcome", DOCKET_OUTCOME),
         Field("polls", "polls", U32),
         Field("failed-polls", "failed_polls", U32),
         Field("waited-ms", "waited_ms", U32),
+        Field("held-back-ms", "held_back_ms", U32),
     ),
 )
 
@@ -368,7 +398,6 @@ DOCKET_INSIGHTS = Record(
     (
         Field("call-disposition", "call_disposition", Optional(TEXT)),
         Field("call-metadata", "call_metadata_json", Optional(JSON)),
-        Field("raw-json", "raw_json", JSON),
     ),
 )
 
@@ -385,23 +414,45 @@ DOCKET_COMPLETED = Record(
     ),
 )
 
+VERIFIED_COMPLETION = Record(
+    "verified-completion",
+    _types.VerifiedCompletion,
+    (
+        Field("delivered", "delivered", DOCKET_COMPLETED),
+        Field("docket", "docket", DOCKET),
+        Field("contradicted", "contradicted", TupleOf(TEXT)),
+        Field("unverified", "unverified", TupleOf(TEXT)),
+    ),
+)
+
+VERIFICATION = Variant(
+    "verification",
+    {
+        "not-a-completion": (_outcomes.NotACompletion, None),
+        "confirmed": (_outcomes.Confirmed, VERIFIED_COMPLETION),
+        "contradicted": (_outcomes.Contradicted, VERIFIED_COMPLETION),
+    },
+)
+
 CREATE_AGENT: Function[_types.CreatedAgent] = Function(
     "agents",
     "create-agent",
     (
         Field("config", "", AGENT_CONFIG),
+        Field("options", "", Optional(CALL_OPTIONS)),
     ),
     Outcome(CREATED_AGENT, REQUEST_ERROR),
     creates=True,
 )
 
-LIST_AGENTS: Function[list[_types.AgentSummary]] = Function(
+LIST_AGENTS: Function[_types.AgentList] = Function(
     "agents",
     "list-agents",
     (
         Field("organization-id", "organization_id", TEXT),
+        Field("options", "", Optional(CALL_OPTIONS)),
     ),
-    Outcome(ListOf(AGENT_SUMMARY), REQUEST_ERROR),
+    Outcome(AGENT_LIST, REQUEST_ERROR),
 )
 
 MAKE_CALL: Function[_types.StartedCall] = Function(
@@ -409,18 +460,20 @@ MAKE_CALL: Function[_types.StartedCall] = Function(
     "make-call",
     (
         Field("request", "", CALL_REQUEST),
+        Field("options", "", Optional(CALL_OPTIONS)),
     ),
     Outcome(STARTED_CALL, REQUEST_ERROR),
     creates=True,
 )
 
-GET_CALL_DETAILS: Function[list[_types.CallDetails]] = Function(
+GET_CALL_DETAILS: Function[_types.CallDetailsList] = Function(
     "calls",
     "get-call-details",
     (
         Field("task-id", "task_id", TEXT),
+        Field("options", "", Optional(CALL_OPTIONS)),
     ),
-    Outcome(ListOf(CALL_DETAILS), REQUEST_ERROR),
+    Outcome(CALL_DETAILS_LIST, REQUEST_ERROR),
 )
 
 WAIT_FOR_CALL_DETAILS: Function[_types.CallDetailsWait] = Function(
@@ -428,7 +481,8 @@ WAIT_FOR_CALL_DETAILS: Function[_types.CallDetailsWait] = Function(
     "wait-for-call-details",
     (
         Field("task-id", "task_id", TEXT),
-        Field("options", "", WAIT_OPTIONS),
+        Field("wait", "", WAIT_OPTIONS),
+        Field("options", "", Optional(CALL_OPTIONS)),
     ),
     Outcome(CALL_DETAILS_WAIT, REQUEST_ERROR),
 )
@@ -438,6 +492,7 @@ CREATE_DOCKET: Function[_types.CreatedDocketV1] = Function(
     "create-docket",
     (
         Field("request", "", DOCKET_REQUEST_V1),
+        Field("options", "", Optional(CALL_OPTIONS)),
     ),
     Outcome(CREATED_DOCKET_V1, REQUEST_ERROR),
     creates=True,
@@ -448,6 +503,7 @@ CREATE_DOCKET_V2: Function[_types.CreatedDocket] = Function(
     "create-docket-v2",
     (
         Field("request", "", DOCKET_REQUEST),
+        Field("options", "", Optional(CALL_OPTIONS)),
     ),
     Outcome(CREATED_DOCKET, REQUEST_ERROR),
     creates=True,
@@ -458,6 +514,7 @@ GET_DOCKET: Function[_types.Docket] = Function(
     "get-docket",
     (
         Field("docket-id", "docket_id", TEXT),
+        Field("options", "", Optional(CALL_OPTIONS)),
     ),
     Outcome(DOCKET, REQUEST_ERROR),
 )
@@ -467,7 +524,8 @@ WAIT_FOR_DOCKET: Function[_types.DocketWait] = Function(
     "wait-for-docket",
     (
         Field("docket-id", "docket_id", TEXT),
-        Field("options", "", WAIT_OPTIONS),
+        Field("wait", "", WAIT_OPTIONS),
+        Field("options", "", Optional(CALL_OPTIONS)),
     ),
     Outcome(DOCKET_WAIT, REQUEST_ERROR),
 )
@@ -478,6 +536,7 @@ CREATE_DOCKETS_V2: Function[list[_types.CreatedDocket | _errors.RequestError]] =
     (
         Field("requests", "requests", ListOf(DOCKET_REQUEST)),
         Field("timeout-ms", "timeout", SECONDS),
+        Field("options", "", Optional(CALL_OPTIONS)),
     ),
     Outcome(ListOf(Outcome(CREATED_DOCKET, REQUEST_ERROR)), REQUEST_ERROR),
     creates=True,
@@ -487,9 +546,19 @@ PARSE_DOCKET_COMPLETED: Function[_types.DocketCompleted | None] = Function(
     "webhooks",
     "parse-docket-completed",
     (
-        Field("body", "body", BYTES),
+        Field("body", "body", BODY),
     ),
     Outcome(Optional(DOCKET_COMPLETED), REQUEST_ERROR),
+)
+
+VERIFY_DOCKET_COMPLETED: Function[_types.Verification] = Function(
+    "webhooks",
+    "verify-docket-completed",
+    (
+        Field("body", "body", BODY),
+        Field("options", "", Optional(CALL_OPTIONS)),
+    ),
+    Outcome(VERIFICATION, REQUEST_ERROR),
 )
 
 FUNCTIONS: tuple[Function[Any], ...] = (
@@ -504,4 +573,5 @@ FUNCTIONS: tuple[Function[Any], ...] = (
     WAIT_FOR_DOCKET,
     CREATE_DOCKETS_V2,
     PARSE_DOCKET_COMPLETED,
+    VERIFY_DOCKET_COMPLETED,
 )

@@ -17,7 +17,6 @@ _NO_LISTS = (bytes, bytearray, memoryview, UserString)
 """Sequences whose members are not what is meant."""
 
 _LONGEST_KEY = 60
-"""How much of a key an error shows."""
 
 Refuse: TypeAlias = Callable[[str, str, str], Exception]
 """Makes the error for a field, what was found in it, and what is allowed."""
@@ -56,8 +55,8 @@ def _plain(value: object, at: str, refuse: Refuse) -> object:
         plain = {}
         for key, member in value.items():
             if not isinstance(key, str):
-                raise refuse(at, f"the key {_cut(repr(key))}", "text as keys")
-            plain[key] = _plain(member, f"{at}.{_cut(key)}", refuse)
+                raise refuse(at, f"the key {cut(repr(key))}", "text as keys")
+            plain[key] = _plain(member, f"{at}.{cut(key)}", refuse)
         return plain
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         raise refuse(at, f"the namedtuple {type(value).__name__}", "its `_asdict()`, or a list")
@@ -68,7 +67,8 @@ def _plain(value: object, at: str, refuse: Refuse) -> object:
     )
 
 
-def _cut(key: str) -> str:
+def cut(key: str) -> str:
+    """As much of a key as an error shows."""
     return key if len(key) <= _LONGEST_KEY else key[:_LONGEST_KEY] + "…"
 
 

@@ -352,4 +352,4 @@ def _broken(job: Job, reason: str) -> Exception:
     message = f"the component could not be run: {reason}"
     if not job.function.creates:
         return execution_failed(message)
-    return execution_failed(f"{message}; what it was to create may exist", may_exist=True)
+    return execution_failed(f"{message}; what it was to create may exist", may_have_created=True)

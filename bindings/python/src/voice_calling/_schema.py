@@ -1,7 +1,7 @@
 """What the component's types are in Python.
 
 Each kind checks what a user gave and makes it plain (`lower`), and makes what a user gets of what
-is plain (`lift`). Plain are `bytes` for text and bytes, `bool`, `int`, `float`, tuples for records
+is plain (`lift`). Plain are `bytes` for text, `bool`, `int`, `float`, tuples for records, tuples
 and lists, `None` or the value for an option. What comes back has `str` for text, and pairs: of a
 case and its payload for a variant, of `True` and the value or `False` and the error for a result.
 """
@@ -9,11 +9,12 @@ case and its payload for a variant, of `True` and the value or `False` and the e
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
 from ._errors import RequestError
-from ._failures import failure, invalid_input, wrong_value
-from ._json import dumps
+from ._failures import invalid_input, wrong_value
+from ._json import cut, dumps
 from ._status import ServiceStatus
 
 T = TypeVar("T")
@@ -73,6 +74,9 @@ class Seconds(Integer):
             raise wrong_value(at, value, allowed)
         return round(value * 1000)
 
+    def lift(self, plain: Any) -> Any:
+        return plain / 1000
+
 
 class Float(Kind):
     """A number of 64 bits; the component only reports them."""
@@ -92,21 +96,34 @@ class JsonText(Kind):
         return encoded(dumps(value, at, invalid_input), at)
 
 
-class Bytes(Kind):
-    """Bytes, or text as UTF-8. Each byte takes some eighty on its way to the component."""
-
-    LONGEST: Final = 1024 * 1024
+class Body(Kind):
+    """Text that somebody has sent. Web frameworks give its bytes, which may be broken."""
 
     def lower(self, value: Any, at: str) -> Any:
-        if isinstance(value, str):
-            plain = encoded(value, at)
-        elif isinstance(value, (bytes, bytearray, memoryview)):
-            plain = bytes(value)
-        else:
-            raise wrong_value(at, value, "bytes or text")
-        if len(plain) > self.LONGEST:
-            raise invalid_input(at, f"{len(plain)} bytes", f"{self.LONGEST} bytes at the most")
-        return plain
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            value = bytes(value).decode(errors="replace")
+        if not isinstance(value, str):
+            raise wrong_value(at, value, "text or bytes")
+        return encoded(value, at)
+
+
+class Texts(Kind):
+    """Names and values, of which there may be none."""
+
+    def lower(self, value: Any, at: str) -> Any:
+        if value is None:
+            return ()
+        if not isinstance(value, Mapping):
+            raise wrong_value(at, value, "a mapping of names to texts")
+        return tuple([self._pair(name, text, at) for name, text in value.items()])
+
+    def _pair(self, name: Any, text: Any, at: str) -> tuple[bytes, bytes]:
+        if not isinstance(name, str):
+            raise wrong_value(at, name, "text as names")
+        at = joined(at, cut(name))
+        if not isinstance(text, str):
+            raise wrong_value(at, text, "text")
+        return encoded(name, at), encoded(text, at)
 
 
 class Optional(Kind):
@@ -196,6 +213,19 @@ class Status(Kind):
         return self.made(self.cases.get(case, text))
 
 
+class Variant(Kind):
+    """A variant whose cases are classes."""
+
+    def __init__(self, wit: str, cases: dict[str, tuple[type[Any], Kind | None]]) -> None:
+        self.wit: Final = wit
+        self.cases: Final = cases
+
+    def lift(self, plain: Any) -> Any:
+        case, payload = plain
+        made, kind = self.cases[case]
+        return made() if kind is None else made(kind.lift(payload))
+
+
 class Failure(Kind):
     """The variant of all errors."""
 
@@ -206,7 +236,7 @@ class Failure(Kind):
     def lift(self, plain: Any) -> RequestError:
         case, payload = plain
         error, kind = self.cases[case]
-        return failure(error, {} if kind is None else kind.lift(payload))
+        return error(**kind.lift(payload)) if kind else error("the component could not be run")
 
 
 class Outcome(Kind):
@@ -238,8 +268,6 @@ class Function(Generic[T]):
         self.outcome: Final = outcome
         self.creates: Final = creates
         """Whether it creates something, of which nobody knows when its answer is lost."""
-        self.takes_bytes: Final = any(isinstance(field.kind, Bytes) for field in parameters)
-        """Whether a call may need much memory."""
         self._written: Final = {field.wit: field for field in _written_alone(parameters)}
 
     def lower(self, arguments: tuple[object, ...]) -> tuple[Any, ...]:
@@ -251,10 +279,12 @@ class Function(Generic[T]):
         """What a user gets; the component's error is raised."""
         lifted: Any = self.outcome.lift(plain)
         for error in lifted if isinstance(lifted, list) else [lifted]:
-            if isinstance(error, RequestError) and error.field is not None:
-                written = self.written(error.field)
-                error.args = (error.args[0].replace(error.field, written, 1),)
-                error.field = written
+            if isinstance(error, RequestError) and error.problem is not None:
+                found = error.problem.subject
+                written = self.written(found)
+                error.problem = replace(error.problem, subject=written)
+                error.message = error.message.replace(found, written, 1)
+                error.args = (error.message,)
         if isinstance(lifted, RequestError):
             raise lifted
         return cast(T, lifted)
@@ -302,13 +332,12 @@ def _written(path: str, known: Mapping[str, Field]) -> str:
 
 
 BOOL = Bool()
-U8 = Integer("u8")
 U16 = Integer("u16")
 U32 = Integer("u32")
-U64 = Integer("u64")
 S64 = Integer("s64")
 F64 = Float()
 TEXT = Text()
 JSON = JsonText()
-BYTES = Bytes()
+TEXTS = Texts()
+BODY = Body()
 SECONDS = Seconds("u32")

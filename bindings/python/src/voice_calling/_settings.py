@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from ._failures import configuration_problem, described
+from ._options import OPTIONS, Account, Option
 
 PREFIX = "VOICE_CALLING_"
 
@@ -14,33 +16,60 @@ DEFAULT_DEADLINE = 30.0
 
 _LONGEST_MS = 86_400_000
 
-
-class Option(NamedTuple):
-    """An option of the constructor, and the variable that it stands for."""
-
-    name: str
-    variable: str
-    kind: str
-    """`text`, `secret`, `seconds`, `count`, `flag` or `choice`."""
+_DEFAULTS = {
+    # The timeout of wasmtime for a connection covers nothing that is sent.
+    "TRUST_CONNECTION_TIMEOUT": "true",
+}
 
 
 class Settings:
-    """The variables for the component. They hold the token, so they show and pickle nothing."""
+    """The variables for the component. They hold tokens, so they show and pickle nothing."""
 
     __slots__ = ("_variables",)
 
-    def __init__(self, options: Mapping[Option, object], environ: Mapping[str, str] | None) -> None:
+    def __init__(
+        self,
+        options: Account | None = None,
+        accounts: Mapping[str, Account] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         environ = os.environ if environ is None else environ
-        variables = {
+        self._variables = {
             name: _passable(name, value)
             for name, value in environ.items()
             if isinstance(name, str) and name.startswith(PREFIX)
         }
-        for option, value in options.items():
+        if options is not None:
+            self._set("", PREFIX, options)
+        if accounts is not None:
+            self._add(accounts)
+
+    def _add(self, accounts: Mapping[str, Account]) -> None:
+        if not isinstance(accounts, Mapping):
+            raise configuration_problem("accounts", described(accounts), "accounts by their names")
+        listed = self._variables.get(PREFIX + "ACCOUNTS")
+        names = [] if listed is None else listed.split(",")
+        for name, account in accounts.items():
+            # The component looks at names as well, but takes `a,b` for two.
+            if not isinstance(name, str) or re.fullmatch("[a-z][a-z0-9-]*", name) is None:
+                allowed = "names of lower-case letters, digits and hyphens"
+                raise configuration_problem("accounts", described(name), allowed)
+            if not isinstance(account, Account):
+                shown = type(account).__name__  # it may be the token
+                raise configuration_problem(f"accounts.{name}", shown, "an Account")
+            variable = name.upper().replace("-", "_")
+            self._set(f"accounts.{name}.", f"{PREFIX}{variable}_", account)
+            if name not in names:
+                names.append(name)
+        if names:
+            self._variables[PREFIX + "ACCOUNTS"] = ",".join(names)
+
+    def _set(self, at: str, prefix: str, options: Account) -> None:
+        for option in OPTIONS:
+            value = getattr(options, option.name)
             if value is not None:
-                name = PREFIX + option.variable
-                variables[name] = _passable(name, _text(option, value))
-        self._variables = variables
+                name = prefix + option.variable
+                self._variables[name] = _passable(name, _text(option, at + option.name, value))
 
     def __repr__(self) -> str:
         return "<Settings>"
@@ -50,9 +79,11 @@ class Settings:
 
     def variables(self, log_attempts: bool) -> Iterator[tuple[str, str]]:
         """What the component gets."""
-        yield from self._variables.items()
-        if log_attempts and PREFIX + "LOG" not in self._variables:
-            yield PREFIX + "LOG", "attempts"
+        defaults = {**_DEFAULTS, "LOG": "attempts"} if log_attempts else _DEFAULTS
+        yield from {
+            **{PREFIX + name: it for name, it in defaults.items()},
+            **self._variables,
+        }.items()
 
     def base_url(self) -> str | None:
         """The service, where showing it tells no secret."""
@@ -66,26 +97,26 @@ class Settings:
         return int(text) / 1000 if is_number and 0 < int(text) <= _LONGEST_MS else DEFAULT_DEADLINE
 
 
-def _text(option: Option, value: Any) -> str:
+def _text(option: Option, at: str, value: Any) -> str:
     """An option as the component reads it. Whether it is in range is the component's to say."""
     shown = type(value).__name__ if option.kind == "secret" else described(value)
     if option.kind in ("text", "secret", "choice"):
         if isinstance(value, str):
             return value
-        raise configuration_problem(option.name, shown, "text")
+        raise configuration_problem(at, shown, "text")
     if option.kind == "flag":
         if isinstance(value, bool):
             return "true" if value else "false"
-        raise configuration_problem(option.name, shown, "True or False")
+        raise configuration_problem(at, shown, "True or False")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         allowed = "seconds as a number" if option.kind == "seconds" else "an integer"
-        raise configuration_problem(option.name, shown, allowed)
+        raise configuration_problem(at, shown, allowed)
     if option.kind == "seconds":
         if not -1e12 < value < 1e12:  # as NaN is
-            raise configuration_problem(option.name, shown, "seconds as a number, 0.001 to 86400")
+            raise configuration_problem(at, shown, "seconds as a number, 0.001 to 86400")
         return str(round(value * 1000))
     if not isinstance(value, int) or abs(value) >= 2**64:
-        raise configuration_problem(option.name, shown, "an integer")
+        raise configuration_problem(at, shown, "an integer")
     return str(int(value))
 
 
@@ -96,9 +127,8 @@ def _passable(name: str, value: object) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise configuration_problem(
-            name, "bytes that are no text", "text that is Unicode"
-        ) from None
+        found = "bytes that are not text"
+        raise configuration_problem(name, found, "text that is Unicode") from None
     if "\0" in value or "\0" in name:
         raise configuration_problem(name, "a NUL", "text without NUL")
     return value

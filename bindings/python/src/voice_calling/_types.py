@@ -4,18 +4,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ._json import Json, loads
+from ._outcomes import Completed, Confirmed, Contradicted, NotACompletion, Pending
 from ._status import ServiceStatus
 
 __all__ = [
     "AgentConfig",
+    "AgentList",
     "AgentSummary",
     "AgentText",
     "Attempt",
     "CallDetails",
+    "CallDetailsList",
+    "CallDetailsOutcome",
     "CallDetailsWait",
     "CallInsights",
     "CallRequest",
@@ -26,14 +31,81 @@ __all__ = [
     "Docket",
     "DocketCompleted",
     "DocketInsights",
+    "DocketOutcome",
     "DocketRequest",
     "DocketRequestV1",
     "DocketStatus",
     "DocketWait",
+    "HttpResponse",
     "NextAction",
+    "Problem",
     "StartedCall",
     "UserInterest",
+    "Verification",
+    "VerifiedCompletion",
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOptions:
+    """Options of one call of a function. Without them, and for each that is `None`, the settings
+    apply.
+    """
+
+    account: str | None = None
+    """Which account sends the request: one of the names in the setting `accounts`. `None`: the
+    account of the settings without a name.
+    """
+
+    deadline: float | None = None
+    """In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The timeouts of an
+    attempt give way to a smaller deadline.
+    """
+
+    max_attempts: int | None = None
+    """In place of the client's `max_attempts`: 1 to 100."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A setting or argument at fault."""
+
+    subject: str
+    """The environment variable, such as `VOICE_CALLING_BASE_URL`, or the argument or the field in
+    it, such as `to_phone_number`, `call_context.name` or `account`; a long key is cut. `request`
+    where all of it is at fault.
+    """
+
+    found: str
+    """What was found, cut where it is long, and not shown where it is secret."""
+
+    allowed: str
+    """What is allowed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpResponse:
+    """What is kept of an answer in an error."""
+
+    status: int
+    """The HTTP status, 100 to 999."""
+
+    body: str
+    """The body as text: its first 8192 bytes, with bytes that are not UTF-8 replaced, and with the
+    API token masked where the service echoes it, if the token has 8 bytes or more.
+    """
+
+    body_cut: bool
+    """Whether `body` is less than what the service sent, or meant to send."""
+
+    request_id: str | None = None
+    """The header `x-request-id`, or one of its usual siblings."""
+
+    retry_after: float | None = None
+    """How long the service asks to wait (header `retry-after`, given there in seconds or as a
+    date), from the moment of the answer. A date is read against the answer's own `date`. Unit:
+    seconds; at most a day.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +203,18 @@ class CreatedAgent:
     raw_text: str | None = None
     """The answer, where it is not JSON and not empty."""
 
+    request_id: str | None = None
+    """The id of the request that was answered: the header `x-request-id`, or one of its usual
+    siblings.
+    """
+
+    attempts: tuple[Attempt, ...]
+    """All attempts of this operation, in order; the last one succeeded."""
+
+    may_be_duplicate: bool
+    """Whether an attempt before the last may have created as well: then there may be two of them.
+    """
+
     @property
     def raw(self) -> Any:
         """The value of `raw_json`, parsed anew each time it is asked for."""
@@ -139,7 +223,7 @@ class CreatedAgent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSummary:
-    """An element of the list of agents."""
+    """An element of the list of agents. One that is not an object has neither."""
 
     agent_id: int | None = None
     """`agent_id`."""
@@ -147,8 +231,24 @@ class AgentSummary:
     agent_name: str | None = None
     """`agent_name`."""
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentList:
+    """The agents of an organization."""
+
+    agents: tuple[AgentSummary, ...]
+    """The elements of the answer, in its order."""
+
     raw_json: str
-    """The whole element as it came."""
+    """The whole answer as it came."""
+
+    request_id: str | None = None
+    """The id of the request that was answered: the header `x-request-id`, or one of its usual
+    siblings.
+    """
+
+    attempts: tuple[Attempt, ...]
+    """All attempts of this operation, in order; the last one succeeded."""
 
     @property
     def raw(self) -> Any:
@@ -171,14 +271,14 @@ class CallRequest:
     is not specified.
     """
 
-    call_context: Json | None = None
-    """`extra_config.call_context`: a JSON object with text values, the variables of the agent's
-    prompt. `None` leaves `extra_config` out.
+    call_context: Mapping[str, str] | None = None
+    """`extra_config.call_context`: the variables of the agent's prompt, as names and values. No
+    name occurs twice. Empty leaves `extra_config` out.
     """
 
     extra: Json | None = None
-    """A JSON object whose members are added to the request. Members that this record has a field
-    for are refused.
+    """A JSON object whose members are added to the request; those of its `extra_config` are added
+    to `extra_config`. Members that this record has a field for are refused.
     """
 
 
@@ -191,6 +291,18 @@ class StartedCall:
 
     raw_json: str
     """The whole answer as it came."""
+
+    request_id: str | None = None
+    """The id of the request that was answered: the header `x-request-id`, or one of its usual
+    siblings.
+    """
+
+    attempts: tuple[Attempt, ...]
+    """All attempts of this operation, in order; the last one succeeded."""
+
+    may_be_duplicate: bool
+    """Whether an attempt before the last may have created as well: then there may be two of them.
+    """
 
     @property
     def raw(self) -> Any:
@@ -225,14 +337,6 @@ class UserInterest:
     reasoning: str | None = None
     """`reasoning`."""
 
-    raw_json: str
-    """The whole object as it came."""
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextAction:
@@ -243,14 +347,6 @@ class NextAction:
 
     reason: str | None = None
     """`reason`."""
-
-    raw_json: str
-    """The whole object as it came."""
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,23 +362,15 @@ class CallInsights:
     next_action: NextAction | None = None
     """`next_action`."""
 
-    raw_json: str
-    """The whole object as it came."""
-
     @property
     def metadata(self) -> Any:
         """The value of `metadata_json`, parsed anew each time it is asked for."""
         return loads(self.metadata_json)
 
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDetails:
-    """What is known of one call of a task."""
+    """What is known of one call of a task. A record that is not an object has none of it."""
 
     agent_name: str | None = None
     """`agent_name`: the agent that called."""
@@ -308,13 +396,29 @@ class CallDetails:
     call_duration_s: float | None = None
     """`call_duration`. Unit: seconds."""
 
-    raw_json: str
-    """The whole record as it came."""
-
     @property
     def call_context(self) -> Any:
         """The value of `call_context_json`, parsed anew each time it is asked for."""
         return loads(self.call_context_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallDetailsList:
+    """What is known of a task's calls."""
+
+    calls: tuple[CallDetails, ...]
+    """The records of the answer, in its order."""
+
+    raw_json: str
+    """The whole answer as it came."""
+
+    request_id: str | None = None
+    """The id of the request that was answered: the header `x-request-id`, or one of its usual
+    siblings.
+    """
+
+    attempts: tuple[Attempt, ...]
+    """All attempts of this operation, in order; the last one succeeded."""
 
     @property
     def raw(self) -> Any:
@@ -342,8 +446,8 @@ class DocketRequestV1:
     """
 
     extra: Json | None = None
-    """A JSON object whose members are added to the request. Members that this record has a field
-    for are refused.
+    """A JSON object whose members are added to the request; those of its `extra_config` are added
+    to `extra_config`. Members that this record has a field for are refused.
     """
 
 
@@ -371,8 +475,8 @@ class DocketRequest:
     """
 
     extra: Json | None = None
-    """A JSON object whose members are added to the request. Members that this record has a field
-    for are refused.
+    """A JSON object whose members are added to the request; those of its `extra_config` are added
+    to `extra_config`. Members that this record has a field for are refused.
     """
 
 
@@ -403,6 +507,18 @@ class CreatedDocketV1:
     raw_json: str
     """The whole answer as it came."""
 
+    request_id: str | None = None
+    """The id of the request that was answered: the header `x-request-id`, or one of its usual
+    siblings.
+    """
+
+    attempts: tuple[Attempt, ...]
+    """All attempts of this operation, in order; the last one succeeded."""
+
+    may_be_duplicate: bool
+    """Whether an attempt before the last may have created as well: then there may be two of them.
+    """
+
     @property
     def raw(self) -> Any:
         """The value of `raw_json`, parsed anew each time it is asked for."""
@@ -424,6 +540,18 @@ class CreatedDocket:
 
     raw_json: str
     """The whole answer as it came."""
+
+    request_id: str | None = None
+    """The id of the request that was answered: the header `x-request-id`, or one of its usual
+    siblings.
+    """
+
+    attempts: tuple[Attempt, ...]
+    """All attempts of this operation, in order; the last one succeeded."""
+
+    may_be_duplicate: bool
+    """Whether an attempt before the last may have created as well: then there may be two of them.
+    """
 
     @property
     def raw(self) -> Any:
@@ -489,7 +617,15 @@ class Docket:
     """`updated_at`: the same format."""
 
     raw_json: str
-    """The whole docket as it came."""
+    """The whole answer as it came."""
+
+    request_id: str | None = None
+    """The id of the request that was answered: the header `x-request-id`, or one of its usual
+    siblings.
+    """
+
+    attempts: tuple[Attempt, ...]
+    """All attempts of this operation, in order; the last one succeeded."""
 
     @property
     def call_context(self) -> Any:
@@ -509,25 +645,32 @@ class WaitOptions:
     timeout: float
     """How long to wait at most. Unit: seconds; 0.001 or more."""
 
-    not_found_is_pending: bool
-    """Whether an answer of 404 means "not yet". Without it, 404 ends the wait with `NotFound`. What
-    the service answers before a call is completed is not specified. `True` suits a task id that
-    `calls.make` has just returned (a wrong one then waits until time runs out); `False` suits a
-    docket.
+    not_found_is_pending: bool | None = None
+    """Whether an answer of 404 means "not yet". `False` ends the wait with `NotFound`. What the
+    service answers before a call is completed is not specified. `None`: `True` for a task id, so
+    that one that `calls.make` has just returned is waited for (a wrong one then waits until time
+    runs out); `False` for a docket.
     """
+
+
+CallDetailsOutcome: TypeAlias = (
+    Completed[CallDetailsList]
+    | Pending[CallDetailsList | None]
+)
+"""Whether a call's details are ready.
+
+- `Completed`: There is at least one record, and every record is ready: it has insights (an
+  object in which something is neither null nor empty), or its call was not answered.
+- `Pending`: Time ran out. What was seen last; `None` where nothing was.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDetailsWait:
     """How a wait for a call's details ended."""
 
-    completed: bool
-    """Whether every record is ready: it has insights (a JSON object that is not empty), or its call
-    was not answered. `False` where time ran out.
-    """
-
-    details: tuple[CallDetails, ...]
-    """What was seen last; empty where nothing was."""
+    outcome: CallDetailsOutcome
+    """What was seen."""
 
     polls: int
     """How often the service was asked, retries within a poll not counted."""
@@ -537,17 +680,36 @@ class CallDetailsWait:
 
     waited_ms: int
     """How long the wait took. Unit: milliseconds."""
+
+    held_back_ms: int
+    """For how much of that a rate limit held the wait back that another call of the same account
+    had met. Unit: milliseconds.
+    """
+
+    @property
+    def completed(self) -> bool:
+        """Whether `outcome` is `Completed`."""
+        return isinstance(self.outcome, Completed)
+
+
+DocketOutcome: TypeAlias = (
+    Completed[Docket]
+    | Pending[Docket | None]
+)
+"""Whether a docket is completed.
+
+- `Completed`: Its status is `COMPLETED`, or it has `closed_at` and neither of the statuses
+  `OPEN` and `IN_PROGRESS`.
+- `Pending`: Time ran out. What was seen last; `None` where nothing was.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocketWait:
     """How a wait for a docket ended."""
 
-    completed: bool
-    """Whether the docket's status is `COMPLETED`. `False` where time ran out."""
-
-    docket: Docket | None = None
-    """What was seen last; none where nothing was."""
+    outcome: DocketOutcome
+    """What was seen."""
 
     polls: int
     """How often the service was asked, retries within a poll not counted."""
@@ -557,6 +719,16 @@ class DocketWait:
 
     waited_ms: int
     """How long the wait took. Unit: milliseconds."""
+
+    held_back_ms: int
+    """For how much of that a rate limit held the wait back that another call of the same account
+    had met. Unit: milliseconds.
+    """
+
+    @property
+    def completed(self) -> bool:
+        """Whether `outcome` is `Completed`."""
+        return isinstance(self.outcome, Completed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -569,18 +741,10 @@ class DocketInsights:
     call_metadata_json: str | None = None
     """`call_metadata`: a JSON object, where the agent is configured for it."""
 
-    raw_json: str
-    """The whole object as it came."""
-
     @property
     def call_metadata(self) -> Any:
         """The value of `call_metadata_json`, parsed anew each time it is asked for."""
         return loads(self.call_metadata_json)
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -588,8 +752,8 @@ class DocketCompleted:
     """What the service reports when a docket is completed."""
 
     docket_id: str
-    """`docket_id`: which docket. Deliveries are not known to be signed: fetch the docket before you
-    trust one.
+    """`docket_id`: which docket; a UUID. Deliveries are not known to be signed: use
+    `webhooks.verify` before you trust one.
     """
 
     call_insights: DocketInsights | None = None
@@ -621,3 +785,39 @@ class DocketCompleted:
     def raw(self) -> Any:
         """The value of `raw_json`, parsed anew each time it is asked for."""
         return loads(self.raw_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedCompletion:
+    """A delivery beside the docket as the service has it."""
+
+    delivered: DocketCompleted
+    """The delivery, as it came from whoever sent it."""
+
+    docket: Docket
+    """The docket, as the service returned it."""
+
+    contradicted: tuple[str, ...]
+    """The members of the delivery that the docket contradicts; empty where it is confirmed.
+    `status` where the docket is not completed.
+    """
+
+    unverified: tuple[str, ...]
+    """The members of the delivery that could not be verified, since a docket as fetched does not
+    have them: `call_insights`, `attempts`, `dashboard_url` and any that the specification does
+    not name.
+    """
+
+
+Verification: TypeAlias = (
+    NotACompletion
+    | Confirmed[VerifiedCompletion]
+    | Contradicted[VerifiedCompletion]
+)
+"""What the service says about a delivery.
+
+- `NotACompletion`: JSON, but not the completion of a docket.
+- `Confirmed`: The docket is completed, and nothing that it says contradicts the delivery.
+- `Contradicted`: The docket is not completed, or says otherwise than the delivery, which may be
+  forged: do not act on it.
+"""

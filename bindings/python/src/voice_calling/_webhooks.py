@@ -14,19 +14,19 @@ _lock = threading.Lock()
 _caller: Caller | None = None
 
 
-def parse_docket_completed(body: bytes | bytearray | memoryview | str) -> DocketCompleted | None:
-    """Reads the body of a webhook delivery as `VoiceClient.webhooks.parse_docket_completed` does.
-    It needs no settings and sends nothing. A body of more than 1 MiB is `InvalidInput`; bodies are
-    read one after another.
+def parse_docket_completed(body: str | bytes | bytearray | memoryview) -> DocketCompleted | None:
+    """Reads the body of a webhook delivery as `VoiceClient.webhooks.parse` does. It needs no
+    settings and sends nothing. Anyone may send a delivery: use `VoiceClient.webhooks.verify`
+    before you trust one.
 
-    >>> completed = parse_docket_completed('{"docket_id": "d-1", "call_insights": null}')
-    >>> completed.docket_id
-    'd-1'
+    >>> body = '{"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11", "status": "COMPLETED"}'
+    >>> parse_docket_completed(body).docket_id
+    '7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11'
     >>> parse_docket_completed(b'{"event": "something else"}') is None
     True
     """
     global _caller
     with _lock:
         if _caller is None:
-            _caller = Caller(Pool(Settings({}, {}), MAX_WORKERS, None), DEFAULT_DEADLINE)
+            _caller = Caller(Pool(Settings(environ={}), MAX_WORKERS, None), DEFAULT_DEADLINE)
     return _caller.call(_interface.PARSE_DOCKET_COMPLETED, body)

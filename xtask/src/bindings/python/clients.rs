@@ -2,17 +2,20 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::bindings::{
     model::{Field, Function, Package, Type},
     names::{method, pascal, screaming, snake},
     python::{
         HEADER, TIMEOUT,
-        docs::{Words, capitalized, docstring, in_seconds},
-        names::{argument, argument_type, class, class_of, collect_names, named, result_type},
+        docs::{Words, capitalized, docstring, field_docs},
+        names::{
+            argument, argument_type, class, class_of, collect_names, default, named, result_type,
+        },
+        options::{default_of, meaning, option_name, option_type},
     },
-    settings::{Kind, SETTINGS, Setting},
+    settings::SETTINGS,
 };
 
 #[derive(Clone, Copy, PartialEq)]
@@ -35,7 +38,7 @@ pub(super) fn client(package: &Package, words: &Words, flavour: Flavour) -> Resu
          from ._caller import MAX_WORKERS, {call}, Client\n\
          from ._errors import RequestError\n\
          from ._json import Json\n\
-         from ._settings import Option\n\
+         from ._options import Account\n\
          from ._types import (\n"
     );
     let mut used: BTreeSet<String> = BTreeSet::new();
@@ -97,7 +100,7 @@ fn write_group(
             if method.group != group {
                 continue;
             }
-            let parameters = parameters(package, function)?;
+            let parameters = parameters(package, words, function)?;
             // Some groups have a method `list`.
             let result = result_type(&function.ok, "", "")?.replace("list[", "builtins.list[");
             collect_names(&function.ok, used);
@@ -121,21 +124,10 @@ fn write_group(
             if interface.name != group {
                 docs = format!("{docs}\n\n{}", words.translated(&interface.docs));
             }
-            if takes_bytes(function) {
-                docs.push_str(
-                    " More than 1 MiB is `InvalidInput`; bodies are read one after another.",
-                );
-            }
             let described: Vec<_> = parameters
                 .iter()
                 .filter(|parameter| !parameter.docs.is_empty())
-                .map(|parameter| {
-                    format!(
-                        "- `{}`: {}",
-                        parameter.name,
-                        words.translated(&parameter.docs)
-                    )
-                })
+                .map(|parameter| format!("- `{}`: {}", parameter.name, parameter.docs))
                 .collect();
             if !described.is_empty() {
                 docs = format!("{docs}\n\n{}", described.join("\n"));
@@ -148,8 +140,8 @@ fn write_group(
                 screaming(&function.name)
             )?;
             for parameter in &function.parameters {
-                if is_spread(parameter, function) {
-                    let record = named(&parameter.ty)?;
+                if is_spread(parameter) {
+                    let record = named(parameter.ty.required())?;
                     let class = class(record);
                     used.insert(class.clone());
                     writeln!(text, "            {class}(")?;
@@ -180,25 +172,20 @@ struct Parameter {
 }
 
 /// The parameters of a method: those of the function, with the fields of a record in its place.
-fn parameters(package: &Package, function: &Function) -> Result<Vec<Parameter>> {
+fn parameters(package: &Package, words: &Words, function: &Function) -> Result<Vec<Parameter>> {
     let mut parameters = Vec::new();
     for parameter in &function.parameters {
-        if is_spread(parameter, function) {
-            for field in package.record(named(&parameter.ty)?)? {
-                let default = match field.name.as_str() {
-                    "not-found-is-pending" => Some(not_found_is_pending(&function.name)?),
-                    _ if field.ty.is_option() => Some("None"),
-                    _ => None,
-                };
+        if is_spread(parameter) {
+            for field in package.record(named(parameter.ty.required())?)? {
                 let name = argument(field);
                 let own = format!("`{}`: ", name);
-                let docs = in_seconds(&field.name, &field.docs);
+                let docs = field_docs(field, words);
                 parameters.push(Parameter {
                     docs: docs.strip_prefix(&own).map_or(docs.clone(), capitalized),
                     ty: argument_type(field)?,
                     class: class_of(&field.ty),
                     is_keyword: true,
-                    default,
+                    default: default(&field.ty),
                     name,
                 });
             }
@@ -216,25 +203,9 @@ fn parameters(package: &Package, function: &Function) -> Result<Vec<Parameter>> 
     Ok(parameters)
 }
 
-/// Whether it reads what strangers have sent.
-fn takes_bytes(function: &Function) -> bool {
-    let is_bytes = |ty: &Type| matches!(ty, Type::List(element) if **element == Type::U8);
-    function.parameters.iter().any(|it| is_bytes(&it.ty))
-}
-
-/// What the WIT says suits: a task id has just been returned, a docket is known.
-fn not_found_is_pending(function: &str) -> Result<&'static str> {
-    match function {
-        "wait-for-call-details" => Ok("True"),
-        "wait-for-docket" => Ok("False"),
-        other => bail!("whether 404 means \"not yet\" to {other} is not said in python.rs"),
-    }
-}
-
-/// Whether users give the fields of the record instead of it: it is alone, or has the options.
-pub(super) fn is_spread(parameter: &Field, function: &Function) -> bool {
-    let is_record = matches!(parameter.ty, Type::Named(_));
-    is_record && (function.parameters.len() == 1 || parameter.name == "options")
+/// Whether users give the fields of the record instead of it.
+pub(super) fn is_spread(parameter: &Field) -> bool {
+    matches!(parameter.ty.required(), Type::Named(_))
 }
 
 fn write_constructor(
@@ -269,24 +240,18 @@ fn write_constructor(
     };
     let mut docs = format!("{about}\n");
     for setting in &SETTINGS {
-        write!(
-            docs,
-            "\n- `{}`: {}",
-            option_name(setting),
-            words.translated(setting.meaning)
-        )?;
-        if setting.kind == Kind::Duration {
-            docs.push_str(" Unit: seconds.");
-        }
-        if let Some(default) = default_of(setting)? {
-            write!(docs, " Default: {default}.")?;
-        }
-        if setting.default.is_none() {
-            docs.push_str(" Required.");
+        let name = option_name(setting);
+        write!(docs, "\n- `{name}`: {}", meaning(setting, words))?;
+        match default_of(setting)? {
+            Some(default) => write!(docs, " Default: {default}.")?,
+            None => docs.push_str(" Required, unless every call names an account."),
         }
     }
     docs.push_str(
-        "\n- `environ`: taken instead of the process's environment.\
+        "\n- `accounts`: further organizations by their names (lower-case letters, digits and \
+         hyphens), of which methods take one as `account`. They are added to those of the variable \
+         `VOICE_CALLING_ACCOUNTS`.\
+         \n- `environ`: taken instead of the process's environment.\
          \n- `max_workers`: how many calls run at once; others wait for their turn. A wait takes \
          one as well.\
          \n- `cache_dir`: where the compiled component is kept, instead of the user's folder for \
@@ -295,45 +260,28 @@ fn write_constructor(
     docstring(text, 4, &docs);
     writeln!(text, "\n    def __init__(\n        self,\n        *,")?;
     for setting in &SETTINGS {
-        let ty = match setting.kind {
-            Kind::Text | Kind::Secret | Kind::Choice(_) => "str",
-            Kind::Duration => "float",
-            Kind::Count => "int",
-            Kind::Flag => "bool",
-        };
+        let ty = option_type(setting);
         writeln!(
             text,
             "        {}: {ty} | None = None,",
             option_name(setting)
         )?;
     }
-    writeln!(
-        text,
-        "        environ: Mapping[str, str] | None = None,\n        \
+    text.push_str(
+        "        accounts: Mapping[str, Account] | None = None,\n        \
+         environ: Mapping[str, str] | None = None,\n        \
          max_workers: int = MAX_WORKERS,\n        \
-         cache_dir: str | os.PathLike[str] | None = None,\n    ) -> None:"
-    )?;
-    writeln!(text, "        options: dict[Option, object] = {{")?;
+         cache_dir: str | os.PathLike[str] | None = None,\n    ) -> None:\n        \
+         options = Account(\n",
+    );
     for setting in &SETTINGS {
         let name = option_name(setting);
-        let kind = match setting.kind {
-            Kind::Text => "text",
-            Kind::Secret => "secret",
-            Kind::Choice(_) => "choice",
-            Kind::Duration => "seconds",
-            Kind::Count => "count",
-            Kind::Flag => "flag",
-        };
-        let variable = setting.variable;
-        writeln!(
-            text,
-            "            Option(\"{name}\", \"{variable}\", \"{kind}\"): {name},"
-        )?;
+        writeln!(text, "            {name}={name},")?;
     }
-    writeln!(
-        text,
-        "        }}\n        super().__init__(options, environ, max_workers, cache_dir)"
-    )?;
+    text.push_str(
+        "        )\n        \
+         super().__init__(options, accounts, environ, max_workers, cache_dir)\n",
+    );
     writeln!(text, "        call = self._caller.{call}")?;
     for group in group_names(package)? {
         let class = group_class(group, flavour);
@@ -356,29 +304,4 @@ fn write_constructor(
         }
     });
     Ok(())
-}
-
-/// What the constructor calls a setting.
-pub(super) fn option_name(setting: &Setting) -> String {
-    let name = setting.name();
-    snake(match setting.kind {
-        Kind::Duration => name.strip_suffix("-ms").unwrap_or(&name),
-        _ => &name,
-    })
-}
-
-fn default_of(setting: &Setting) -> Result<Option<String>> {
-    let Some(default) = setting.default else {
-        return Ok(None);
-    };
-    Ok(Some(match setting.kind {
-        Kind::Duration => format!("{}", default.parse::<f64>()? / 1000.0),
-        Kind::Flag => capitalized(default),
-        Kind::Choice(choices) => {
-            let others: Vec<_> = choices.iter().filter(|it| **it != default).collect();
-            let others: Vec<_> = others.iter().map(|it| format!("`\"{it}\"`")).collect();
-            format!("`\"{default}\"`; or {}", others.join(", "))
-        }
-        _ => default.to_owned(),
-    }))
 }

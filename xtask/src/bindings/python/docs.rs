@@ -1,17 +1,14 @@
 //! The WIT's documentation in Python's words.
 
-use std::collections::BTreeSet;
-
 use anyhow::Result;
 
 use crate::bindings::{
     model::{Field, Package, Shape},
     names::{error_name, method, pascal, screaming, snake},
     python::{
-        TIMEOUT,
-        clients::option_name,
-        errors::error_attribute,
-        names::{argument, class},
+        names::{argument, class, is_in_seconds},
+        options::option_name,
+        records::is_status,
     },
     settings::{Kind, SETTINGS},
 };
@@ -22,8 +19,6 @@ const WIDTH: usize = 100;
 /// What the WIT's names are in Python, for its documentation.
 pub(super) struct Words {
     words: Vec<(String, String)>,
-    /// The fields of one word, which is their name in Python as well.
-    fields: BTreeSet<String>,
 }
 
 impl Words {
@@ -34,8 +29,8 @@ impl Words {
             add(wit, python.to_owned());
         }
         add("request-error", "RequestError".to_owned());
-        add("options.timeout-ms", "timeout".to_owned());
-        add(TIMEOUT, "timeout".to_owned());
+        add("options.account", "account".to_owned());
+        add("ACCOUNTS", "accounts".to_owned());
         add("bulk", "dockets.create_many".to_owned());
         for interface in &package.interfaces {
             for function in &interface.functions {
@@ -70,43 +65,32 @@ impl Words {
                 add(&definition.name, class(&definition.name));
             }
         }
-        let mut own = BTreeSet::new();
         for definition in &package.types {
             match &definition.shape {
                 Shape::Record(fields) => {
-                    for field in fields {
-                        if field.name.contains('-') {
-                            add(&field.name, error_attribute(field));
-                        } else {
-                            own.insert(field.name.clone());
-                        }
+                    for field in fields.iter().filter(|field| field.name.contains('-')) {
+                        add(&field.name, argument(field));
                     }
                 }
-                Shape::Variant(cases) => {
+                Shape::Variant(cases) if is_status(cases) => {
                     for case in cases.iter().filter(|case| case.payload.is_none()) {
                         add(&case.name, screaming(&case.name));
                     }
                 }
+                Shape::Variant(_) => {}
             }
         }
-        Ok(Self { words, fields: own })
+        Ok(Self { words })
     }
 
     /// The text with the names that users see, where the WIT has its own between backticks.
     pub(super) fn translated(&self, docs: &str) -> String {
-        let parts: Vec<_> = docs.split('`').collect();
-        let translated = parts.iter().enumerate().map(|(index, part)| {
+        let parts = docs.split('`').enumerate().map(|(index, part)| {
             let is_name = index % 2 == 1;
-            // `completed` is a field and a status: what is something is the field.
-            let is_subject = parts
-                .get(index + 1)
-                .is_some_and(|it| it.starts_with(" is "));
-            if !is_name || (is_subject && self.fields.contains(*part)) {
-                return (*part).to_owned();
-            }
-            self.word(part).unwrap_or_else(|| (*part).to_owned())
+            let python = if is_name { self.word(part) } else { None };
+            python.unwrap_or_else(|| part.to_owned())
         });
-        translated.collect::<Vec<_>>().join("`")
+        parts.collect::<Vec<_>>().join("`")
     }
 
     /// A name, or a path that begins with one: `call-context.name`.
@@ -135,19 +119,20 @@ fn in_seconds_line(line: &str) -> String {
     }
 }
 
-/// What is told of a time that users give or get in seconds.
-pub(super) fn in_seconds(field: &str, docs: &str) -> String {
-    if !["timeout-ms", "retry_after"].contains(&field) {
+/// What is told of a field, whose time users may give or get in seconds.
+pub(super) fn in_seconds(field: &Field) -> String {
+    let docs = &field.docs;
+    let Some((before, after)) = docs.rsplit_once("Unit:").filter(|_| is_in_seconds(field)) else {
         return docs.to_owned();
-    }
-    let (before, after) = docs.rsplit_once("Unit:").unwrap_or((docs, ""));
-    let after = after.replacen("milliseconds; 1", "seconds; 0.001", 1);
+    };
     let after = after.replacen("milliseconds", "seconds", 1);
-    format!("{before}Unit:{after}")
+    let after = after.replacen("; 1 ", "; 0.001 ", 1);
+    format!("{before}Unit:{}", after.replacen("86400000", "86400", 1))
 }
 
 pub(super) fn field_docs(field: &Field, words: &Words) -> String {
-    words.translated(&in_seconds(&field.name, &field.docs))
+    let docs = in_seconds(field);
+    words.translated(&docs.replace("In place of", "In place of the client's"))
 }
 
 pub(super) fn capitalized(text: impl AsRef<str>) -> String {
@@ -216,6 +201,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::bindings::model::Type;
 
     fn words() -> Words {
         let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
@@ -247,8 +233,8 @@ mod tests {
                 "no `agent_id` (see `raw_json`)",
             ),
             (
-                "until its status is `completed`: then `completed` is true",
-                "until its status is `COMPLETED`: then `completed` is true",
+                "until its status is `completed`",
+                "until its status is `COMPLETED`",
             ),
         ];
         for (wit, python) in cases {
@@ -258,14 +244,34 @@ mod tests {
 
     #[test]
     fn times_that_users_give_are_told_in_seconds() {
-        let docs = in_seconds(TIMEOUT, "At most. Unit: milliseconds; 1 or more.");
-        assert_eq!(docs, "At most. Unit: seconds; 0.001 or more.");
-        let docs = in_seconds("retry_after", "How long. Unit:\nmilliseconds.");
-        assert_eq!(docs, "How long. Unit:\nseconds.");
-        assert_eq!(
-            in_seconds("waited-ms", "Unit: milliseconds."),
-            "Unit: milliseconds."
-        );
+        let docs = |name: &str, docs: &str| {
+            in_seconds(&Field {
+                name: name.to_owned(),
+                docs: docs.to_owned(),
+                ty: Type::U32,
+            })
+        };
+        let cases = [
+            (
+                "timeout-ms",
+                "At most. Unit: milliseconds; 1 or more.",
+                "At most. Unit: seconds; 0.001 or more.",
+            ),
+            (
+                "deadline-ms",
+                "Unit: milliseconds; 1 to 86400000.",
+                "Unit: seconds; 0.001 to 86400.",
+            ),
+            (
+                "retry-after-ms",
+                "How long. Unit:\nmilliseconds.",
+                "How long. Unit:\nseconds.",
+            ),
+            ("waited-ms", "Unit: milliseconds.", "Unit: milliseconds."),
+        ];
+        for (name, wit, python) in cases {
+            assert_eq!(docs(name, wit), python);
+        }
         let docs = words().of_function("`timeout-ms`: how long; 1 or more.");
         assert_eq!(docs, "`timeout`: how long; seconds, 0.001 or more.");
     }

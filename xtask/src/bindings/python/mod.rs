@@ -4,6 +4,7 @@ mod clients;
 mod docs;
 mod errors;
 mod names;
+mod options;
 mod records;
 mod tables;
 
@@ -16,6 +17,7 @@ use crate::bindings::{
         clients::{Flavour, client},
         docs::Words,
         errors::errors,
+        options::options,
         records::types,
         tables::interface,
     },
@@ -26,14 +28,18 @@ const FOLDER: &str = "bindings/python/src/voice_calling";
 const HEADER: &str = "# Written by `cargo xtask bindings generate` from the WIT. Do not edit.\n\n\
                       from __future__ import annotations\n\n";
 
-/// How the WIT's times are told to users, who write seconds.
+/// The parameter that every function with a time of its own has.
 const TIMEOUT: &str = "timeout-ms";
+
+/// Times of which users give or get seconds; all others are milliseconds, as their names say.
+const IN_SECONDS: [&str; 3] = [TIMEOUT, "deadline-ms", "retry-after-ms"];
 
 pub fn files(package: &Package) -> Result<Vec<Generated>> {
     let words = Words::new(package)?;
     let files = [
         ("_types.py", types(package, &words)?),
         ("_errors.py", errors(package, &words)?),
+        ("_options.py", options(&words)?),
         ("_interface.py", interface(package)?),
         ("_client.py", client(package, &words, Flavour::Sync)?),
         ("_aio.py", client(package, &words, Flavour::Async)?),

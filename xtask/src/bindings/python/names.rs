@@ -7,29 +7,44 @@ use anyhow::{Result, bail};
 use crate::bindings::{
     model::{Field, Type},
     names::{pascal, snake, type_name},
-    python::TIMEOUT,
+    python::IN_SECONDS,
 };
 
 pub(super) fn class(name: &str) -> String {
     pascal(type_name(name))
 }
 
-/// A parameter, or a field of what users make; times are seconds there.
+/// A parameter, or a field of what users make.
 pub(super) fn argument(field: &Field) -> String {
-    match field.name.as_str() {
-        TIMEOUT => "timeout".to_owned(),
-        name => snake(name),
+    match field.name.strip_suffix("-ms") {
+        Some(name) if is_in_seconds(field) => snake(name),
+        _ => snake(&field.name),
     }
 }
 
 /// A field of what users get; JSON is text there, beside which there is a property.
 pub(super) fn attribute(field: &Field) -> String {
-    let name = snake(&field.name);
+    let name = argument(field);
     if is_json(&field.ty) && !name.ends_with("_json") {
         format!("{name}_json")
     } else {
         name
     }
+}
+
+pub(super) fn is_in_seconds(field: &Field) -> bool {
+    IN_SECONDS.contains(&field.name.as_str())
+}
+
+/// Whether it is what somebody has sent, of which web frameworks give the bytes.
+pub(super) fn is_body(field: &Field) -> bool {
+    field.name == "body" && field.ty == Type::String
+}
+
+/// Whether it is names and values.
+pub(super) fn is_mapping(ty: &Type) -> bool {
+    let pair = Type::Tuple(vec![Type::String, Type::String]);
+    *ty == Type::List(Box::new(pair))
 }
 
 pub(super) fn is_json(ty: &Type) -> bool {
@@ -63,21 +78,33 @@ pub(super) fn collect_names(ty: &Type, names: &mut BTreeSet<String>) {
 }
 
 pub(super) fn argument_type(field: &Field) -> Result<String> {
-    Ok(match (&field.ty, field.name.as_str()) {
-        (Type::U32, TIMEOUT) => "float".to_owned(),
-        (Type::List(element), _) if **element == Type::U8 => {
-            "bytes | bytearray | memoryview | str".to_owned()
-        }
-        (Type::List(element), _) => format!("Iterable[{}]", value_type(element, "Json")?),
-        (ty, _) => value_type(ty, "Json")?,
+    Ok(match &field.ty {
+        _ if is_in_seconds(field) => seconds_type(&field.ty),
+        _ if is_body(field) => "str | bytes | bytearray | memoryview".to_owned(),
+        ty if is_mapping(ty) => "Mapping[str, str] | None".to_owned(),
+        Type::List(element) => format!("Iterable[{}]", value_type(element, "Json")?),
+        ty => value_type(ty, "Json")?,
     })
 }
 
-pub(super) fn attribute_type(ty: &Type) -> Result<String> {
-    value_type(ty, "str")
+/// What stands for an argument that is not given; none where it has to be.
+pub(super) fn default(ty: &Type) -> Option<&'static str> {
+    (ty.is_option() || is_mapping(ty)).then_some("None")
 }
 
-fn value_type(ty: &Type, json: &str) -> Result<String> {
+pub(super) fn attribute_type(field: &Field) -> Result<String> {
+    if is_in_seconds(field) {
+        return Ok(seconds_type(&field.ty));
+    }
+    value_type(&field.ty, "str")
+}
+
+fn seconds_type(ty: &Type) -> String {
+    let none = if ty.is_option() { " | None" } else { "" };
+    format!("float{none}")
+}
+
+pub(super) fn value_type(ty: &Type, json: &str) -> Result<String> {
     Ok(match ty {
         Type::Bool => "bool".to_owned(),
         Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::S64 => "int".to_owned(),
@@ -87,14 +114,7 @@ fn value_type(ty: &Type, json: &str) -> Result<String> {
         Type::Named(name) => class(name),
         Type::Option(inner) => format!("{} | None", value_type(inner, json)?),
         Type::List(inner) => format!("tuple[{}, ...]", value_type(inner, json)?),
-        Type::Tuple(parts) => {
-            let parts: Vec<_> = parts
-                .iter()
-                .map(|it| value_type(it, json))
-                .collect::<Result<_>>()?;
-            format!("tuple[{}]", parts.join(", "))
-        }
-        Type::Result(..) => bail!("a result in a record is not known in Python"),
+        Type::Tuple(_) | Type::Result(..) => bail!("{ty:?} in a record is not known in Python"),
     })
 }
 

@@ -6,27 +6,34 @@ use anyhow::{Context, Result, bail};
 
 use crate::bindings::{
     model::{Case, Definition, Field, Package, Shape, Type},
-    names::screaming,
+    names::{pascal, screaming},
     python::{
         HEADER,
         docs::{Words, docstring, field_docs},
-        errors::PAYLOADS,
-        names::{argument, argument_type, attribute, attribute_type, class, is_json},
+        names::{
+            argument, argument_type, attribute, attribute_type, class, default, is_json, value_type,
+        },
     },
 };
+
+/// Records whose fields are arguments of methods.
+const OPTIONS: [&str; 2] = ["call-options", "wait-options"];
 
 pub(super) fn types(package: &Package, words: &Words) -> Result<String> {
     let mut text = format!(
         "\"\"\"What goes in and comes out, as the component's WIT describes it.\"\"\"\n\n{HEADER}\
-         from dataclasses import dataclass\nfrom typing import Any\n\n\
-         from ._json import Json, loads\nfrom ._status import ServiceStatus\n\n"
+         from collections.abc import Mapping\nfrom dataclasses import dataclass\n\
+         from typing import Any, TypeAlias\n\n\
+         from ._json import Json, loads\n\
+         from ._outcomes import Completed, Confirmed, Contradicted, NotACompletion, Pending\n\
+         from ._status import ServiceStatus\n\n"
     );
     let inputs = inputs(package)?;
     let mut public = Vec::new();
     let mut definitions = String::new();
     for definition in &package.types {
         let name = &definition.name;
-        if name == "request-error" || PAYLOADS.contains(&name.as_str()) || name == "http-response" {
+        if ["request-error", "failure"].contains(&name.as_str()) {
             continue;
         }
         match &definition.shape {
@@ -34,9 +41,12 @@ pub(super) fn types(package: &Package, words: &Words) -> Result<String> {
                 let is_input = inputs.contains(name.as_str());
                 write_record(&mut definitions, definition, fields, is_input, words)?;
             }
-            Shape::Variant(cases) => write_status(&mut definitions, definition, cases, words)?,
+            Shape::Variant(cases) if is_status(cases) => {
+                write_status(&mut definitions, definition, cases, words)?;
+            }
+            Shape::Variant(cases) => write_outcome(&mut definitions, definition, cases, words)?,
         }
-        if name != "wait-options" {
+        if !OPTIONS.contains(&name.as_str()) {
             public.push(class(name));
         }
     }
@@ -67,9 +77,9 @@ fn write_record(
         let (name, ty) = if is_input {
             (argument(field), argument_type(field)?)
         } else {
-            (attribute(field), attribute_type(&field.ty)?)
+            (attribute(field), attribute_type(field)?)
         };
-        let default = if field.ty.is_option() { " = None" } else { "" };
+        let default = default(&field.ty).map_or(String::new(), |value| format!(" = {value}"));
         writeln!(text, "\n    {name}: {ty}{default}")?;
         docstring(text, 4, &field_docs(field, words));
     }
@@ -81,6 +91,40 @@ fn write_record(
         docstring(text, 8, &docs);
         writeln!(text, "        return loads(self.{name})")?;
     }
+    if fields.iter().any(|field| field.name == "outcome") {
+        text.push_str(
+            "\n    @property\n    def completed(self) -> bool:\n        \
+             \"\"\"Whether `outcome` is `Completed`.\"\"\"\n        \
+             return isinstance(self.outcome, Completed)\n",
+        );
+    }
+    Ok(())
+}
+
+/// A variant whose cases are classes of `_outcomes.py`.
+fn write_outcome(
+    text: &mut String,
+    definition: &Definition,
+    cases: &[Case],
+    words: &Words,
+) -> Result<()> {
+    let mut classes = Vec::new();
+    let mut docs = format!("{}\n", words.translated(&definition.docs));
+    for case in cases {
+        let name = pascal(&case.name);
+        write!(docs, "\n- `{name}`: {}", words.translated(&case.docs))?;
+        classes.push(match &case.payload {
+            Some(payload) => format!("{name}[{}]", value_type(payload, "str")?),
+            None => name,
+        });
+    }
+    let name = class(&definition.name);
+    writeln!(
+        text,
+        "\n\n{name}: TypeAlias = (\n    {}\n)",
+        classes.join("\n    | ")
+    )?;
+    docstring(text, 0, &docs);
     Ok(())
 }
 
@@ -107,6 +151,11 @@ fn write_status(
         docstring(text, 4, &words.translated(&case.docs));
     }
     Ok(())
+}
+
+/// Whether the variant is one of words of the service, any other text included.
+pub(super) fn is_status(cases: &[Case]) -> bool {
+    cases.iter().any(|case| case.name == "other")
 }
 
 /// All but `other(string)`, which has to be there.

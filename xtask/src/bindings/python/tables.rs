@@ -5,24 +5,23 @@ use std::fmt::Write as _;
 use anyhow::{Result, bail};
 
 use crate::bindings::{
-    model::{Field, Package, Shape, Type},
-    names::{error_name, pascal, screaming, snake, type_name},
+    model::{Case, Field, Package, Shape, Type},
+    names::{error_name, pascal, screaming, type_name},
     python::{
-        HEADER, TIMEOUT,
+        HEADER,
         clients::is_spread,
-        errors::PAYLOADS,
-        names::{argument, attribute, class, result_type},
-        records::{inputs, known_cases},
+        names::{argument, attribute, class, is_body, is_in_seconds, is_mapping, result_type},
+        records::{inputs, is_status, known_cases},
     },
 };
 
 pub(super) fn interface(package: &Package) -> Result<String> {
     let mut text = format!(
         "\"\"\"The component's types and functions, and what each is in Python.\"\"\"\n\n{HEADER}\
-         from typing import Any\n\nfrom . import _errors, _types\n\
-         from ._schema import (\n    BOOL,\n    BYTES,\n    F64,\n    JSON,\n    S64,\n    SECONDS,\n    \
-         TEXT,\n    U16,\n    U32,\n    U64,\n    Failure,\n    Field,\n    Function,\n    ListOf,\n    \
-         Optional,\n    Outcome,\n    Record,\n    Status,\n    TupleOf,\n)\n\n\
+         from typing import Any\n\nfrom . import _errors, _outcomes, _types\n\
+         from ._schema import (\n    BODY,\n    BOOL,\n    F64,\n    JSON,\n    S64,\n    SECONDS,\n    \
+         TEXT,\n    TEXTS,\n    U16,\n    U32,\n    Failure,\n    Field,\n    Function,\n    ListOf,\n    \
+         Optional,\n    Outcome,\n    Record,\n    Status,\n    TupleOf,\n    Variant,\n)\n\n\
          WIT_VERSION = \"{}\"\n",
         package.version
     );
@@ -32,11 +31,9 @@ pub(super) fn interface(package: &Package) -> Result<String> {
         match &definition.shape {
             Shape::Record(fields) => {
                 let made = match name.as_str() {
-                    "http-response" => "dict".to_owned(),
-                    name if PAYLOADS.contains(&name) => "dict".to_owned(),
+                    "failure" => "dict".to_owned(),
                     name => format!("_types.{}", class(name)),
                 };
-                let is_payload = made == "dict";
                 let is_input = inputs(package)?.contains(name.as_str());
                 writeln!(
                     text,
@@ -44,11 +41,9 @@ pub(super) fn interface(package: &Package) -> Result<String> {
                 )?;
                 for field in fields {
                     let (python, kind) = if is_input {
-                        (argument(field), argument_kind(field)?)
-                    } else if is_payload {
-                        (snake(&field.name), kind(&field.ty, "TupleOf")?)
+                        (argument(field), field_kind(field, "ListOf")?)
                     } else {
-                        (attribute(field), kind(&field.ty, "TupleOf")?)
+                        (attribute(field), field_kind(field, "TupleOf")?)
                     };
                     writeln!(
                         text,
@@ -61,10 +56,7 @@ pub(super) fn interface(package: &Package) -> Result<String> {
             Shape::Variant(cases) if name == "request-error" => {
                 writeln!(text, "\n{constant} = Failure(\n    \"{name}\",\n    {{")?;
                 for case in cases {
-                    let payload = match &case.payload {
-                        Some(payload) => kind(payload, "TupleOf")?,
-                        None => "None".to_owned(),
-                    };
+                    let payload = payload_kind(case)?;
                     let class = pascal(error_name(&case.name));
                     writeln!(
                         text,
@@ -74,7 +66,7 @@ pub(super) fn interface(package: &Package) -> Result<String> {
                 }
                 text.push_str("    },\n)\n");
             }
-            Shape::Variant(cases) => {
+            Shape::Variant(cases) if is_status(cases) => {
                 let class = class(name);
                 writeln!(
                     text,
@@ -86,6 +78,19 @@ pub(super) fn interface(package: &Package) -> Result<String> {
                         "        \"{}\": \"{}\",",
                         case.name,
                         screaming(&case.name)
+                    )?;
+                }
+                text.push_str("    },\n)\n");
+            }
+            Shape::Variant(cases) => {
+                writeln!(text, "\n{constant} = Variant(\n    \"{name}\",\n    {{")?;
+                for case in cases {
+                    let class = pascal(&case.name);
+                    let payload = payload_kind(case)?;
+                    writeln!(
+                        text,
+                        "        \"{}\": (_outcomes.{class}, {payload}),",
+                        case.name
                     )?;
                 }
                 text.push_str("    },\n)\n");
@@ -103,12 +108,12 @@ pub(super) fn interface(package: &Package) -> Result<String> {
                 interface.name, function.name
             )?;
             for parameter in &function.parameters {
-                let python = if is_spread(parameter, function) {
+                let python = if is_spread(parameter) {
                     String::new()
                 } else {
                     argument(parameter)
                 };
-                let kind = argument_kind(parameter)?;
+                let kind = field_kind(parameter, "ListOf")?;
                 writeln!(
                     text,
                     "        Field(\"{}\", \"{python}\", {kind}),",
@@ -135,30 +140,36 @@ pub(super) fn interface(package: &Package) -> Result<String> {
     Ok(text)
 }
 
-/// What checks and converts an argument, or a field of what users make.
-fn argument_kind(field: &Field) -> Result<String> {
-    match (&field.ty, field.name.as_str()) {
-        (Type::U32, TIMEOUT) => Ok("SECONDS".to_owned()),
-        (Type::List(element), _) if **element == Type::U8 => Ok("BYTES".to_owned()),
-        (ty, _) => kind(ty, "ListOf"),
+fn payload_kind(case: &Case) -> Result<String> {
+    case.payload
+        .as_ref()
+        .map_or(Ok("None".to_owned()), |payload| kind(payload, "TupleOf"))
+}
+
+/// What checks and converts a parameter or a field.
+fn field_kind(field: &Field, list: &str) -> Result<String> {
+    match &field.ty {
+        Type::U32 if is_in_seconds(field) => Ok("SECONDS".to_owned()),
+        Type::Option(_) if is_in_seconds(field) => Ok("Optional(SECONDS)".to_owned()),
+        Type::String if is_body(field) => Ok("BODY".to_owned()),
+        ty => kind(ty, list),
     }
 }
 
-pub(super) fn kind(ty: &Type, list: &str) -> Result<String> {
+fn kind(ty: &Type, list: &str) -> Result<String> {
     Ok(match ty {
         Type::Bool => "BOOL".to_owned(),
         Type::U16 => "U16".to_owned(),
         Type::U32 => "U32".to_owned(),
-        Type::U64 => "U64".to_owned(),
         Type::S64 => "S64".to_owned(),
         Type::F64 => "F64".to_owned(),
         Type::String => "TEXT".to_owned(),
         Type::Json => "JSON".to_owned(),
         Type::Named(name) => screaming(type_name(name)),
         Type::Option(inner) => format!("Optional({})", kind(inner, list)?),
+        ty if is_mapping(ty) => "TEXTS".to_owned(),
         Type::List(inner) => format!("{list}({})", kind(inner, list)?),
         Type::Result(ok, _) => format!("Outcome({}, REQUEST_ERROR)", kind(ok, list)?),
-        Type::Tuple(_) => bail!("a tuple is not known in Python yet"),
-        Type::U8 => bail!("a single byte is not known in Python"),
+        Type::U8 | Type::U64 | Type::Tuple(_) => bail!("{ty:?} is not known in Python"),
     })
 }
