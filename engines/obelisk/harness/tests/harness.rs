@@ -111,7 +111,7 @@ fn component() -> Result<String> {
 
 /// The body of a delivery, `{}`, that tells of no docket: the function returns none.
 fn two_braces() -> Value {
-    json!([[123, 125]])
+    json!(["{}"])
 }
 
 /// Every process whose command line has `text` in it.
