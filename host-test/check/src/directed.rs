@@ -1,9 +1,9 @@
 //! Scenarios that somebody has thought of: statuses, time, rate limits, batches, bodies
 //! that nobody expects, and services that tell the token.
 
-use super::scenario::{CANARY, Records, Satisfies, Scenario, Settings, Turn};
+use super::scenario::{BASE_URL, CANARY, CreateRetry, Satisfies, Scenario, Settings, Turn};
 use crate::error_codes;
-use crate::operation::{Arguments, Operation, SATISFYING};
+use crate::operation::{Arguments, DOCKET_ID, Given, Operation, SATISFYING};
 use crate::script::{Piece, Step};
 use bytes::Bytes;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const STATUSES: [u16; 25] = [
 ];
 
 /// What services put into `Retry-After`. Scenarios begin at 08:49:37 on that day.
-const RETRY_AFTER: [&str; 17] = [
+const RETRY_AFTER: [&str; 18] = [
     "0",
     "1",
     " 7 ",
@@ -33,6 +33,7 @@ const RETRY_AFTER: [&str; 17] = [
     "",
     "-1",
     "1.5",
+    "4.5",
     "soon",
 ];
 
@@ -40,10 +41,13 @@ const RETRY_AFTER: [&str; 17] = [
 pub fn scenarios(operation: Operation) -> Vec<Scenario> {
     let mut all = rate_limits(operation);
     all.extend(late_services(operation));
+    all.extend(little_time(operation));
     all.extend(redirects(operation));
     all.extend(echoes(operation));
     all.extend(attempts(operation));
-    all.push(insecure(operation));
+    all.extend(one_after_the_other(operation));
+    all.extend(documents(operation));
+    all.extend(refused(operation));
     if operation == Operation::CreateDocketsV2 {
         all.extend(batches());
     }
@@ -89,17 +93,22 @@ pub fn statuses(operation: Operation) -> Vec<Scenario> {
         let name = format!("every answer is {status}");
         let scenario = Scenario::new(name, operation, turns);
         if operation.is_create() {
-            let named = Scenario {
-                name: format!("{}, CREATE_RETRY=not-sent", scenario.name),
-                ..scenario.clone()
-            };
-            all.push(with(named, |settings| {
-                settings.create_retry_not_sent = true
-            }));
+            all.push(retrying(scenario.clone(), CreateRetry::NotSent));
         }
         all.push(scenario);
     }
     all
+}
+
+fn retrying(scenario: Scenario, create_retry: CreateRetry) -> Scenario {
+    let name = format!(
+        "{}, CREATE_RETRY={}",
+        scenario.name,
+        <&str>::from(create_retry)
+    );
+    with(Scenario { name, ..scenario }, |settings| {
+        settings.create_retry = create_retry
+    })
 }
 
 /// As many attempts as are allowed.
@@ -114,24 +123,152 @@ fn attempts(operation: Operation) -> Vec<Scenario> {
             }));
         }
     }
-    let name = "503, then an answer, CREATE_RETRY=not-sent";
-    let turns = [answered(operation, 503), Scenario::satisfying(operation)];
-    all.push(with(Scenario::new(name, operation, turns), |settings| {
-        settings.create_retry_not_sent = true
-    }));
+    all
+}
+
+/// Attempts that come to different things, and what each setting makes of them.
+fn one_after_the_other(operation: Operation) -> Vec<Scenario> {
+    let status = |status: u16| answered(operation, status);
+    let refused = || Turn::from(Step::fail(ErrorCode::ConnectionRefused));
+    let timed_out = || Turn::from(Step::fail(ErrorCode::ConnectionTimeout));
+    let too_long = || Turn::from(Step::fail(ErrorCode::HttpRequestUriTooLong));
+    let lost = || Turn::from(Step::fail(ErrorCode::ConnectionTerminated));
+    let answer = || Scenario::satisfying(operation);
+    let mut all = Vec::new();
+    for (name, turns) in [
+        ("503, then an answer", vec![status(503), answer()]),
+        ("408, then an answer", vec![status(408), answer()]),
+        ("429, then an answer", vec![status(429), answer()]),
+        ("refused, then an answer", vec![refused(), answer()]),
+        (
+            "refused, 503, then an answer",
+            vec![refused(), status(503), answer()],
+        ),
+        ("503, then 401", vec![status(503), status(401)]),
+        ("503, then 422", vec![status(503), status(422)]),
+        ("429, then 409", vec![status(429), status(409)]),
+        ("503, then 429", vec![status(503), status(429)]),
+        (
+            "429, then 500, then 429",
+            vec![status(429), status(500), status(429)],
+        ),
+        ("503, then refused", vec![status(503), refused()]),
+        ("503, then lost", vec![status(503), lost()]),
+        (
+            "408, then denied",
+            vec![status(408), Step::fail(ErrorCode::HttpRequestDenied).into()],
+        ),
+        ("too long for the host", vec![too_long(), answer()]),
+        (
+            "503, then too long for the host",
+            vec![status(503), too_long()],
+        ),
+        ("no connection in time", vec![timed_out(), answer()]),
+        ("lost, then an answer", vec![lost(), answer()]),
+    ] {
+        let scenario = Scenario::new(name, operation, turns);
+        if operation.is_create() {
+            let retries = [CreateRetry::NotSent, CreateRetry::Never];
+            all.extend(retries.map(|retry| retrying(scenario.clone(), retry)));
+        }
+        let trusting = Scenario {
+            name: format!("{name}, TRUST_CONNECTION_TIMEOUT=true"),
+            ..scenario.clone()
+        };
+        all.push(with(trusting, |settings| {
+            settings.trust_connection_timeout = true
+        }));
+        all.push(scenario);
+    }
     all
 }
 
 fn rate_limits(operation: Operation) -> Vec<Scenario> {
+    let then_answer = |name: String, limited: Step| {
+        let turns = [limited.into(), Scenario::satisfying(operation)];
+        Scenario::new(format!("{name}, then an answer"), operation, turns)
+    };
     let mut all = Vec::new();
     for status in [429, 503] {
         for value in RETRY_AFTER {
             let limited = Step::status(status).header("retry-after", value);
-            let turns = [limited.into(), Scenario::satisfying(operation)];
-            let name = format!("{status} with Retry-After: {value:?}, then an answer");
-            all.push(Scenario::new(name, operation, turns));
+            all.push(then_answer(
+                format!("{status} with Retry-After: {value:?}"),
+                limited,
+            ));
+        }
+        // The guest's clock says 08:49:37.
+        for (date, until) in [
+            (
+                "Sun, 06 Nov 1994 09:49:37 GMT",
+                "Sun, 06 Nov 1994 09:49:44 GMT",
+            ),
+            (
+                "Sun, 06 Nov 1994 07:49:37 GMT",
+                "Sun, 06 Nov 1994 07:49:44 GMT",
+            ),
+            ("soon", "Sun, 06 Nov 1994 08:49:44 GMT"),
+        ] {
+            let limited = Step::status(status)
+                .header("date", date)
+                .header("retry-after", until);
+            all.push(then_answer(
+                format!("{status} at {date:?}, Retry-After: {until:?}"),
+                limited,
+            ));
         }
     }
+    if operation.is_wait() {
+        for status in [200, 404] {
+            // Not ready, and longer than the pauses of the wait.
+            let body = [r#"[]"#, r#"{"status":"OPEN"}"#];
+            let body = body[usize::from(operation == Operation::WaitForDocket)];
+            let pending = Step::status(status).body(body).header("retry-after", "9");
+            let pending = Turn {
+                satisfies: Satisfies::Yes,
+                ..pending.into()
+            };
+            let name = format!("{status} with Retry-After: 9, then what is ready");
+            let turns = [pending, Scenario::satisfying(operation)];
+            let mut scenario = Scenario::new(name, operation, turns);
+            scenario.arguments.not_found_is_pending = Some(true);
+            all.push(scenario);
+        }
+    }
+    all
+}
+
+/// Attempts that would begin too late to hear their answers.
+fn little_time(operation: Operation) -> Vec<Scenario> {
+    let limited = Step::status(429).header("retry-after", "1");
+    let short = Scenario::new(
+        "429 with Retry-After: 1, DEADLINE_MS=1010",
+        operation,
+        [limited.into()],
+    );
+    let short = with(short, |settings| {
+        settings.attempt_timeout_ms = 1_010;
+        settings.deadline_ms = 1_010;
+    });
+    let refused = Step::fail(ErrorCode::ConnectionRefused).after_ms(9_900);
+    let refused = Scenario::new(
+        "every connection is refused after 9.9 s",
+        operation,
+        [refused.into()],
+    );
+    let mut all = vec![short, refused];
+    if operation.is_wait() {
+        let turns = [answered(operation, 503)];
+        let mut scenario = Scenario::new("every answer is 503, for 12.5 s", operation, turns);
+        scenario.arguments.timeout_ms = 12_500;
+        all.push(scenario);
+    }
+    let as_options = |scenario: &Scenario| {
+        let mut scenario = scenario.clone();
+        scenario.name.push_str(", as options");
+        with(scenario, |settings| settings.as_options = true)
+    };
+    all.extend(all.iter().map(as_options).collect::<Vec<_>>());
     all
 }
 
@@ -212,29 +349,44 @@ fn redirects(operation: Operation) -> Vec<Scenario> {
 /// A service, and a host, that tell the token to whoever listens.
 fn echoes(operation: Operation) -> Vec<Scenario> {
     let escaped = CANARY.replace('\\', "\\\\").replace('"', "\\\"");
-    let body = format!(
-        "wrong: Bearer {CANARY}; {escaped}; {}",
-        escaped.replace('/', "\\/")
-    );
+    let coded = |all: bool| -> String {
+        let code = |one: char| match all || !one.is_ascii_alphanumeric() {
+            true => format!("\\u{:04x}", u32::from(one)),
+            false => one.to_string(),
+        };
+        CANARY.chars().map(code).collect()
+    };
+    let upper = |coded: String| coded.to_uppercase().replace("\\U", "\\u");
+    let body = [
+        format!("wrong: Bearer {CANARY}"),
+        escaped.replace('/', "\\/"),
+        escaped,
+        coded(false),
+        coded(true),
+        upper(coded(true)),
+    ];
+    let body = body.join("; ");
     let mut turns: Vec<(String, Turn)> = Vec::new();
     for status in [200, 302, 400, 401, 404, 422, 429, 500, 503, 600] {
         let step = Step::status(status)
             .body(body.clone())
             .header("x-request-id", format!("{CANARY}/1"))
             .header("location", format!("/{CANARY}"));
-        let turn = Turn {
-            satisfies: nonsense(operation),
-            step,
-        };
+        let turn = strange(operation, step);
         turns.push((format!("{status} with the token in its body"), turn));
     }
     let cut = format!("{}{CANARY}", "x".repeat(8_192 - 14));
+    let cut_escape = format!("{}{}", "x".repeat(8_192 - 100), coded(true));
     let half = Piece::Bytes(CANARY.as_bytes()[..14].to_vec().into());
     let breaks = Piece::Break(ErrorCode::ConnectionTerminated);
     turns.extend([
         (
             "422 with the token where a body is cut".to_owned(),
             Step::status(422).body(cut).into(),
+        ),
+        (
+            "422 with the escaped token where a body is cut".to_owned(),
+            Step::status(422).body(cut_escape).into(),
         ),
         (
             "422 that breaks off within the token".to_owned(),
@@ -253,12 +405,186 @@ fn echoes(operation: Operation) -> Vec<Scenario> {
     turns.into_iter().map(logged).collect()
 }
 
-/// What a 2xx that is no JSON is to this operation: a new agent's is never looked at.
-fn nonsense(operation: Operation) -> Satisfies {
-    match operation {
-        Operation::CreateAgent => Satisfies::Yes(Records::These(Vec::new())),
-        _ => Satisfies::No,
+/// A 2xx that is no JSON: a new agent's is never looked at.
+fn strange(operation: Operation, step: Step) -> Turn {
+    Turn {
+        satisfies: match operation {
+            Operation::CreateAgent => Satisfies::Yes,
+            _ => Satisfies::No,
+        },
+        ..step.into()
     }
+}
+
+/// Answers that say more or less than they should, and whether they satisfy and are ready.
+fn documents(operation: Operation) -> Vec<Scenario> {
+    use Satisfies::{No, Yes};
+    let calls = [
+        ("no call", "[]", Yes, false),
+        (
+            "a call that rings",
+            r#"[{"call_status":"RINGING"}]"#,
+            Yes,
+            false,
+        ),
+        (
+            "a call of nulls",
+            r#"[{"call_status":null,"call_insights":null}]"#,
+            Yes,
+            false,
+        ),
+        (
+            "insights of nulls",
+            r#"[{"call_status":"RINGING","call_insights":{"metadata":null,"user_interest":null,"next_action":null}}]"#,
+            Yes,
+            false,
+        ),
+        (
+            "insights with a blank",
+            r#"{"call_status":"RINGING","call_insights":{"metadata":{"a":null,"b":[{},""," "]},"user_interest":{"status":null}}}"#,
+            Yes,
+            true,
+        ),
+        (
+            "insights of nothing in nothing",
+            r#"{"call_status":"RINGING","call_insights":{"metadata":{"a":null,"b":[{},"",[[]]]},"user_interest":{"status":null}}}"#,
+            Yes,
+            false,
+        ),
+        (
+            "insights with a zero",
+            r#"[{"call_status":"RINGING","call_insights":{"user_interest":{"confidence_score":0}}}]"#,
+            Yes,
+            true,
+        ),
+        (
+            "an answered call without insights",
+            r#"[{"call_status":"ANSWERED"}]"#,
+            Yes,
+            false,
+        ),
+        (
+            "a call that is ready and one that is not",
+            r#"[{"call_status":"BUSY"},{"call_status":"RINGING"}]"#,
+            Yes,
+            false,
+        ),
+        (
+            "calls that nobody answered",
+            r#"[{"call_status":"BUSY"},{"call_status":"NO_ANSWER"}]"#,
+            Yes,
+            true,
+        ),
+        ("no list and no record", "7", No, false),
+    ];
+    let docket = |rest: &str| format!(r#"{{"docket_id":"{DOCKET_ID}",{rest}}}"#);
+    let closed = r#""closed_at":"2025-01-02T03:04:05.678""#;
+    let dockets = [
+        ("an open docket", docket(r#""status":"OPEN""#), Yes, false),
+        (
+            "a closed docket with another status",
+            docket(&format!(r#""status":"ARCHIVED",{closed}"#)),
+            Yes,
+            true,
+        ),
+        (
+            "a closed docket without a status",
+            docket(closed),
+            Yes,
+            true,
+        ),
+        (
+            "a closed docket that is open",
+            docket(&format!(r#""status":"OPEN",{closed}"#)),
+            Yes,
+            false,
+        ),
+        (
+            "a closed docket in progress",
+            docket(&format!(r#""status":"IN_PROGRESS",{closed}"#)),
+            Yes,
+            false,
+        ),
+        (
+            "a docket with another status",
+            docket(r#""status":"ARCHIVED","closed_at":null"#),
+            Yes,
+            false,
+        ),
+        (
+            "a docket without its id",
+            r#"{"status":"COMPLETED"}"#.to_owned(),
+            Yes,
+            true,
+        ),
+        (
+            "a docket whose id is a number",
+            r#"{"docket_id":7,"status":"COMPLETED"}"#.to_owned(),
+            Yes,
+            true,
+        ),
+        (
+            "a docket whose id is in capitals",
+            SATISFYING.replace(DOCKET_ID, &DOCKET_ID.to_uppercase()),
+            Yes,
+            true,
+        ),
+        (
+            "another docket",
+            SATISFYING.replace(DOCKET_ID, "11111111-0d51-4f0c-9a63-2f1a5c0d9e11"),
+            No,
+            false,
+        ),
+        (
+            "a docket with no UUID",
+            SATISFYING.replace(DOCKET_ID, "docket-7"),
+            No,
+            false,
+        ),
+    ];
+    let created = [
+        (
+            "a docket whose id is no UUID",
+            r#"{"docket_id":"7f8d3b0e0d514f0c9a632f1a5c0d9e11"}"#,
+        ),
+        (
+            "a docket whose id is a path",
+            r#"{"docket_id":"../agents"}"#,
+        ),
+        ("a docket whose id is null", r#"{"docket_id":null}"#),
+    ];
+    let started = [".", "..", "", "a\\u0000b"];
+    let turn = |body: String, satisfies, ready| Turn {
+        step: Step::ok(body),
+        satisfies,
+        ready,
+    };
+    let cases: Vec<(String, Turn)> = match operation {
+        Operation::GetCallDetails | Operation::WaitForCallDetails => calls
+            .map(|(name, body, satisfies, ready)| {
+                (name.into(), turn(body.into(), satisfies, ready))
+            })
+            .into(),
+        Operation::GetDocket | Operation::WaitForDocket | Operation::VerifyDocketCompleted => {
+            dockets
+                .map(|(name, body, satisfies, ready)| (name.into(), turn(body, satisfies, ready)))
+                .into()
+        }
+        Operation::CreateDocket | Operation::CreateDocketV2 | Operation::CreateDocketsV2 => created
+            .map(|(name, body)| (name.into(), turn(body.into(), No, false)))
+            .into(),
+        Operation::MakeCall => started
+            .map(|id| {
+                let body = format!(r#"{{"task_id":"{id}"}}"#);
+                (format!("a task whose id is {id:?}"), turn(body, No, false))
+            })
+            .into(),
+        Operation::CreateAgent | Operation::ListAgents => Vec::new(),
+    };
+    cases
+        .into_iter()
+        .map(|(name, turn)| Scenario::new(name, operation, [turn]))
+        .collect()
 }
 
 /// Bodies that are too much, or not what they should be.
@@ -286,26 +612,24 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
         times: None,
         pause: Duration::ZERO,
     };
-    let strange = |step: Step| Turn {
-        step,
-        satisfies: nonsense(operation),
-    };
+    let strange = |step: Step| self::strange(operation, step);
     // No list is asked for where an object comes, and the other way round.
     let perhaps = |step: Step| Turn {
-        step,
         satisfies: match operation {
             Operation::ListAgents => Satisfies::No,
-            _ => Satisfies::Perhaps(Records::Whole),
+            _ => Satisfies::Perhaps,
         },
+        ..Scenario::satisfying(operation).with(step)
     };
-    let marked = match Scenario::satisfying(operation).satisfies {
-        Satisfies::Yes(records) => Satisfies::Perhaps(records),
-        other => other,
+    let elements_of = |count: usize| Turn {
+        satisfies: match list {
+            true if count > 10_000 => Satisfies::No,
+            true => Satisfies::Yes,
+            false => Satisfies::Perhaps,
+        },
+        ..Scenario::satisfying(operation).with(Step::ok(elements(count)))
     };
-    let satisfying = |step: Step| Turn {
-        step,
-        ..Scenario::satisfying(operation)
-    };
+    let satisfying = |step: Step| Scenario::satisfying(operation).with(step);
     let mut invalid = object("\"x\":\"?\"").into_bytes();
     if let Some(mark) = invalid.iter().rposition(|byte| *byte == b'?') {
         invalid[mark] = 0xff;
@@ -335,14 +659,9 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
             Step::status(429).pieces([endless]).into(),
         ),
         ("JSON nested 100,000 deep", perhaps(Step::ok(deep))),
-        (
-            "a list of 100,001 elements",
-            perhaps(Step::ok(elements(100_001))),
-        ),
-        (
-            "a list of 4,000,000 elements",
-            perhaps(Step::ok(elements(4_000_000))),
-        ),
+        ("a list of 10,000 elements", elements_of(10_000)),
+        ("a list of 10,001 elements", elements_of(10_001)),
+        ("a list of 4,000,000 elements", elements_of(4_000_000)),
         (
             "a list of 10,000,000 elements",
             strange(Step::ok(elements(10_000_000))),
@@ -351,8 +670,8 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
         (
             "a byte order mark",
             Turn {
-                step: Step::ok(bom),
-                satisfies: marked,
+                satisfies: Satisfies::Perhaps,
+                ..satisfying(Step::ok(bom))
             },
         ),
         (
@@ -378,11 +697,28 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
             satisfying(Step::ok(operation.satisfying()).header("content-length", "1")),
         ),
     ];
-    // Each becomes three, which takes time: one that reads and one that creates stand
-    // for all others.
-    if Operation::READ_AND_CREATE.contains(&operation) {
-        let invalid = strange(Step::ok(vec![0xff; 8 << 20]));
-        cases.push(("8 MiB of bytes that are no UTF-8", invalid));
+    // Each byte becomes three, which takes time: some stand for all others.
+    if [Operation::GetCallDetails, Operation::CreateDocketV2].contains(&operation) {
+        let invalid = vec![0xff; (8 << 20) - 10];
+        let invalid = [b"[{\"x\":\"", invalid.as_slice(), b"\"}]"].concat();
+        cases.push(("8 MiB of bytes that are no UTF-8", Step::ok(invalid).into()));
+    }
+    if operation == Operation::GetCallDetails {
+        let call = |padding: usize| {
+            let [name, number] = ["a", "1"].map(|one| one.repeat(padding));
+            format!(r#"{{"agent_name":"{name}","to_number":"{number}","call_status":"BUSY"}}"#)
+        };
+        let calls = |count: usize, call: &str| format!("[{}]", vec![call; count].join(","));
+        cases.extend([
+            (
+                "100,000 calls in 7.6 MiB",
+                Step::ok(calls(100_000, &call(12))).into(),
+            ),
+            (
+                "10,000 calls in 7.6 MiB",
+                satisfying(Step::ok(calls(10_000, &call(370)))),
+            ),
+        ]);
     }
     for code in [
         ErrorCode::ConnectionTerminated,
@@ -426,21 +762,52 @@ fn heads(operation: Operation) -> Vec<Scenario> {
         ("a request id of 1 MB", of_a_megabyte("x-request-id", 422)),
         ("a Retry-After of 1 MB", of_a_megabyte("retry-after", 429)),
     ];
-    let turn = |step: Step| Turn {
-        step,
-        ..Scenario::satisfying(operation)
-    };
+    let turn = |step: Step| Scenario::satisfying(operation).with(step);
     let scenario = |(name, step)| Scenario::new(name, operation, [turn(step)]);
     cases.into_iter().map(scenario).collect()
 }
 
-/// Plain http to a host that is not this machine.
-fn insecure(operation: Operation) -> Scenario {
-    let turns = [Scenario::satisfying(operation)];
-    Scenario {
-        base_url: "http://api.example",
-        ..Scenario::new("plain http to a remote host", operation, turns)
+/// What must not be sent: plain http to a host that is not this machine, and what is too long.
+fn refused(operation: Operation) -> Vec<Scenario> {
+    let scenario = |name: &str, case| Scenario {
+        refused: Some(case),
+        ..Scenario::new(name, operation, [Scenario::satisfying(operation)])
+    };
+    let setting = |name| scenario(name, "permanent-configuration");
+    let mut all = vec![
+        Scenario {
+            base_url: "http://api.example".into(),
+            ..setting("plain http to a remote host")
+        },
+        Scenario {
+            base_url: format!("{BASE_URL}/{}", "p".repeat(70_000)).into(),
+            ..setting("a base path of 70,000 bytes")
+        },
+        Scenario {
+            token: "t".repeat(131_000).into(),
+            ..setting("a token of 131,000 bytes")
+        },
+    ];
+    let mut given = |name, items, given| {
+        let mut scenario = scenario(name, "permanent-invalid-input");
+        scenario.arguments.items = items;
+        scenario.arguments.given = given;
+        all.push(scenario);
+    };
+    match operation {
+        Operation::ListAgents | Operation::GetCallDetails | Operation::WaitForCallDetails => {
+            given("an id of 70,000 bytes", 1, Given::TooLong);
+        }
+        Operation::CreateDocketsV2 => {
+            given(
+                "a batch of 110 dockets of 0.9 MB",
+                110,
+                Given::Large { bytes: 900_000 },
+            );
+        }
+        _ => {}
     }
+    all
 }
 
 fn created(after_ms: u64) -> Turn {
@@ -448,7 +815,8 @@ fn created(after_ms: u64) -> Turn {
         step: Step::status(201)
             .pieces(created_docket(""))
             .after_ms(after_ms),
-        satisfies: Satisfies::Yes(Records::Whole),
+        satisfies: Satisfies::Yes,
+        ready: false,
     }
 }
 
@@ -457,13 +825,14 @@ fn batch(name: &str, items: usize, turns: impl IntoIterator<Item = Turn>) -> Sce
     scenario.arguments = Arguments {
         timeout_ms: 600_000,
         items,
+        ..Arguments::default()
     };
     scenario
 }
 
 /// Batches in which all is well, some is, and nothing is.
 fn batches() -> Vec<Scenario> {
-    let limited = Step::status(429).header("retry-after", "5");
+    let limited = |after: &str| Turn::from(Step::status(429).header("retry-after", after));
     let unevenly = (0..60).map(|index| created((index * 37) % 200));
     let codes = error_codes::all().into_iter();
     let failing = codes.map(|code| Turn::from(Step::fail(code).after_ms(20)));
@@ -475,7 +844,24 @@ fn batches() -> Vec<Scenario> {
         batch(
             "a batch with a rate limit",
             40,
-            [created(50), limited.into(), created(50)],
+            [created(50), limited("5"), created(50)],
+        ),
+        batch(
+            "a batch with a rate limit that nobody waits for",
+            40,
+            [created(50), limited("99999999999999999999"), created(50)],
+        ),
+        batch(
+            "a batch with a rate limit for all, a day long",
+            40,
+            [limited("86400")],
+        ),
+        batch(
+            "a batch whose connections are refused after 9.9 s",
+            40,
+            [Step::fail(ErrorCode::ConnectionRefused)
+                .after_ms(9_900)
+                .into()],
         ),
         batch(
             "a batch with every error code",
@@ -499,16 +885,38 @@ fn batches() -> Vec<Scenario> {
 
 /// Batches whose answers are large, and as bad as can be: each byte becomes three.
 fn large_batches() -> Vec<Scenario> {
-    let padded = |bytes: usize| Turn {
-        step: Step::status(201).pieces(created_docket(vec![0xff; bytes])),
-        satisfies: Satisfies::Perhaps(Records::Whole),
+    let padded = |byte: u8, bytes: usize| Turn {
+        step: Step::status(201).pieces(created_docket(vec![byte; bytes])),
+        satisfies: Satisfies::Perhaps,
+        ready: false,
     };
     let refused = Step::status(422).body(vec![b'x'; 1 << 20]);
-    vec![
-        batch("a batch with answers of 8 MB", 200, [padded(8_000_000)]),
-        batch("a batch with answers of 16 kB", 1_000, [padded(16_000)]),
+    let at_once = batch(
+        "a batch of 500 at once with answers of 16 kB",
+        500,
+        [padded(0xff, 16_000)],
+    );
+    let mut all = vec![
+        batch(
+            "a batch with answers of 8 MB",
+            200,
+            [padded(0xff, 8_000_000)],
+        ),
+        batch(
+            "a batch with answers of 16 kB",
+            1_000,
+            [padded(0xff, 16_000)],
+        ),
         batch("a batch with refusals of 1 MB", 1_000, [refused.into()]),
-    ]
+        with(at_once, |settings| settings.max_in_flight = 500),
+    ];
+    for (name, byte) in [("as large", b'x'), ("as large and no UTF-8", 0xff)] {
+        let name = format!("a batch of 16 MB with answers {name}");
+        let mut scenario = batch(&name, 18, [padded(byte, 900_000)]);
+        scenario.arguments.given = Given::Large { bytes: 900_000 };
+        all.push(scenario);
+    }
+    all
 }
 
 /// The answer to a docket of a batch, with the identifier of the docket as its id, and

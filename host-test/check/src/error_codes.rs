@@ -10,8 +10,13 @@ use wasmtime_wasi_http::p2::bindings::http::types::{
 pub enum Meaning {
     /// It never left: a create may be repeated like a read.
     NotSent,
+    /// The same, if the host is trusted; else nobody knows.
+    ConnectionTimeout,
     /// The host's policy denies the address: it never will.
     Denied,
+    /// It is refused for what is in it, and would be again. Nobody knows by whom: a create may
+    /// have been processed.
+    Rejected,
     /// Nobody knows whether it was processed: a create must not be repeated.
     Unknown,
 }
@@ -20,6 +25,8 @@ impl fmt::Display for Meaning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Meaning::NotSent => "not sent",
+            Meaning::ConnectionTimeout => "not sent, where the host is trusted",
+            Meaning::Rejected => "rejected",
             Meaning::Denied => "denied",
             Meaning::Unknown => "unknown",
         })
@@ -72,7 +79,7 @@ error_codes! {
     DestinationIpUnroutable: NotSent, "destination-IP-unroutable";
     ConnectionRefused: NotSent, "connection-refused";
     ConnectionTerminated: Unknown, "connection-terminated";
-    ConnectionTimeout: NotSent, "connection-timeout";
+    ConnectionTimeout: ConnectionTimeout, "connection-timeout";
     ConnectionReadTimeout: Unknown, "connection-read-timeout";
     ConnectionWriteTimeout: Unknown, "connection-write-timeout";
     ConnectionLimitReached: NotSent, "connection-limit-reached";
@@ -83,15 +90,15 @@ error_codes! {
         alert_message: Some("unknown_ca".into()),
     }): Unknown, "TLS-alert-received";
     HttpRequestDenied: Denied, "HTTP-request-denied";
-    HttpRequestLengthRequired: Unknown, "HTTP-request-length-required";
-    HttpRequestBodySize(Some(7)): Unknown, "HTTP-request-body-size";
-    HttpRequestMethodInvalid: Unknown, "HTTP-request-method-invalid";
-    HttpRequestUriInvalid: Unknown, "HTTP-request-URI-invalid";
-    HttpRequestUriTooLong: Unknown, "HTTP-request-URI-too-long";
-    HttpRequestHeaderSectionSize(Some(7)): Unknown, "HTTP-request-header-section-size";
-    HttpRequestHeaderSize(Some(field())): Unknown, "HTTP-request-header-size";
-    HttpRequestTrailerSectionSize(Some(7)): Unknown, "HTTP-request-trailer-section-size";
-    HttpRequestTrailerSize(field()): Unknown, "HTTP-request-trailer-size";
+    HttpRequestLengthRequired: Rejected, "HTTP-request-length-required";
+    HttpRequestBodySize(Some(7)): Rejected, "HTTP-request-body-size";
+    HttpRequestMethodInvalid: Rejected, "HTTP-request-method-invalid";
+    HttpRequestUriInvalid: Rejected, "HTTP-request-URI-invalid";
+    HttpRequestUriTooLong: Rejected, "HTTP-request-URI-too-long";
+    HttpRequestHeaderSectionSize(Some(7)): Rejected, "HTTP-request-header-section-size";
+    HttpRequestHeaderSize(Some(field())): Rejected, "HTTP-request-header-size";
+    HttpRequestTrailerSectionSize(Some(7)): Rejected, "HTTP-request-trailer-section-size";
+    HttpRequestTrailerSize(field()): Rejected, "HTTP-request-trailer-size";
     HttpResponseIncomplete: Unknown, "HTTP-response-incomplete";
     HttpResponseHeaderSectionSize(Some(7)): Unknown, "HTTP-response-header-section-size";
     HttpResponseHeaderSize(field()): Unknown, "HTTP-response-header-size";

@@ -6,8 +6,7 @@ use super::properties::judge;
 use super::scenario::{Run, Scenario, Subject, Turn};
 use super::{Check, paused_runtime};
 use crate::error_codes::{all, meaning, name};
-use crate::failure::outcome;
-use crate::operation::Operation;
+use crate::operation::{Operation, outcome};
 use crate::script::{Piece, Step};
 use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
@@ -70,7 +69,7 @@ pub fn scenarios(operation: Operation) -> Vec<Scenario> {
 fn scenario(moment: Moment, code: ErrorCode, operation: Operation) -> Scenario {
     let name = format!("{}: {}", moment.title(), name(&code));
     let mut scenario = Scenario::new(name, operation, [moment.turn(code, operation)]);
-    // Time for one poll of a wait: the pauses of four attempts.
+    // Time for one attempt of one poll of a wait.
     scenario.arguments.timeout_ms = 2_000;
     scenario
 }
@@ -153,9 +152,12 @@ impl FaultTable {
              send requests. A cell says what the function returns (`ok`, or the case of \
              `request-error`), and when requests are sent, in milliseconds, at the default \
              settings and with the longest jitter. Waits have a `timeout-ms` of 2000, which is \
-             time for one poll; a batch has one item.\n\n\
+             time for one attempt; a batch has one item.\n\n\
              What a code says about the request decides: not sent, and anything may be repeated; \
-             denied by the host, and nothing is; unknown, and only reads are.\n",
+             denied by the host, or rejected for what is in it, and nothing is; unknown, and only \
+             reads are. `connection-timeout` says that the request was not sent, and of a create \
+             is believed only with `TRUST_CONNECTION_TIMEOUT=true`; here that is `false`, its \
+             default.\n",
             self.runs,
             all().len(),
             Moment::ALL.len(),

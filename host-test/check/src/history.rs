@@ -2,7 +2,7 @@
 //! comes from its seed alone, and can be played again.
 
 use super::directed::created_docket;
-use super::scenario::{BASE_URL, Records, Satisfies, Scenario, Settings, Turn};
+use super::scenario::{CreateRetry, Satisfies, Scenario, Settings, Turn};
 use crate::error_codes;
 use crate::operation::{Arguments, DOCKET_ID, Operation};
 use crate::script::{Piece, Step};
@@ -67,18 +67,14 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
     let date = 0..4_102_444_800_u64;
     (settings(), arguments(), any::<u64>(), date, played).prop_map(
         |(settings, arguments, random, unix_time_s, (operation, turns))| Scenario {
-            name: String::new(),
-            seed: None,
-            operation,
             arguments,
             settings: match operation.is_wait() {
                 true => with_fewer_polls(settings, arguments),
                 false => settings,
             },
-            base_url: BASE_URL,
-            turns,
             random,
             unix_time_s,
+            ..Scenario::new("", operation, turns)
         },
     )
 }
@@ -95,10 +91,15 @@ fn with_fewer_polls(settings: Settings, arguments: Arguments) -> Settings {
 
 fn arguments() -> impl Strategy<Value = Arguments> {
     let items = prop_oneof![1 => Just(0_usize), 1 => Just(1_usize), 8 => 2_usize..=12];
-    (milliseconds(100_000), items).prop_map(|(timeout_ms, items)| Arguments {
-        timeout_ms: u32::try_from(timeout_ms).unwrap_or(u32::MAX),
-        items,
-    })
+    let not_found = any::<Option<bool>>();
+    (milliseconds(100_000), not_found, items).prop_map(
+        |(timeout_ms, not_found_is_pending, items)| Arguments {
+            timeout_ms: u32::try_from(timeout_ms).unwrap_or(u32::MAX),
+            not_found_is_pending,
+            items,
+            ..Arguments::default()
+        },
+    )
 }
 
 fn settings() -> impl Strategy<Value = Settings> {
@@ -106,28 +107,32 @@ fn settings() -> impl Strategy<Value = Settings> {
     let deadline = prop_oneof![milliseconds(100_000), 30_000..=100_000_u64];
     let limits = (milliseconds(100_000), deadline);
     let pauses = (milliseconds(10_000), milliseconds(10_000));
-    (
-        limits,
-        pauses,
-        1..=6_u32,
-        any::<bool>(),
-        1..=8_usize,
-        any::<bool>(),
+    let create_retry = select(vec![
+        CreateRetry::ServerErrors,
+        CreateRetry::ServerErrors,
+        CreateRetry::NotSent,
+        CreateRetry::Never,
+    ]);
+    let choices = (create_retry, any::<[bool; 3]>());
+    (limits, pauses, 1..=6_u32, choices, 1..=8_usize).prop_map(
+        |((one, other), (pause, longest), max_attempts, choices, max_in_flight)| {
+            let (create_retry, [trust_connection_timeout, log, as_options]) = choices;
+            let attempt_timeout_ms = one.min(other);
+            Settings {
+                max_attempts,
+                backoff_ms: pause.min(longest),
+                max_backoff_ms: pause.max(longest),
+                attempt_timeout_ms,
+                deadline_ms: one.max(other),
+                create_retry,
+                trust_connection_timeout,
+                max_in_flight,
+                log,
+                // The setting `DEADLINE_MS` is then its default, which no attempt may exceed.
+                as_options: as_options && attempt_timeout_ms <= Settings::default().deadline_ms,
+            }
+        },
     )
-        .prop_map(
-            |((one, other), (pause, longest), max_attempts, not_sent, max_in_flight, log)| {
-                Settings {
-                    max_attempts,
-                    backoff_ms: pause.min(longest),
-                    max_backoff_ms: pause.max(longest),
-                    attempt_timeout_ms: one.min(other),
-                    deadline_ms: one.max(other),
-                    create_retry_not_sent: not_sent,
-                    max_in_flight,
-                    log,
-                }
-            },
-        )
 }
 
 /// Of every order of magnitude up to `most`.
@@ -190,7 +195,7 @@ fn retry_after() -> impl Strategy<Value = Option<String>> {
 
 fn satisfying(operation: Operation) -> impl Strategy<Value = Turn> {
     (documents(operation), prop::option::of(milliseconds(20_000))).prop_map(
-        move |((body, satisfies), pause_ms)| {
+        move |((body, ready), pause_ms)| {
             let pieces = match (operation, pause_ms) {
                 (Operation::CreateDocketsV2, _) => created_docket("").to_vec(),
                 (_, None) => vec![Piece::Bytes(body.into())],
@@ -205,7 +210,8 @@ fn satisfying(operation: Operation) -> impl Strategy<Value = Turn> {
             };
             Turn {
                 step: Step::status(200).pieces(pieces),
-                satisfies,
+                satisfies: Satisfies::Yes,
+                ready,
             }
         },
     )
@@ -226,29 +232,34 @@ fn nonsense(operation: Operation) -> impl Strategy<Value = Turn> {
     "[x{\\[:,]{0,40}".prop_map(move |body| Turn {
         step: Step::ok(body),
         satisfies: match operation {
-            Operation::CreateAgent => Satisfies::Yes(Records::These(Vec::new())),
+            Operation::CreateAgent => Satisfies::Yes,
             _ => Satisfies::No,
         },
+        ready: false,
     })
 }
 
-/// Bodies that satisfy an operation, whatever else is in them.
-fn documents(operation: Operation) -> BoxedStrategy<(String, Satisfies)> {
-    let whole = |record: String| (format!(" {record}\n"), Satisfies::Yes(Records::Whole));
+/// Bodies that satisfy an operation, whatever else is in them, and whether what they have is
+/// ready.
+fn documents(operation: Operation) -> BoxedStrategy<(String, bool)> {
+    let list = |records: Vec<(String, bool)>| {
+        let ready = !records.is_empty() && records.iter().all(|(_, ready)| *ready);
+        let records: Vec<_> = records.into_iter().map(|(record, _)| record).collect();
+        (format!("[ {} ]", records.join(" ,\n")), ready)
+    };
     match operation {
-        Operation::ListAgents | Operation::GetCallDetails => prop::collection::vec(record(), 0..4)
-            .prop_map(|records| {
-                let body = format!("[ {} ]", records.join(" ,\n"));
-                (body, Satisfies::Yes(Records::These(records)))
-            })
+        Operation::ListAgents | Operation::GetCallDetails | Operation::WaitForCallDetails => {
+            prop::collection::vec(record(), 0..4).prop_map(list).boxed()
+        }
+        _ => record()
+            .prop_map(|(record, ready)| (format!(" {record}\n"), ready))
             .boxed(),
-        _ => record().prop_map(whole).boxed(),
     }
 }
 
 /// An object that has the identifiers that are required, members that may be of any
 /// type, and members that nobody knows.
-fn record() -> impl Strategy<Value = String> {
+fn record() -> impl Strategy<Value = (String, bool)> {
     let status = select(vec!["COMPLETED", "COMPLETED", "IN_PROGRESS", "OPEN"]);
     let known = select(vec![
         "closure_reason",
@@ -278,7 +289,7 @@ fn record() -> impl Strategy<Value = String> {
             object.push_str(&format!(",{name}: {value}"));
         }
         object.push('}');
-        object
+        (object, status == "COMPLETED")
     })
 }
 

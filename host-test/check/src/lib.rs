@@ -6,7 +6,6 @@
 
 mod directed;
 pub mod error_codes;
-pub mod failure;
 pub mod faults;
 pub mod history;
 pub mod operation;
@@ -58,7 +57,11 @@ pub enum Check {
     Imports,
     Returns,
     NoReplay,
-    CreateRetryNotSent,
+    CreateRetry,
+    NothingCreated,
+    CreationsAreTold,
+    DuplicatesAreTold,
+    TimeToHear,
     ErrorCase,
     FinalAnswers,
     Retries,
@@ -69,14 +72,19 @@ pub enum Check {
     AttemptsAreTold,
     AnswerIsKept,
     AnswerIsWhole,
+    RightDocket,
     WaitsEnd,
+    PollsAreCounted,
+    Confirmations,
     MaxInFlight,
     BatchOrder,
     BatchIsComplete,
+    LimitsOnlyDelay,
     TokenInItsHeader,
     TokenIsNotTold,
     OnlyTheService,
     InsecureHttp,
+    Bounds,
     Memory,
 }
 
@@ -94,29 +102,52 @@ impl Check {
             }
             Check::Returns => "every call returns: no trap, no hang, no limit of the host reached",
             Check::NoReplay => "a create that may have been processed is never sent again",
-            Check::CreateRetryNotSent => {
-                "with CREATE_RETRY=not-sent no create follows a 5xx or 408"
+            Check::CreateRetry => {
+                "with CREATE_RETRY=not-sent no create follows a 5xx or 408, with never none follows"
             }
+            Check::NothingCreated => {
+                "an error without permanent in its name means that nothing was created"
+            }
+            Check::CreationsAreTold => "may-have-created says whether a request may have created",
+            Check::DuplicatesAreTold => {
+                "may-be-duplicate says whether a request before the last may have created"
+            }
+            Check::TimeToHear => "no attempt begins without time to hear its answer",
             Check::ErrorCase => "the case of request-error says what happened",
             Check::FinalAnswers => "what cannot be repeated is not",
-            Check::Retries => "what can be repeated is, after pauses no longer than they should be",
+            Check::Retries => {
+                "what can be repeated is, after pauses of the right length; else the end is at once"
+            }
             Check::RetryAfter => "no request before the time that Retry-After asks for",
             Check::MaxAttempts => "at most MAX_ATTEMPTS requests",
             Check::AttemptTimeout => "no attempt exceeds ATTEMPT_TIMEOUT_MS by more than 50 ms",
             Check::Deadline => "DEADLINE_MS and timeout-ms are exceeded by 50 ms at the most",
-            Check::AttemptsAreTold => "errors list all attempts in order, with status and times",
-            Check::AnswerIsKept => "errors keep status and beginning of the answer",
+            Check::AttemptsAreTold => "results list all attempts in order, with status and times",
+            Check::AnswerIsKept => {
+                "errors keep status and beginning of the answer, and where a redirect points"
+            }
             Check::AnswerIsWhole => "raw JSON is what the service answered, digit for digit",
+            Check::RightDocket => "the id is that of what was asked for, or of what was created",
+            Check::PollsAreCounted => {
+                "a wait counts the polls that were sent, and those that failed"
+            }
+            Check::Confirmations => {
+                "a delivery is confirmed only where the service has the docket completed"
+            }
             Check::WaitsEnd => "a wait asks until something is ready, and no longer",
             Check::MaxInFlight => "a batch has at most MAX_IN_FLIGHT requests open",
             Check::BatchOrder => "the results of a batch are in the order of its requests",
             Check::BatchIsComplete => "a batch has a result for each request, and accounts for all",
+            Check::LimitsOnlyDelay => "one item's rate limit ends no other",
             Check::TokenInItsHeader => "the token is in its header and nowhere else in a request",
-            Check::TokenIsNotTold => "the token is in no error, log or panic message",
+            Check::TokenIsNotTold => {
+                "the token is in no error, log or panic message, however it is written"
+            }
             Check::OnlyTheService => {
                 "requests are the right ones, and go to no other host, not even after a redirect"
             }
             Check::InsecureHttp => "plain http to a remote host is refused",
+            Check::Bounds => "what is too long to be sent is refused, and nothing is sent",
             Check::Memory => "the guest needs at most 128 MiB of memory",
         }
     }

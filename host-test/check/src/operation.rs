@@ -15,6 +15,10 @@ pub const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 /// An answer of the service that satisfies every operation but `ListAgents`.
 pub const SATISFYING: &str = r#"{"task_id":"task-1","docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"COMPLETED","call_status":"BUSY"}"#;
 
+/// A delivery that says that the docket is completed.
+const DELIVERY: &str =
+    r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"COMPLETED"}"#;
+
 /// A function that sends requests, and the arguments it is called with.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,13 +33,14 @@ pub enum Operation {
     GetDocket,
     WaitForDocket,
     CreateDocketsV2,
+    VerifyDocketCompleted,
 }
 
 use Operation::*;
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Operation; 10] = [
+    pub const ALL: [Operation; 11] = [
         CreateAgent,
         ListAgents,
         MakeCall,
@@ -46,6 +51,7 @@ impl Operation {
         GetDocket,
         WaitForDocket,
         CreateDocketsV2,
+        VerifyDocketCompleted,
     ];
 
     /// Those that make a phone ring.
@@ -80,6 +86,7 @@ impl Operation {
             GetDocket => "dockets.get-docket",
             WaitForDocket => "dockets.wait-for-docket",
             CreateDocketsV2 => "bulk.create-dockets-v2",
+            VerifyDocketCompleted => "webhooks.verify-docket-completed",
         }
     }
 
@@ -92,7 +99,9 @@ impl Operation {
             GetCallDetails | WaitForCallDetails => "GET /call_details/task-1".to_owned(),
             CreateDocket => "POST /api/v1/dockets".to_owned(),
             CreateDocketV2 | CreateDocketsV2 => "POST /api/v2/dockets".to_owned(),
-            GetDocket | WaitForDocket => format!("GET /api/v1/dockets/{DOCKET_ID}"),
+            GetDocket | WaitForDocket | VerifyDocketCompleted => {
+                format!("GET /api/v1/dockets/{DOCKET_ID}")
+            }
         }
     }
 
@@ -107,65 +116,86 @@ impl Operation {
         self,
         instance: &mut Instance,
         arguments: Arguments,
+        options: Option<CallOptions>,
     ) -> Result<Vec<Returned>> {
-        let Arguments { timeout_ms, items } = arguments;
+        let too_long = arguments.given == Given::TooLong;
+        let task_id = if too_long {
+            "ü".repeat(12_000)
+        } else {
+            "task-1".to_owned()
+        };
+        let wait = WaitOptions {
+            not_found_is_pending: arguments.not_found_is_pending,
+            ..wait(arguments.timeout_ms)
+        };
         let lone = match self {
             CreateAgent => {
-                let created = instance.create_agent(&agent("renewals")).await?;
-                created.map(|created| Answered::of(created.raw_json))
+                let agent = agent("renewals");
+                instance
+                    .create_agent(&agent, options)
+                    .await?
+                    .map(Answered::from)
             }
             ListAgents => {
-                let agents = instance.list_agents("org-1").await?;
-                agents.map(|agents| Answered::of(agents.into_iter().map(|agent| agent.raw_json)))
+                let organization_id = if too_long {
+                    "o".repeat(70_000)
+                } else {
+                    "org-1".to_owned()
+                };
+                instance
+                    .list_agents(&organization_id, options)
+                    .await?
+                    .map(Answered::from)
             }
-            MakeCall => {
-                let started = instance.make_call(&call()).await?;
-                started.map(|started| Answered::with_id(started.task_id, started.raw_json))
-            }
-            GetCallDetails => {
-                let details = instance.get_call_details("task-1").await?;
-                details.map(|details| Answered::of(details.into_iter().map(|one| one.raw_json)))
-            }
+            MakeCall => instance
+                .make_call(&call(), options)
+                .await?
+                .map(Answered::from),
+            GetCallDetails => instance
+                .get_call_details(&task_id, options)
+                .await?
+                .map(Answered::from),
             WaitForCallDetails => {
-                let wait = instance
-                    .wait_for_call_details("task-1", wait(timeout_ms))
+                let ended = instance
+                    .wait_for_call_details(&task_id, wait, options)
                     .await?;
-                wait.map(|wait| Answered {
-                    completed: Some(wait.completed),
-                    ..Answered::of(wait.details.into_iter().map(|one| one.raw_json))
-                })
+                ended.map(Answered::from)
             }
-            CreateDocket => {
-                let created = instance.create_docket(&docket()).await?;
-                created.map(|created| Answered::with_id(created.docket_id, created.raw_json))
-            }
-            CreateDocketV2 => {
-                let created = instance.create_docket_v2(&docket_v2()).await?;
-                created.map(|created| Answered::with_id(created.docket_id, created.raw_json))
-            }
-            GetDocket => {
-                let docket = instance.get_docket(DOCKET_ID).await?;
-                docket.map(|docket| Answered::with_id(docket.docket_id, docket.raw_json))
-            }
+            CreateDocket => instance
+                .create_docket(&docket(), options)
+                .await?
+                .map(Answered::from),
+            CreateDocketV2 => instance
+                .create_docket_v2(&docket_v2(), options)
+                .await?
+                .map(Answered::from),
+            GetDocket => instance
+                .get_docket(DOCKET_ID, options)
+                .await?
+                .map(Answered::from),
             WaitForDocket => {
-                let wait = instance
-                    .wait_for_docket(DOCKET_ID, wait(timeout_ms))
-                    .await?;
-                wait.map(|wait| Answered {
-                    completed: Some(wait.completed),
-                    ..Answered::of(wait.docket.map(|docket| docket.raw_json))
-                })
+                let ended = instance.wait_for_docket(DOCKET_ID, wait, options).await?;
+                ended.map(Answered::from)
             }
             CreateDocketsV2 => {
-                let batch: Vec<_> = (0..items).map(item).collect();
-                let created = match instance.create_dockets_v2(&batch, timeout_ms).await? {
+                let given = |index| match arguments.given {
+                    Given::Large { bytes } => large_item(index, bytes),
+                    _ => item(index),
+                };
+                let batch: Vec<_> = (0..arguments.items).map(given).collect();
+                let created = instance.create_dockets_v2(&batch, arguments.timeout_ms, options);
+                let created = match created.await? {
                     Ok(created) => created,
                     Err(error) => return Ok(vec![Err(error)]),
                 };
-                let answered = |created: CreatedDocketV2| {
-                    Answered::with_id(created.docket_id, created.raw_json)
-                };
-                return Ok(created.into_iter().map(|one| one.map(answered)).collect());
+                return Ok(created
+                    .into_iter()
+                    .map(|one| one.map(Answered::from))
+                    .collect());
+            }
+            VerifyDocketCompleted => {
+                let verified = instance.verify_docket_completed(DELIVERY, options).await?;
+                verified.map(Answered::from)
             }
         };
         Ok(vec![lone])
@@ -183,8 +213,12 @@ impl fmt::Display for Operation {
 pub struct Arguments {
     /// Of waits and batches.
     pub timeout_ms: u32,
+    /// Of waits: whether a 404 means "not yet".
+    pub not_found_is_pending: Option<bool>,
     /// How many requests a batch has.
     pub items: usize,
+    /// What else it is given.
+    pub given: Given,
 }
 
 impl Default for Arguments {
@@ -192,38 +226,127 @@ impl Default for Arguments {
     fn default() -> Self {
         Self {
             timeout_ms: 60_000,
+            not_found_is_pending: None,
             items: 1,
+            given: Given::Usual,
         }
     }
 }
 
+/// What an operation is given to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// What people send.
+    Usual,
+    /// A task id or an organization id that is longer than may be sent.
+    TooLong,
+    /// Dockets for a batch, with a call context of so many bytes each.
+    Large {
+        /// Of the call context.
+        bytes: usize,
+    },
+}
+
 /// What a function returned.
 pub type Returned = std::result::Result<Answered, RequestError>;
+
+/// The case of what an operation came to; `ok` where it succeeded.
+pub fn outcome<T>(result: &std::result::Result<T, RequestError>) -> &'static str {
+    result.as_ref().map_or_else(RequestError::case, |_| "ok")
+}
 
 /// What all successful answers have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answered {
     /// The task id or docket id, where the function gives one.
     pub id: Option<String>,
-    /// Whether a wait has seen what it waits for.
-    pub completed: Option<bool>,
-    /// The raw JSON of each record, in order.
-    pub raw_json: Vec<String>,
+    /// The whole answer; none where a wait has seen none.
+    pub raw: Option<String>,
+    /// How many records it has, where it is a list.
+    pub records: Option<usize>,
+    /// All attempts; those of the last poll that was answered, if it is a wait.
+    pub attempts: Vec<Attempt>,
+    /// Whether an earlier attempt may have created as well.
+    pub may_be_duplicate: bool,
+    /// What a wait tells of itself.
+    pub waited: Option<Waited>,
+    /// Whether a delivery is confirmed.
+    pub confirmed: Option<bool>,
 }
 
-impl Answered {
-    fn of(raw_json: impl IntoIterator<Item = String>) -> Self {
-        Self {
-            raw_json: raw_json.into_iter().collect(),
-            ..Self::default()
-        }
-    }
+/// What a wait tells of itself.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waited {
+    pub completed: bool,
+    pub polls: u32,
+    pub failed_polls: u32,
+    pub waited_ms: u32,
+    pub held_back_ms: u32,
+}
 
-    fn with_id(id: String, raw_json: String) -> Self {
+macro_rules! answered {
+    ($($record:ty: |$of:ident| $($field:ident = $value:expr),+;)+) => {$(
+        impl From<$record> for Answered {
+            fn from($of: $record) -> Self {
+                Self {
+                    $($field: $value,)+
+                    attempts: $of.attempts,
+                    ..Self::default()
+                }
+            }
+        }
+    )+};
+}
+
+answered! {
+    CreatedAgent: |of| raw = of.raw_json.or(of.raw_text).or(Some(String::new())), may_be_duplicate = of.may_be_duplicate;
+    AgentList: |of| raw = Some(of.raw_json), records = Some(of.agents.len());
+    StartedCall: |of| id = Some(of.task_id), raw = Some(of.raw_json), may_be_duplicate = of.may_be_duplicate;
+    CallDetailsList: |of| raw = Some(of.raw_json), records = Some(of.calls.len());
+    CreatedDocket: |of| id = Some(of.docket_id), raw = Some(of.raw_json), may_be_duplicate = of.may_be_duplicate;
+    CreatedDocketV2: |of| id = Some(of.docket_id), raw = Some(of.raw_json), may_be_duplicate = of.may_be_duplicate;
+    Docket: |of| id = Some(of.docket_id), raw = Some(of.raw_json);
+}
+
+macro_rules! waits {
+    ($($wait:ty: $outcome:ident;)+) => {$(
+        impl From<$wait> for Answered {
+            fn from(wait: $wait) -> Self {
+                let (completed, seen) = match wait.outcome {
+                    $outcome::Completed(seen) => (true, Some(seen)),
+                    $outcome::Pending(seen) => (false, seen),
+                };
+                Self {
+                    waited: Some(Waited {
+                        completed,
+                        polls: wait.polls,
+                        failed_polls: wait.failed_polls,
+                        waited_ms: wait.waited_ms,
+                        held_back_ms: wait.held_back_ms,
+                    }),
+                    ..seen.map(Self::from).unwrap_or_default()
+                }
+            }
+        }
+    )+};
+}
+
+waits! {
+    CallDetailsWait: CallDetailsOutcome;
+    DocketWait: DocketOutcome;
+}
+
+impl From<Verification> for Answered {
+    fn from(verification: Verification) -> Self {
+        let (confirmed, verified) = match verification {
+            Verification::NotACompletion => return Self::default(),
+            Verification::Confirmed(verified) => (true, verified),
+            Verification::Contradicted(verified) => (false, verified),
+        };
         Self {
-            id: Some(id),
-            raw_json: vec![raw_json],
-            ..Self::default()
+            confirmed: Some(confirmed),
+            ..Self::from(verified.docket)
         }
     }
 }
@@ -253,7 +376,7 @@ pub fn call() -> CallRequest {
     CallRequest {
         from_agent_name: Some("renewals".into()),
         to_phone_number: NUMBER.into(),
-        call_context: None,
+        call_context: Vec::new(),
         extra: None,
     }
 }
@@ -287,15 +410,24 @@ pub fn item(index: usize) -> DocketRequestV2 {
     }
 }
 
-/// The `external_id` of the docket at this place of a batch.
-pub fn external_id(index: usize) -> String {
-    format!("item-{index}")
+/// The same with so long a call context.
+fn large_item(index: usize, bytes: usize) -> DocketRequestV2 {
+    DocketRequestV2 {
+        call_context: format!("{{\"x\":\"{}\"}}", "x".repeat(bytes)),
+        ..item(index)
+    }
 }
 
-/// A wait in which a 404 is an error.
+/// The `external_id` of the docket at this place of a batch: a UUID, so that a service can
+/// give it back as the id of the docket.
+pub fn external_id(index: usize) -> String {
+    format!("00000000-0000-4000-8000-{index:012}")
+}
+
+/// A wait in which a 404 is what the function takes it for.
 pub fn wait(timeout_ms: u32) -> WaitOptions {
     WaitOptions {
         timeout_ms,
-        not_found_is_pending: false,
+        not_found_is_pending: None,
     }
 }

@@ -2,14 +2,18 @@
 //! was to be seen.
 
 use super::Check;
-use super::scenario::{BASE_URL, CANARY, Run, Scenario, Settings};
-use super::trace::{Attempt, Outcome, Trace, has};
-use crate::failure::{attempts, case, outcome, response};
-use crate::operation::{NUMBER, Operation, Returned, external_id};
+use super::scenario::{BASE_URL, CANARY, CreateRetry, Run, Scenario, Settings};
+use super::trace::{Attempt, Outcome, Trace};
+use crate::operation::{Answered, DOCKET_ID, NUMBER, Operation, Returned, external_id, outcome};
 use crate::script::{Heard, HeardBody, most_open};
+use serde::de::IgnoredAny;
+use voice_calling_host::types::{self, RequestError};
 
 /// By how much a time limit may be overrun: what a guest needs to compute.
 const TOLERANCE_MS: u64 = 50;
+
+/// By how much two clocks differ that round to milliseconds.
+const ROUNDING_MS: u64 = 2;
 
 /// A date is a whole second, and so is what a guest knows of the time.
 const DATE_PRECISION_MS: u64 = 1_000;
@@ -31,8 +35,12 @@ pub fn judge(run: &Run) -> Vec<(Check, Findings)> {
         (Check::Memory, memory(run)),
         (Check::Deadline, deadline(run)),
     ];
-    if run.scenario.remote_host().is_some() {
-        judged.push((Check::InsecureHttp, insecure_http(run)));
+    if let Some(case) = run.scenario.refused {
+        let check = match run.scenario.remote_host() {
+            Some(_) => Check::InsecureHttp,
+            None => Check::Bounds,
+        };
+        judged.push((check, nothing_sent(run, case)));
         return judged;
     }
     judged.push((Check::OnlyTheService, only_the_service(run)));
@@ -47,6 +55,7 @@ pub fn judge(run: &Run) -> Vec<(Check, Findings)> {
             (Check::MaxInFlight, max_in_flight(run)),
             (Check::BatchIsComplete, batch_is_complete(run)),
         ]);
+        judged.extend(limits_only_delay(run).map(|found| (Check::LimitsOnlyDelay, found)));
     }
     let traces = Trace::all(run);
     for (check, judge) in OF_TRACES {
@@ -88,25 +97,54 @@ fn add(
 /// nothing to do with the check.
 type OfTrace = fn(&Run, &Trace) -> Option<Findings>;
 
-const OF_TRACES: [(Check, OfTrace); 6] = [
+const OF_TRACES: [(Check, OfTrace); 5] = [
     (Check::NoReplay, no_replay),
-    (Check::CreateRetryNotSent, create_retry_not_sent),
+    (Check::CreateRetry, create_retry),
     (Check::FinalAnswers, final_answers),
     (Check::Retries, retries),
     (Check::RetryAfter, retry_after),
-    (Check::MaxAttempts, max_attempts),
 ];
 
 /// The same by its requests and its result.
 type OfResult = fn(&Run, &Trace, &Returned) -> Option<Findings>;
 
-const OF_RESULTS: [(Check, OfResult); 5] = [
+const OF_RESULTS: [(Check, OfResult); 13] = [
+    (Check::MaxAttempts, max_attempts),
+    (Check::NothingCreated, nothing_created),
+    (Check::CreationsAreTold, creations_are_told),
+    (Check::DuplicatesAreTold, duplicates_are_told),
+    (Check::TimeToHear, time_to_hear),
     (Check::WaitsEnd, waits_end),
+    (Check::PollsAreCounted, polls_are_counted),
     (Check::ErrorCase, error_case),
     (Check::AttemptsAreTold, attempts_are_told),
     (Check::AnswerIsKept, answer_is_kept),
     (Check::AnswerIsWhole, answer_is_whole),
+    (Check::RightDocket, right_docket),
+    (Check::Confirmations, confirmations),
 ];
+
+/// The attempts that a result tells of.
+fn told_attempts(returned: &Returned) -> &[types::Attempt] {
+    match returned {
+        Ok(answered) => &answered.attempts,
+        Err(error) => error.attempts(),
+    }
+}
+
+/// The requests that a result tells of: all of them, or those of the last poll of a wait.
+/// None where that is not known: a wait that ends without what it waits for tells of the last
+/// poll that was answered.
+fn told_of<'a>(run: &Run, trace: &Trace<'a>, returned: &Returned) -> Option<Trace<'a>> {
+    let pending = |answered: &Answered| answered.waited.is_some_and(|wait| !wait.completed);
+    if returned.as_ref().is_ok_and(pending) {
+        return None;
+    }
+    Some(trace.last(match run.scenario.operation.is_wait() {
+        true => told_attempts(returned).len(),
+        false => trace.attempts.len(),
+    }))
+}
 
 fn returns(run: &Run) -> Findings {
     run.returned.as_ref().err().cloned().into_iter().collect()
@@ -124,24 +162,26 @@ fn no_replay(run: &Run, trace: &Trace) -> Option<Findings> {
         .then(|| repeated(trace, |attempt| may_be_processed(attempt)))
 }
 
-fn create_retry_not_sent(run: &Run, trace: &Trace) -> Option<Findings> {
-    let failed =
-        |attempt: &Attempt| matches!(attempt.outcome(), Outcome::Status(408 | 500..=599, _));
+fn create_retry(run: &Run, trace: &Trace) -> Option<Findings> {
     let Scenario {
         operation,
         settings,
         ..
     } = &run.scenario;
-    let applies = operation.is_create() && settings.create_retry_not_sent;
-    (applies && trace.attempts.iter().any(failed)).then(|| repeated(trace, failed))
+    let is_final = |attempt: &Attempt| match settings.create_retry {
+        CreateRetry::ServerErrors => false,
+        CreateRetry::NotSent => {
+            matches!(attempt.outcome(), Outcome::Status(408 | 500..=599, _))
+        }
+        CreateRetry::Never => true,
+    };
+    (operation.is_create() && trace.attempts.iter().any(is_final))
+        .then(|| repeated(trace, is_final))
 }
 
-fn final_answers(run: &Run, trace: &Trace) -> Option<Findings> {
-    // A wait goes on after what is not ready yet.
+fn final_answers(_: &Run, trace: &Trace) -> Option<Findings> {
     let is_final = |attempt: &Attempt| {
-        let pending = run.scenario.operation.is_wait()
-            && matches!(attempt.outcome(), Outcome::Status(200..=299, _));
-        !attempt.may_be_repeated(run) && !attempt.on_the_edge && !pending
+        !attempt.may_be_repeated() && !attempt.on_the_edge && !attempt.is_pending()
     };
     (trace.attempts.iter().any(is_final)).then(|| repeated(trace, is_final))
 }
@@ -155,6 +195,80 @@ fn repeated(trace: &Trace, is_final: impl Fn(&Attempt) -> bool) -> Findings {
             format!("sent again at {again_ms} ms after {}", told(&pair[0]))
         })
         .collect()
+}
+
+/// An error without `permanent` in its name lets people repeat the call.
+fn nothing_created(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let case = returned.as_ref().err()?.case();
+    if !run.scenario.operation.is_create() || case.starts_with("permanent") || trace.on_the_edge() {
+        return None;
+    }
+    let created = trace
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.may_have_created());
+    Some(
+        created
+            .map(|attempt| format!("{case} after {}", told(attempt)))
+            .collect(),
+    )
+}
+
+fn creations_are_told(_: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let failure = returned.as_ref().err()?.failure()?;
+    let found = (failure.may_have_created, trace.may_have_created());
+    (!trace.on_the_edge()).then(|| differing("may-have-created", found))
+}
+
+fn duplicates_are_told(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let answered = returned.as_ref().ok()?;
+    let (_, earlier) = trace.attempts.split_last()?;
+    let found = (
+        answered.may_be_duplicate,
+        earlier.iter().any(Attempt::may_have_created),
+    );
+    let judged = run.scenario.operation.is_create() && !trace.on_the_edge();
+    judged.then(|| differing("may-be-duplicate", found))
+}
+
+fn differing(name: &str, (found, due): (bool, bool)) -> Findings {
+    match found == due {
+        true => Vec::new(),
+        false => vec![format!("{name} is {found}, and the service saw otherwise")],
+    }
+}
+
+/// How much time an attempt needs that may take so long, of an operation with so much time.
+fn needed_ms(settings: &Settings, own_ms: u64) -> u64 {
+    settings.attempt_timeout_ms.min(own_ms / 2)
+}
+
+/// No attempt begins so late that its answer might not be heard.
+fn time_to_hear(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let Scenario {
+        operation,
+        arguments,
+        settings,
+        ..
+    } = &run.scenario;
+    let attempts = told_of(run, trace, returned)?.attempts;
+    let started_ms = u64::from(told_attempts(returned).first()?.started_ms);
+    let began_ms = attempts.first()?.sent.at_ms.saturating_sub(started_ms);
+    let own_ms = match operation.is_wait() {
+        true => settings
+            .deadline_ms
+            .min(u64::from(arguments.timeout_ms).saturating_sub(began_ms)),
+        false => settings.deadline_ms,
+    };
+    let latest_ms = (began_ms + own_ms).saturating_sub(needed_ms(settings, own_ms));
+    let late = attempts
+        .iter()
+        .filter(|attempt| attempt.sent.at_ms > latest_ms + ROUNDING_MS);
+    let finding = |late: &Attempt| {
+        let at_ms = late.sent.at_ms;
+        format!("an attempt began at {at_ms} ms, the latest that leaves time is {latest_ms}")
+    };
+    Some(late.map(finding).collect())
 }
 
 fn deadline(run: &Run) -> Findings {
@@ -172,7 +286,7 @@ fn deadline(run: &Run) -> Findings {
             run.ended_ms
         ));
     }
-    if run.scenario.operation.is_wait() || run.scenario.remote_host().is_some() {
+    if run.scenario.operation.is_wait() {
         return found;
     }
     for trace in Trace::all(run) {
@@ -205,14 +319,10 @@ fn attempt_timeout(run: &Run) -> Findings {
     late.collect()
 }
 
-fn max_attempts(run: &Run, trace: &Trace) -> Option<Findings> {
+fn max_attempts(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    // A wait has so many for each poll.
+    let count = told_of(run, trace, returned)?.attempts.len();
     let limit = run.scenario.settings.max_attempts as usize;
-    let count = match (run.scenario.operation.is_wait(), run.returned.as_deref()) {
-        // A wait has so many for each poll; the error tells of the last one.
-        (true, Ok([Err(error)])) => attempts(error).len(),
-        (true, _) => return None,
-        (false, _) => trace.attempts.len(),
-    };
     Some(match count > limit {
         true => vec![format!("{count} attempts, the limit is {limit}")],
         false => Vec::new(),
@@ -220,11 +330,13 @@ fn max_attempts(run: &Run, trace: &Trace) -> Option<Findings> {
 }
 
 fn retry_after(run: &Run, trace: &Trace) -> Option<Findings> {
+    // A wait heeds it after each poll, whatever came.
+    let heeded = |attempt: &Attempt| {
+        (attempt.may_be_repeated() || run.scenario.operation.is_wait()) && !attempt.on_the_edge
+    };
     let asks = |attempt: &Attempt| {
-        let heeded = attempt.may_be_repeated(run) && !attempt.on_the_edge;
-        attempt
-            .asked_ms(run)
-            .filter(|asked_ms| heeded && *asked_ms > 0)
+        let asked_ms = attempt.asked_ms().filter(|_| heeded(attempt));
+        asked_ms.filter(|asked_ms| *asked_ms > 0)
     };
     trace.attempts.iter().find_map(asks)?;
     let mut found = Findings::new();
@@ -243,8 +355,8 @@ fn retry_after(run: &Run, trace: &Trace) -> Option<Findings> {
     Some(found)
 }
 
-/// What can be repeated is, while there are attempts and time; pauses are no longer than
-/// back-off and service ask for.
+/// What can be repeated is, while there are attempts and time; pauses are those that back-off
+/// and service ask for, and where nothing follows, the error comes at once.
 fn retries(run: &Run, trace: &Trace) -> Option<Findings> {
     let Scenario {
         operation,
@@ -253,46 +365,52 @@ fn retries(run: &Run, trace: &Trace) -> Option<Findings> {
         ..
     } = &run.scenario;
     // One item's rate limit holds back all others.
-    let held_back = arguments.items > 1
-        && (run.sent.iter()).any(|sent| matches!(sent.heard, Heard::Answer(429 | 425, _)));
-    let repeatable = |attempt: &Attempt| attempt.may_be_repeated(run);
+    let held_back = arguments.items > 1 && meets_rate_limit(run);
     if operation.is_wait()
         || held_back
         || run.returned.is_err()
         || trace.on_the_edge()
-        || !trace.attempts.iter().any(repeatable)
+        || !trace.attempts.iter().any(Attempt::may_be_repeated)
     {
         return None;
     }
-    let longest_pause_ms = |index: usize, attempt: &Attempt| {
+    let ceiling_ms = |index: usize| {
         let doubled = settings.backoff_ms.saturating_mul(1 << index.min(32));
-        let ceiling_ms = doubled.min(settings.max_backoff_ms);
-        ceiling_ms.max(attempt.asked_ms(run).unwrap_or(0))
+        doubled.min(settings.max_backoff_ms)
     };
+    let longest_pause_ms =
+        |index: usize, attempt: &Attempt| ceiling_ms(index).max(attempt.asked_ms().unwrap_or(0));
     let mut found = Findings::new();
     for (index, pair) in trace.attempts.windows(2).enumerate() {
         let longest_ms = longest_pause_ms(index, &pair[0]);
+        let shortest_ms = ceiling_ms(index) / 2;
         let ended_ms = pair[0].ended_ms();
         let Some(pause_ms) = ended_ms.and_then(|ended_ms| pair[1].sent.at_ms.checked_sub(ended_ms))
         else {
             found.push(format!("sent again while {} was open", told(&pair[0])));
             continue;
         };
-        if pause_ms > longest_ms.saturating_add(DATE_PRECISION_MS + TOLERANCE_MS) {
+        if pause_ms > longest_ms.saturating_add(DATE_PRECISION_MS + TOLERANCE_MS)
+            || pause_ms + ROUNDING_MS < shortest_ms
+        {
             found.push(format!(
-                "a pause of {pause_ms} ms after {}, at most {longest_ms} are due",
+                "a pause of {pause_ms} ms after {}, {shortest_ms} to {longest_ms} are due",
                 told(&pair[0])
             ));
         }
     }
     let (first, last) = (trace.attempts.first()?, trace.attempts.last()?);
+    let ended_ms = last.ended_ms()?;
     let longest_ms = longest_pause_ms(trace.attempts.len() - 1, last);
-    let fits = (last.ended_ms()?.saturating_add(longest_ms)).saturating_add(DATE_PRECISION_MS)
+    let fits = ended_ms
+        .saturating_add(longest_ms)
+        .saturating_add(DATE_PRECISION_MS)
+        + needed_ms(settings, settings.deadline_ms)
         < first.sent.at_ms + settings.deadline_ms;
     let attempts_left = trace.attempts.len() < settings.max_attempts as usize;
     // Too large a body is given up and not read again.
     let too_large = matches!(last.outcome(), Outcome::Status(_, HeardBody::Begun));
-    if repeatable(last) && attempts_left && fits && !too_large {
+    if last.may_be_repeated() && attempts_left && fits && !too_large {
         found.push(format!(
             "given up after {} attempts and {}, with {} attempts and time left",
             trace.attempts.len(),
@@ -300,16 +418,21 @@ fn retries(run: &Run, trace: &Trace) -> Option<Findings> {
             settings.max_attempts
         ));
     }
+    if arguments.items == 1 && run.ended_ms > ended_ms + TOLERANCE_MS {
+        found.push(format!(
+            "ended at {} ms, though nothing follows {}",
+            run.ended_ms,
+            told(last)
+        ));
+    }
     Some(found)
 }
 
 fn error_case(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
     let trace = match (run.scenario.operation.is_wait(), returned) {
-        // A wait that ends well may have seen whatever; one that fails tells of its
-        // last poll.
+        // A wait that ends well may have seen whatever.
         (true, Ok(_)) => return None,
-        (true, Err(error)) => trace.last(attempts(error).len()),
-        (false, _) => trace.last(trace.attempts.len()),
+        _ => told_of(run, trace, returned)?,
     };
     if trace.on_the_edge() {
         return None;
@@ -326,11 +449,8 @@ fn error_case(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings>
 }
 
 fn attempts_are_told(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
-    let told = attempts(returned.as_ref().err()?);
-    let seen = match run.scenario.operation.is_wait() {
-        true => trace.last(told.len()),
-        false => trace.last(trace.attempts.len()),
-    };
+    let told = told_attempts(returned);
+    let seen = told_of(run, trace, returned)?;
     if told.len() != seen.attempts.len() {
         return Some(vec![format!(
             "tells of {} attempts, there were {}",
@@ -344,7 +464,7 @@ fn attempts_are_told(run: &Run, trace: &Trace, returned: &Returned) -> Option<Fi
     for (told, seen) in told.iter().zip(&seen.attempts) {
         let started_ms = seen.sent.at_ms - began_ms + offset_ms;
         let took_ms = seen.ended_ms().unwrap_or(run.ended_ms) - seen.sent.at_ms;
-        let near = |told: u32, seen: u64| u64::from(told).abs_diff(seen) <= 2;
+        let near = |told: u32, seen: u64| u64::from(told).abs_diff(seen) <= ROUNDING_MS;
         if !near(told.started_ms, started_ms) || !near(told.duration_ms, took_ms) {
             found.push(format!(
                 "tells of an attempt at {} ms for {} ms, there was one at {started_ms} for {took_ms}",
@@ -376,24 +496,37 @@ fn attempts_are_told(run: &Run, trace: &Trace, returned: &Returned) -> Option<Fi
 
 fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
     let error = returned.as_ref().err()?;
-    let Some(response) = response(error) else {
-        let last = trace.attempts.last()?;
-        let answered = matches!(last.outcome(), Outcome::Status(..)) && !last.on_the_edge;
-        // A read without a whole answer tells of its attempts.
-        let due = answered && run.scenario.operation.is_create();
-        return due.then(|| vec![format!("{} keeps no answer", case(error))]);
+    let failure = error.failure()?;
+    let status = |attempt: &Attempt| match attempt.outcome() {
+        Outcome::Status(status, body) => Some((status, body)),
+        _ => None,
     };
-    let decisive = trace
-        .attempts
-        .iter()
-        .rev()
-        .find_map(|attempt| match attempt.outcome() {
-            Outcome::Status(status, body) if status == response.status => Some((attempt, body)),
-            _ => None,
-        });
-    let Some((attempt, heard)) = decisive else {
+    let failed = |attempt: &&Attempt| {
+        status(attempt).is_some_and(|(status, _)| matches!(status, 408 | 500..=599))
+    };
+    // Of a create that may have been processed, it is the service's own failure that says so.
+    let decisive = match error {
+        RequestError::PermanentOutcomeUnknown(_) if !trace.on_the_edge() => {
+            trace.attempts.iter().rev().find(failed)
+        }
+        _ => None,
+    };
+    let Some(response) = &failure.response else {
+        let last = decisive.or(trace.attempts.last())?;
+        // A read without a whole answer tells of its attempts.
+        let due = status(last).is_some() && !last.on_the_edge && run.scenario.operation.is_create();
+        return due.then(|| vec![format!("{} keeps no answer", error.case())]);
+    };
+    let decisive = decisive.or_else(|| {
+        let mut latest = trace.attempts.iter().rev();
+        latest.find(|attempt| status(attempt).is_some_and(|(status, _)| status == response.status))
+    });
+    let Some((attempt, (status, heard))) = decisive
+        .and_then(|one| Some((one, status(one)?)))
+        .filter(|(_, (status, _))| *status == response.status)
+    else {
         return Some(vec![format!(
-            "keeps an answer {}, which there was not",
+            "keeps an answer {}, which there was not or did not decide",
             response.status
         )]);
     };
@@ -407,53 +540,112 @@ fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findi
     // What echoes the token is masked, each component in its own way.
     let clean = body.find(&CANARY[..8]).unwrap_or(body.len());
     let due = &body[..body.floor_char_boundary(clean.min(KEPT_BODY_BYTES))];
-    Some(match response.body.starts_with(due) {
-        true => Vec::new(),
-        false => vec![format!(
+    if !response.body.starts_with(due) {
+        return Some(vec![format!(
             "keeps {:?}… of a body that begins {:?}…",
             cut(&response.body),
             cut(due)
-        )],
-    })
+        )]);
+    }
+    let location = attempt
+        .header("location")
+        .filter(|_| (300..=399).contains(&status));
+    let hidden =
+        location.filter(|location| !shows_token(location) && !failure.message.contains(location));
+    Some(
+        hidden
+            .map(|location| format!("does not tell of the location {location}"))
+            .into_iter()
+            .collect(),
+    )
 }
 
 fn answer_is_whole(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
-    let raw_json = &returned.as_ref().ok()?.raw_json;
-    let seen = trace
-        .attempts
-        .iter()
-        .rev()
-        .find_map(|attempt| match attempt.outcome() {
-            Outcome::Status(200..=299, HeardBody::Whole) => Some(attempt.records()),
-            _ => None,
-        });
-    Some(match seen {
-        Some(Some(records)) if records == *raw_json => {
-            let id = returned.as_ref().ok().and_then(|ok| ok.id.as_deref());
-            match (id, raw_json.first()) {
-                (Some(id), Some(json))
-                    if !has(json, "task_id", id) && !has(json, "docket_id", id) =>
-                {
-                    vec![format!("the id {id:?} is not that of the answer")]
-                }
-                _ => Vec::new(),
-            }
-        }
+    let answered = returned.as_ref().ok()?;
+    let whole = |attempt: &&Attempt| {
+        matches!(
+            attempt.outcome(),
+            Outcome::Status(200..=299, HeardBody::Whole)
+        )
+    };
+    let seen = trace.attempts.iter().rev().find(whole);
+    let (seen, raw) = match (seen, &answered.raw) {
+        (Some(seen), Some(raw)) if seen.satisfies() => (seen.body()?, raw),
         // A wait may end without having seen anything, and say so.
-        None if run.scenario.operation.is_wait() && raw_json.is_empty() => Vec::new(),
+        (None, None) if run.scenario.operation.is_wait() => return Some(Vec::new()),
         _ if trace.on_the_edge() => return None,
-        Some(Some(records)) => vec![format!(
+        (_, None) => {
+            return Some(vec![
+                "returns nothing of what the service answered".to_owned(),
+            ]);
+        }
+        _ => return Some(vec!["returns what the service never answered".to_owned()]),
+    };
+    let seen = String::from_utf8_lossy(&seen);
+    let seen = seen.trim_start_matches('\u{feff}').trim();
+    let records = answered.records.map(|found| {
+        let list = serde_json::from_str::<Vec<IgnoredAny>>(seen);
+        (found, list.map_or(1, |list| list.len()))
+    });
+    Some(match records {
+        _ if raw.trim() != seen => vec![format!(
             "returns {:?}…, the service answered {:?}…",
-            raw_json.iter().map(|json| cut(json)).collect::<Vec<_>>(),
-            records.iter().map(|json| cut(json)).collect::<Vec<_>>()
+            cut(raw),
+            cut(seen)
         )],
-        Some(None) | None => vec!["returns what the service never answered".to_owned()],
+        Some((found, due)) if found != due => {
+            vec![format!(
+                "returns {found} records, the service answered {due}"
+            )]
+        }
+        _ => Vec::new(),
+    })
+}
+
+/// The id of what was asked for, or of what was created, by which it can be asked for.
+fn right_docket(run: &Run, _: &Trace, returned: &Returned) -> Option<Findings> {
+    let answered = returned.as_ref().ok()?;
+    let (id, raw) = (answered.id.as_deref()?, answered.raw.as_deref()?);
+    let operation = run.scenario.operation;
+    let is_uuid = |id: &str| {
+        let is_hyphen = |index| [8, 13, 18, 23].contains(&index);
+        id.len() == 36
+            && id
+                .bytes()
+                .enumerate()
+                .all(|(index, byte)| match is_hyphen(index) {
+                    true => byte == b'-',
+                    false => byte.is_ascii_hexdigit(),
+                })
+    };
+    let written = |name: &str| raw.contains(&format!("\"{name}\":\"{id}\""));
+    let right = match operation {
+        Operation::MakeCall => written("task_id") && ![".", ".."].contains(&id),
+        _ if operation.is_create() => written("docket_id") && is_uuid(id),
+        _ => id.eq_ignore_ascii_case(DOCKET_ID),
+    };
+    Some(match right {
+        true => Vec::new(),
+        false => vec![format!("the id is {id:?}")],
+    })
+}
+
+fn confirmations(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let answered = returned.as_ref().ok()?;
+    if run.scenario.operation != Operation::VerifyDocketCompleted {
+        return None;
+    }
+    let completed = trace.attempts.last().is_some_and(Attempt::is_ready);
+    Some(match answered.confirmed {
+        None => vec!["a completion is said to be none".to_owned()],
+        Some(true) if !completed => vec!["confirmed, and the docket is not completed".to_owned()],
+        Some(_) => Vec::new(),
     })
 }
 
 /// A wait goes on until something is ready, and no longer.
 fn waits_end(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
-    let completed = returned.as_ref().ok()?.completed?;
+    let completed = returned.as_ref().ok()?.waited?.completed;
     if trace.on_the_edge() {
         return None;
     }
@@ -472,19 +664,42 @@ fn waits_end(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> 
         found.push("asked on after it was ready".to_owned());
     }
     // A pause that does not fit is not begun.
-    let pause_ms = settings.max_backoff_ms.max(last.asked_ms(run).unwrap_or(0));
-    let timeout_ms = u64::from(run.scenario.arguments.timeout_ms);
-    if !completed
-        && run
-            .ended_ms
-            .saturating_add(pause_ms)
-            .saturating_add(TOLERANCE_MS)
-            < timeout_ms
-    {
+    let pause_ms = settings.max_backoff_ms.max(last.asked_ms().unwrap_or(0));
+    let due_ms = run.ended_ms.saturating_add(pause_ms + TOLERANCE_MS);
+    if !completed && due_ms < u64::from(run.scenario.arguments.timeout_ms) {
         found.push(format!(
             "not completed, and given up after {} ms",
             run.ended_ms
         ));
+    }
+    Some(found)
+}
+
+/// What a wait says of its polls, where the service sees no more than requests.
+fn polls_are_counted(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let waited = returned.as_ref().ok()?.waited?;
+    if trace.on_the_edge() {
+        return None;
+    }
+    let requests = trace.attempts.len();
+    // What is not repeated ends a poll, and a wait that ends well has seen no final error.
+    let answered = trace
+        .attempts
+        .iter()
+        .filter(|attempt| !attempt.may_be_repeated())
+        .count();
+    let least = answered.max(requests.div_ceil(run.scenario.settings.max_attempts as usize));
+    let (polls, failed) = (waited.polls as usize, waited.failed_polls as usize);
+    let near = u64::from(waited.waited_ms).abs_diff(run.ended_ms) <= ROUNDING_MS;
+    let mut found = Findings::new();
+    if !(least..=requests).contains(&polls) || failed + answered != polls {
+        found.push(format!(
+            "tells of {polls} polls, {failed} of which failed, in {requests} requests with \
+             {answered} answers"
+        ));
+    }
+    if !near || waited.held_back_ms > 0 {
+        found.push(format!("tells of {waited:?}, it took {} ms", run.ended_ms));
     }
     Some(found)
 }
@@ -502,10 +717,7 @@ fn batch_is_complete(run: &Run) -> Findings {
     };
     let items = run.scenario.arguments.items;
     let mut found = Findings::new();
-    // What a rate limit held back may have had no time any more.
-    let limited = (run.sent.iter()).any(|sent| matches!(sent.heard, Heard::Answer(429 | 425, _)));
-    let timeout_ms = u64::from(run.scenario.arguments.timeout_ms);
-    let had_time = !limited && run.ended_ms + TOLERANCE_MS < timeout_ms;
+    let had_time = !meets_rate_limit(run) && has_time(run);
     if returned.len() != items {
         found.push(format!("{} results for {items} requests", returned.len()));
     }
@@ -533,6 +745,30 @@ fn batch_is_complete(run: &Run) -> Findings {
         }
     }
     found
+}
+
+/// A rate limit that one item meets ends no other.
+fn limits_only_delay(run: &Run) -> Option<Findings> {
+    if !meets_rate_limit(run) || !has_time(run) {
+        return None;
+    }
+    let traces = Trace::all(run).into_iter().enumerate();
+    let never_sent = traces.filter(|(_, trace)| trace.attempts.is_empty());
+    Some(
+        never_sent
+            .map(|(index, _)| format!("item {index} was never sent"))
+            .collect(),
+    )
+}
+
+fn meets_rate_limit(run: &Run) -> bool {
+    let mut heard = run.sent.iter().map(|sent| &sent.heard);
+    heard.any(|heard| matches!(heard, Heard::Answer(429 | 425, _)))
+}
+
+/// Whether a batch ended before its time.
+fn has_time(run: &Run) -> bool {
+    run.ended_ms + TOLERANCE_MS < u64::from(run.scenario.arguments.timeout_ms)
 }
 
 fn max_in_flight(run: &Run) -> Findings {
@@ -572,8 +808,8 @@ fn token_is_not_told(run: &Run) -> Findings {
         Err(error) if shows_token(error) => found.push("the token is in a panic".to_owned()),
         Ok(returned) => {
             let errors = returned.iter().filter_map(|one| one.as_ref().err());
-            for error in errors.filter(|error| shows_token(&format!("{error:?}"))) {
-                found.push(format!("the token is in an error ({})", case(error)));
+            for error in errors.filter(|error| texts(error).into_iter().any(shows_token)) {
+                found.push(format!("the token is in an error ({})", error.case()));
             }
         }
         Err(_) => {}
@@ -584,12 +820,61 @@ fn token_is_not_told(run: &Run) -> Findings {
     found
 }
 
-/// Whether a text shows any eight bytes of the token.
+/// All that an error says.
+fn texts(error: &RequestError) -> Vec<&str> {
+    let Some(failure) = error.failure() else {
+        return Vec::new();
+    };
+    let mut texts = vec![failure.message.as_str()];
+    if let Some(problem) = &failure.problem {
+        texts.extend([problem.subject.as_str(), &problem.found, &problem.allowed]);
+    }
+    if let Some(response) = &failure.response {
+        texts.push(&response.body);
+        texts.extend(response.request_id.as_deref());
+    }
+    texts.extend(
+        failure
+            .attempts
+            .iter()
+            .filter_map(|one| one.transport_error.as_deref()),
+    );
+    texts
+}
+
+/// Whether a text shows any eight bytes of the token, as they are or as JSON may write them,
+/// once or twice.
 fn shows_token(text: &str) -> bool {
-    let parts = CANARY.as_bytes().windows(8);
-    parts
-        .filter_map(|part| std::str::from_utf8(part).ok())
-        .any(|part| text.contains(part))
+    let shows = |text: &str| {
+        let parts = CANARY.as_bytes().windows(8);
+        let mut parts = parts.filter_map(|part| std::str::from_utf8(part).ok());
+        parts.any(|part| text.contains(part))
+    };
+    let once = unescaped(text);
+    shows(text) || once != text && (shows(&once) || shows(&unescaped(&once)))
+}
+
+/// What a text says if its backslashes are those of JSON.
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, escape)) = rest.split_once('\\') {
+        plain.push_str(before);
+        let code = escape.strip_prefix('u').and_then(|hex| hex.get(..4));
+        let code = code.and_then(|hex| u32::from_str_radix(hex, 16).ok());
+        rest = match (code.and_then(char::from_u32), escape.chars().next()) {
+            (Some(character), _) => {
+                plain.push(character);
+                &escape[5..]
+            }
+            (None, Some(character)) => {
+                plain.push(character);
+                &escape[character.len_utf8()..]
+            }
+            (None, None) => escape,
+        };
+    }
+    plain + rest
 }
 
 fn only_the_service(run: &Run) -> Findings {
@@ -623,13 +908,14 @@ fn other_people(run: &Run) -> Findings {
     found
 }
 
-fn insecure_http(run: &Run) -> Findings {
+/// What must not be sent is not, and the error says why.
+fn nothing_sent(run: &Run, case: &str) -> Findings {
     let refused = matches!(&run.returned, Ok(returned)
-        if returned.iter().all(|one| outcome(one) == "permanent-configuration"));
+        if returned.iter().all(|one| outcome(one) == case));
     match (run.sent.is_empty(), refused) {
         (true, true) => Vec::new(),
-        (false, _) => vec!["the token went to a remote host in the clear".to_owned()],
-        (true, false) => vec!["nothing was sent, but it is no permanent-configuration".to_owned()],
+        (false, _) => vec!["a request was sent".to_owned()],
+        (true, false) => vec![format!("nothing was sent, but it is no {case}")],
     }
 }
 
@@ -658,4 +944,24 @@ fn told(attempt: &Attempt) -> String {
 
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(200)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_shows_however_json_writes_it() {
+        let escaped: String = CANARY
+            .chars()
+            .map(|one| format!("\\u{:04X}", one as u32))
+            .collect();
+        let part = &CANARY[9..18];
+        for text in [CANARY, part, &escaped, &escaped.replace('\\', "\\\\")] {
+            assert!(shows_token(&format!("x {text} x")), "{text}");
+        }
+        for text in ["canary-", "\\", "\\u", "\\u00", "\\u12é", "\\ud83d"] {
+            assert!(!shows_token(text), "{text}");
+        }
+    }
 }

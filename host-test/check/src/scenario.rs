@@ -4,19 +4,22 @@
 use crate::operation::{Arguments, Operation, Returned};
 use crate::script::{Script, Sent, Step};
 use anyhow::{Context, Result};
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::time::Duration;
+use strum::IntoStaticStr;
 use voice_calling_host::calls::pool::Isolation;
 use voice_calling_host::clock::Clock;
 use voice_calling_host::guest::limits::Limits;
 use voice_calling_host::guest::settings::{InstanceSettings, Stderr};
 use voice_calling_host::load::plugin::{Instance, Plugin};
 use voice_calling_host::network::reach::{Hosts, Reach};
+use voice_calling_host::types::CallOptions;
 
 /// The token that every scenario gives. It is searched for wherever it does not belong.
 ///
 /// JSON writes some of it in other ways.
-pub const CANARY: &str = r#"canary-5f/1e"0c\77a1b2d4e6"#;
+pub const CANARY: &str = r#"canary-5f/1e"0c\77+a1'b2<d4e6"#;
 
 /// The service of every scenario, unless it is about another.
 pub const BASE_URL: &str = "http://127.0.0.1";
@@ -31,9 +34,9 @@ const LIMITS: Limits = Limits {
 /// No scenario takes so long, even in virtual time.
 const FOR_EVER: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// The longest pauses: for the ceilings 250, 500 and 1000 of the default settings
-/// this number leaves 250, 500 and 1000 as remainders of one more.
-pub const LONGEST_JITTER: u64 = 251 * 501 * 1_001 - 1;
+/// The longest pauses: half of the ceilings 2000, 4000 and 8000 of the default settings is
+/// drawn, and this number leaves 1000, 2000 and 4000 as remainders of one more.
+pub const LONGEST_JITTER: u64 = 1_001 * 2_001 * 4_001 - 1;
 
 /// The settings that scenarios vary; all others are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,12 +51,26 @@ pub struct Settings {
     pub attempt_timeout_ms: u64,
     /// `DEADLINE_MS`
     pub deadline_ms: u64,
-    /// Whether `CREATE_RETRY` is `not-sent`.
-    pub create_retry_not_sent: bool,
+    /// `CREATE_RETRY`
+    pub create_retry: CreateRetry,
+    /// `TRUST_CONNECTION_TIMEOUT`
+    pub trust_connection_timeout: bool,
     /// `MAX_IN_FLIGHT`
     pub max_in_flight: usize,
     /// Whether `LOG` is `attempts`.
     pub log: bool,
+    /// Whether `MAX_ATTEMPTS` and `DEADLINE_MS` are options of the call instead.
+    pub as_options: bool,
+}
+
+/// After what a create is sent again.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum CreateRetry {
+    ServerErrors,
+    NotSent,
+    Never,
 }
 
 impl Default for Settings {
@@ -61,13 +78,15 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_attempts: 4,
-            backoff_ms: 250,
+            backoff_ms: 2_000,
             max_backoff_ms: 8_000,
             attempt_timeout_ms: 10_000,
             deadline_ms: 30_000,
-            create_retry_not_sent: false,
+            create_retry: CreateRetry::ServerErrors,
+            trust_connection_timeout: false,
             max_in_flight: 16,
             log: false,
+            as_options: false,
         }
     }
 }
@@ -77,17 +96,16 @@ impl Settings {
     fn environment(&self) -> Vec<(String, String)> {
         let own = self.variables().into_iter();
         let changed = own.zip(Self::default().variables());
+        let options = ["MAX_ATTEMPTS", "DEADLINE_MS"];
         changed
             .filter(|(own, usual)| own != usual)
+            .filter(|((name, _), _)| !(self.as_options && options.contains(name)))
             .map(|((name, value), _)| (format!("VOICE_CALLING_{name}"), value))
             .collect()
     }
 
-    fn variables(&self) -> [(&'static str, String); 8] {
-        let create_retry = match self.create_retry_not_sent {
-            true => "not-sent",
-            false => "server-errors",
-        };
+    fn variables(&self) -> [(&'static str, String); 9] {
+        let create_retry: &str = self.create_retry.into();
         let log = match self.log {
             true => "attempts",
             false => "off",
@@ -99,9 +117,21 @@ impl Settings {
             ("ATTEMPT_TIMEOUT_MS", self.attempt_timeout_ms.to_string()),
             ("DEADLINE_MS", self.deadline_ms.to_string()),
             ("CREATE_RETRY", create_retry.to_owned()),
+            (
+                "TRUST_CONNECTION_TIMEOUT",
+                self.trust_connection_timeout.to_string(),
+            ),
             ("MAX_IN_FLIGHT", self.max_in_flight.to_string()),
             ("LOG", log.to_owned()),
         ]
+    }
+
+    fn options(&self) -> Option<CallOptions> {
+        self.as_options.then(|| CallOptions {
+            account: None,
+            deadline_ms: u32::try_from(self.deadline_ms).ok(),
+            max_attempts: Some(self.max_attempts),
+        })
     }
 }
 
@@ -110,29 +140,28 @@ impl Settings {
 pub struct Turn {
     /// What the service does.
     pub step: Step,
-    /// Whether the answer satisfies the operation.
+    /// Whether a 2xx that came whole satisfies the operation.
     pub satisfies: Satisfies,
+    /// Whether it then is what a wait waits for.
+    pub ready: bool,
 }
 
 /// Whether a 2xx that came whole satisfies the operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Satisfies {
     /// No: it cannot be understood.
     No,
-    /// Yes, and its records are these.
-    Yes(Records),
-    /// It is well-formed, but so odd that a component may refuse to understand it. If it
-    /// does not, these are its records.
-    Perhaps(Records),
+    /// Yes.
+    Yes,
+    /// It is well-formed, but so odd that a component may refuse to understand it.
+    Perhaps,
 }
 
-/// The records of an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Records {
-    /// Its whole body is the one record.
-    Whole,
-    /// These.
-    These(Vec<String>),
+impl Turn {
+    /// The same meaning of another step.
+    pub fn with(self, step: Step) -> Self {
+        Self { step, ..self }
+    }
 }
 
 impl From<Step> for Turn {
@@ -141,6 +170,7 @@ impl From<Step> for Turn {
         Self {
             step,
             satisfies: Satisfies::No,
+            ready: false,
         }
     }
 }
@@ -159,7 +189,11 @@ pub struct Scenario {
     /// The component's settings.
     pub settings: Settings,
     /// `BASE_URL`
-    pub base_url: &'static str,
+    pub base_url: Cow<'static, str>,
+    /// `API_TOKEN`
+    pub token: Cow<'static, str>,
+    /// The case in which it has to end with nothing sent, if it has to.
+    pub refused: Option<&'static str>,
     /// What the service does; the last is for all further requests.
     pub turns: Vec<Turn>,
     /// Every number that the guest draws.
@@ -181,7 +215,9 @@ impl Scenario {
             operation,
             arguments: Arguments::default(),
             settings: Settings::default(),
-            base_url: BASE_URL,
+            base_url: BASE_URL.into(),
+            token: CANARY.into(),
+            refused: None,
             turns: turns.into_iter().collect(),
             random: LONGEST_JITTER,
             // Sun, 06 Nov 1994 08:49:37 GMT
@@ -191,13 +227,10 @@ impl Scenario {
 
     /// An answer that satisfies the operation.
     pub fn satisfying(operation: Operation) -> Turn {
-        let body = operation.satisfying();
         Turn {
-            step: Step::ok(body),
-            satisfies: match operation {
-                Operation::ListAgents => Satisfies::Yes(Records::These(Vec::new())),
-                _ => Satisfies::Yes(Records::Whole),
-            },
+            step: Step::ok(operation.satisfying()),
+            satisfies: Satisfies::Yes,
+            ready: true,
         }
     }
 
@@ -234,13 +267,10 @@ impl Scenario {
             // In memory nothing is remote: the component itself has to refuse it.
             outgoing.reach = Reach::Hosts(Hosts::new([host])?);
         }
-        let mut environment = vec![
-            (
-                "VOICE_CALLING_BASE_URL".to_owned(),
-                self.base_url.to_owned(),
-            ),
-            ("VOICE_CALLING_API_TOKEN".to_owned(), CANARY.to_owned()),
-        ];
+        let required = [("BASE_URL", &self.base_url), ("API_TOKEN", &self.token)];
+        let mut environment: Vec<_> = required
+            .map(|(name, value)| (format!("VOICE_CALLING_{name}"), value.to_string()))
+            .into();
         environment.extend(self.settings.environment());
         environment.extend(subject.environment.iter().cloned());
         let mut settings = InstanceSettings::new(environment, outgoing);
@@ -250,7 +280,8 @@ impl Scenario {
         settings.stderr = Stderr::kept();
         let mut instance = self.instance(subject, settings).await?;
         let stderr_before = instance.stderr();
-        let call = self.operation.call(&mut instance, self.arguments);
+        let options = self.settings.options();
+        let call = self.operation.call(&mut instance, self.arguments, options);
         let returned = tokio::time::timeout(FOR_EVER, call).await;
         let stderr = instance.stderr();
         let now = stderr.strip_prefix(&stderr_before);
@@ -273,7 +304,7 @@ impl Scenario {
         };
         let mut instance = subject.plugin.instantiate(before).await?;
         self.operation
-            .call(&mut instance, Arguments::default())
+            .call(&mut instance, Arguments::default(), None)
             .await?;
         instance.set_outgoing(outgoing);
         Ok(instance)
@@ -281,10 +312,8 @@ impl Scenario {
 
     /// The service's host, where it is not this machine.
     pub fn remote_host(&self) -> Option<&str> {
-        match self.base_url {
-            BASE_URL => None,
-            other => other.split("://").nth(1),
-        }
+        let host = self.base_url.split("://").nth(1);
+        host.filter(|_| !self.base_url.starts_with(BASE_URL))
     }
 }
 

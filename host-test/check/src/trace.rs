@@ -2,12 +2,21 @@
 //! what a component that is right makes of it. This is the table of the README written
 //! a second time, from the service's side, so that the component can be judged by it.
 
-use super::scenario::{Records, Run, Satisfies, Turn};
+use super::scenario::{CreateRetry, Run, Satisfies, Scenario, Turn};
 use crate::error_codes::{Meaning, meaning};
 use crate::operation::{Operation, external_id};
 use crate::script::{Heard, HeardBody, Sent};
 use httpdate::parse_http_date;
 use std::time::{Duration, UNIX_EPOCH};
+
+/// How much larger than its request the answer to a create may be.
+const CREATED_BYTES: usize = 16_384;
+
+/// What is read of an answer at the default settings.
+const RESPONSE_BYTES: usize = 8 << 20;
+
+/// No service asks for a longer pause.
+const A_DAY_MS: u64 = 86_400_000;
 
 /// The requests of one operation, or of one item of a batch.
 pub struct Trace<'a> {
@@ -21,16 +30,11 @@ pub struct Trace<'a> {
 pub struct Attempt<'a> {
     /// The request.
     pub sent: &'a Sent,
+    run: &'a Run,
     turn: &'a Turn,
     /// Whether a timer of the guest may have run out at the very moment at which the
     /// service did something: either may have come first.
     pub on_the_edge: bool,
-}
-
-/// Whether a record of a scenario has this member. It is looked for as it is written
-/// there, since not every reader of JSON understands all that stands beside it.
-pub fn has(json: &str, name: &str, value: &str) -> bool {
-    json.contains(&format!("\"{name}\":\"{value}\""))
 }
 
 /// What an attempt came to.
@@ -40,6 +44,8 @@ pub enum Outcome {
     NotSent,
     /// It never will.
     Denied,
+    /// It is refused for what is in it.
+    Rejected,
     /// Nobody knows.
     Unknown,
     /// A status, and so much of the body.
@@ -80,6 +86,7 @@ impl<'a> Trace<'a> {
                     || began_ms.any(|began_ms| near(began_ms + settings.deadline_ms)));
             attempts.push(Attempt {
                 sent,
+                run,
                 turn: &run.scenario.turns[sent.step],
                 on_the_edge,
             });
@@ -109,12 +116,15 @@ impl<'a> Trace<'a> {
         let create = self.run.scenario.operation.is_create();
         match last.outcome() {
             Outcome::Denied => vec!["permanent-configuration"],
-            Outcome::Unknown if create => vec!["permanent-outcome-unknown"],
-            Outcome::Status(200..=299, HeardBody::Whole) => match &last.turn.satisfies {
-                Satisfies::No => vec!["permanent-unexpected-response"],
-                Satisfies::Yes(_) => vec!["ok"],
-                Satisfies::Perhaps(_) => vec!["ok", "permanent-unexpected-response"],
-            },
+            Outcome::Rejected if !create => vec!["permanent-invalid-input"],
+            Outcome::Status(200..=299, HeardBody::Whole) if !last.is_too_large() => {
+                match last.turn.satisfies {
+                    Satisfies::No => vec!["permanent-unexpected-response"],
+                    Satisfies::Yes => vec!["ok"],
+                    Satisfies::Perhaps => vec!["ok", "permanent-unexpected-response"],
+                }
+            }
+            Outcome::Status(200..=299, HeardBody::Whole) => vec!["permanent-unexpected-response"],
             Outcome::Status(200..=299, _) if create => vec!["permanent-unexpected-response"],
             // What was given up was too large, or it was late and may be repeated.
             Outcome::Status(200..=299, HeardBody::Begun) => {
@@ -122,65 +132,124 @@ impl<'a> Trace<'a> {
             }
             Outcome::Status(401 | 403, _) => vec!["permanent-unauthorized"],
             Outcome::Status(404 | 410, _) => vec!["permanent-not-found"],
-            Outcome::Status(408 | 500..=599, _)
-                if create && self.run.scenario.settings.create_retry_not_sent =>
-            {
-                vec!["permanent-outcome-unknown"]
-            }
-            Outcome::Status(status, _) if !(200..=599).contains(&status) => {
-                vec!["permanent-unexpected-response"]
-            }
-            _ if last.may_be_repeated(self.run) => vec![self.given_up()],
-            _ => vec!["permanent-rejected"],
+            Outcome::Status(408 | 425 | 429 | 500..=599, _) => vec![self.given_up()],
+            Outcome::Status(200..=299, HeardBody::Broken) => vec![self.given_up()],
+            Outcome::Status(300..=499, _) => vec!["permanent-rejected"],
+            Outcome::Status(..) => vec!["permanent-unexpected-response"],
+            Outcome::NotSent | Outcome::Rejected | Outcome::Unknown => vec![self.given_up()],
         }
     }
 
     /// The case when no attempt or no time is left.
     fn given_up(&self) -> &'static str {
-        let create = self.run.scenario.operation.is_create();
-        let mut refusal = None;
-        let mut sent = false;
-        for attempt in &self.attempts {
-            match attempt.outcome() {
-                Outcome::Status(408 | 500..=599, _) => refusal = Some("unavailable"),
-                // After the server error of a create something may exist.
-                Outcome::Status(429 | 425, _) if !(create && refusal == Some("unavailable")) => {
-                    refusal = Some("rate-limited");
-                }
-                _ => {}
-            }
-            sent |= !matches!(attempt.outcome(), Outcome::NotSent);
+        if self.may_have_created() {
+            return "permanent-outcome-unknown";
         }
-        refusal.unwrap_or(if sent { "timed-out" } else { "unreachable" })
+        let of_attempt = |attempt: &Attempt| match attempt.outcome() {
+            Outcome::Status(408 | 500..=599, _) => Some("unavailable"),
+            Outcome::Status(425 | 429, _) => Some("rate-limited"),
+            _ => None,
+        };
+        let not_sent = |attempt: &Attempt| matches!(attempt.outcome(), Outcome::NotSent);
+        match self.attempts.iter().rev().find_map(of_attempt) {
+            Some(case) => case,
+            None if self.attempts.iter().all(not_sent) => "unreachable",
+            None => "timed-out",
+        }
+    }
+
+    /// Whether any of its requests may have created something.
+    pub fn may_have_created(&self) -> bool {
+        self.attempts.iter().any(Attempt::may_have_created)
     }
 }
 
 impl Attempt<'_> {
     /// What it came to.
     pub fn outcome(&self) -> Outcome {
+        let Scenario {
+            operation,
+            settings,
+            ..
+        } = &self.run.scenario;
         match &self.sent.heard {
             Heard::Nothing => Outcome::Unknown,
             Heard::Answer(status, body) => Outcome::Status(*status, *body),
             Heard::Failure(code) => match meaning(code) {
                 Meaning::NotSent => Outcome::NotSent,
+                Meaning::ConnectionTimeout
+                    if operation.is_create() && !settings.trust_connection_timeout =>
+                {
+                    Outcome::Unknown
+                }
+                Meaning::ConnectionTimeout => Outcome::NotSent,
                 Meaning::Denied => Outcome::Denied,
+                Meaning::Rejected => Outcome::Rejected,
                 Meaning::Unknown => Outcome::Unknown,
             },
         }
     }
 
     /// Whether another may follow.
-    pub fn may_be_repeated(&self, run: &Run) -> bool {
-        let create = run.scenario.operation.is_create();
+    pub fn may_be_repeated(&self) -> bool {
+        let Scenario {
+            operation,
+            settings,
+            ..
+        } = &self.run.scenario;
+        let retry = operation.is_create().then_some(settings.create_retry);
         match self.outcome() {
-            Outcome::NotSent | Outcome::Status(429 | 425, _) => true,
+            Outcome::NotSent | Outcome::Status(429 | 425, _) => retry != Some(CreateRetry::Never),
             Outcome::Status(408 | 500..=599, _) => {
-                !(create && run.scenario.settings.create_retry_not_sent)
+                matches!(retry, None | Some(CreateRetry::ServerErrors))
             }
-            Outcome::Unknown => !create,
-            Outcome::Status(200..=299, body) => !create && body != HeardBody::Whole,
-            Outcome::Denied | Outcome::Status(..) => false,
+            Outcome::Unknown => retry.is_none(),
+            Outcome::Status(200..=299, body) => retry.is_none() && body != HeardBody::Whole,
+            Outcome::Denied | Outcome::Rejected | Outcome::Status(..) => false,
         }
+    }
+
+    /// Whether a wait goes on after it, as after what is not ready yet.
+    pub fn is_pending(&self) -> bool {
+        let Scenario {
+            operation,
+            arguments,
+            ..
+        } = &self.run.scenario;
+        let of_calls = *operation == Operation::WaitForCallDetails;
+        let not_found = arguments.not_found_is_pending.unwrap_or(of_calls);
+        operation.is_wait()
+            && match self.outcome() {
+                Outcome::Status(404, _) => not_found,
+                Outcome::Status(200..=299, _) => self.satisfies() && !self.is_ready(),
+                _ => false,
+            }
+    }
+
+    /// Whether something may exist that did not exist before it.
+    pub fn may_have_created(&self) -> bool {
+        self.run.scenario.operation.is_create()
+            && match self.outcome() {
+                Outcome::NotSent | Outcome::Denied => false,
+                Outcome::Rejected | Outcome::Unknown => true,
+                Outcome::Status(status, _) => {
+                    !(400..=499).contains(&status) || [408, 409].contains(&status)
+                }
+            }
+    }
+
+    /// Whether its body is larger than is read.
+    fn is_too_large(&self) -> bool {
+        let limit = match self.run.scenario.operation.is_create() {
+            true => (CREATED_BYTES + self.sent.body.len()).min(RESPONSE_BYTES),
+            false => RESPONSE_BYTES,
+        };
+        self.body().is_none_or(|body| body.len() > limit)
+    }
+
+    /// The whole body of its answer, where it has an end.
+    pub fn body(&self) -> Option<Vec<u8>> {
+        self.turn.step.whole_body(&self.sent.external_id())
     }
 
     /// When it had ended. Unit: milliseconds since the service began.
@@ -189,52 +258,61 @@ impl Attempt<'_> {
     }
 
     /// How long the service asks to wait after it, in milliseconds; none where it does not.
-    pub fn asked_ms(&self, run: &Run) -> Option<u64> {
+    pub fn asked_ms(&self) -> Option<u64> {
         let Outcome::Status(..) = self.outcome() else {
             return None;
         };
-        let value = self.turn.step.header_value("retry-after")?;
-        let value = std::str::from_utf8(value).ok()?.trim();
-        if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-            let seconds: u64 = value.parse().unwrap_or(u64::MAX);
-            return Some(seconds.saturating_mul(1_000));
-        }
-        let date = parse_http_date(value)
-            .ok()?
-            .duration_since(UNIX_EPOCH)
-            .ok()?;
-        let now = Duration::from_secs(run.scenario.unix_time_s)
-            + Duration::from_millis(self.sent.ended_ms?);
-        Some(u64::try_from(date.saturating_sub(now).as_millis()).unwrap_or(u64::MAX))
-    }
-
-    /// Whether its answer ends a wait.
-    pub fn is_ready(&self) -> bool {
-        let Outcome::Status(200..=299, HeardBody::Whole) = self.outcome() else {
-            return false;
-        };
-        let records = self.records().unwrap_or_default();
-        let ready = |json: &String| {
-            has(json, "status", "COMPLETED")
-                || has(json, "call_status", "BUSY")
-                || has(json, "call_status", "NO_ANSWER")
-        };
-        !records.is_empty() && records.iter().all(ready)
-    }
-
-    /// What the records of its answer are, where it satisfies the operation.
-    pub fn records(&self) -> Option<Vec<String>> {
-        match &self.turn.satisfies {
-            Satisfies::No => None,
-            Satisfies::Yes(Records::These(records))
-            | Satisfies::Perhaps(Records::These(records)) => Some(records.clone()),
-            Satisfies::Yes(Records::Whole) | Satisfies::Perhaps(Records::Whole) => {
-                let body = self.turn.step.whole_body(&self.sent.external_id())?;
-                let record = String::from_utf8_lossy(&body);
-                Some(vec![
-                    record.trim_start_matches('\u{feff}').trim().to_owned(),
-                ])
+        let value = self.header("retry-after")?;
+        let asked_ms = match seconds_as_ms(value) {
+            Some(asked_ms) => asked_ms,
+            None => {
+                let date = unix_time(value)?;
+                let guests_now = Duration::from_secs(self.run.scenario.unix_time_s)
+                    + Duration::from_millis(self.sent.ended_ms?);
+                let now = self
+                    .header("date")
+                    .and_then(unix_time)
+                    .unwrap_or(guests_now);
+                u64::try_from(date.saturating_sub(now).as_millis()).unwrap_or(u64::MAX)
             }
-        }
+        };
+        Some(asked_ms.min(A_DAY_MS))
     }
+
+    /// A header of its answer, if that is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let value = self.turn.step.header_value(name)?;
+        Some(std::str::from_utf8(value).ok()?.trim())
+    }
+
+    /// Whether its answer is what a wait waits for.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.outcome(), Outcome::Status(200..=299, HeardBody::Whole)) && self.turn.ready
+    }
+
+    /// Whether its answer satisfies the operation.
+    pub fn satisfies(&self) -> bool {
+        matches!(self.outcome(), Outcome::Status(200..=299, HeardBody::Whole))
+            && self.turn.satisfies != Satisfies::No
+    }
+}
+
+/// Seconds, which may have decimals.
+fn seconds_as_ms(value: &str) -> Option<u64> {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, decimals) = value.split_once('.').unwrap_or((value, "0"));
+    if whole.is_empty() || decimals.is_empty() || !digits(whole) || !digits(decimals) {
+        return None;
+    }
+    let thousandths = format!("{decimals:0<3}");
+    let seconds: u64 = whole.parse().unwrap_or(u64::MAX);
+    Some(
+        seconds
+            .saturating_mul(1_000)
+            .saturating_add(thousandths[..3].parse().ok()?),
+    )
+}
+
+fn unix_time(date: &str) -> Option<Duration> {
+    parse_http_date(date).ok()?.duration_since(UNIX_EPOCH).ok()
 }
