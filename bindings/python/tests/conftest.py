@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,6 +18,7 @@ import pytest
 
 TOKEN = "a-token-that-nobody-may-see"
 DOCKET_ID = "11111111-2222-3333-4444-555555555555"
+DOCKET: dict[str, Any] = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": {}}
 
 
 @dataclass
@@ -36,6 +38,7 @@ class Request:
     method: str
     path: str
     body: str
+    headers: dict[str, str]
 
 
 class Service:
@@ -48,6 +51,8 @@ class Service:
         self.arrived = threading.Semaphore(0)
         self.gate = threading.Event()
         self.gate.set()
+        self.delay = 0.0
+        """How long each answer takes. Unit: seconds."""
         self._lock = threading.Lock()
         service = self
 
@@ -78,10 +83,12 @@ class Service:
     def serve(self, handler: BaseHTTPRequestHandler) -> None:
         body = handler.rfile.read(int(handler.headers.get("content-length") or 0))
         with self._lock:
-            self.requests.append(Request(handler.command, handler.path, body.decode()))
+            headers = {name.lower(): value for name, value in handler.headers.items()}
+            self.requests.append(Request(handler.command, handler.path, body.decode(), headers))
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         self.arrived.release()
         self.gate.wait(30)
+        time.sleep(self.delay)
         content = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
         handler.send_response(answer.status)
         for name, value in answer.headers.items():

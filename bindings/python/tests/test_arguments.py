@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import OrderedDict, UserString
 from collections.abc import Iterator
 from decimal import Decimal
@@ -17,9 +16,8 @@ from voice_calling import (
     AgentText,
     DocketRequest,
     InvalidInput,
-    RequestError,
+    Problem,
     VoiceClient,
-    parse_docket_completed,
 )
 
 HUGE = 10**5000
@@ -40,6 +38,12 @@ def client(service: Service) -> Iterator[VoiceClient]:
 def docket(**changed: Any) -> dict[str, Any]:
     fields = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": {"a": 1}}
     return {**fields, **changed}
+
+
+def problem_of(refused: pytest.ExceptionInfo[InvalidInput]) -> Problem:
+    assert refused.value.problem is not None
+    assert (refused.value.attempts, refused.value.may_have_created) == ((), False)
+    return refused.value.problem
 
 
 def sent(service: Service) -> str:
@@ -95,13 +99,12 @@ def test_what_cannot_be_sent_as_it_is_is_refused_and_named(
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
         client.dockets.create(**docket(**{field: value}))
-    error = refused.value
-    assert error.field is not None
-    assert error.field.partition(".")[0] == field
-    assert error.found is not None
-    assert found in error.found
-    assert error.is_permanent
-    assert str(error) == f"{error.field}: found {error.found}, allowed: {error.allowed}"
+    problem = problem_of(refused)
+    assert problem.subject.partition(".")[0] == field
+    assert found in problem.found
+    assert refused.value.is_permanent
+    expected = f"{problem.subject}: found {problem.found}, allowed: {problem.allowed}"
+    assert refused.value.message == str(refused.value) == expected
     assert service.requests == []
 
 
@@ -113,7 +116,7 @@ def test_the_place_in_free_form_json_is_named(client: VoiceClient) -> None:
 def test_a_long_key_is_cut(client: VoiceClient) -> None:
     with pytest.raises(InvalidInput) as refused:
         client.dockets.create(**docket(call_context={"k" * 1000: object()}))
-    assert refused.value.field == f"call_context.{'k' * 60}…"
+    assert problem_of(refused).subject == f"call_context.{'k' * 60}…"
 
 
 def test_values_that_contain_themselves_are_refused(client: VoiceClient) -> None:
@@ -121,7 +124,7 @@ def test_values_that_contain_themselves_are_refused(client: VoiceClient) -> None
     circle["again"] = circle
     with pytest.raises(InvalidInput, match="nested too deeply") as refused:
         client.dockets.create(**docket(call_context=circle))
-    assert (refused.value.field or "").startswith("call_context")
+    assert problem_of(refused).subject.startswith("call_context")
 
 
 def test_a_misspelt_field_is_refused(client: VoiceClient, service: Service) -> None:
@@ -155,16 +158,16 @@ def test_python_values_are_json_without_loss(
 def test_what_the_component_refuses_is_named_as_it_was_written(client: VoiceClient) -> None:
     with pytest.raises(InvalidInput) as refused:
         client.dockets.create(**docket(to_phone_number="+91 98765"))
-    assert refused.value.field == "to_phone_number"
+    assert problem_of(refused).subject == "to_phone_number"
     with pytest.raises(InvalidInput) as refused:
         client.dockets.create(**docket(extra={"agent_id": 8}))
-    assert refused.value.field == "extra.agent_id"
+    assert problem_of(refused).subject == "extra.agent_id"
     with pytest.raises(InvalidInput) as refused:
         client.agents.create(agent_name="a", prompt=AgentText(default_text="p", extra="[]"))
-    assert refused.value.field == "prompt.extra"
+    assert problem_of(refused).subject == "prompt.extra"
     with pytest.raises(InvalidInput) as refused:
         client.dockets.wait_for(DOCKET_ID, timeout=0)
-    assert refused.value.field == "timeout"
+    assert problem_of(refused).subject == "timeout"
 
 
 @pytest.mark.parametrize(
@@ -173,8 +176,8 @@ def test_what_the_component_refuses_is_named_as_it_was_written(client: VoiceClie
 def test_a_timeout_is_a_number_of_seconds(client: VoiceClient, timeout: Any) -> None:
     with pytest.raises(InvalidInput) as refused:
         client.dockets.wait_for(DOCKET_ID, timeout=timeout)
-    assert refused.value.field == "timeout"
-    assert refused.value.allowed == "seconds, 0.001 to 4294967.295"
+    assert problem_of(refused).subject == "timeout"
+    assert problem_of(refused).allowed == "seconds, 0.001 to 4294967.295"
 
 
 def test_one_wrong_request_of_a_batch_is_named_and_nothing_is_sent(
@@ -185,13 +188,13 @@ def test_one_wrong_request_of_a_batch_is_named_and_nothing_is_sent(
     requests = [DocketRequest(**docket()), DocketRequest(**docket(agent_id="7"))]
     with pytest.raises(InvalidInput) as refused:
         client.dockets.create_many(requests, timeout=5)
-    assert refused.value.field == "requests[1].agent_id"
+    assert problem_of(refused).subject == "requests[1].agent_id"
     with pytest.raises(InvalidInput) as refused:
         client.dockets.create_many(no_records, timeout=5)
-    assert refused.value.field == "requests[0]"
+    assert problem_of(refused).subject == "requests[0]"
     with pytest.raises(InvalidInput) as refused:
         client.dockets.create_many(text, timeout=5)
-    assert refused.value.field == "requests"
+    assert problem_of(refused).subject == "requests"
     unordered: Any = set(requests[:0])
     with pytest.raises(InvalidInput, match=r"requests: found set set\(\), allowed: a list, since"):
         client.dockets.create_many(unordered, timeout=5)
@@ -207,58 +210,7 @@ def test_a_batch_takes_any_iterable_and_tells_each_outcome(
     assert not isinstance(first, Exception)
     assert first.docket_id == DOCKET_ID
     assert isinstance(second, InvalidInput)
-    assert second.field == "to_phone_number"
+    assert second.problem is not None
+    assert second.problem.subject == "to_phone_number"
     assert not isinstance(third, Exception)
     assert len(service.requests) == 2
-
-
-def test_a_webhook_may_be_bytes_of_any_kind_or_text(client: VoiceClient) -> None:
-    text = '{"docket_id": "é", "call_insights": null}'
-    body = text.encode()
-    bodies: list[bytes | bytearray | memoryview | str]
-    bodies = [text, body, bytearray(body), memoryview(body)]
-    for given in bodies:
-        completed = client.webhooks.parse_docket_completed(given)
-        assert completed is not None
-        assert completed.docket_id == "é"
-    wrong: Any = {"docket_id": "d"}
-    with pytest.raises(InvalidInput) as refused:
-        client.webhooks.parse_docket_completed(wrong)
-    assert refused.value.field == "body"
-
-
-def test_a_large_webhook_is_read_and_a_larger_one_refused(client: VoiceClient) -> None:
-    frame = '{"docket_id": "d", "dashboard_url": ""}'
-    padding = "x" * (1024 * 1024 - len(frame))
-    body = frame[:-2] + padding + frame[-2:]
-    completed = client.webhooks.parse_docket_completed(body)
-    assert completed is not None
-    assert completed.dashboard_url == padding
-    with pytest.raises(InvalidInput, match="body: found 1048577 bytes, allowed: 1048576 bytes"):
-        client.webhooks.parse_docket_completed(body + " ")
-
-
-def test_webhooks_are_read_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    at_once: list[int] = []
-    under_way = [0]
-    both_may_come = threading.Event()
-
-    def reading(*_: object) -> Any:
-        under_way[0] += 1
-        at_once.append(under_way[0])
-        both_may_come.wait(0.1)
-        under_way[0] -= 1
-        return False, ("unreachable", ("nobody", ()))
-
-    monkeypatch.setattr("voice_calling._engine.invoke", reading)
-
-    def read(body: bytes) -> None:
-        with pytest.raises(RequestError):
-            parse_docket_completed(body)
-
-    threads = [threading.Thread(target=read, args=(b"{}",)) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert at_once == [1, 1, 1]

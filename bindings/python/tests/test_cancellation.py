@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from conftest import CREATED, DOCKET_ID, Answer, Serve, Service
+from conftest import CREATED, DOCKET, DOCKET_ID, Answer, Serve, Service
 
 from voice_calling import (
     AsyncVoiceClient,
@@ -30,8 +30,6 @@ from voice_calling._pool import Pool
 from voice_calling._wasmtime import WasmtimeError
 
 BUSY = Answer(503, "")
-DOCKET: dict[str, Any] = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": {}}
-
 cancelling = pytest.mark.skipif(
     sys.version_info < (3, 11), reason="tasks tell since Python 3.11 that they were cancelled"
 )

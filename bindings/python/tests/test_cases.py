@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from voice_calling import AgentText, DocketRequest, RequestError, VoiceClient, _interface
-from voice_calling._schema import Optional, Record
+from voice_calling._schema import Function, Record, Variant
 from voice_calling._status import ServiceStatus
 
 JUDGE = os.environ.get("VOICE_CALLING_CASES")
@@ -29,10 +29,18 @@ METHODS = {
     "dockets.get-docket": "dockets.get",
     "dockets.wait-for-docket": "dockets.wait_for",
     "bulk.create-dockets-v2": "dockets.create_many",
-    "webhooks.parse-docket-completed": "webhooks.parse_docket_completed",
+    "webhooks.parse-docket-completed": "webhooks.parse",
+    "webhooks.verify-docket-completed": "webhooks.verify",
 }
 
-RECORDS = {kind.made: kind for kind in vars(_interface).values() if isinstance(kind, Record)}
+KINDS = list(vars(_interface).values())
+RECORDS = {kind.made: kind for kind in KINDS if isinstance(kind, Record)}
+VARIANTS = {
+    made: case
+    for kind in KINDS
+    if isinstance(kind, Variant)
+    for case, (made, _) in kind.cases.items()
+}
 
 
 def test_all_cases_of_the_table_end_as_they_must() -> None:
@@ -66,7 +74,8 @@ def play(run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
     outcome: dict[str, Any]
     with VoiceClient(environ=case["settings"]) as client:
         try:
-            outcome = {"value": as_component(call(client, case["operation"], case["arguments"]))}
+            operation = case["operation"]
+            outcome = {"value": as_component(call(client, operation, case["arguments"]), operation)}
         except RequestError as error:
             outcome = {"error": error_as_component(error, case["operation"])}
     judged = ask(f"/runs/{run}/cases/{case['id']}/outcome", outcome)
@@ -77,80 +86,68 @@ def call(client: VoiceClient, operation: str, arguments: dict[str, Any]) -> Any:
     group, name = METHODS[operation].split(".")
     method = getattr(getattr(client, group), name)
     given = dict(arguments)
-    options = given.pop("options", None)
-    if options is not None:
-        given.update(options)
-    if "timeout_ms" in given:
-        given["timeout"] = given.pop("timeout_ms") / 1000
+    for record in ["config", "request", "wait", "options"]:
+        given.update(given.pop(record, None) or {})
+    for time in ["timeout", "deadline"]:
+        milliseconds = given.pop(f"{time}_ms", None)
+        if milliseconds is not None:
+            given[time] = milliseconds / 1000
     for text in ["prompt", "welcome_text"]:
         if given.get(text) is not None:
             given[text] = AgentText(**given[text])
     if "requests" in given:
         given["requests"] = [DocketRequest(**request) for request in given["requests"]]
-    if isinstance(given.get("body"), list):
-        given["body"] = bytes(given["body"])
     return method(**given)
 
 
-def as_component(value: Any) -> Any:
+def as_component(value: Any, operation: str) -> Any:
     """What the component returned, from what the package made of it."""
     if isinstance(value, RequestError):
-        return {"error": error_as_component(value, "bulk.create-dockets-v2")}
+        return {"error": error_as_component(value, operation)}
     if isinstance(value, ServiceStatus):
         return value.name.lower() if value.is_known else {"other": str(value)}
-    if isinstance(value, (list, tuple)):
-        return [item_as_component(item) for item in value]
+    if isinstance(value, list):
+        items = [as_component(item, operation) for item in value]
+        return [item if "error" in item else {"ok": item} for item in items]
+    if isinstance(value, tuple):
+        return [as_component(item, operation) for item in value]
+    if type(value) in VARIANTS:
+        case = snake(VARIANTS[type(value)])
+        if not hasattr(value, "value"):
+            return case
+        return {case: as_component(value.value, operation)}
     record = RECORDS.get(type(value))
-    if record is not None:
-        return {
-            snake(field.wit): as_component(getattr(value, field.name)) for field in record.fields
-        }
-    return value
-
-
-def item_as_component(item: Any) -> Any:
-    made = as_component(item)
-    is_of_batch = type(item).__name__ == "CreatedDocket"
-    return {"ok": made} if is_of_batch else made
+    if record is None:
+        return value
+    made: dict[str, Any] = {}
+    for field in record.fields:
+        member = getattr(value, field.name)
+        if field.name == "retry_after" and member is not None:
+            member = round(member * 1000)
+        made[snake(field.wit)] = as_component(member, operation)
+    return made
 
 
 def error_as_component(error: RequestError, operation: str) -> dict[str, Any] | str:
-    _, kind = _interface.REQUEST_ERROR.cases[error.kind]
-    name = snake(error.kind)
-    if kind is None:
-        return name
-    payload = payload_of(error, kind)
-    if "field" in payload:
-        payload["field"] = as_written_in_wit(payload["field"], operation)
-    return {name: payload}
-
-
-def payload_of(error: RequestError, kind: Any) -> dict[str, Any]:
-    if isinstance(kind, Optional):
-        kind = kind.inner
-    payload: dict[str, Any] = {}
-    for field in kind.fields:
-        name = snake(field.wit)
-        if name == "response":
-            has_answer = error.status is not None
-            payload[name] = payload_of(error, field.kind) if has_answer else None
-        elif name == "retry_after_ms":
-            after = error.retry_after  # a float, so the longest of all is rounded up
-            payload[name] = None if after is None else min(round(after * 1000), 2**64 - 1)
-        else:
-            payload[name] = as_component(getattr(error, name))
-    return payload
+    failure = {name: as_component(value, operation) for name, value in vars(error).items()}
+    if error.problem is not None:
+        failure["problem"]["subject"] = as_written_in_wit(error.problem.subject, operation)
+    return {snake(error.kind): failure}
 
 
 def as_written_in_wit(path: str, operation: str) -> str:
-    function = next(f for f in _interface.FUNCTIONS if f"{f.interface}.{f.name}" == operation)
-    if path == "timeout":
-        return "options.timeout-ms" if "wait" in operation else "timeout-ms"
+    functions: tuple[Function[Any], ...] = _interface.FUNCTIONS
+    function = next(f for f in functions if f"{f.interface}.{f.name}" == operation)
     first, dot, rest = path.partition(".")
     if first in ("prompt", "welcome_text"):
         rest = rest.replace("_", "-", 1)
-    known = {field.name: field.wit for field in function._written.values()}
-    return known.get(first, first) + dot + rest
+    for parameter in function.parameters:
+        record = parameter.kind.record()
+        for field in (parameter, *(record.fields if record else ())):
+            if field.name == first:
+                prefix = f"{parameter.wit}." if parameter.wit in ("wait", "options") else ""
+                return prefix + field.wit + dot + rest
+    return path
 
 
 def snake(name: str) -> str:

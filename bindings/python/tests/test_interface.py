@@ -9,8 +9,8 @@ from wasmtime.component import _types as wasm
 from voice_calling import _interface
 from voice_calling._engine import runtime
 from voice_calling._schema import (
+    Body,
     Bool,
-    Bytes,
     Failure,
     Float,
     Function,
@@ -23,6 +23,8 @@ from voice_calling._schema import (
     Record,
     Status,
     Text,
+    Texts,
+    Variant,
 )
 
 
@@ -34,10 +36,10 @@ def described_by_package(kind: Kind) -> Any:
         return kind.name
     if isinstance(kind, Float):
         return "f64"
-    if isinstance(kind, (Text, JsonText)):
+    if isinstance(kind, (Text, JsonText, Body)):
         return "string"
-    if isinstance(kind, Bytes):
-        return ["list", "u8"]
+    if isinstance(kind, Texts):
+        return ["list", ["tuple", ["string", "string"]]]
     if isinstance(kind, Optional):
         return ["option", described_by_package(kind.inner)]
     if isinstance(kind, ListOf):
@@ -46,7 +48,7 @@ def described_by_package(kind: Kind) -> Any:
         return ["record", [(field.wit, described_by_package(field.kind)) for field in kind.fields]]
     if isinstance(kind, Status):
         return ["variant", [*((case, None) for case in kind.cases), ("other", "string")]]
-    if isinstance(kind, Failure):
+    if isinstance(kind, (Failure, Variant)):
         cases = kind.cases.items()
         return [
             "variant",
@@ -69,6 +71,8 @@ def described_by_component(ty: Any) -> Any:
         return ["option", described_by_component(ty.payload)]
     if isinstance(ty, wasm.ListType):
         return ["list", described_by_component(ty.element)]
+    if isinstance(ty, wasm.TupleType):
+        return ["tuple", [described_by_component(element) for element in ty.elements]]
     if isinstance(ty, wasm.ResultType):
         return ["result", described_by_component(ty.ok), described_by_component(ty.err)]
     return type(ty).__name__.lower()

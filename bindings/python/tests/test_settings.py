@@ -6,9 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from conftest import DOCKET_ID, TOKEN, Answer, Serve, Service
+from conftest import DOCKET, DOCKET_ID, TOKEN, Answer, Serve, Service
 
 from voice_calling import ConfigurationProblem, TimedOut, Unavailable, VoiceClient
+
+
+def subject(raised: pytest.ExceptionInfo[ConfigurationProblem]) -> str:
+    assert raised.value.problem is not None
+    return raised.value.problem.subject
 
 
 def test_options_stand_over_the_environment(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +33,7 @@ def test_environ_replaces_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     with VoiceClient(environ={}, token=TOKEN) as client:
         with pytest.raises(ConfigurationProblem) as raised:
             client.dockets.get(DOCKET_ID)
-    assert raised.value.variable == "VOICE_CALLING_BASE_URL"
+    assert subject(raised) == "VOICE_CALLING_BASE_URL"
 
 
 def test_durations_are_seconds(serve: Serve) -> None:
@@ -62,7 +67,7 @@ def test_durations_are_seconds(serve: Serve) -> None:
 def test_an_option_of_the_wrong_type_is_named(option: str, value: Any) -> None:
     with pytest.raises(ConfigurationProblem) as raised:
         VoiceClient(environ={}, **{option: value})
-    assert raised.value.variable in (option, "VOICE_CALLING_API_TOKEN")
+    assert subject(raised) in (option, "VOICE_CALLING_API_TOKEN")
     assert "1234567" not in str(raised.value)
 
 
@@ -84,7 +89,7 @@ def test_an_option_out_of_range_is_told_by_the_first_call(
     with VoiceClient(environ=service.environ(), **{option: value}) as client:
         with pytest.raises(ConfigurationProblem) as raised:
             client.dockets.get(DOCKET_ID)
-    assert raised.value.variable == f"VOICE_CALLING_{variable}"
+    assert subject(raised) == f"VOICE_CALLING_{variable}"
     assert service.requests == []
 
 
@@ -93,7 +98,7 @@ def test_a_deadline_that_is_none_is_told_by_the_component(service: Service, valu
     with VoiceClient(environ=service.environ(DEADLINE_MS=value)) as client:
         with pytest.raises(ConfigurationProblem) as raised:
             client.dockets.get(DOCKET_ID)
-    assert raised.value.variable == "VOICE_CALLING_DEADLINE_MS"
+    assert subject(raised) == "VOICE_CALLING_DEADLINE_MS"
     with VoiceClient(environ=service.environ(), deadline=1e11) as client:
         with pytest.raises(ConfigurationProblem):
             client.dockets.get(DOCKET_ID)
@@ -103,8 +108,9 @@ def test_an_environ_of_something_else_than_text_is_told(service: Service) -> Non
     environ: Any = {**service.environ(), "VOICE_CALLING_MAX_ATTEMPTS": 3, 7: 8}
     with pytest.raises(ConfigurationProblem) as raised:
         VoiceClient(environ=environ)
-    assert raised.value.variable == "VOICE_CALLING_MAX_ATTEMPTS"
-    assert raised.value.found == "int"
+    assert subject(raised) == "VOICE_CALLING_MAX_ATTEMPTS"
+    assert raised.value.problem is not None
+    assert raised.value.problem.found == "int"
 
 
 def test_a_client_that_could_not_be_made_can_be_shown() -> None:
@@ -118,7 +124,14 @@ def test_a_misspelt_variable_is_told(service: Service) -> None:
     environ = {**service.environ(), "VOICE_CALLING_DEADLINE": "20"}
     with VoiceClient(environ=environ) as client, pytest.raises(ConfigurationProblem) as raised:
         client.dockets.get(DOCKET_ID)
-    assert raised.value.variable == "VOICE_CALLING_DEADLINE"
+    assert subject(raised) == "VOICE_CALLING_DEADLINE"
+
+
+def test_a_variable_of_something_else_is_no_setting(service: Service) -> None:
+    environ = {**service.environ(), "VOICE_CALLING_SERVICE_HOST": "10.0.0.1"}
+    with VoiceClient(environ=environ) as client:
+        client.dockets.create(**DOCKET)
+    assert len(service.requests) == 1
 
 
 def test_an_option_that_is_none_is_as_good_as_absent(service: Service) -> None:

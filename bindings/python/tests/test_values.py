@@ -14,13 +14,7 @@ import voice_calling
 from voice_calling import (
     Attempt,
     DocketStatus,
-    NotFound,
-    OutcomeUnknown,
-    RateLimited,
-    RequestError,
     Unauthorized,
-    Unavailable,
-    UnexpectedResponse,
     Unreachable,
     VoiceClient,
 )
@@ -104,59 +98,6 @@ def test_a_status_that_is_new_comes_from_the_service(serve: Serve) -> None:
         status = client.dockets.get(DOCKET_ID).status
     assert status is not None
     assert (status.value, status.is_known) == ("PAUSED", False)
-
-
-def test_an_error_says_all_that_is_known(serve: Serve) -> None:
-    headers = {"retry-after": "7200", "x-request-id": "r-1"}
-    service = serve(Answer(429, {"detail": "slow down"}, headers))
-    with VoiceClient(environ=service.environ(), max_attempts=2) as client:
-        with pytest.raises(RateLimited) as raised:
-            client.dockets.get(DOCKET_ID)
-    error = raised.value
-    assert (error.status, error.body, error.body_cut) == (429, '{"detail": "slow down"}', False)
-    assert (error.request_id, error.retry_after) == ("r-1", 7200.0)
-    assert [attempt.status for attempt in error.attempts] == [429]
-    assert (error.kind, error.is_permanent) == ("rate-limited", False)
-    assert error.message in str(error)
-    assert "429" in str(error)
-    assert (error.field, error.variable, error.found, error.allowed) == (None,) * 4
-
-
-def test_errors_have_one_base_and_a_class_for_each_kind(serve: Serve) -> None:
-    for status, expected in [(401, Unauthorized), (404, NotFound), (503, Unavailable)]:
-        service = serve(Answer(status, ""))
-        with VoiceClient(environ=service.environ(), max_attempts=1) as client:
-            with pytest.raises(RequestError) as raised:
-                client.dockets.get(DOCKET_ID)
-        assert type(raised.value) is expected
-        assert raised.value.is_permanent == expected.kind.startswith("permanent-")
-
-
-def test_an_error_can_be_pickled_and_copied(serve: Serve) -> None:
-    service = serve(Answer(404, "gone"))
-    with VoiceClient(environ=service.environ()) as client, pytest.raises(NotFound) as raised:
-        client.dockets.get(DOCKET_ID)
-    for kept in [pickle.loads(pickle.dumps(raised.value)), copy.copy(raised.value)]:
-        assert type(kept) is NotFound
-        assert (str(kept), kept.body) == (str(raised.value), "gone")
-        assert kept.attempts == raised.value.attempts
-
-
-def test_a_5xx_to_a_create_is_unknown_where_it_is_not_to_be_repeated(serve: Serve) -> None:
-    service = serve(Answer(503, "busy"))
-    with VoiceClient(environ=service.environ(), create_retry="not-sent") as client:
-        with pytest.raises(OutcomeUnknown) as raised:
-            client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
-    assert (raised.value.status, raised.value.body) == (503, "busy")
-    assert len(service.requests) == 1
-
-
-def test_an_answer_that_is_no_json_keeps_what_came(serve: Serve) -> None:
-    service = serve(Answer(200, "<html>"))
-    with VoiceClient(environ=service.environ()) as client:
-        with pytest.raises(UnexpectedResponse) as raised:
-            client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
-    assert raised.value.body == "<html>"
 
 
 def test_nobody_listening_is_unreachable(service: Service) -> None:
