@@ -2,10 +2,12 @@
 
 use crate::client::Client;
 use crate::json::{Object, Record, Value, Written, json_argument};
+use crate::operation::Sent;
 use crate::request::{ApiRequest, Endpoint, check_no_control, check_not_empty};
 use crate::transport::Transport;
 use crate::types::{
-    AgentConfig, AgentSummary, AgentText, CreatedAgent, InvalidInput, RequestError,
+    AgentConfig, AgentList, AgentSummary, AgentText, CallOptions, CreatedAgent, Problem,
+    RequestError,
 };
 
 const CREATE_AGENT: Endpoint = Endpoint::post("agents.create-agent", "/agents/");
@@ -16,26 +18,35 @@ const LIST_AGENTS: Endpoint = Endpoint::get(
 
 impl<T: Transport> Client<T> {
     /// `agents.create-agent`
-    pub async fn create_agent(&self, config: &AgentConfig) -> Result<CreatedAgent, RequestError> {
+    pub async fn create_agent(
+        &self,
+        config: &AgentConfig,
+        options: Option<CallOptions>,
+    ) -> Result<CreatedAgent, RequestError> {
+        let operation = self.begin(options)?;
         let body = encode_agent(config)?;
-        let request = ApiRequest::create(&CREATE_AGENT, &body, &self.settings)?;
-        let reply = self.send(&request).await?;
-        Ok(decode_created_agent(&reply.text()))
+        let request = ApiRequest::create(&CREATE_AGENT, &body, &operation.settings)?;
+        operation
+            .send(&request)
+            .await?
+            .decode_text(|text, sent| Ok(decode_created_agent(text, sent)))
     }
 
     /// `agents.list-agents`
     pub async fn list_agents(
         &self,
         organization_id: &str,
-    ) -> Result<Vec<AgentSummary>, RequestError> {
+        options: Option<CallOptions>,
+    ) -> Result<AgentList, RequestError> {
+        let operation = self.begin(options)?;
         check_not_empty("organization-id", organization_id)?;
         check_no_control("organization-id", organization_id)?;
-        let request = ApiRequest::read(&LIST_AGENTS, organization_id);
-        self.send(&request).await?.decode(decode_agents)
+        let request = ApiRequest::read(&LIST_AGENTS, "organization-id", organization_id)?;
+        operation.send(&request).await?.decode(decode_agents)
     }
 }
 
-fn encode_agent(config: &AgentConfig) -> Result<Record<'_>, InvalidInput> {
+fn encode_agent(config: &AgentConfig) -> Result<Record<'_>, Problem> {
     check_not_empty("agent-name", &config.agent_name)?;
     let tools = match &config.tools {
         Some(tools) => Written::Json(json_argument("tools", tools)?),
@@ -65,48 +76,47 @@ fn encode_agent(config: &AgentConfig) -> Result<Record<'_>, InvalidInput> {
     .with_extra("extra", config.extra.as_deref())
 }
 
-fn encode_text<'a>(field: &str, text: &'a Option<AgentText>) -> Result<Written<'a>, InvalidInput> {
+fn encode_text<'a>(argument: &str, text: &'a Option<AgentText>) -> Result<Written<'a>, Problem> {
     let Some(text) = text else {
         return Ok(Written::Absent);
     };
     let record = Record::new(vec![("default", Written::Text(&text.default_text))])
-        .with_extra(&format!("{field}.extra"), text.extra.as_deref())?;
+        .with_extra(&format!("{argument}.extra"), text.extra.as_deref())?;
     Ok(Written::Object(record))
 }
 
 /// The form of the answer is not specified: whatever came is kept.
-fn decode_created_agent(body: &str) -> CreatedAgent {
-    match Value::parse(body) {
-        Ok(value) => CreatedAgent {
-            agent_id: value
-                .to_object()
-                .ok()
-                .and_then(|object| object.integer("agent_id")),
-            raw_json: Some(value.text().to_owned()),
-            raw_text: None,
-        },
-        Err(_) => CreatedAgent {
-            agent_id: None,
-            raw_json: None,
-            raw_text: Some(body.to_owned()).filter(|body| !body.is_empty()),
-        },
+fn decode_created_agent(body: &str, sent: Sent) -> CreatedAgent {
+    let json = Value::parse(body).ok();
+    let object = json.and_then(|json| json.to_object().ok());
+    CreatedAgent {
+        agent_id: object.and_then(|object| object.integer("agent_id")),
+        raw_json: json.map(|json| json.text().to_owned()),
+        raw_text: (json.is_none() && !body.is_empty()).then(|| body.to_owned()),
+        request_id: sent.request_id,
+        attempts: sent.attempts,
+        may_be_duplicate: sent.may_be_duplicate,
     }
 }
 
-fn decode_agents(answer: Value<'_>) -> Result<Vec<AgentSummary>, String> {
+fn decode_agents(answer: Value<'_>, sent: Sent) -> Result<AgentList, String> {
     let agents = answer
         .to_array()
         .map_err(|found| format!("{found}, not an array of agents"))?;
-    Ok(agents.into_iter().map(decode_agent).collect())
+    Ok(AgentList {
+        agents: agents.into_iter().map(decode_agent).collect(),
+        raw_json: answer.text().to_owned(),
+        request_id: sent.request_id,
+        attempts: sent.attempts,
+    })
 }
 
-/// An element that is no object says nothing that this package knows, but is kept.
+/// An element that is no object says nothing that this package knows.
 fn decode_agent(agent: Value<'_>) -> AgentSummary {
     let object = agent.to_object().unwrap_or_else(|_| Object::empty(agent));
     AgentSummary {
         agent_id: object.integer("agent_id"),
         agent_name: object.text("agent_name"),
-        raw_json: object.json(),
     }
 }
 

@@ -8,27 +8,22 @@ use std::pin::pin;
 /// How much of the body of an error is read.
 const ERROR_BODY_BYTES: usize = 65_536;
 
-/// How long a request id may be. A longer one is cut.
-const REQUEST_ID_BYTES: usize = 256;
+/// How long a header may be that an error shows. A longer one is cut.
+const HEADER_BYTES: usize = 256;
 
 /// The headers that services use for a request's id, the usual one first.
 const REQUEST_ID_HEADERS: [&str; 3] = ["x-request-id", "request-id", "x-correlation-id"];
 
-/// What came of an attempt.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    /// At least the head of an answer.
-    Answer(Answer),
-    /// No answer.
-    NoAnswer(SendError),
-}
-
-/// An answer of the service.
+/// An answer of the service, as much of it as came and was read.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) request_id: Option<String>,
     pub(crate) retry_after_ms: Option<u64>,
+    /// Where a redirect points.
+    pub(crate) location: Option<String>,
+    /// What kind of body it says that it has.
+    pub(crate) media: Option<String>,
     /// What came of the body.
     pub(crate) body: Vec<u8>,
     pub(crate) body_end: BodyEnd,
@@ -51,14 +46,13 @@ pub(crate) async fn attempt<T: Transport>(
     request: &Request,
     timeouts: Timeouts,
     max_response_bytes: usize,
-) -> Outcome {
+) -> Result<Answer, SendError> {
     let mut time_is_up = pin!(transport.sleep(timeouts.attempt_ms));
     let head = pin!(transport.send(request, timeouts));
     let mut response = match select(head, &mut time_is_up).await {
-        Either::Left((Ok(response), _)) => response,
-        Either::Left((Err(error), _)) => return Outcome::NoAnswer(error),
+        Either::Left((head, _)) => head?,
         Either::Right(_) => {
-            return Outcome::NoAnswer(SendError {
+            return Err(SendError {
                 delivery: Delivery::Unknown,
                 message: format!("no answer within {} ms", timeouts.attempt_ms),
             });
@@ -81,10 +75,17 @@ pub(crate) async fn attempt<T: Transport>(
             )),
         }
     };
-    Outcome::Answer(Answer {
+    Ok(Answer {
         status,
-        request_id: request_id(&response),
-        retry_after_ms: retry_after_ms(transport, &response),
+        request_id: REQUEST_ID_HEADERS
+            .iter()
+            .find_map(|name| header(&response, name)),
+        retry_after_ms: header(&response, "retry-after").and_then(|value| {
+            let date = header(&response, "date");
+            parse_retry_after(&value, date.as_deref(), transport.unix_time_s())
+        }),
+        location: header(&response, "location"),
+        media: media(&response),
         body,
         body_end,
     })
@@ -106,15 +107,35 @@ async fn read_body(response: &mut impl Response, body: &mut Vec<u8>, max_bytes: 
     }
 }
 
-fn request_id(response: &impl Response) -> Option<String> {
-    let value = REQUEST_ID_HEADERS
-        .iter()
-        .find_map(|name| response.header(name))?;
-    let kept = &value[..value.len().min(REQUEST_ID_BYTES)];
+fn header(response: &impl Response, name: &str) -> Option<String> {
+    let value = response.header(name)?;
+    let kept = &value[..value.len().min(HEADER_BYTES)];
     Some(String::from_utf8_lossy(kept).into_owned())
 }
 
-fn retry_after_ms<T: Transport>(transport: &T, response: &impl Response) -> Option<u64> {
-    let value = response.header("retry-after")?;
-    parse_retry_after(std::str::from_utf8(&value).ok()?, transport.unix_time_s())
+fn media(response: &impl Response) -> Option<String> {
+    let named = ["content-type", "content-encoding"].map(|name| {
+        let value = header(response, name)?;
+        Some(format!("{name} {value}"))
+    });
+    let media: Vec<_> = named.into_iter().flatten().collect();
+    (!media.is_empty()).then(|| media.join(", "))
+}
+
+impl Answer {
+    /// The body as text. Bytes that are not UTF-8 are replaced, so that they cost only
+    /// themselves: there may be a task id beside them. That makes it larger, but not without end.
+    pub(crate) fn into_text(self, max_bytes: usize) -> Result<String, String> {
+        let replaced = |chunk: std::str::Utf8Chunk<'_>| {
+            let mark = if chunk.invalid().is_empty() { 0 } else { 3 };
+            chunk.valid().len() + mark
+        };
+        match String::from_utf8(self.body) {
+            Ok(text) => Ok(text),
+            Err(error) => match error.as_bytes().utf8_chunks().map(replaced).sum::<usize>() {
+                bytes if bytes > max_bytes => Err("too many bytes that are not UTF-8".to_owned()),
+                _ => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+            },
+        }
+    }
 }

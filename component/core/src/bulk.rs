@@ -2,21 +2,20 @@
 
 use crate::client::Client;
 use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
-use crate::failure::{History, Stop};
-use crate::gate::Gate;
+use crate::failure::{History, Stop, problem};
+use crate::operation::Operation;
+use crate::time_frame::TimeFrame;
 use crate::transport::{Method, Transport};
-use crate::types::{CreatedDocketV2, DocketRequestV2, InvalidInput, RequestError};
+use crate::types::{CallOptions, CreatedDocketV2, DocketRequestV2, Problem, RequestError};
 use crate::wait::check_timeout;
 use futures_util::future::join_all;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 
 const MAX_REQUESTS: usize = 1_000;
 
-/// How much of each answer is read. The answers of a batch are in memory together: a
-/// service that padded a thousand of them to megabytes would end the guest, and with it
-/// all that is known of the phones that ring.
-pub(crate) const MAX_ANSWER_BYTES: usize = 16_384;
+/// How large all texts of a batch may be together. They are in memory while it runs, and a guest
+/// that ran out of it would lose all that is known of the phones that ring.
+const MAX_TEXT_BYTES: usize = 16_777_216;
 
 type DocketResult = Result<CreatedDocketV2, RequestError>;
 
@@ -26,78 +25,95 @@ impl<T: Transport> Client<T> {
         &self,
         requests: &[DocketRequestV2],
         timeout_ms: u32,
+        options: Option<CallOptions>,
     ) -> Result<Vec<DocketResult>, RequestError> {
-        if requests.len() > MAX_REQUESTS {
-            return Err(RequestError::PermanentInvalidInput(InvalidInput {
-                field: "requests".to_owned(),
-                found: format!("{} requests", requests.len()),
-                allowed: format!("0 to {MAX_REQUESTS}"),
-            }));
-        }
+        let operation = self.begin(options)?;
+        check_size(requests)?;
         check_timeout("timeout-ms", timeout_ms)?;
+        let lanes = operation.settings.max_in_flight.min(requests.len());
         let batch = Batch {
             requests,
             next: Cell::new(0),
             results: RefCell::new(vec![None; requests.len()]),
-            gate: self.gate(),
-            deadline_ms: self.transport.now_ms().saturating_add(timeout_ms.into()),
+            time: TimeFrame::to_begin(self.now_ms(), timeout_ms.into()),
+            operation,
         };
         // Each lane has one request open at a time and takes the next when it is
         // done, so that a slow one holds up nobody else.
-        let lanes = self.settings.max_in_flight.min(requests.len());
-        join_all((0..lanes).map(|_| self.work_through(&batch))).await;
-        let results = batch.results.into_inner().into_iter();
+        join_all((0..lanes).map(|_| batch.work_through())).await;
+        let not_begun = || Err(batch.not_begun(Stop::TimeUp));
+        let results = batch.results.take().into_iter();
         Ok(results
-            .map(|result| result.unwrap_or_else(|| Err(self.not_begun(Stop::TimeUp))))
+            .map(|result| result.unwrap_or_else(not_begun))
             .collect())
     }
+}
 
-    async fn work_through(&self, batch: &Batch<'_>) {
-        while let Some((index, request)) = batch.take() {
-            let result = self.create_in_batch(batch, request).await;
-            batch.results.borrow_mut()[index] = Some(result);
-        }
+fn check_size(requests: &[DocketRequestV2]) -> Result<(), Problem> {
+    if requests.len() > MAX_REQUESTS {
+        let found = format!("{} requests", requests.len());
+        return Err(problem("requests", found, format!("0 to {MAX_REQUESTS}")));
     }
+    let bytes: usize = requests.iter().map(text_bytes).sum();
+    if bytes > MAX_TEXT_BYTES {
+        let allowed = format!("at most {MAX_TEXT_BYTES} bytes of text in all");
+        return Err(problem("requests", format!("{bytes} bytes of text"), allowed));
+    }
+    Ok(())
+}
 
-    async fn create_in_batch(&self, batch: &Batch<'_>, request: &DocketRequestV2) -> DocketResult {
-        let request =
-            create_docket_v2_request(request, &self.settings)?.reading_at_most(MAX_ANSWER_BYTES);
-        // A closed gate and the requests of other calls are not this request's own time:
-        // its deadline begins when it may begin.
-        let place = match self.begin(&batch.gate, 0, batch.deadline_ms).await {
-            Ok(place) => place,
-            Err(stop) => return Err(self.not_begun(stop)),
-        };
-        // One that has begun keeps its own time: its phone may be ringing, and its docket
-        // id must not be lost.
-        let deadline_ms = self.deadline_from_now_ms();
-        let reply = self
-            .send_through(&batch.gate, &request, deadline_ms, Some(place))
-            .await?;
-        reply.decode(decode_created_docket_v2)
-    }
-
-    /// The error of a request for which there was no time.
-    fn not_begun(&self, stop: Stop) -> RequestError {
-        History::begin(&self.settings, Method::Post, self.transport.now_ms()).give_up(stop)
-    }
+fn text_bytes(request: &DocketRequestV2) -> usize {
+    let optional = [&request.external_id, &request.extra];
+    let optional = optional.iter().filter_map(|text| text.as_ref());
+    request.to_phone_number.len()
+        + request.call_context.len()
+        + optional.map(String::len).sum::<usize>()
 }
 
 /// A batch that several lanes work through.
-struct Batch<'a> {
+struct Batch<'a, T> {
+    operation: Operation<'a, T>,
     requests: &'a [DocketRequestV2],
     next: Cell<usize>,
     results: RefCell<Vec<Option<DocketResult>>>,
-    gate: Rc<Gate>,
-    deadline_ms: u64,
+    /// In which requests may begin.
+    time: TimeFrame,
 }
 
-impl Batch<'_> {
+impl<T: Transport> Batch<'_, T> {
+    async fn work_through(&self) {
+        while let Some((index, request)) = self.take() {
+            let result = self.create(request).await;
+            self.results.borrow_mut()[index] = Some(result);
+        }
+    }
+
     fn take(&self) -> Option<(usize, &DocketRequestV2)> {
         let index = self.next.get();
         let request = self.requests.get(index)?;
         self.next.set(index + 1);
         Some((index, request))
+    }
+
+    async fn create(&self, request: &DocketRequestV2) -> DocketResult {
+        let operation = &self.operation;
+        let request = create_docket_v2_request(request, &operation.settings)?;
+        // A rate limit and the requests of other calls are not this request's own time: its
+        // deadline begins when it may begin. From then on it keeps its own time: its phone may
+        // be ringing, and its docket id must not be lost.
+        match operation.admit(0, self.time).await {
+            Ok(place) => {
+                let success = operation.send_admitted(place, &request).await?;
+                success.decode(decode_created_docket_v2)
+            }
+            Err(stop) => Err(self.not_begun(stop)),
+        }
+    }
+
+    /// The error of a request for which there was no time.
+    fn not_begun(&self, stop: Stop) -> RequestError {
+        let settings = &self.operation.settings;
+        History::begin(settings, Method::Post, self.time.began_ms).give_up(stop)
     }
 }
 

@@ -1,13 +1,18 @@
 //! Calls that are made directly, and their details.
 
 use crate::client::Client;
-use crate::json::{Object, Record, Value, Written, object_argument, texts_argument};
+use crate::failure::problem;
+use crate::json::{Object, Record, Value, Written, member_name, object_argument};
+use crate::operation::Sent;
 use crate::request::{ApiRequest, Endpoint, check_identifier, check_no_control, check_not_empty};
 use crate::transport::Transport;
 use crate::types::{
-    CallDetails, CallDetailsWait, CallInsights, CallRequest, CallStatus, InvalidInput, NextAction,
-    RequestError, StartedCall, UserInterest, WaitOptions,
+    CallDetails, CallDetailsList, CallDetailsOutcome, CallDetailsWait, CallInsights, CallOptions,
+    CallRequest, CallStatus, NextAction, Problem, RequestError, StartedCall, UserInterest,
+    WaitOptions,
 };
+use crate::wait::Seen;
+use std::collections::BTreeSet;
 
 const MAKE_CALL: Endpoint = Endpoint::post("calls.make-call", "/make_call");
 const GET_CALL_DETAILS: Endpoint =
@@ -17,104 +22,148 @@ const WAIT_FOR_CALL_DETAILS: Endpoint =
 
 impl<T: Transport> Client<T> {
     /// `calls.make-call`
-    pub async fn make_call(&self, request: &CallRequest) -> Result<StartedCall, RequestError> {
+    pub async fn make_call(
+        &self,
+        request: &CallRequest,
+        options: Option<CallOptions>,
+    ) -> Result<StartedCall, RequestError> {
+        let operation = self.begin(options)?;
         let body = encode_call(request)?;
-        let request = ApiRequest::create(&MAKE_CALL, &body, &self.settings)?;
-        self.send(&request).await?.decode(decode_started_call)
+        let request = ApiRequest::create(&MAKE_CALL, &body, &operation.settings)?;
+        operation.send(&request).await?.decode(decode_started_call)
     }
 
     /// `calls.get-call-details`
-    pub async fn get_call_details(&self, task_id: &str) -> Result<Vec<CallDetails>, RequestError> {
-        check_identifier("task-id", task_id)?;
-        let request = ApiRequest::read(&GET_CALL_DETAILS, task_id);
-        self.send(&request).await?.decode(decode_call_details)
+    pub async fn get_call_details(
+        &self,
+        task_id: &str,
+        options: Option<CallOptions>,
+    ) -> Result<CallDetailsList, RequestError> {
+        let operation = self.begin(options)?;
+        let request = details_request(&GET_CALL_DETAILS, task_id)?;
+        let success = operation.send(&request).await?;
+        success.decode(|answer, sent| Ok(decode_call_details(answer, sent)?.record))
     }
 
     /// `calls.wait-for-call-details`
     pub async fn wait_for_call_details(
         &self,
         task_id: &str,
-        options: WaitOptions,
+        wait: WaitOptions,
+        options: Option<CallOptions>,
     ) -> Result<CallDetailsWait, RequestError> {
-        check_identifier("task-id", task_id)?;
-        let request = ApiRequest::read(&WAIT_FOR_CALL_DETAILS, task_id);
-        let waited = self
-            .wait(&request, options, decode_call_details, |details| {
-                are_ready(details)
+        let operation = self.begin(options)?;
+        let request = details_request(&WAIT_FOR_CALL_DETAILS, task_id)?;
+        let not_found_is_pending = wait.not_found_is_pending.unwrap_or(true);
+        let waited = operation
+            .wait(&request, wait.timeout_ms, not_found_is_pending, |answer, sent| {
+                decode_call_details(answer, sent)
             })
             .await?;
         Ok(CallDetailsWait {
-            completed: waited.completed,
-            details: waited.seen.unwrap_or_default(),
+            outcome: match waited.seen {
+                Some(seen) if seen.is_ready => CallDetailsOutcome::Completed(seen.record),
+                seen => CallDetailsOutcome::Pending(seen.map(|seen| seen.record)),
+            },
             polls: waited.polls,
             failed_polls: waited.failed_polls,
             waited_ms: waited.waited_ms,
+            held_back_ms: waited.held_back_ms,
         })
     }
 }
 
-fn encode_call(request: &CallRequest) -> Result<Record<'_>, InvalidInput> {
+fn details_request(endpoint: &'static Endpoint, task_id: &str) -> Result<ApiRequest, Problem> {
+    check_identifier("task-id", task_id)?;
+    ApiRequest::read(endpoint, "task-id", task_id)
+}
+
+fn encode_call(request: &CallRequest) -> Result<Record<'_>, Problem> {
     match &request.from_agent_name {
         Some(name) => check_not_empty("from-agent-name", name)?,
         None => check_extra_selects_agent(request)?,
     }
     check_not_empty("to-phone-number", &request.to_phone_number)?;
     check_no_control("to-phone-number", &request.to_phone_number)?;
-    let extra_config = match &request.call_context {
-        Some(context) => {
-            let context = texts_argument("call-context", context)?;
-            Written::Object(Record::new(vec![(
-                "call_context",
-                Written::Json(context.value()),
-            )]))
-        }
-        None => Written::Absent,
-    };
+    let extra_config = Record::new(vec![("call_context", encode_context(request)?)]);
     Record::new(vec![
         ("from_agent_name", Written::text(&request.from_agent_name)),
         ("to_phone_number", Written::Text(&request.to_phone_number)),
-        ("extra_config", extra_config),
+        ("extra_config", Written::Extensible(extra_config)),
     ])
     .with_extra("extra", request.extra.as_deref())
 }
 
-fn check_extra_selects_agent(request: &CallRequest) -> Result<(), InvalidInput> {
-    let extra = request
-        .extra
-        .as_deref()
-        .map(|extra| object_argument("extra", extra));
-    match extra.transpose()? {
-        Some(extra) if !extra.is_empty() => Ok(()),
-        _ => Err(InvalidInput {
-            field: "from-agent-name".to_owned(),
-            found: "none, and nothing in `extra`".to_owned(),
-            allowed: "an agent's name, or an `extra` that selects the agent".to_owned(),
-        }),
+fn encode_context(request: &CallRequest) -> Result<Written<'_>, Problem> {
+    let context = &request.call_context;
+    let mut names = BTreeSet::new();
+    if let Some((name, _)) = context.iter().find(|(name, _)| !names.insert(name)) {
+        let argument = member_name("call-context", name);
+        return Err(problem(argument, "the name again", "each name once"));
+    }
+    Ok(match context.is_empty() {
+        true => Written::Absent,
+        false => Written::Texts(context),
+    })
+}
+
+fn check_extra_selects_agent(request: &CallRequest) -> Result<(), Problem> {
+    let extra = request.extra.as_deref();
+    let extra = extra.map(|extra| object_argument("extra", extra)).transpose()?;
+    match extra {
+        Some(extra) if extra.names().any(|name| name != "extra_config") => Ok(()),
+        _ => Err(problem(
+            "from-agent-name",
+            "none, and nothing in `extra`",
+            "an agent's name, or an `extra` that selects the agent",
+        )),
     }
 }
 
-fn decode_started_call(answer: Value<'_>) -> Result<StartedCall, String> {
+fn decode_started_call(answer: Value<'_>, sent: Sent) -> Result<StartedCall, String> {
     let object = answer.to_object()?;
+    let task_id = object.identifier("task_id")?;
+    // One that its details cannot be had with is of no use.
+    if let Err(problem) = details_request(&GET_CALL_DETAILS, &task_id) {
+        return Err(format!("`task_id` is {}", problem.found));
+    }
     Ok(StartedCall {
-        task_id: object.identifier("task_id")?,
+        task_id,
         raw_json: object.json(),
+        request_id: sent.request_id,
+        attempts: sent.attempts,
+        may_be_duplicate: sent.may_be_duplicate,
     })
 }
 
 /// An array of records; a lone object counts as an array of one.
-fn decode_call_details(answer: Value<'_>) -> Result<Vec<CallDetails>, String> {
-    if answer.is_object() {
-        return Ok(vec![decode_record(answer)]);
+fn decode_call_details(answer: Value<'_>, sent: Sent) -> Result<Seen<CallDetailsList>, String> {
+    let records = match answer.is_object() {
+        true => vec![answer],
+        false => answer
+            .to_array()
+            .map_err(|found| format!("{found}, not an array of records"))?,
+    };
+    // An element that is no object says nothing that this package knows.
+    let records = records.into_iter();
+    let records = records.map(|one| one.to_object().unwrap_or_else(|_| Object::empty(one)));
+    let (mut calls, mut all_ready) = (Vec::new(), true);
+    for record in records {
+        all_ready &= is_ready(&record);
+        calls.push(decode_record(&record));
     }
-    let records = answer
-        .to_array()
-        .map_err(|found| format!("{found}, not an array of records"))?;
-    Ok(records.into_iter().map(decode_record).collect())
+    Ok(Seen {
+        is_ready: all_ready && !calls.is_empty(),
+        record: CallDetailsList {
+            calls,
+            raw_json: answer.text().to_owned(),
+            request_id: sent.request_id,
+            attempts: sent.attempts,
+        },
+    })
 }
 
-/// An element that is no object says nothing that this package knows, but is kept.
-fn decode_record(value: Value<'_>) -> CallDetails {
-    let record = value.to_object().unwrap_or_else(|_| Object::empty(value));
+fn decode_record(record: &Object<'_>) -> CallDetails {
     CallDetails {
         agent_name: record.text("agent_name"),
         call_context: record.object_json("call_context"),
@@ -126,7 +175,6 @@ fn decode_record(value: Value<'_>) -> CallDetails {
         to_number: record.text("to_number"),
         call_status: record.text("call_status").map(decode_status),
         call_duration_s: record.number("call_duration"),
-        raw_json: record.json(),
     }
 }
 
@@ -139,14 +187,11 @@ fn decode_insights(insights: &Object<'_>) -> CallInsights {
                 status: interest.text("status"),
                 confidence_score: interest.number("confidence_score"),
                 reasoning: interest.text("reasoning"),
-                raw_json: interest.json(),
             }),
         next_action: insights.object("next_action").map(|action| NextAction {
             value: action.text("value"),
             reason: action.text("reason"),
-            raw_json: action.json(),
         }),
-        raw_json: insights.json(),
     }
 }
 
@@ -159,23 +204,15 @@ fn decode_status(status: String) -> CallStatus {
     }
 }
 
-fn are_ready(details: &[CallDetails]) -> bool {
-    !details.is_empty() && details.iter().all(is_ready)
-}
-
 /// Insights come once the call is completed; a call that was not answered has
 /// none. What other statuses mean is not specified, so they are waited out.
-fn is_ready(details: &CallDetails) -> bool {
+fn is_ready(record: &Object<'_>) -> bool {
     let not_answered = matches!(
-        details.call_status,
-        Some(CallStatus::NoAnswer | CallStatus::Busy)
+        record.text("call_status").as_deref(),
+        Some("NO_ANSWER" | "BUSY")
     );
-    let has_insights = |insights: &CallInsights| {
-        Value::parse(&insights.raw_json)
-            .and_then(Value::to_object)
-            .is_ok_and(|insights| !insights.is_empty())
-    };
-    not_answered || details.call_insights.as_ref().is_some_and(has_insights)
+    let insights = record.member("call_insights");
+    not_answered || insights.is_some_and(|insights| insights.is_object() && insights.is_evidence())
 }
 
 #[cfg(test)]

@@ -2,15 +2,18 @@
 //! and waited for.
 
 use crate::client::Client;
-use crate::json::{Record, Value, Written, object_argument};
+use crate::failure::problem;
+use crate::json::{Object, Record, Value, Written, object_argument};
 use crate::number::check_docket_number;
+use crate::operation::{Operation, Sent};
 use crate::request::{ApiRequest, Endpoint};
-use crate::settings::Settings;
+use crate::settings::AccountSettings;
 use crate::transport::Transport;
 use crate::types::{
-    CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2, DocketStatus,
-    DocketWait, InvalidInput, RequestError, WaitOptions,
+    CallOptions, CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketRequest,
+    DocketRequestV2, DocketStatus, DocketWait, Problem, RequestError, WaitOptions,
 };
+use crate::wait::Seen;
 use uuid::Uuid;
 
 const CREATE_DOCKET: Endpoint = Endpoint::post("dockets.create-docket", "/api/v1/dockets");
@@ -24,59 +27,89 @@ impl<T: Transport> Client<T> {
     pub async fn create_docket(
         &self,
         request: &DocketRequest,
+        options: Option<CallOptions>,
     ) -> Result<CreatedDocket, RequestError> {
+        let operation = self.begin(options)?;
         let body = encode_docket(request)?;
-        let request = ApiRequest::create(&CREATE_DOCKET, &body, &self.settings)?;
-        self.send(&request).await?.decode(decode_created_docket)
+        let request = ApiRequest::create(&CREATE_DOCKET, &body, &operation.settings)?;
+        operation.send(&request).await?.decode(decode_created_docket)
     }
 
     /// `dockets.create-docket-v2`
     pub async fn create_docket_v2(
         &self,
         request: &DocketRequestV2,
+        options: Option<CallOptions>,
     ) -> Result<CreatedDocketV2, RequestError> {
-        let request = create_docket_v2_request(request, &self.settings)?;
-        self.send(&request).await?.decode(decode_created_docket_v2)
+        let operation = self.begin(options)?;
+        let request = create_docket_v2_request(request, &operation.settings)?;
+        operation.send(&request).await?.decode(decode_created_docket_v2)
     }
 
     /// `dockets.get-docket`
-    pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, RequestError> {
-        check_docket_id(docket_id)?;
-        let request = ApiRequest::read(&GET_DOCKET, docket_id).accepting_json();
-        self.send(&request).await?.decode(decode_docket)
+    pub async fn get_docket(
+        &self,
+        docket_id: &str,
+        options: Option<CallOptions>,
+    ) -> Result<Docket, RequestError> {
+        fetch_docket(&self.begin(options)?, docket_id).await
     }
 
     /// `dockets.wait-for-docket`
     pub async fn wait_for_docket(
         &self,
         docket_id: &str,
-        options: WaitOptions,
+        wait: WaitOptions,
+        options: Option<CallOptions>,
     ) -> Result<DocketWait, RequestError> {
-        check_docket_id(docket_id)?;
-        let request = ApiRequest::read(&WAIT_FOR_DOCKET, docket_id).accepting_json();
-        let completed = |docket: &Docket| docket.status == Some(DocketStatus::Completed);
-        let waited = self
-            .wait(&request, options, decode_docket, completed)
+        let operation = self.begin(options)?;
+        let request = docket_request(&WAIT_FOR_DOCKET, docket_id)?;
+        let not_found_is_pending = wait.not_found_is_pending.unwrap_or(false);
+        let decode = |answer: Value<'_>, sent| {
+            let record = decode_docket(answer, sent, Some(docket_id))?;
+            let is_ready = is_completed(&record);
+            Ok(Seen { record, is_ready })
+        };
+        let waited = operation
+            .wait(&request, wait.timeout_ms, not_found_is_pending, decode)
             .await?;
         Ok(DocketWait {
-            completed: waited.completed,
-            docket: waited.seen,
+            outcome: match waited.seen {
+                Some(seen) if seen.is_ready => DocketOutcome::Completed(seen.record),
+                seen => DocketOutcome::Pending(seen.map(|seen| seen.record)),
+            },
             polls: waited.polls,
             failed_polls: waited.failed_polls,
             waited_ms: waited.waited_ms,
+            held_back_ms: waited.held_back_ms,
         })
     }
+}
+
+/// Fetches a docket, for itself or beside a delivery that names it.
+pub(crate) async fn fetch_docket<T: Transport>(
+    operation: &Operation<'_, T>,
+    docket_id: &str,
+) -> Result<Docket, RequestError> {
+    let request = docket_request(&GET_DOCKET, docket_id)?;
+    let success = operation.send(&request).await?;
+    success.decode(|answer, sent| decode_docket(answer, sent, Some(docket_id)))
+}
+
+fn docket_request(endpoint: &'static Endpoint, docket_id: &str) -> Result<ApiRequest, Problem> {
+    check_docket_id("docket-id", docket_id)?;
+    Ok(ApiRequest::read(endpoint, "docket-id", docket_id)?.accepting_json())
 }
 
 /// The request that creates a docket in version 2, alone or in a batch.
 pub(crate) fn create_docket_v2_request(
     request: &DocketRequestV2,
-    settings: &Settings,
-) -> Result<ApiRequest, InvalidInput> {
+    settings: &AccountSettings,
+) -> Result<ApiRequest, Problem> {
     ApiRequest::create(&CREATE_DOCKET_V2, &encode_docket_v2(request)?, settings)
 }
 
-fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, InvalidInput> {
+fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, Problem> {
     check_docket_number(&request.to_phone_number)?;
     Record::new(vec![
         ("agent_id", Written::Integer(request.agent_id)),
@@ -86,7 +119,7 @@ fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, InvalidInput> {
     .with_extra("extra", request.extra.as_deref())
 }
 
-fn encode_docket_v2(request: &DocketRequestV2) -> Result<Record<'_>, InvalidInput> {
+fn encode_docket_v2(request: &DocketRequestV2) -> Result<Record<'_>, Problem> {
     check_docket_number(&request.to_phone_number)?;
     Record::new(vec![
         ("agent_id", Written::Integer(request.agent_id)),
@@ -97,57 +130,91 @@ fn encode_docket_v2(request: &DocketRequestV2) -> Result<Record<'_>, InvalidInpu
     .with_extra("extra", request.extra.as_deref())
 }
 
-fn encode_context(context: &str) -> Result<Written<'_>, InvalidInput> {
+fn encode_context(context: &str) -> Result<Written<'_>, Problem> {
     let context = object_argument("call-context", context)?;
-    Ok(Written::Object(Record::new(vec![(
+    Ok(Written::Extensible(Record::new(vec![(
         "call_context",
         Written::Json(context.value()),
     )])))
 }
 
 /// A docket id is a UUID in its hyphenated form, which no path can misread.
-fn check_docket_id(docket_id: &str) -> Result<(), InvalidInput> {
+pub(crate) fn check_docket_id(argument: &str, docket_id: &str) -> Result<(), Problem> {
     if docket_id.len() == 36 && Uuid::try_parse(docket_id).is_ok() {
         return Ok(());
     }
     let shown: String = docket_id.chars().take(40).collect();
-    Err(InvalidInput {
-        field: "docket-id".to_owned(),
-        found: format!("{shown:?}"),
-        allowed: "a UUID in its hyphenated form, 36 characters".to_owned(),
-    })
+    let allowed = "a UUID in its hyphenated form, 36 characters";
+    Err(problem(argument, format!("{shown:?}"), allowed))
 }
 
 /// Reads a docket as the service returns it, from its `raw-json` for example; the error says what
 /// is wrong with it.
 pub fn read(json: &str) -> Result<Docket, String> {
-    decode_docket(Value::parse(json)?)
+    let nothing = Sent {
+        request_id: None,
+        attempts: Vec::new(),
+        may_be_duplicate: false,
+    };
+    decode_docket(Value::parse(json)?, nothing, None)
 }
 
-fn decode_created_docket(answer: Value<'_>) -> Result<CreatedDocket, String> {
+fn decode_created_docket(answer: Value<'_>, sent: Sent) -> Result<CreatedDocket, String> {
     let docket = answer.to_object()?;
     Ok(CreatedDocket {
-        docket_id: docket.identifier("docket_id")?,
+        docket_id: created_id(&docket)?,
         status: docket.text("status").map(decode_status),
         raw_json: docket.json(),
+        request_id: sent.request_id,
+        attempts: sent.attempts,
+        may_be_duplicate: sent.may_be_duplicate,
     })
 }
 
 /// Decodes the answer to a creation in version 2, alone or in a batch.
-pub(crate) fn decode_created_docket_v2(answer: Value<'_>) -> Result<CreatedDocketV2, String> {
+pub(crate) fn decode_created_docket_v2(
+    answer: Value<'_>,
+    sent: Sent,
+) -> Result<CreatedDocketV2, String> {
     let docket = answer.to_object()?;
     Ok(CreatedDocketV2 {
-        docket_id: docket.identifier("docket_id")?,
+        docket_id: created_id(&docket)?,
         status: docket.text("status").map(decode_status),
         created: docket.boolean("created"),
         raw_json: docket.json(),
+        request_id: sent.request_id,
+        attempts: sent.attempts,
+        may_be_duplicate: sent.may_be_duplicate,
     })
 }
 
-fn decode_docket(answer: Value<'_>) -> Result<Docket, String> {
+/// The id of a docket that was created: one that can be fetched.
+fn created_id(docket: &Object<'_>) -> Result<String, String> {
+    let docket_id = docket.identifier("docket_id")?;
+    match check_docket_id("docket_id", &docket_id) {
+        Ok(()) => Ok(docket_id),
+        Err(problem) => Err(format!(
+            "`docket_id` is {}, where {} is specified",
+            problem.found, problem.allowed
+        )),
+    }
+}
+
+/// Decodes a docket. Where one was asked for, it is that one, and an answer without an id is
+/// about it.
+fn decode_docket(answer: Value<'_>, sent: Sent, asked: Option<&str>) -> Result<Docket, String> {
     let docket = answer.to_object()?;
+    let docket_id = match (docket.identifier("docket_id"), asked) {
+        (Ok(id), Some(asked)) if !id.eq_ignore_ascii_case(asked) => {
+            let shown: String = id.chars().take(40).collect();
+            return Err(format!("`docket_id` is {shown:?}, not the one asked for"));
+        }
+        (Ok(id), _) => id,
+        (Err(_), Some(asked)) => asked.to_owned(),
+        (Err(found), None) => return Err(found),
+    };
     Ok(Docket {
-        docket_id: docket.identifier("docket_id")?,
+        docket_id,
         agent_name: docket.text("agent_name"),
         status: docket.text("status").map(decode_status),
         call_type: docket.text("call_type"),
@@ -165,7 +232,21 @@ fn decode_docket(answer: Value<'_>) -> Result<Docket, String> {
         created_at: docket.text("created_at"),
         updated_at: docket.text("updated_at"),
         raw_json: docket.json(),
+        request_id: sent.request_id,
+        attempts: sent.attempts,
     })
+}
+
+/// No further calls are to be made: the status says so, or one that is not specified does not
+/// deny that the docket was closed.
+pub(crate) fn is_completed(docket: &Docket) -> bool {
+    match &docket.status {
+        Some(DocketStatus::Completed) => true,
+        Some(DocketStatus::Open | DocketStatus::InProgress) => false,
+        Some(DocketStatus::Other(_)) | None => {
+            docket.closed_at.as_ref().is_some_and(|at| !at.is_empty())
+        }
+    }
 }
 
 fn decode_status(status: String) -> DocketStatus {

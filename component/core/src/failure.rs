@@ -1,21 +1,56 @@
 //! How an operation's attempts become the error that its caller gets.
 
-use crate::attempt::{Answer, BodyEnd, Outcome};
-use crate::bulk::MAX_ANSWER_BYTES;
-use crate::retry::Verdict;
-use crate::settings::Settings;
-use crate::transport::{Delivery, Method};
-use crate::types::{
-    Attempt, ConfigurationProblem, HttpFailure, HttpResponse, InvalidInput, RequestError,
-    TransportFailure, UnknownOutcome,
-};
+use crate::attempt::{Answer, BodyEnd};
+use crate::operation::Success;
+use crate::retry::{Verdict, judge, may_have_created};
+use crate::settings::AccountSettings;
+use crate::transport::{Delivery, Method, SendError};
+use crate::types::{Attempt, Failure, HttpResponse, Problem, RequestError};
 
 /// How much of a body an error keeps.
 const KEPT_BODY_BYTES: usize = 8_192;
 
-impl From<InvalidInput> for RequestError {
-    fn from(problem: InvalidInput) -> Self {
-        RequestError::PermanentInvalidInput(problem)
+/// How much of a body is looked at for that. Masking makes it shorter.
+const MASKED_BODY_BYTES: usize = 2 * KEPT_BODY_BYTES;
+
+/// How much of a host's message an attempt keeps.
+const KEPT_MESSAGE_BYTES: usize = 512;
+
+/// A setting or argument at fault.
+pub(crate) fn problem(
+    subject: impl Into<String>,
+    found: impl Into<String>,
+    allowed: impl Into<String>,
+) -> Problem {
+    Problem {
+        subject: subject.into(),
+        found: found.into(),
+        allowed: allowed.into(),
+    }
+}
+
+fn failure_of(problem: Problem) -> Failure {
+    Failure {
+        message: format!(
+            "{}: found {}; allowed: {}",
+            problem.subject, problem.found, problem.allowed
+        ),
+        problem: Some(problem),
+        response: None,
+        attempts: Vec::new(),
+        may_have_created: false,
+    }
+}
+
+/// The error of a setting, before anything was sent.
+pub(crate) fn configuration_error(problem: Problem) -> RequestError {
+    RequestError::PermanentConfiguration(failure_of(problem))
+}
+
+/// The error of an argument, before anything was sent.
+impl From<Problem> for RequestError {
+    fn from(problem: Problem) -> Self {
+        RequestError::PermanentInvalidInput(failure_of(problem))
     }
 }
 
@@ -26,15 +61,13 @@ pub(crate) enum Stop {
     AttemptsUsedUp,
     /// It would begin too late.
     TimeUp,
-    /// The gate is closed for longer than it has time.
-    RateLimit,
     /// Others have requests open, as many as may be, for longer than it has time.
     NoPlace,
 }
 
 /// What has happened in an operation so far.
 pub(crate) struct History<'a> {
-    settings: &'a Settings,
+    settings: &'a AccountSettings,
     method: Method,
     began_ms: u64,
     attempts: Vec<Attempt>,
@@ -43,10 +76,13 @@ pub(crate) struct History<'a> {
     refusal: Option<(Verdict, HttpResponse)>,
     /// Whether any attempt may have reached the service.
     sent: bool,
+    /// Whether any attempt may have created something, and whether one before the latest may.
+    may_have_created: bool,
+    may_have_created_before: bool,
 }
 
 impl<'a> History<'a> {
-    pub(crate) fn begin(settings: &'a Settings, method: Method, now_ms: u64) -> Self {
+    pub(crate) fn begin(settings: &'a AccountSettings, method: Method, now_ms: u64) -> Self {
         Self {
             settings,
             method,
@@ -54,6 +90,8 @@ impl<'a> History<'a> {
             attempts: Vec::new(),
             refusal: None,
             sent: false,
+            may_have_created: false,
+            may_have_created_before: false,
         }
     }
 
@@ -62,13 +100,18 @@ impl<'a> History<'a> {
         self.attempts.len() as u32
     }
 
+    pub(crate) fn attempts(&self) -> &[Attempt] {
+        &self.attempts
+    }
+
     /// The latest attempt.
     pub(crate) fn latest(&self) -> Option<&Attempt> {
         self.attempts.last()
     }
 
-    pub(crate) fn into_attempts(self) -> Vec<Attempt> {
-        self.attempts
+    /// Whether an attempt before the latest may have created something.
+    pub(crate) fn may_have_created_before(&self) -> bool {
+        self.may_have_created_before
     }
 
     /// Takes note of an attempt.
@@ -76,69 +119,72 @@ impl<'a> History<'a> {
         &mut self,
         started_ms: u64,
         ended_ms: u64,
-        outcome: &Outcome,
-        verdict: Verdict,
+        outcome: &Result<Answer, SendError>,
     ) {
         let (status, transport_error) = match outcome {
-            Outcome::NoAnswer(error) => (None, Some(error.message.as_str())),
-            Outcome::Answer(answer) => match &answer.body_end {
+            Err(error) => (None, Some(error.message.as_str())),
+            Ok(answer) => match &answer.body_end {
                 BodyEnd::Broken(message) => (Some(answer.status), Some(message.as_str())),
                 BodyEnd::Whole | BodyEnd::TooLarge(_) => (Some(answer.status), None),
             },
         };
         self.attempts.push(Attempt {
             status,
-            transport_error: transport_error.map(|message| self.settings.token.mask(message)),
+            transport_error: transport_error.map(|message| self.shown(message)),
             started_ms: to_u32(started_ms - self.began_ms),
             duration_ms: to_u32(ended_ms - started_ms),
         });
+        self.may_have_created_before = self.may_have_created;
+        self.may_have_created |= may_have_created(self.method, self.settings, outcome);
         match outcome {
-            Outcome::Answer(answer) => {
+            Ok(answer) => {
                 self.sent = true;
-                let refused = match &self.refusal {
-                    Some((Verdict::Unavailable, _)) if self.method == Method::Post => {
-                        verdict == Verdict::Unavailable
-                    }
-                    _ => matches!(verdict, Verdict::RateLimited | Verdict::Unavailable),
+                let verdict = judge(self.method, self.settings, outcome);
+                let refused = match verdict {
+                    Verdict::Unavailable => true,
+                    Verdict::RateLimited => !self.may_have_created,
+                    _ => false,
                 };
                 if refused {
                     self.refusal = Some((verdict, http_response(self.settings, answer)));
                 }
             }
-            Outcome::NoAnswer(error) => self.sent |= error.delivery == Delivery::Unknown,
+            Err(error) => {
+                self.sent |= matches!(error.delivery, Delivery::Unknown | Delivery::Rejected);
+            }
+        }
+    }
+
+    pub(crate) fn succeed(self, answer: Answer) -> Success<'a> {
+        Success {
+            settings: self.settings,
+            history: self,
+            answer,
         }
     }
 
     /// The error of an operation whose attempts are used up, or that has no time
-    /// for another. The latest answer decides, since it says the most; without one,
-    /// whether anything was sent; and without an attempt, why there was none.
+    /// for another. What may have been created decides; then the latest answer, since it says the
+    /// most; without one, whether anything was sent; and without an attempt, why there was none.
     pub(crate) fn give_up(self, stop: Stop) -> RequestError {
         let tries = match self.count() {
             1 => "1 attempt".to_owned(),
             count => format!("{count} attempts"),
         };
-        if let Some((verdict, response)) = self.refusal {
+        let refused = self.refusal.as_ref().map(|(verdict, response)| {
             let message = format!("the service answered {} ({tries})", response.status);
-            let failure = HttpFailure {
-                message,
-                response,
-                attempts: self.attempts,
-            };
-            return match verdict {
-                Verdict::RateLimited => RequestError::RateLimited(failure),
-                _ => RequestError::Unavailable(failure),
-            };
-        }
-        let latest = self
-            .latest()
-            .and_then(|attempt| attempt.transport_error.as_deref());
-        match latest {
-            None => RequestError::TimedOut(TransportFailure {
-                message: match stop {
-                    Stop::RateLimit => {
-                        "nothing was sent: a rate limit that another request met lasts longer \
-                         than there was time"
-                    }
+            (*verdict, message)
+        });
+        let latest = self.latest().and_then(|attempt| attempt.transport_error.clone());
+        let (case, message): (Case, _) = match (refused, latest) {
+            (Some((_, message)), _) if self.may_have_created => {
+                (RequestError::PermanentOutcomeUnknown, message)
+            }
+            (Some((Verdict::RateLimited, message)), _) => (RequestError::RateLimited, message),
+            (Some((_, message)), _) => (RequestError::Unavailable, message),
+            (None, None) => (
+                RequestError::TimedOut,
+                match stop {
                     Stop::NoPlace => {
                         "nothing was sent: other requests took all VOICE_CALLING_MAX_IN_FLIGHT \
                          places for too long"
@@ -146,42 +192,52 @@ impl<'a> History<'a> {
                     Stop::AttemptsUsedUp | Stop::TimeUp => "time ran out before anything was sent",
                 }
                 .to_owned(),
-                attempts: self.attempts,
-            }),
-            Some(latest) if self.sent => RequestError::TimedOut(TransportFailure {
-                message: format!("no answer of the service ({tries}): {latest}"),
-                attempts: self.attempts,
-            }),
-            Some(latest) => RequestError::Unreachable(TransportFailure {
-                message: format!("the service cannot be reached ({tries}): {latest}"),
-                attempts: self.attempts,
-            }),
-        }
+            ),
+            (None, Some(latest)) if self.sent => (
+                RequestError::TimedOut,
+                format!("no answer of the service ({tries}): {latest}"),
+            ),
+            (None, Some(latest)) => (
+                RequestError::Unreachable,
+                format!("the service cannot be reached ({tries}): {latest}"),
+            ),
+        };
+        let response = self.refusal.as_ref().map(|(_, response)| response.clone());
+        case(self.failure(message, None, response))
     }
 
     /// The error of an operation that must not go on.
-    pub(crate) fn fail(self, verdict: Verdict, outcome: &Outcome) -> RequestError {
+    pub(crate) fn fail(
+        self,
+        verdict: Verdict,
+        outcome: &Result<Answer, SendError>,
+    ) -> RequestError {
         match outcome {
-            Outcome::Answer(answer) => self.fail_answered(verdict, answer),
-            Outcome::NoAnswer(error) => {
-                let message = self.settings.token.mask(&error.message);
-                if error.delivery == Delivery::Denied {
-                    return RequestError::PermanentConfiguration(ConfigurationProblem {
-                        variable: "VOICE_CALLING_BASE_URL".to_owned(),
-                        found: format!(
-                            "the host {}, which the policy of this component's host denies \
-                             ({message})",
-                            self.settings.base_url.authority()
-                        ),
-                        allowed: "a host that the policy allows".to_owned(),
-                        attempts: self.attempts,
-                    });
-                }
-                RequestError::PermanentOutcomeUnknown(UnknownOutcome {
-                    message: format!("the request may have been processed: {message}"),
-                    response: None,
-                    attempts: self.attempts,
-                })
+            Ok(answer) => self.fail_answered(verdict, answer),
+            Err(error) => self.fail_unanswered(verdict, error),
+        }
+    }
+
+    fn fail_unanswered(self, verdict: Verdict, error: &SendError) -> RequestError {
+        let message = self.shown(&error.message);
+        match verdict {
+            Verdict::Denied => {
+                let found = format!(
+                    "the host {}, which the policy of this component's host denies ({message})",
+                    self.settings.base_url.authority()
+                );
+                let allowed = "a host that the policy allows";
+                let problem = problem("VOICE_CALLING_BASE_URL", found, allowed);
+                RequestError::PermanentConfiguration(self.failed_by(problem))
+            }
+            Verdict::Refused => {
+                let allowed = "a request that the host takes";
+                let problem = problem("request", message, allowed);
+                RequestError::PermanentInvalidInput(self.failed_by(problem))
+            }
+            _ => {
+                let message = format!("the request was sent, and no answer came: {message}");
+                RequestError::PermanentOutcomeUnknown(self.failure(message, None, None))
             }
         }
     }
@@ -189,62 +245,113 @@ impl<'a> History<'a> {
     fn fail_answered(self, verdict: Verdict, answer: &Answer) -> RequestError {
         let response = http_response(self.settings, answer);
         let status = answer.status;
-        if verdict == Verdict::OutcomeUnknown {
-            return RequestError::PermanentOutcomeUnknown(UnknownOutcome {
-                message: format!("the request may have been processed: the answer is {status}"),
-                response: Some(response),
-                attempts: self.attempts,
-            });
-        }
-        let message = match (verdict, &answer.body_end) {
-            (Verdict::Unauthorized, _) => {
-                format!("the service does not accept the token ({status})")
-            }
-            (Verdict::NotFound, _) => format!("the service does not know it ({status})"),
-            (Verdict::Rejected, _) => format!("the service refused the request ({status})"),
-            (Verdict::Unexpected, _) if !(200..=299).contains(&status) => {
-                format!("the status {status} means nothing here")
-            }
-            (_, BodyEnd::TooLarge(limit)) => format!(
-                "the body of the answer is larger than {limit} bytes (VOICE_CALLING_MAX_RESPONSE_BYTES; \
-                 in a batch at most {MAX_ANSWER_BYTES})"
+        let (case, message): (Case, _) = match (verdict, &answer.body_end) {
+            (Verdict::OutcomeUnknown, _) => (
+                RequestError::PermanentOutcomeUnknown,
+                format!("the service answered {status}"),
             ),
-            (_, BodyEnd::Broken(message)) => {
+            (Verdict::Unauthorized, _) => (
+                RequestError::PermanentUnauthorized,
+                format!("the service does not accept the token ({status})"),
+            ),
+            (Verdict::NotFound, _) => (
+                RequestError::PermanentNotFound,
+                format!("the service does not know it ({status})"),
+            ),
+            (Verdict::Rejected, _) => (
+                RequestError::PermanentRejected,
+                match answer.location.as_deref().filter(|_| status < 400) {
+                    Some(location) => format!(
+                        "the service redirects to {} ({status}), and redirects are not followed",
+                        self.settings.token.mask(location)
+                    ),
+                    None => format!("the service refused the request ({status})"),
+                },
+            ),
+            (_, BodyEnd::TooLarge(limit)) => (
+                RequestError::PermanentUnexpectedResponse,
                 format!(
-                    "the body of the answer broke off: {}",
-                    self.settings.token.mask(message)
-                )
-            }
-            (_, BodyEnd::Whole) => format!("the answer {status} is not understood"),
+                    "the body of the answer is larger than {limit} bytes \
+                     (VOICE_CALLING_MAX_RESPONSE_BYTES; after a create, 16384 more than its request)"
+                ),
+            ),
+            (_, BodyEnd::Broken(message)) if (200..=299).contains(&status) => (
+                RequestError::PermanentUnexpectedResponse,
+                format!("the body of the answer broke off: {}", self.shown(message)),
+            ),
+            _ => (
+                RequestError::PermanentUnexpectedResponse,
+                format!("the status {status} means nothing here"),
+            ),
         };
-        let failure = HttpFailure {
-            message,
+        case(self.failure(message, None, Some(response)))
+    }
+
+    /// The error of a 2xx that cannot be understood.
+    pub(crate) fn not_understood(
+        self,
+        response: HttpResponse,
+        found: &str,
+        media: Option<&str>,
+    ) -> RequestError {
+        let media = media.map_or(String::new(), |media| {
+            format!(" ({})", self.settings.token.mask(media))
+        });
+        let message = format!("the answer{media} cannot be understood: {found}");
+        RequestError::PermanentUnexpectedResponse(self.failure(message, None, Some(response)))
+    }
+
+    fn failed_by(self, problem: Problem) -> Failure {
+        let message = failure_of(problem.clone()).message;
+        self.failure(message, Some(problem), None)
+    }
+
+    fn failure(
+        self,
+        message: String,
+        problem: Option<Problem>,
+        response: Option<HttpResponse>,
+    ) -> Failure {
+        let created = match self.may_have_created {
+            true => "; it may have been created, and a phone may be ringing",
+            false => "",
+        };
+        Failure {
+            message: format!("{message}{created}"),
+            problem,
             response,
             attempts: self.attempts,
-        };
-        match verdict {
-            Verdict::Unauthorized => RequestError::PermanentUnauthorized(failure),
-            Verdict::NotFound => RequestError::PermanentNotFound(failure),
-            Verdict::Rejected => RequestError::PermanentRejected(failure),
-            _ => RequestError::PermanentUnexpectedResponse(failure),
+            may_have_created: self.may_have_created,
         }
+    }
+
+    /// A host's message in an error.
+    fn shown(&self, message: &str) -> String {
+        let masked = self.settings.token.mask(message);
+        masked[..masked.floor_char_boundary(KEPT_MESSAGE_BYTES)].to_owned()
     }
 }
 
+/// A case of the error, without its failure.
+type Case = fn(Failure) -> RequestError;
+
 /// What an error keeps of an answer. The token is masked before the body is cut,
 /// so that no half of it stays.
-pub(crate) fn http_response(settings: &Settings, answer: &Answer) -> HttpResponse {
-    let whole = settings.token.mask(&String::from_utf8_lossy(&answer.body));
-    let kept = &whole[..whole.floor_char_boundary(KEPT_BODY_BYTES)];
+pub(crate) fn http_response(settings: &AccountSettings, answer: &Answer) -> HttpResponse {
+    let looked_at = &answer.body[..answer.body.len().min(MASKED_BODY_BYTES)];
+    let masked = settings.token.mask(&String::from_utf8_lossy(looked_at));
+    let kept = &masked[..masked.floor_char_boundary(KEPT_BODY_BYTES)];
     HttpResponse {
         status: answer.status,
         body: kept.to_owned(),
-        body_cut: kept.len() < whole.len() || answer.body_end != BodyEnd::Whole,
+        body_cut: kept.len() < masked.len()
+            || looked_at.len() < answer.body.len()
+            || answer.body_end != BodyEnd::Whole,
         request_id: answer
             .request_id
             .as_deref()
             .map(|id| settings.token.mask(id)),
-        retry_after_ms: answer.retry_after_ms,
+        retry_after_ms: answer.retry_after_ms.map(to_u32),
     }
 }
 

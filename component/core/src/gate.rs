@@ -1,51 +1,49 @@
-//! A rate limit that one request meets holds back all requests of all calls that are
-//! in flight on one client.
+//! A rate limit that one request meets holds back the requests of all other calls that are
+//! in flight on one account.
 
-use crate::failure::Stop;
 use crate::transport::Transport;
 use std::cell::Cell;
 
 /// Closed until some moment.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
+    closed_at_ms: Cell<u64>,
     closed_until_ms: Cell<u64>,
 }
 
 impl Gate {
     /// Holds everybody back until then.
-    pub(crate) fn close_until(&self, moment_ms: u64) {
+    pub(crate) fn close(&self, now_ms: u64, until_ms: u64) {
+        self.closed_at_ms.set(now_ms);
         self.closed_until_ms
-            .set(self.closed_until_ms.get().max(moment_ms));
+            .set(self.closed_until_ms.get().max(until_ms));
     }
 
-    /// Whether it holds nobody back.
-    pub(crate) fn is_open(&self, now_ms: u64) -> bool {
-        self.closed_until_ms.get() <= now_ms
+    /// Takes note of an answer that is no rate limit: one to a request that began after the gate
+    /// was closed shows that the service serves again.
+    pub(crate) fn served(&self, started_ms: u64, now_ms: u64) {
+        if started_ms > self.closed_at_ms.get() {
+            self.closed_until_ms.set(self.closed_until_ms.get().min(now_ms));
+        }
     }
 
-    /// Waits until the gate is open and `not_before_ms` has come. An error at once
-    /// where that would not be before `deadline_ms`.
-    pub(crate) async fn pass<T: Transport>(
-        &self,
-        transport: &T,
-        not_before_ms: u64,
-        deadline_ms: u64,
-    ) -> Result<(), Stop> {
+    /// Whether it holds nobody back who can wait until `patience_ms`.
+    pub(crate) fn is_open(&self, now_ms: u64, patience_ms: u64) -> bool {
+        self.closed_until_ms.get().min(patience_ms) <= now_ms
+    }
+
+    /// Waits until the gate is open or `patience_ms` has come: a rate limit of others delays a
+    /// request, and never prevents it. Returns for how long it waited.
+    pub(crate) async fn pass<T: Transport>(&self, transport: &T, patience_ms: u64) -> u64 {
+        let came_ms = transport.now_ms();
         loop {
             let now_ms = transport.now_ms();
-            // Asked again after every sleep: others may have closed it for longer.
-            let opens_ms = self.closed_until_ms.get();
-            if opens_ms >= deadline_ms {
-                return Err(Stop::RateLimit);
+            // Read again after every sleep: others may have closed it for longer, or opened it.
+            let opens_ms = self.closed_until_ms.get().min(patience_ms);
+            if opens_ms <= now_ms {
+                return now_ms - came_ms;
             }
-            let begin_ms = opens_ms.max(not_before_ms).max(now_ms);
-            if begin_ms >= deadline_ms {
-                return Err(Stop::TimeUp);
-            }
-            if begin_ms == now_ms {
-                return Ok(());
-            }
-            transport.sleep(begin_ms - now_ms).await;
+            transport.sleep(opens_ms - now_ms).await;
         }
     }
 }

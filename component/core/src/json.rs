@@ -1,17 +1,23 @@
 //! JSON that is passed on as it is: parsed only as deep as its meaning is known,
 //! every value kept as the text it came in.
 
-use crate::types::InvalidInput;
+use crate::failure::problem;
+use crate::types::Problem;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
-/// More members or elements than this are refused before they take many times the
+/// More members of an object, or records of a list, are refused before they take many times the
 /// memory of the text that they came in.
-const MAX_ELEMENTS: usize = 100_000;
+const MAX_MEMBERS: usize = 100_000;
+const MAX_ELEMENTS: usize = 10_000;
+
+/// How deep values are looked into.
+const MAX_DEPTH: usize = 64;
 
 /// How much of a caller's key is shown in an error.
 const SHOWN_KEY_BYTES: usize = 64;
@@ -28,7 +34,7 @@ impl<'a> Value<'a> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match serde_json::from_str(text) {
             Ok(value) => Ok(Self(value)),
-            Err(error) => Err(format!("no JSON: {error}")),
+            Err(error) => Err(format!("not JSON: {error}")),
         }
     }
 
@@ -113,6 +119,63 @@ impl<'a> Value<'a> {
     }
 }
 
+impl Value<'_> {
+    /// Whether it says anything: nulls, empty texts, empty lists and objects of such do not, since
+    /// serializers write them for what is not known yet.
+    pub(crate) fn is_evidence(self) -> bool {
+        self.says_anything(MAX_DEPTH)
+    }
+
+    fn says_anything(self, depth: usize) -> bool {
+        let Some(deeper) = depth.checked_sub(1) else {
+            return true;
+        };
+        match self.text().as_bytes()[0] {
+            b'n' => false,
+            b'"' => self.text() != "\"\"",
+            b'{' => self.to_object().map_or(true, |object| {
+                let mut members = object.members.iter();
+                members.any(|(_, value)| value.says_anything(deeper))
+            }),
+            b'[' => self.to_array().map_or(true, |elements| {
+                elements
+                    .iter()
+                    .any(|element| element.says_anything(deeper))
+            }),
+            _ => true,
+        }
+    }
+
+    /// Whether it is the same value, however it is written.
+    pub(crate) fn is_same(self, other: Value<'_>) -> bool {
+        self.is_same_within(other, MAX_DEPTH)
+    }
+
+    fn is_same_within(self, other: Value<'_>, depth: usize) -> bool {
+        if self.text() == other.text() {
+            return true;
+        }
+        let Some(deeper) = depth.checked_sub(1) else {
+            return false;
+        };
+        if let (Ok(one), Ok(two)) = (self.to_object(), other.to_object()) {
+            let (one, two) = (one.by_name(), two.by_name());
+            let mut pairs = one.iter().zip(&two);
+            return one.len() == two.len()
+                && pairs.all(|((name, one), (other_name, two))| {
+                    name == other_name && one.is_same_within(*two, deeper)
+                });
+        }
+        if let (Ok(one), Ok(two)) = (self.to_array(), other.to_array()) {
+            let mut pairs = one.iter().zip(&two);
+            return one.len() == two.len()
+                && pairs.all(|(one, two)| one.is_same_within(*two, deeper));
+        }
+        let texts = self.to_text().is_some() && self.to_text() == other.to_text();
+        texts || self.to_number().is_some() && self.to_number() == other.to_number()
+    }
+}
+
 /// A JSON object, its members in the order they came, duplicates included.
 #[derive(Debug)]
 pub(crate) struct Object<'a> {
@@ -139,10 +202,6 @@ impl<'a> Object<'a> {
         self.value
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.members.is_empty()
-    }
-
     /// A member, null or not; the last one where the name occurs again.
     pub(crate) fn member(&self, name: &str) -> Option<Value<'a>> {
         let named = |key: &RawValue| decode_key(key).is_some_and(|key| key == name);
@@ -156,6 +215,20 @@ impl<'a> Object<'a> {
         self.members
             .iter()
             .map(|(key, value)| (decode_key(key), *value))
+    }
+
+    /// The members by their names, the last one where a name occurs again.
+    fn by_name(&self) -> BTreeMap<Cow<'a, str>, Value<'a>> {
+        let names = self.members.iter().map(|(key, value)| {
+            let name = decode_key(key).unwrap_or(Cow::Borrowed(key.get()));
+            (name, *value)
+        });
+        names.collect()
+    }
+
+    /// The names of the members, those that Unicode strings can hold.
+    pub(crate) fn names(&self) -> impl Iterator<Item = Cow<'a, str>> {
+        self.members().filter_map(|(name, _)| name)
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<String> {
@@ -232,9 +305,9 @@ impl<'de> Visitor<'de> for Members {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::new();
         while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
-            if members.len() == MAX_ELEMENTS {
+            if members.len() == MAX_MEMBERS {
                 return Err(A::Error::custom(format!(
-                    "more than {MAX_ELEMENTS} members"
+                    "more than {MAX_MEMBERS} members"
                 )));
             }
             members.push((key, Value(value)));
@@ -269,45 +342,21 @@ impl<'de> Visitor<'de> for Elements {
 // ---------------------------------------------------------------- arguments
 
 /// An argument that must hold a JSON value of any kind.
-pub(crate) fn json_argument<'a>(field: &str, text: &'a str) -> Result<Value<'a>, InvalidInput> {
-    Value::parse(text).map_err(|found| InvalidInput {
-        field: field.to_owned(),
-        found,
-        allowed: "JSON".to_owned(),
-    })
+pub(crate) fn json_argument<'a>(argument: &str, text: &'a str) -> Result<Value<'a>, Problem> {
+    Value::parse(text).map_err(|found| problem(argument, found, "JSON"))
 }
 
 /// An argument that must hold a JSON object.
-pub(crate) fn object_argument<'a>(field: &str, text: &'a str) -> Result<Object<'a>, InvalidInput> {
-    let found = match Value::parse(text).and_then(Value::to_object) {
-        Ok(object) => return Ok(object),
-        Err(found) => found,
-    };
-    Err(InvalidInput {
-        field: field.to_owned(),
-        found,
-        allowed: "a JSON object".to_owned(),
-    })
-}
-
-/// An argument that must hold a JSON object whose values are texts.
-pub(crate) fn texts_argument<'a>(field: &str, text: &'a str) -> Result<Object<'a>, InvalidInput> {
-    let object = object_argument(field, text)?;
-    if let Some((name, value)) = object.members().find(|(_, value)| !value.is_text()) {
-        return Err(InvalidInput {
-            field: member_field(field, &name.unwrap_or_default()),
-            found: value.kind().to_owned(),
-            allowed: "a text".to_owned(),
-        });
-    }
-    Ok(object)
+pub(crate) fn object_argument<'a>(argument: &str, text: &'a str) -> Result<Object<'a>, Problem> {
+    let object = Value::parse(text).and_then(Value::to_object);
+    object.map_err(|found| problem(argument, found, "a JSON object"))
 }
 
 /// The name of a member in an error: keys of callers may be long.
-fn member_field(field: &str, name: &str) -> String {
+pub(crate) fn member_name(argument: &str, name: &str) -> String {
     let shown = &name[..name.floor_char_boundary(SHOWN_KEY_BYTES)];
     let cut = if shown.len() < name.len() { "…" } else { "" };
-    format!("{field}.{shown}{cut}")
+    format!("{argument}.{shown}{cut}")
 }
 
 // ---------------------------------------------------------------- writing
@@ -318,10 +367,13 @@ pub(crate) enum Written<'a> {
     Absent,
     Null,
     Text(&'a str),
+    Texts(&'a [(String, String)]),
     Integer(i64),
     Boolean(bool),
     Json(Value<'a>),
     Object(Record<'a>),
+    /// An object to which the caller's `extra` may add members; left out where it has none.
+    Extensible(Record<'a>),
 }
 
 impl<'a> Written<'a> {
@@ -335,6 +387,14 @@ impl<'a> Written<'a> {
 
     pub(crate) fn boolean(boolean: Option<bool>) -> Self {
         boolean.map_or(Written::Absent, Written::Boolean)
+    }
+
+    fn is_left_out(&self) -> bool {
+        match self {
+            Written::Absent => true,
+            Written::Extensible(record) => record.is_empty(),
+            _ => false,
+        }
     }
 }
 
@@ -354,42 +414,64 @@ impl<'a> Record<'a> {
     }
 
     /// Adds the members of the caller's `extra`, which must not be ones that this
-    /// package has a field for. `field` names the argument.
+    /// package has a field for. `argument` names it.
     pub(crate) fn with_extra(
         mut self,
-        field: &str,
+        argument: &str,
         extra: Option<&'a str>,
-    ) -> Result<Self, InvalidInput> {
-        let Some(extra) = extra else {
-            return Ok(self);
-        };
-        for (name, value) in object_argument(field, extra)?.members() {
-            let Some(name) = name else {
-                return Err(InvalidInput {
-                    field: field.to_owned(),
-                    found: "a key with a lone surrogate".to_owned(),
-                    allowed: "keys that are Unicode text".to_owned(),
-                });
-            };
-            if self.known.iter().any(|(known, _)| *known == name) {
-                return Err(InvalidInput {
-                    field: member_field(field, &name),
-                    found: "a member that the request has a field for".to_owned(),
-                    allowed: "other members".to_owned(),
-                });
-            }
-            self.extra.push((name, value));
+    ) -> Result<Self, Problem> {
+        if let Some(extra) = extra {
+            self.add(argument, &object_argument(argument, extra)?)?;
         }
         Ok(self)
     }
 
+    fn add(&mut self, argument: &str, extra: &Object<'a>) -> Result<(), Problem> {
+        for (name, value) in extra.members() {
+            let Some(name) = name else {
+                let found = "a key with a lone surrogate";
+                return Err(problem(argument, found, "keys that are Unicode text"));
+            };
+            let known = self.known.iter_mut().find(|(known, _)| *known == name);
+            match known.map(|(_, known)| known) {
+                None => self.extra.push((name, value)),
+                Some(Written::Extensible(record)) => {
+                    let argument = member_name(argument, &name);
+                    let members = value.to_object();
+                    let members =
+                        members.map_err(|found| problem(&*argument, found, "an object"))?;
+                    record.add(&argument, &members)?;
+                }
+                Some(_) => {
+                    let found = "a member that the request has a field for";
+                    return Err(problem(member_name(argument, &name), found, "other members"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.extra.is_empty() && self.known.iter().all(|(_, value)| value.is_left_out())
+    }
+
+    /// How long its texts are together: its JSON is longer.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let known = self.known.iter().map(|(_, value)| match value {
+            Written::Text(text) => text.len(),
+            Written::Texts(texts) => texts.iter().map(|(a, b)| a.len() + b.len()).sum(),
+            Written::Json(value) => value.text().len(),
+            Written::Object(record) | Written::Extensible(record) => record.text_bytes(),
+            _ => 0,
+        });
+        let extra = self.extra.iter().map(|(_, value)| value.text().len());
+        known.sum::<usize>() + extra.sum::<usize>()
+    }
+
     /// The object as JSON text.
-    pub(crate) fn to_json(&self) -> Result<String, InvalidInput> {
-        serde_json::to_string(self).map_err(|error| InvalidInput {
-            field: "request".to_owned(),
-            found: error.to_string(),
-            allowed: "what JSON can hold".to_owned(),
-        })
+    pub(crate) fn to_json(&self) -> Result<String, Problem> {
+        serde_json::to_string(self)
+            .map_err(|error| problem("request", error.to_string(), "what JSON can hold"))
     }
 }
 
@@ -397,7 +479,7 @@ impl Serialize for Record<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (name, value) in &self.known {
-            if !matches!(value, Written::Absent) {
+            if !value.is_left_out() {
                 map.serialize_entry(name, value)?;
             }
         }
@@ -416,7 +498,10 @@ impl Serialize for Written<'_> {
             Written::Integer(integer) => serializer.serialize_i64(*integer),
             Written::Boolean(boolean) => serializer.serialize_bool(*boolean),
             Written::Json(value) => value.0.serialize(serializer),
-            Written::Object(record) => record.serialize(serializer),
+            Written::Texts(texts) => {
+                serializer.collect_map(texts.iter().map(|(name, text)| (name, text)))
+            }
+            Written::Object(record) | Written::Extensible(record) => record.serialize(serializer),
         }
     }
 }

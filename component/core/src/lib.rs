@@ -5,11 +5,12 @@
 //! exports to a [`Client`]; the same code runs natively in the tests.
 //!
 //! An operation is one straight walk: WIT record → validate → encode a request
-//! (`agents`, `calls`, `dockets`, `bulk`) → send it under the retry policy
-//! (`client`, `attempt`, `retry`) → decode the answer → WIT record.
+//! (`agents`, `calls`, `dockets`, `bulk`, `webhooks`) → admit, attempt, decide (`operation`, with
+//! `gate`, `places`, `attempt` and `retry`) → decode the answer → WIT record.
 
 #![deny(unsafe_code)]
 
+mod account;
 mod agents;
 mod attempt;
 pub mod base_url;
@@ -17,21 +18,25 @@ mod bulk;
 mod calls;
 mod client;
 pub mod dockets;
+mod error_code;
 mod failure;
 mod gate;
 mod json;
 mod number;
+mod operation;
 mod places;
 mod request;
 mod retry;
 pub mod retry_after;
 pub mod settings;
+mod time_frame;
 pub mod token;
 mod transport;
 mod wait;
 pub mod webhooks;
 
 pub use client::Client;
+pub use error_code::ErrorCode;
 pub use settings::Settings;
 pub use transport::{Delivery, Method, Request, Response, Scheme, SendError, Timeouts, Transport};
 

@@ -1,12 +1,13 @@
 //! Phone numbers, as far as the service specifies them.
 
-use crate::types::InvalidInput;
+use crate::failure::problem;
+use crate::types::Problem;
 
 const DOCKET_DIGITS: usize = 12;
 
 /// A docket's number: exactly 12 ASCII digits, the country code included. The
 /// error does not repeat the number, since errors end up in logs.
-pub(crate) fn check_docket_number(number: &str) -> Result<(), InvalidInput> {
+pub(crate) fn check_docket_number(number: &str) -> Result<(), Problem> {
     let odd = number
         .chars()
         .enumerate()
@@ -16,11 +17,8 @@ pub(crate) fn check_docket_number(number: &str) -> Result<(), InvalidInput> {
         None if number.len() == DOCKET_DIGITS => return Ok(()),
         None => format!("{} digits", number.len()),
     };
-    Err(InvalidInput {
-        field: "to-phone-number".to_owned(),
-        found,
-        allowed: "exactly 12 ASCII digits, the country code included, no `+`".to_owned(),
-    })
+    let allowed = "exactly 12 ASCII digits, the country code included, no `+`";
+    Err(problem("to-phone-number", found, allowed))
 }
 
 #[cfg(test)]

@@ -1,10 +1,17 @@
 //! The service's endpoints, and requests to them before they are addressed.
 
+use crate::failure::problem;
 use crate::json::Record;
-use crate::settings::Settings;
+use crate::settings::AccountSettings;
 use crate::transport::{Method, Request};
-use crate::types::InvalidInput;
+use crate::types::Problem;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// How much larger than its request the answer to a create may be.
+const CREATED_BYTES: usize = 16_384;
+
+/// How long a value in a path or a query may be. Servers take some 8000 bytes of both.
+const MAX_VALUE_BYTES: usize = 4_096;
 
 /// An endpoint of the service, with the name of the function that uses it.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,37 +41,36 @@ impl Endpoint {
 }
 
 /// What an operation asks for.
-#[derive(Debug)]
 pub(crate) struct ApiRequest {
     pub(crate) endpoint: &'static Endpoint,
     path_and_query: String,
     accept_json: bool,
     body: Option<String>,
-    max_response_bytes: usize,
 }
 
 impl ApiRequest {
-    /// A reading request; `value` takes the place of what is in braces.
-    pub(crate) fn read(endpoint: &'static Endpoint, value: &str) -> Self {
+    /// A reading request; `value`, an argument, takes the place of what is in braces.
+    pub(crate) fn read(
+        endpoint: &'static Endpoint,
+        argument: &str,
+        value: &str,
+    ) -> Result<Self, Problem> {
         let (before, _) = endpoint.path.split_once('{').unwrap_or((endpoint.path, ""));
-        Self {
+        Ok(Self {
             endpoint,
-            path_and_query: format!("{before}{}", encode_segment(value)),
+            path_and_query: format!("{before}{}", encode_value(argument, value)?),
             accept_json: false,
             body: None,
-            max_response_bytes: usize::MAX,
-        }
+        })
     }
 
-    /// Reads no more of an answer than this, whatever the settings allow.
-    pub(crate) fn reading_at_most(mut self, bytes: usize) -> Self {
-        self.max_response_bytes = bytes;
-        self
-    }
-
-    /// How much of an answer is read.
-    pub(crate) fn max_response_bytes(&self, settings: &Settings) -> usize {
-        self.max_response_bytes.min(settings.max_response_bytes)
+    /// How much of an answer is read. That to a create is small, or repeats its request: many may
+    /// be in memory together, and what is known of the phones that ring must not be lost.
+    pub(crate) fn max_response_bytes(&self, settings: &AccountSettings) -> usize {
+        let created = self.body.as_ref().map(|body| CREATED_BYTES + body.len());
+        created
+            .unwrap_or(usize::MAX)
+            .min(settings.max_response_bytes)
     }
 
     /// Adds `Accept: application/json`.
@@ -77,30 +83,31 @@ impl ApiRequest {
     pub(crate) fn create(
         endpoint: &'static Endpoint,
         body: &Record<'_>,
-        settings: &Settings,
-    ) -> Result<Self, InvalidInput> {
+        settings: &AccountSettings,
+    ) -> Result<Self, Problem> {
+        let limit = settings.max_request_bytes;
+        let too_large = |bytes: usize| {
+            let allowed = format!("at most VOICE_CALLING_MAX_REQUEST_BYTES, which is {limit}");
+            problem("request", format!("{bytes} bytes of JSON"), allowed)
+        };
+        // A text that is far too large is not copied first.
+        if body.text_bytes() > limit {
+            return Err(too_large(body.text_bytes()));
+        }
         let body = body.to_json()?;
-        if body.len() > settings.max_request_bytes {
-            return Err(InvalidInput {
-                field: "request".to_owned(),
-                found: format!("{} bytes of JSON", body.len()),
-                allowed: format!(
-                    "at most VOICE_CALLING_MAX_REQUEST_BYTES, which is {}",
-                    settings.max_request_bytes
-                ),
-            });
+        if body.len() > limit {
+            return Err(too_large(body.len()));
         }
         Ok(Self {
             endpoint,
             path_and_query: endpoint.path.to_owned(),
             accept_json: false,
             body: Some(body),
-            max_response_bytes: usize::MAX,
         })
     }
 
     /// Addresses the request to the service and signs it with the token.
-    pub(crate) fn address(&self, settings: &Settings) -> Request {
+    pub(crate) fn address(&self, settings: &AccountSettings) -> Request {
         let base_url = &settings.base_url;
         let mut headers = vec![("auth_token", settings.token.header_value())];
         if self.accept_json {
@@ -129,45 +136,50 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-fn encode_segment(value: &str) -> String {
-    utf8_percent_encode(value, RESERVED).to_string()
+/// A value as it goes into a path or a query: short enough for what servers take.
+fn encode_value(argument: &str, value: &str) -> Result<String, Problem> {
+    let encoded = match value.len() {
+        0..=MAX_VALUE_BYTES => utf8_percent_encode(value, RESERVED).to_string(),
+        _ => value.to_owned(),
+    };
+    match encoded.len() {
+        0..=MAX_VALUE_BYTES => Ok(encoded),
+        bytes => Err(problem(
+            argument,
+            format!("{bytes} bytes, percent-encoded"),
+            format!("at most {MAX_VALUE_BYTES} bytes, percent-encoded"),
+        )),
+    }
 }
 
-/// An identifier that goes into a path or a query.
-pub(crate) fn check_identifier(field: &str, value: &str) -> Result<(), InvalidInput> {
+/// An identifier that goes into a path.
+pub(crate) fn check_identifier(argument: &str, value: &str) -> Result<(), Problem> {
     let found = match value {
         "" => "an empty text".to_owned(),
         "." | ".." => format!("{value:?}, which a path cannot carry"),
-        _ => return check_no_control(field, value),
+        _ => return check_no_control(argument, value),
     };
-    Err(InvalidInput {
-        field: field.to_owned(),
-        found,
-        allowed: "a text that is not empty, `.` or `..`".to_owned(),
-    })
+    let allowed = "a text that is not empty, `.` or `..`";
+    Err(problem(argument, found, allowed))
 }
 
 /// A text of the caller that must say something.
-pub(crate) fn check_not_empty(field: &str, value: &str) -> Result<(), InvalidInput> {
-    if value.is_empty() {
-        return Err(InvalidInput {
-            field: field.to_owned(),
-            found: "an empty text".to_owned(),
-            allowed: "a text that is not empty".to_owned(),
-        });
+pub(crate) fn check_not_empty(argument: &str, value: &str) -> Result<(), Problem> {
+    match value.is_empty() {
+        true => Err(problem(argument, "an empty text", "a text that is not empty")),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// A text without control characters, line breaks among them.
-pub(crate) fn check_no_control(field: &str, value: &str) -> Result<(), InvalidInput> {
+pub(crate) fn check_no_control(argument: &str, value: &str) -> Result<(), Problem> {
     match value.chars().enumerate().find(|(_, c)| c.is_control()) {
         None => Ok(()),
-        Some((index, control)) => Err(InvalidInput {
-            field: field.to_owned(),
-            found: format!("{control:?} as character {}", index + 1),
-            allowed: "a text without control characters".to_owned(),
-        }),
+        Some((index, control)) => Err(problem(
+            argument,
+            format!("{control:?} as character {}", index + 1),
+            "a text without control characters",
+        )),
     }
 }
 

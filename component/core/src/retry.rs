@@ -1,9 +1,10 @@
-//! Whether an attempt succeeded, may be repeated, or is final: pure decisions over
+//! Whether an attempt succeeded, may be retried, or is final: pure decisions over
 //! what came of it. The table of the README, row by row.
 
-use crate::attempt::{Answer, BodyEnd, Outcome};
-use crate::settings::{CreateRetry, Settings};
-use crate::transport::{Delivery, Method};
+use crate::attempt::{Answer, BodyEnd};
+use crate::failure::Stop;
+use crate::settings::{AccountSettings, CreateRetry};
+use crate::transport::{Delivery, Method, SendError};
 
 /// What an attempt came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub(crate) enum Verdict {
     Success,
     /// 429 or 425: refused, not processed.
     RateLimited,
-    /// 5xx or 408, where it may be repeated.
+    /// 5xx or 408, where it may be retried.
     Unavailable,
     /// There was no connection to send it on.
     NotSent,
@@ -20,6 +21,8 @@ pub(crate) enum Verdict {
     NoAnswer,
     /// The host's policy denies the address.
     Denied,
+    /// The host does not take it because of what is in it.
+    Refused,
     /// 401 or 403.
     Unauthorized,
     /// 404 or 410.
@@ -29,29 +32,28 @@ pub(crate) enum Verdict {
     /// A 2xx of a create whose body did not come whole, one that is too large, or
     /// a status outside 200 to 599.
     Unexpected,
-    /// A create that may have been processed.
+    /// A create that may have been processed, and must not be retried.
     OutcomeUnknown,
 }
 
-impl Verdict {
-    /// Whether the attempt may be repeated.
-    pub(crate) fn may_repeat(self) -> bool {
-        matches!(
-            self,
-            Verdict::RateLimited | Verdict::Unavailable | Verdict::NotSent | Verdict::NoAnswer
-        )
-    }
-}
-
 /// Judges an attempt.
-pub(crate) fn judge(method: Method, create_retry: CreateRetry, outcome: &Outcome) -> Verdict {
+pub(crate) fn judge(
+    method: Method,
+    settings: &AccountSettings,
+    outcome: &Result<Answer, SendError>,
+) -> Verdict {
     match outcome {
-        Outcome::Answer(answer) => judge_answer(method, create_retry, answer),
-        Outcome::NoAnswer(error) => match (error.delivery, method) {
+        Ok(answer) => judge_answer(method, settings.create_retry, answer),
+        Err(error) => match (error.delivery, method) {
             (Delivery::NotSent, _) => Verdict::NotSent,
+            (Delivery::ConnectionTimeout, Method::Get) => Verdict::NotSent,
+            (Delivery::ConnectionTimeout, _) if settings.trust_connection_timeout => {
+                Verdict::NotSent
+            }
             (Delivery::Denied, _) => Verdict::Denied,
+            (Delivery::Refused, _) | (Delivery::Rejected, Method::Get) => Verdict::Refused,
             (Delivery::Unknown, Method::Get) => Verdict::NoAnswer,
-            (Delivery::Unknown, Method::Post) => Verdict::OutcomeUnknown,
+            (_, Method::Post) => Verdict::OutcomeUnknown,
         },
     }
 }
@@ -64,8 +66,10 @@ fn judge_answer(method: Method, create_retry: CreateRetry, answer: &Answer) -> V
             (BodyEnd::Broken(_), Method::Post) | (BodyEnd::TooLarge(_), _) => Verdict::Unexpected,
         },
         (429 | 425, _, _) => Verdict::RateLimited,
-        (408 | 500..=599, Method::Post, CreateRetry::NotSent) => Verdict::OutcomeUnknown,
-        (408 | 500..=599, _, _) => Verdict::Unavailable,
+        (408 | 500..=599, Method::Get, _) | (408 | 500..=599, _, CreateRetry::ServerErrors) => {
+            Verdict::Unavailable
+        }
+        (408 | 500..=599, _, _) => Verdict::OutcomeUnknown,
         (401 | 403, _, _) => Verdict::Unauthorized,
         (404 | 410, _, _) => Verdict::NotFound,
         (300..=499, _, _) => Verdict::Rejected,
@@ -73,11 +77,67 @@ fn judge_answer(method: Method, create_retry: CreateRetry, answer: &Answer) -> V
     }
 }
 
-/// How long to wait before the next attempt: exponential back-off with full
-/// jitter and a cap, and never less than the service asked for. `failed` counts
-/// the attempts so far, from 1.
+/// Whether an attempt may have created something. The service says that it did not by refusing:
+/// only 4xx do so, and not a timeout of its own (408) or what is there already (409).
+pub(crate) fn may_have_created(
+    method: Method,
+    settings: &AccountSettings,
+    outcome: &Result<Answer, SendError>,
+) -> bool {
+    method == Method::Post
+        && match outcome {
+            Ok(answer) => !matches!(answer.status, 400..=407 | 410..=499),
+            Err(error) => match error.delivery {
+                Delivery::Unknown | Delivery::Rejected => true,
+                Delivery::ConnectionTimeout => !settings.trust_connection_timeout,
+                Delivery::NotSent | Delivery::Denied | Delivery::Refused => false,
+            },
+        }
+}
+
+/// What to do after an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Decode the answer.
+    Succeed,
+    /// Try again after a pause.
+    Retry,
+    /// Try no more, although it might have helped.
+    GiveUp(Stop),
+    /// It would not help, or must not be tried.
+    Fail,
+}
+
+/// Decides what follows the latest of so many attempts; `in_time` says whether the next one may
+/// begin when the pause is over.
+pub(crate) fn decide(
+    method: Method,
+    settings: &AccountSettings,
+    verdict: Verdict,
+    attempts: u32,
+    in_time: bool,
+) -> Next {
+    let never = method == Method::Post && settings.create_retry == CreateRetry::Never;
+    match verdict {
+        Verdict::Success => Next::Succeed,
+        Verdict::RateLimited | Verdict::Unavailable | Verdict::NotSent | Verdict::NoAnswer => {
+            if never || attempts >= settings.max_attempts {
+                Next::GiveUp(Stop::AttemptsUsedUp)
+            } else if !in_time {
+                Next::GiveUp(Stop::TimeUp)
+            } else {
+                Next::Retry
+            }
+        }
+        _ => Next::Fail,
+    }
+}
+
+/// How long to wait before the next attempt: exponential back-off with equal jitter (between half
+/// of the ceiling and all of it) and a cap, and never less than the service asked for. `failed`
+/// counts the attempts so far, from 1.
 pub(crate) fn pause_ms(
-    settings: &Settings,
+    settings: &AccountSettings,
     failed: u32,
     retry_after_ms: Option<u64>,
     random: u64,
@@ -85,7 +145,8 @@ pub(crate) fn pause_ms(
     let doubled = settings
         .backoff_ms
         .saturating_mul(1 << (failed - 1).min(32));
-    let jittered = random % (doubled.min(settings.max_backoff_ms) + 1);
+    let ceiling = doubled.min(settings.max_backoff_ms);
+    let jittered = ceiling / 2 + random % (ceiling - ceiling / 2 + 1);
     jittered.max(retry_after_ms.unwrap_or(0))
 }
 

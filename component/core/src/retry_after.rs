@@ -2,18 +2,45 @@
 
 use std::time::UNIX_EPOCH;
 
-/// How long a server asks to wait, in milliseconds from now; none where the header
+/// Nobody waits for longer.
+const A_DAY_MS: u64 = 86_400_000;
+
+/// How long a server asks to wait, in milliseconds from now, at most a day; none where the header
 /// is neither a number of seconds nor a date. A date that has passed is 0.
-pub fn parse_retry_after(value: &str, unix_time_s: u64) -> Option<u64> {
+///
+/// A date is read against `date`, the answer's own date: clocks differ. Where there is none, the
+/// time is `unix_time_s`.
+pub fn parse_retry_after(value: &str, date: Option<&str>, unix_time_s: u64) -> Option<u64> {
     let value = value.trim();
-    if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-        // Digits that are no u64 are a time that nobody waits for either.
-        let seconds = value.parse().unwrap_or(u64::MAX);
-        return Some(seconds.saturating_mul(1000));
+    let asked_ms = match seconds_to_ms(value) {
+        Some(ms) => ms,
+        None => {
+            let now_s = date.and_then(|date| http_date_s(date.trim()));
+            let until_s = http_date_s(value)?;
+            until_s
+                .saturating_sub(now_s.unwrap_or(unix_time_s))
+                .saturating_mul(1_000)
+        }
+    };
+    Some(asked_ms.min(A_DAY_MS))
+}
+
+/// Seconds in digits, and against the standard also with a fraction, which is rounded up.
+fn seconds_to_ms(value: &str) -> Option<u64> {
+    let (whole, fraction) = value.split_once('.').unwrap_or((value, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return None;
     }
+    // More digits than a u64 has are a time that nobody waits for either.
+    let seconds = whole.parse().unwrap_or(u64::MAX);
+    let fraction_ms = (format!("0.{fraction}").parse::<f64>().ok()? * 1_000.0).ceil();
+    Some(seconds.saturating_mul(1_000).saturating_add(fraction_ms as u64))
+}
+
+fn http_date_s(value: &str) -> Option<u64> {
     let date = httpdate::parse_http_date(value).ok()?;
-    let date_s = date.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    Some(date_s.saturating_sub(unix_time_s).saturating_mul(1000))
+    Some(date.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()))
 }
 
 #[cfg(test)]

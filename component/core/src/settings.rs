@@ -2,17 +2,19 @@
 //! that is what every engine can give.
 
 use crate::base_url::BaseUrl;
+use crate::failure::{configuration_error, problem};
 use crate::token::ApiToken;
 use crate::transport::Scheme;
-use crate::types::ConfigurationProblem;
-use std::collections::BTreeMap;
+use crate::types::{CallOptions, Problem, RequestError};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 /// What every variable begins with.
 pub const PREFIX: &str = "VOICE_CALLING_";
 
-/// The names of all settings, without the prefix.
-pub const NAMES: [&str; 14] = [
+/// The names of the settings that an account has, without the prefix.
+pub const NAMES: [&str; 15] = [
     "BASE_URL",
     "API_TOKEN",
     "MAX_ATTEMPTS",
@@ -22,6 +24,7 @@ pub const NAMES: [&str; 14] = [
     "ATTEMPT_TIMEOUT_MS",
     "DEADLINE_MS",
     "CREATE_RETRY",
+    "TRUST_CONNECTION_TIMEOUT",
     "MAX_IN_FLIGHT",
     "MAX_REQUEST_BYTES",
     "MAX_RESPONSE_BYTES",
@@ -29,22 +32,40 @@ pub const NAMES: [&str; 14] = [
     "LOG",
 ];
 
+/// The names of the accounts, separated by commas.
+pub const ACCOUNTS: &str = "ACCOUNTS";
+
 const A_DAY_MS: u64 = 86_400_000;
 const DURATION_MS: RangeInclusive<u64> = 1..=A_DAY_MS;
+const ATTEMPTS: RangeInclusive<u64> = 1..=100;
 const BODY_BYTES: RangeInclusive<u64> = 1..=67_108_864;
 
-/// When a creating request may be repeated although the service answered it.
+/// A longer address leaves too little of the 8000 bytes that servers take for what is asked of it.
+const MAX_BASE_URL_BYTES: usize = 2_048;
+
+/// When a creating request may be retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreateRetry {
-    /// After 5xx and 408 too, as the service's specification asks for.
+    /// While it is certain that it did nothing, and after 5xx and 408 too, as the service's
+    /// specification asks for.
     ServerErrors,
-    /// Only where it is certain that nothing was processed.
+    /// Only while it is certain that it did nothing.
     NotSent,
+    /// Not at all.
+    Never,
 }
 
-/// The settings of a client, checked.
+/// The settings of all accounts, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
+    /// Those without a name, or what is missing in them.
+    pub(crate) unnamed: Result<AccountSettings, Problem>,
+    pub(crate) named: BTreeMap<String, AccountSettings>,
+}
+
+/// The settings of an account, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AccountSettings {
     pub(crate) base_url: BaseUrl,
     pub(crate) token: ApiToken,
     pub(crate) max_attempts: u32,
@@ -54,6 +75,7 @@ pub struct Settings {
     pub(crate) attempt_timeout_ms: u64,
     pub(crate) deadline_ms: u64,
     pub(crate) create_retry: CreateRetry,
+    pub(crate) trust_connection_timeout: bool,
     pub(crate) max_in_flight: usize,
     pub(crate) max_request_bytes: usize,
     pub(crate) max_response_bytes: usize,
@@ -61,31 +83,180 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the settings from environment variables; those without the prefix
-    /// are passed over. A variable with the prefix that is not a setting is an
-    /// error, since a misspelt `CREATE_RETRY` would let phones ring twice.
+    /// Reads the settings from environment variables. Those without the prefix are ignored, and
+    /// those with it that are no setting, unless they look like one misspelt: a misspelt
+    /// `CREATE_RETRY` would let phones ring twice.
     pub fn from_environment(
         environment: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Self, ConfigurationProblem> {
-        let variables = Variables::collect(environment)?;
-        let deadline_ms = variables.number("DEADLINE_MS", DURATION_MS, 30_000)?;
+    ) -> Result<Self, RequestError> {
+        Self::read(environment).map_err(configuration_error)
+    }
+
+    fn read(environment: impl IntoIterator<Item = (String, String)>) -> Result<Self, Problem> {
+        let variables: BTreeMap<_, _> = environment
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?.to_owned(), value)))
+            .collect();
+        let accounts = account_names(&variables)?;
+        check_names(&variables, &accounts)?;
+        let scope = |account| Scope {
+            variables: &variables,
+            account,
+        };
+        let named = accounts.iter().map(|name| {
+            let settings = scope(Some(variable_part(name))).read()?;
+            Ok((name.clone(), settings))
+        });
+        let named = named.collect::<Result<BTreeMap<_, _>, Problem>>()?;
+        let unnamed = scope(None).read();
+        let is_needed = named.is_empty() || variables.contains_key("API_TOKEN");
+        match unnamed {
+            Err(problem) if is_needed => Err(problem),
+            unnamed => Ok(Self { unnamed, named }),
+        }
+    }
+}
+
+impl AccountSettings {
+    /// These settings with the options of a call in their place.
+    pub(crate) fn with_options(&self, options: &CallOptions) -> Result<Cow<'_, Self>, Problem> {
+        let mut settings = Cow::Borrowed(self);
+        if let Some(deadline_ms) = options.deadline_ms {
+            let deadline_ms = option("options.deadline-ms", deadline_ms, DURATION_MS)?;
+            let changed = settings.to_mut();
+            changed.deadline_ms = deadline_ms;
+            changed.attempt_timeout_ms = changed.attempt_timeout_ms.min(deadline_ms);
+            changed.connect_timeout_ms = changed.connect_timeout_ms.min(deadline_ms);
+        }
+        if let Some(max_attempts) = options.max_attempts {
+            option("options.max-attempts", max_attempts, ATTEMPTS)?;
+            settings.to_mut().max_attempts = max_attempts;
+        }
+        Ok(settings)
+    }
+}
+
+fn option(subject: &str, value: u32, range: RangeInclusive<u64>) -> Result<u64, Problem> {
+    match range.contains(&value.into()) {
+        true => Ok(value.into()),
+        false => Err(problem(subject, value.to_string(), whole_number(&range))),
+    }
+}
+
+fn whole_number(range: &RangeInclusive<u64>) -> String {
+    format!("a whole number from {} to {}", range.start(), range.end())
+}
+
+// ------------------------------------------------------------------- names
+
+/// What stands for an account in the names of its variables.
+fn variable_part(account: &str) -> String {
+    account.to_ascii_uppercase().replace('-', "_")
+}
+
+fn account_names(variables: &BTreeMap<String, String>) -> Result<Vec<String>, Problem> {
+    let Some(list) = variables.get(ACCOUNTS) else {
+        return Ok(Vec::new());
+    };
+    let mut known: BTreeSet<_> = NAMES.map(str::to_owned).into();
+    let mut names = Vec::new();
+    for name in list.split(',') {
+        let follows = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if !(name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(follows)) {
+            let allowed = "names of lower-case letters, digits and hyphens, which begin with a \
+                           letter, separated by commas";
+            return Err(setting_problem(ACCOUNTS, format!("{list:?}"), allowed));
+        }
+        for setting in NAMES {
+            let variable = format!("{}_{setting}", variable_part(name));
+            if let Some(taken) = known.replace(variable) {
+                let found = format!("{name:?}, for which {PREFIX}{taken} has two meanings");
+                return Err(setting_problem(ACCOUNTS, found, "another name"));
+            }
+        }
+        names.push(name.to_owned());
+    }
+    Ok(names)
+}
+
+/// Refuses what looks like the name of a setting and is none.
+fn check_names(variables: &BTreeMap<String, String>, accounts: &[String]) -> Result<(), Problem> {
+    let of_accounts = accounts.iter().flat_map(|account| {
+        let part = variable_part(account);
+        NAMES.map(|setting| format!("{part}_{setting}"))
+    });
+    let settings = NAMES.iter().chain([&ACCOUNTS]);
+    let known: BTreeSet<_> = settings
+        .map(|name| (*name).to_owned())
+        .chain(of_accounts)
+        .collect();
+    for name in variables.keys().filter(|name| !known.contains(*name)) {
+        let upper = name.to_ascii_uppercase();
+        if let Some(meant) = known.iter().find(|known| is_near(&upper, known)) {
+            let found = "an unknown setting";
+            return Err(setting_problem(name, found, format!("{PREFIX}{meant}")));
+        }
+        let of_no_account = |setting: &&str| {
+            let account = upper.strip_suffix(*setting);
+            *setting != "LOG" && account.is_some_and(|account| account.ends_with('_'))
+        };
+        if NAMES.iter().any(|setting| of_no_account(&setting)) {
+            let found = "a setting of an account that VOICE_CALLING_ACCOUNTS does not name";
+            return Err(setting_problem(name, found, "settings of named accounts"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a name is a third of the meant one, or less, away from it.
+fn is_near(name: &str, meant: &str) -> bool {
+    let limit = meant.len() / 3;
+    name.len().abs_diff(meant.len()) <= limit && edits(name, meant) <= limit
+}
+
+/// How many characters are to be inserted, removed or replaced (the Levenshtein distance).
+fn edits(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (index, a) in from.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, b) in to.bytes().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+// ------------------------------------------------------------------ values
+
+/// The variables of an account: its own, and where it has none of its own, those without a name.
+struct Scope<'a> {
+    variables: &'a BTreeMap<String, String>,
+    account: Option<String>,
+}
+
+impl Scope<'_> {
+    fn read(&self) -> Result<AccountSettings, Problem> {
+        let deadline_ms = self.number("DEADLINE_MS", DURATION_MS, 30_000)?;
         let attempt_timeout_ms =
-            variables.number_within("ATTEMPT_TIMEOUT_MS", 10_000, "DEADLINE_MS", deadline_ms)?;
-        let max_backoff_ms = variables.number("MAX_BACKOFF_MS", DURATION_MS, 8_000)?;
-        let allow_insecure_http =
-            variables.choice("ALLOW_INSECURE_HTTP", &[("false", false), ("true", true)])?;
-        Ok(Self {
-            base_url: variables.base_url(allow_insecure_http)?,
-            token: variables.token()?,
-            max_attempts: variables.number("MAX_ATTEMPTS", 1..=100, 4)? as u32,
-            backoff_ms: variables.number_within(
+            self.number_within("ATTEMPT_TIMEOUT_MS", 10_000, "DEADLINE_MS", deadline_ms)?;
+        let max_backoff_ms = self.number("MAX_BACKOFF_MS", DURATION_MS, 8_000)?;
+        let no_and_yes = [("false", false), ("true", true)];
+        let allow_insecure_http = self.choice("ALLOW_INSECURE_HTTP", &no_and_yes)?;
+        Ok(AccountSettings {
+            base_url: self.base_url(allow_insecure_http)?,
+            token: self.token()?,
+            max_attempts: self.number("MAX_ATTEMPTS", ATTEMPTS, 4)? as u32,
+            backoff_ms: self.number_within(
                 "BACKOFF_MS",
-                250,
+                2_000,
                 "MAX_BACKOFF_MS",
                 max_backoff_ms,
             )?,
             max_backoff_ms,
-            connect_timeout_ms: variables.number_within(
+            connect_timeout_ms: self.number_within(
                 "CONNECT_TIMEOUT_MS",
                 3_000,
                 "ATTEMPT_TIMEOUT_MS",
@@ -93,60 +264,63 @@ impl Settings {
             )?,
             attempt_timeout_ms,
             deadline_ms,
-            create_retry: variables.choice(
+            create_retry: self.choice(
                 "CREATE_RETRY",
                 &[
                     ("server-errors", CreateRetry::ServerErrors),
                     ("not-sent", CreateRetry::NotSent),
+                    ("never", CreateRetry::Never),
                 ],
             )?,
-            max_in_flight: variables.number("MAX_IN_FLIGHT", 1..=100_000, 16)? as usize,
-            max_request_bytes: variables.number("MAX_REQUEST_BYTES", BODY_BYTES, 1_048_576)?
-                as usize,
-            max_response_bytes: variables.number("MAX_RESPONSE_BYTES", BODY_BYTES, 8_388_608)?
-                as usize,
-            log_attempts: variables.choice("LOG", &[("off", false), ("attempts", true)])?,
+            trust_connection_timeout: self.choice("TRUST_CONNECTION_TIMEOUT", &no_and_yes)?,
+            max_in_flight: self.number("MAX_IN_FLIGHT", 1..=100_000, 16)? as usize,
+            max_request_bytes: self.number("MAX_REQUEST_BYTES", BODY_BYTES, 1_048_576)? as usize,
+            max_response_bytes: self.number("MAX_RESPONSE_BYTES", BODY_BYTES, 8_388_608)? as usize,
+            log_attempts: self.choice("LOG", &[("off", false), ("attempts", true)])?,
         })
     }
-}
 
-/// The variables that are there, by name without the prefix.
-struct Variables(BTreeMap<String, String>);
+    /// The account's own name of a setting.
+    fn own(&self, name: &str) -> String {
+        match &self.account {
+            Some(account) => format!("{account}_{name}"),
+            None => name.to_owned(),
+        }
+    }
 
-impl Variables {
-    fn collect(
-        environment: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Self, ConfigurationProblem> {
-        let mut variables = BTreeMap::new();
-        for (variable, value) in environment {
-            let Some(name) = variable.strip_prefix(PREFIX) else {
-                continue;
-            };
-            if !NAMES.contains(&name) {
-                let allowed = format!("one of {PREFIX}{{{}}}", NAMES.join(", "));
-                return Err(problem(name, "a variable that is no setting", allowed));
+    /// A setting, and the name of the variable that has it. A token is never another account's.
+    fn find(&self, name: &str) -> (String, Option<&str>) {
+        let own = self.own(name);
+        let value = self.variables.get(&own);
+        match value {
+            None if name != "API_TOKEN" && self.account.is_some() => {
+                let plain = self.variables.get(name);
+                (name.to_owned(), plain.map(String::as_str))
             }
-            variables.insert(name.to_owned(), value);
-        }
-        Ok(Self(variables))
-    }
-
-    fn required(&self, name: &str, allowed: &str) -> Result<&str, ConfigurationProblem> {
-        match self.0.get(name) {
-            Some(value) => Ok(value),
-            None => Err(problem(name, "nothing: it is not set", allowed)),
+            _ => (own, value.map(String::as_str)),
         }
     }
 
-    fn base_url(&self, allow_insecure_http: bool) -> Result<BaseUrl, ConfigurationProblem> {
+    fn required(&self, name: &str, allowed: &str) -> Result<(String, &str), Problem> {
+        match self.find(name) {
+            (variable, Some(value)) => Ok((variable, value)),
+            (variable, None) => Err(setting_problem(&variable, "nothing: it is not set", allowed)),
+        }
+    }
+
+    fn base_url(&self, allow_insecure_http: bool) -> Result<BaseUrl, Problem> {
         let allowed = "http(s)://host[:port][/path], such as https://api.example";
-        let value = self.required("BASE_URL", allowed)?;
-        let base_url =
-            BaseUrl::parse(value).map_err(|found| problem("BASE_URL", found, allowed))?;
+        let (variable, value) = self.required("BASE_URL", allowed)?;
+        if value.len() > MAX_BASE_URL_BYTES {
+            let allowed = format!("at most {MAX_BASE_URL_BYTES} bytes");
+            return Err(setting_problem(&variable, format!("{} bytes", value.len()), allowed));
+        }
+        let base_url = BaseUrl::parse(value)
+            .map_err(|found| setting_problem(&variable, found, allowed))?;
         let in_the_clear = base_url.scheme() == Scheme::Http && !base_url.is_loopback();
         if in_the_clear && !allow_insecure_http {
-            return Err(problem(
-                "BASE_URL",
+            return Err(setting_problem(
+                &variable,
                 format!("http to the remote host {}", base_url.authority()),
                 "https, or VOICE_CALLING_ALLOW_INSECURE_HTTP=true",
             ));
@@ -154,10 +328,10 @@ impl Variables {
         Ok(base_url)
     }
 
-    fn token(&self) -> Result<ApiToken, ConfigurationProblem> {
+    fn token(&self) -> Result<ApiToken, Problem> {
         let allowed = "the token alone, in printable ASCII";
-        let value = self.required("API_TOKEN", allowed)?;
-        ApiToken::parse(value).map_err(|found| problem("API_TOKEN", found, allowed))
+        let (variable, value) = self.required("API_TOKEN", allowed)?;
+        ApiToken::parse(value).map_err(|found| setting_problem(&variable, found, allowed))
     }
 
     fn number(
@@ -165,18 +339,14 @@ impl Variables {
         name: &str,
         range: RangeInclusive<u64>,
         default: u64,
-    ) -> Result<u64, ConfigurationProblem> {
-        let Some(value) = self.0.get(name) else {
+    ) -> Result<u64, Problem> {
+        let (variable, Some(value)) = self.find(name) else {
             return Ok(default);
         };
         let digits = value.bytes().all(|b| b.is_ascii_digit());
         match value.parse() {
             Ok(number) if digits && range.contains(&number) => Ok(number),
-            _ => Err(problem(
-                name,
-                format!("{value:?}"),
-                format!("a whole number from {} to {}", range.start(), range.end()),
-            )),
+            _ => Err(setting_problem(&variable, shown(value), whole_number(&range))),
         }
     }
 
@@ -188,48 +358,45 @@ impl Variables {
         default: u64,
         limit_name: &str,
         limit: u64,
-    ) -> Result<u64, ConfigurationProblem> {
+    ) -> Result<u64, Problem> {
         let number = self.number(name, DURATION_MS, default.min(limit))?;
         if number > limit {
-            return Err(problem(
-                name,
+            let (variable, _) = self.find(name);
+            let (limit_variable, _) = self.find(limit_name);
+            return Err(setting_problem(
+                &variable,
                 format!("\"{number}\""),
-                format!("at most {PREFIX}{limit_name}, which is {limit}"),
+                format!("at most {PREFIX}{limit_variable}, which is {limit}"),
             ));
         }
         Ok(number)
     }
 
     /// One of a few words; the first is the default.
-    fn choice<T: Copy>(
-        &self,
-        name: &str,
-        choices: &[(&str, T)],
-    ) -> Result<T, ConfigurationProblem> {
-        let Some(value) = self.0.get(name) else {
+    fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<T, Problem> {
+        let (variable, Some(value)) = self.find(name) else {
             return Ok(choices[0].1);
         };
-        match choices.iter().find(|(word, _)| word == value) {
+        match choices.iter().find(|(word, _)| *word == value) {
             Some((_, choice)) => Ok(*choice),
             None => {
                 let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
-                Err(problem(name, format!("{value:?}"), words.join(" or ")))
+                Err(setting_problem(&variable, shown(value), words.join(" or ")))
             }
         }
     }
 }
 
-fn problem(
-    name: &str,
-    found: impl Into<String>,
-    allowed: impl Into<String>,
-) -> ConfigurationProblem {
-    ConfigurationProblem {
-        variable: format!("{PREFIX}{name}"),
-        found: found.into(),
-        allowed: allowed.into(),
-        attempts: Vec::new(),
-    }
+/// A value in an error.
+fn shown(value: &str) -> String {
+    let kept = &value[..value.floor_char_boundary(64)];
+    let cut = if kept.len() < value.len() { "…" } else { "" };
+    format!("{kept:?}{cut}")
+}
+
+fn setting_problem(name: &str, found: impl Into<String>, allowed: impl Into<String>) -> Problem {
+    let name = &name[..name.floor_char_boundary(64)];
+    problem(format!("{PREFIX}{name}"), found, allowed)
 }
 
 #[cfg(test)]

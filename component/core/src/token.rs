@@ -9,6 +9,15 @@ const MASKED_FROM_BYTES: usize = 8;
 /// word of the text.
 const CUT_FROM_BYTES: usize = 16;
 
+/// The longest token that is put into a header.
+const MAX_TOKEN_BYTES: usize = 8_192;
+
+/// How long an escape such as `\u002b` is.
+const ESCAPE_BYTES: usize = 6;
+
+/// What comes before the token in the header.
+const BEARER: &str = "Bearer ";
+
 /// What stands where the token stood.
 pub const MASK: &str = "[api token]";
 
@@ -22,7 +31,11 @@ impl ApiToken {
         if value.is_empty() {
             return Err("an empty value");
         }
-        if value.starts_with("Bearer ") {
+        if value.len() > MAX_TOKEN_BYTES {
+            return Err("more than 8192 bytes, which no server takes in a header");
+        }
+        let scheme = value.get(..BEARER.len());
+        if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(BEARER)) {
             return Err("a value that starts with `Bearer `, which the component adds itself");
         }
         if value.chars().any(char::is_control) {
@@ -39,7 +52,7 @@ impl ApiToken {
 
     /// The value of the header `auth_token`.
     pub(crate) fn header_value(&self) -> String {
-        format!("Bearer {}", self.0)
+        format!("{BEARER}{}", self.0)
     }
 
     /// A text in which the token is masked, for errors and logs.
@@ -48,52 +61,73 @@ impl ApiToken {
     }
 }
 
-/// A text in which a token is masked: as it is, and as JSON writes it. Texts are cut in
-/// many places, so that a beginning of it counts too: with 16 bytes anywhere, with 8 at
-/// the very end. A token of less than 8 bytes is left alone.
+/// A text in which a token is masked: as it is, and as JSON libraries write it, each character
+/// escaped or not. Texts are cut in many places, so that a beginning of it counts too: with 16
+/// bytes anywhere, with 8 at the very end. A token of less than 8 bytes is left alone.
 ///
 /// Hosts that show what a component answered, wrote or sent mask it by the same rule,
 /// which is why this is public. The token may be any text here, also one that no
 /// header can carry.
 pub fn mask(token: &str, text: &str) -> String {
-    if token.len() < MASKED_FROM_BYTES {
+    let Some(first) = token.chars().next().filter(|_| token.len() >= MASKED_FROM_BYTES) else {
         return text.to_owned();
-    }
-    let escaped = token.replace('\\', "\\\\").replace('"', "\\\"");
-    let slashes_too = escaped.replace('/', "\\/");
-    let mut masked = text.to_owned();
-    for form in [slashes_too.as_str(), &escaped, token] {
-        masked = without(form, &masked);
-    }
-    masked
-}
-
-/// A text without a form of the token, as much of it as stands in each place.
-fn without(form: &str, text: &str) -> String {
-    let (beginning, _) = form.split_at(form.ceil_char_boundary(CUT_FROM_BYTES));
-    let mut masked = String::new();
+    };
+    let needed = token.len().min(CUT_FROM_BYTES);
+    let mut masked = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(beginning) {
+    while let Some(at) = rest.find([first, '\\']) {
         let (before, found) = rest.split_at(at);
-        let same = form.char_indices().zip(found.chars());
-        let length = same
-            .take_while(|((_, expected), character)| expected == character)
-            .last()
-            .map_or(0, |((start, _), character)| start + character.len_utf8());
         masked.push_str(before);
-        masked.push_str(MASK);
+        let (of_token, of_text) = common(token, found);
+        let after = &found[of_text..];
+        let is_cut = after.is_empty() || after.len() < ESCAPE_BYTES && after.starts_with('\\');
+        let at_the_end = is_cut && of_token >= MASKED_FROM_BYTES;
+        let length = match of_token >= needed || at_the_end {
+            true => {
+                masked.push_str(MASK);
+                if at_the_end { found.len() } else { of_text }
+            }
+            false => {
+                let character = found.chars().next().map_or(0, char::len_utf8);
+                masked.push_str(&found[..character]);
+                character
+            }
+        };
         rest = &found[length..];
     }
     masked.push_str(rest);
-    let cut = (MASKED_FROM_BYTES..form.len())
-        .rev()
-        .filter(|length| form.is_char_boundary(*length))
-        .find(|length| masked.ends_with(&form[..*length]));
-    if let Some(length) = cut {
-        masked.truncate(masked.len() - length);
-        masked.push_str(MASK);
-    }
     masked
+}
+
+/// How much of a token a text begins with: so many bytes of the token, in so many of the text.
+fn common(token: &str, text: &str) -> (usize, usize) {
+    let mut length = 0;
+    for (index, expected) in token.char_indices() {
+        match character(&text[length..]) {
+            Some((found, bytes)) if found == expected => length += bytes,
+            // A backslash of a text that is not JSON.
+            _ if text[length..].starts_with(expected) => length += expected.len_utf8(),
+            _ => return (index, length),
+        }
+    }
+    (token.len(), length)
+}
+
+/// The first character of a text, as JSON may write it, and how many bytes it takes.
+fn character(text: &str) -> Option<(char, usize)> {
+    let mut characters = text.chars();
+    let first = characters.next()?;
+    if first != '\\' {
+        return Some((first, first.len_utf8()));
+    }
+    match characters.next()? {
+        'u' => {
+            let unit = u32::from_str_radix(text.get(2..ESCAPE_BYTES)?, 16).ok()?;
+            Some((char::from_u32(unit)?, ESCAPE_BYTES))
+        }
+        escaped @ ('"' | '\\' | '/') => Some((escaped, 2)),
+        _ => None,
+    }
 }
 
 impl fmt::Debug for ApiToken {

@@ -1,5 +1,7 @@
 //! The seam between the meaning of the API and the world it runs in.
 
+use std::fmt;
+
 /// The methods that the service's API uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
@@ -29,8 +31,9 @@ pub enum Scheme {
     Https,
 }
 
-/// A request, ready for the wire.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A request, ready for the wire. It has the token in a header: its `Debug` shows neither that nor
+/// the body.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Request {
     /// GET or POST.
     pub method: Method,
@@ -44,6 +47,21 @@ pub struct Request {
     pub headers: Vec<(&'static str, String)>,
     /// The body, empty for a GET.
     pub body: Vec<u8>,
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("Request")
+            .field("method", &self.method)
+            .field("scheme", &self.scheme)
+            .field("authority", &self.authority)
+            .field("path_and_query", &self.path_and_query)
+            .field("headers", &names)
+            .field("body_bytes", &self.body.len())
+            .finish()
+    }
 }
 
 /// How long the transport may take. It enforces what it can; the attempt's whole
@@ -61,9 +79,16 @@ pub struct Timeouts {
 pub enum Delivery {
     /// It certainly did not: there was no connection to send it on.
     NotSent,
+    /// The host says that there was no connection in time. Some hosts say so of an answer that
+    /// did not come in time, after the request was sent.
+    ConnectionTimeout,
     /// It did not, and never will: the host's policy denies the address.
     Denied,
-    /// Nobody knows.
+    /// It did not, and never will: the host does not take it because of what is in it.
+    Refused,
+    /// The host, or a proxy, rejects it because of what is in it. It may have been sent.
+    Rejected,
+    /// It is not known.
     Unknown,
 }
 

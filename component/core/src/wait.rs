@@ -1,96 +1,121 @@
 //! Asking again and again until something is ready or time runs out.
 
-use crate::client::Client;
-use crate::failure::to_u32;
+use crate::failure::{problem, to_u32};
 use crate::json::Value;
+use crate::operation::{Operation, Sent};
 use crate::request::ApiRequest;
 use crate::transport::Transport;
-use crate::types::{InvalidInput, RequestError, WaitOptions};
+use crate::types::{Failure, Problem, RequestError};
+
+/// What a poll has seen.
+pub(crate) struct Seen<R> {
+    pub(crate) record: R,
+    pub(crate) is_ready: bool,
+}
 
 /// How a wait ended.
 pub(crate) struct Waited<R> {
-    pub(crate) completed: bool,
-    pub(crate) seen: Option<R>,
+    /// The last that was seen; what is ready ends the wait.
+    pub(crate) seen: Option<Seen<R>>,
     pub(crate) polls: u32,
     pub(crate) failed_polls: u32,
     pub(crate) waited_ms: u32,
+    pub(crate) held_back_ms: u32,
 }
 
-impl<T: Transport> Client<T> {
+/// What came of a poll.
+struct Poll<R> {
+    outcome: Result<Seen<R>, RequestError>,
+    was_sent: bool,
+    /// How long the service asks to wait before the next one.
+    asked_ms: u64,
+}
+
+impl<T: Transport> Operation<'_, T> {
     /// Sends a reading request until its answer is ready.
     pub(crate) async fn wait<R>(
         &self,
         request: &ApiRequest,
-        options: WaitOptions,
-        decode: impl Fn(Value<'_>) -> Result<R, String>,
-        is_ready: impl Fn(&R) -> bool,
+        timeout_ms: u32,
+        not_found_is_pending: bool,
+        decode: impl Fn(Value<'_>, Sent) -> Result<Seen<R>, String>,
     ) -> Result<Waited<R>, RequestError> {
-        check_timeout("options.timeout-ms", options.timeout_ms)?;
+        check_timeout("wait.timeout-ms", timeout_ms)?;
         let began_ms = self.transport.now_ms();
-        let end_ms = began_ms.saturating_add(options.timeout_ms.into());
-        let gate = self.gate();
+        let end_ms = began_ms.saturating_add(timeout_ms.into());
         let mut pause_ms = self.settings.backoff_ms;
-        let mut waited = Waited {
-            completed: false,
-            seen: None,
-            polls: 0,
-            failed_polls: 0,
-            waited_ms: 0,
-        };
-        let mut pending = false;
+        let mut seen = None;
+        let mut was_pending = false;
+        let (mut polls, mut failed_polls) = (0, 0);
         loop {
-            let deadline_ms = self.deadline_from_now_ms().min(end_ms);
-            // A poll that is held back until its deadline has failed, and may pass.
-            let polled = match self.send_through(&gate, request, deadline_ms, None).await {
-                Ok(reply) => reply.decode(&decode),
-                Err(error) => Err(error),
-            };
-            waited.polls += 1;
+            let left_ms = end_ms.saturating_sub(self.transport.now_ms());
+            let poll = self.poll(request, left_ms, &decode).await;
+            polls += u32::from(poll.was_sent);
             let mut failure = None;
-            match polled {
-                Ok(seen) => {
-                    waited.completed = is_ready(&seen);
-                    waited.seen = Some(seen);
-                }
-                Err(RequestError::PermanentNotFound(_)) if options.not_found_is_pending => {
-                    pending = true;
-                }
+            match poll.outcome {
+                Ok(found) => seen = Some(found),
+                Err(error) if not_found_is_pending && is_not_found(&error) => was_pending = true,
                 Err(error) if may_pass(&error) => {
-                    waited.failed_polls += 1;
+                    failed_polls += u32::from(poll.was_sent);
                     failure = Some(error);
                 }
                 Err(error) => return Err(error),
             }
             let now_ms = self.transport.now_ms();
-            waited.waited_ms = to_u32(now_ms - began_ms);
-            if waited.completed {
-                return Ok(waited);
-            }
-            let asked_ms = failure.as_ref().and_then(retry_after_ms).unwrap_or(0);
-            let not_before_ms = now_ms.saturating_add(pause_ms.max(asked_ms));
-            let pause = gate.pass(&self.transport, not_before_ms, end_ms);
-            if pause.await.is_err() {
+            let next_ms = now_ms.saturating_add(pause_ms.max(poll.asked_ms));
+            let is_ready = seen.as_ref().is_some_and(|seen| seen.is_ready);
+            if is_ready || next_ms >= end_ms {
                 return match failure {
                     // Nothing was ever seen: the failure is all there is to tell.
-                    Some(failure) if waited.seen.is_none() && !pending => Err(failure),
-                    _ => Ok(waited),
+                    Some(failure) if seen.is_none() && !was_pending => Err(failure),
+                    _ => Ok(Waited {
+                        seen,
+                        polls,
+                        failed_polls,
+                        waited_ms: to_u32(now_ms - began_ms),
+                        held_back_ms: to_u32(self.held_back_ms()),
+                    }),
                 };
             }
+            self.transport.sleep(next_ms - now_ms).await;
             pause_ms = pause_ms.saturating_mul(2).min(self.settings.max_backoff_ms);
+        }
+    }
+
+    /// Asks once, with a deadline of its own.
+    async fn poll<R>(
+        &self,
+        request: &ApiRequest,
+        left_ms: u64,
+        decode: impl Fn(Value<'_>, Sent) -> Result<Seen<R>, String>,
+    ) -> Poll<R> {
+        let duration_ms = self.settings.deadline_ms.min(left_ms);
+        let (asked_ms, outcome) = match self.send_within(duration_ms, request).await {
+            Ok(success) => (success.retry_after_ms(), success.decode(decode)),
+            Err(error) => (None, Err(error)),
+        };
+        let failure = outcome.as_ref().err().and_then(failure);
+        let asked_in_failure = failure.and_then(|failure| {
+            let response = failure.response.as_ref()?;
+            response.retry_after_ms.map(u64::from)
+        });
+        Poll {
+            was_sent: failure.is_none_or(|failure| !failure.attempts.is_empty()),
+            asked_ms: asked_ms.or(asked_in_failure).unwrap_or(0),
+            outcome,
         }
     }
 }
 
-/// A time-out argument of 0 would ask nothing and answer nothing.
-pub(crate) fn check_timeout(field: &str, timeout_ms: u32) -> Result<(), InvalidInput> {
-    if timeout_ms == 0 {
-        return Err(InvalidInput {
-            field: field.to_owned(),
-            found: "0".to_owned(),
-            allowed: format!("1 to {} milliseconds", u32::MAX),
-        });
+/// A timeout of 0 would ask nothing and answer nothing.
+pub(crate) fn check_timeout(argument: &str, timeout_ms: u32) -> Result<(), Problem> {
+    match timeout_ms {
+        0 => {
+            let allowed = format!("1 to {} milliseconds", u32::MAX);
+            Err(problem(argument, "0", allowed))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Whether a failed poll says nothing about the next one.
@@ -104,11 +129,20 @@ fn may_pass(error: &RequestError) -> bool {
     )
 }
 
-fn retry_after_ms(error: &RequestError) -> Option<u64> {
+/// Whether the service may come to know it: 410 says that it will not.
+fn is_not_found(error: &RequestError) -> bool {
+    let status = |failure: &Failure| Some(failure.response.as_ref()?.status);
+    matches!(error, RequestError::PermanentNotFound(failure) if status(failure) == Some(404))
+}
+
+fn failure(error: &RequestError) -> Option<&Failure> {
     match error {
-        RequestError::RateLimited(failure) | RequestError::Unavailable(failure) => {
-            failure.response.retry_after_ms
-        }
+        RequestError::RateLimited(failure)
+        | RequestError::Unavailable(failure)
+        | RequestError::Unreachable(failure)
+        | RequestError::TimedOut(failure)
+        | RequestError::PermanentNotFound(failure) => Some(failure),
+        // A wait ends with these.
         _ => None,
     }
 }

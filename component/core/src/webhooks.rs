@@ -1,31 +1,53 @@
 //! What the service sends by itself.
 
+use crate::client::Client;
+use crate::dockets::{check_docket_id, fetch_docket, is_completed};
+use crate::failure::problem;
 use crate::json::{Object, Value};
-use crate::types::{DocketCompleted, DocketInsights, InvalidInput, RequestError};
+use crate::transport::Transport;
+use crate::types::{
+    CallOptions, Docket, DocketCompleted, DocketInsights, RequestError, Verification,
+    VerifiedCompletion,
+};
+
+/// How large a delivery may be. It is in memory twice.
+const MAX_BODY_BYTES: usize = 8_388_608;
+
+/// The members of a docket that do not change any more when it is completed.
+const STABLE: [&str; 11] = [
+    "agent_name",
+    "call_context",
+    "call_type",
+    "closed_at",
+    "closed_call_id",
+    "closure_reason",
+    "created_at",
+    "external_id",
+    "first_called_at",
+    "from_number",
+    "to_phone_number",
+];
 
 /// `webhooks.parse-docket-completed`
-pub fn parse_docket_completed(body: &[u8]) -> Result<Option<DocketCompleted>, RequestError> {
-    let broken = |field: &str, found: String, allowed: &str| {
-        RequestError::PermanentInvalidInput(InvalidInput {
-            field: field.to_owned(),
-            found,
-            allowed: allowed.to_owned(),
-        })
-    };
-    let text = String::from_utf8_lossy(body);
-    let payload = Value::parse(&text).map_err(|found| broken("body", found, "JSON"))?;
+pub fn parse_docket_completed(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
+    if body.len() > MAX_BODY_BYTES {
+        let allowed = format!("at most {MAX_BODY_BYTES} bytes");
+        return Err(problem("body", format!("{} bytes", body.len()), allowed).into());
+    }
+    let payload = Value::parse(body).map_err(|found| problem("body", found, "JSON"))?;
     if !payload.is_object() {
         return Ok(None);
     }
     let payload = payload
         .to_object()
-        .map_err(|found| broken("body", found, "an object of a docket's members"))?;
+        .map_err(|found| problem("body", found, "an object of a docket's members"))?;
     if !is_completion(&payload) {
         return Ok(None);
     }
     let docket_id = payload
         .identifier("docket_id")
-        .map_err(|found| broken("body.docket_id", found, "a text that is not empty"))?;
+        .map_err(|found| problem("body.docket_id", found, "a UUID"))?;
+    check_docket_id("body.docket_id", &docket_id)?;
     Ok(Some(DocketCompleted {
         docket_id,
         call_insights: payload
@@ -33,7 +55,6 @@ pub fn parse_docket_completed(body: &[u8]) -> Result<Option<DocketCompleted>, Re
             .map(|insights| DocketInsights {
                 call_disposition: insights.text("call_disposition"),
                 call_metadata: insights.object_json("call_metadata"),
-                raw_json: insights.json(),
             }),
         call_context: payload.object_json("call_context"),
         attempts: payload.any_json("attempts"),
@@ -44,17 +65,67 @@ pub fn parse_docket_completed(body: &[u8]) -> Result<Option<DocketCompleted>, Re
 
 /// The envelope is not specified, and there are call-level webhooks whose shape is
 /// not either, which may well name their docket: a completion is told by what only
-/// a docket as a whole has.
+/// a docket as a whole has once it is done.
 fn is_completion(payload: &Object<'_>) -> bool {
-    let has = |name| payload.member(name).is_some();
-    let insights = payload.member("call_insights");
-    let of_docket = insights.is_some_and(|insights| {
-        insights.is_null()
-            || insights
-                .to_object()
-                .is_ok_and(|insights| insights.member("call_disposition").is_some())
-    });
-    has("docket_id") && (has("attempts") || has("dashboard_url") || of_docket)
+    let says = |object: &Object<'_>, name| object.member(name).is_some_and(Value::is_evidence);
+    let insights = payload.object("call_insights");
+    payload.member("docket_id").is_some()
+        && match payload.text("status").as_deref() {
+            Some("COMPLETED") => true,
+            Some("OPEN" | "IN_PROGRESS") => false,
+            _ => {
+                says(payload, "attempts")
+                    || says(payload, "dashboard_url")
+                    || insights.is_some_and(|insights| says(&insights, "call_disposition"))
+            }
+        }
+}
+
+impl<T: Transport> Client<T> {
+    /// `webhooks.verify-docket-completed`
+    pub async fn verify_docket_completed(
+        &self,
+        body: &str,
+        options: Option<CallOptions>,
+    ) -> Result<Verification, RequestError> {
+        let operation = self.begin(options)?;
+        let Some(delivered) = parse_docket_completed(body)? else {
+            return Ok(Verification::NotACompletion);
+        };
+        let docket = fetch_docket(&operation, &delivered.docket_id).await?;
+        let completion = compare(delivered, docket);
+        Ok(match completion.contradicted.is_empty() {
+            true => Verification::Confirmed(completion),
+            false => Verification::Contradicted(completion),
+        })
+    }
+}
+
+/// What a docket as fetched says about each member of a delivery.
+fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
+    let (mut contradicted, mut unverified) = (Vec::new(), Vec::new());
+    if !is_completed(&docket) {
+        contradicted.push("status".to_owned());
+    }
+    let members = |json| Value::parse(json).and_then(Value::to_object);
+    // Both were objects before.
+    if let (Ok(claims), Ok(facts)) = (members(&delivered.raw_json), members(&docket.raw_json)) {
+        for name in claims.names() {
+            let (claim, fact) = (claims.member(&name), facts.member(&name));
+            match (claim, fact) {
+                _ if name == "docket_id" || name == "status" => {}
+                (Some(claim), Some(fact)) if claim.is_same(fact) => {}
+                (_, Some(_)) if STABLE.contains(&&*name) => contradicted.push(name.into_owned()),
+                _ => unverified.push(name.into_owned()),
+            }
+        }
+    }
+    VerifiedCompletion {
+        delivered,
+        docket,
+        contradicted,
+        unverified,
+    }
 }
 
 #[cfg(test)]

@@ -3,17 +3,14 @@
 
 #![deny(unsafe_code)]
 
-mod delivery;
-mod errors;
 mod executor;
-mod head;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
 mod heap;
+mod http;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client as exports;
-use std::cell::OnceCell;
 use voice_calling_core::types::*;
 use voice_calling_core::{Client, Settings};
 use wasi_transport::WasiTransport;
@@ -23,38 +20,26 @@ mod bindings {
     wit_bindgen::generate!({
         path: "../../wit",
         world: "plugin",
-        with: { "voice-calling:client/types@0.1.0": voice_calling_core::types },
+        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
     });
     use super::Plugin;
-    export!(Plugin with_types_in crate::errors);
+    export!(Plugin);
 }
 
-/// Runs an operation of the client to its end. Settings are read once for an
-/// instance.
-#[inline(always)]
+thread_local! {
+    /// Settings are read once for an instance, by its first call.
+    static CLIENT: Result<Client<WasiTransport>, RequestError> =
+        Settings::from_environment(wasi::cli::environment::get_environment())
+            .map(|settings| Client::new(settings, WasiTransport));
+}
+
+/// Runs an operation of the client to its end.
 fn run<R>(
     operation: impl AsyncFnOnce(&Client<WasiTransport>) -> Result<R, RequestError>,
 ) -> Result<R, RequestError> {
-    errors::aside(run_to_its_end(operation))
-}
-
-#[inline(never)]
-fn run_to_its_end<R>(
-    operation: impl AsyncFnOnce(&Client<WasiTransport>) -> Result<R, RequestError>,
-) -> Result<R, RequestError> {
-    thread_local! {
-        static CLIENT: OnceCell<Result<Client<WasiTransport>, ConfigurationProblem>> =
-            const { OnceCell::new() };
-    }
-    CLIENT.with(|client| {
-        let client = client.get_or_init(|| {
-            let settings = Settings::from_environment(wasi::cli::environment::get_environment())?;
-            Ok(Client::new(settings, WasiTransport))
-        });
-        match client {
-            Ok(client) => executor::block_on(operation(client)),
-            Err(problem) => Err(RequestError::PermanentConfiguration(problem.clone())),
-        }
+    CLIENT.with(|client| match client {
+        Ok(client) => executor::block_on(operation(client)),
+        Err(error) => Err(error.clone()),
     })
 }
 
@@ -62,50 +47,73 @@ fn run_to_its_end<R>(
 struct Plugin;
 
 impl exports::agents::Guest for Plugin {
-    fn create_agent(config: AgentConfig) -> Result<CreatedAgent, RequestError> {
-        run(async |client| client.create_agent(&config).await)
+    fn create_agent(
+        config: AgentConfig,
+        options: Option<CallOptions>,
+    ) -> Result<CreatedAgent, RequestError> {
+        run(async |client| client.create_agent(&config, options).await)
     }
 
-    fn list_agents(organization_id: String) -> Result<Vec<AgentSummary>, RequestError> {
-        run(async |client| client.list_agents(&organization_id).await)
+    fn list_agents(
+        organization_id: String,
+        options: Option<CallOptions>,
+    ) -> Result<AgentList, RequestError> {
+        run(async |client| client.list_agents(&organization_id, options).await)
     }
 }
 
 impl exports::calls::Guest for Plugin {
-    fn make_call(request: CallRequest) -> Result<StartedCall, RequestError> {
-        run(async |client| client.make_call(&request).await)
+    fn make_call(
+        request: CallRequest,
+        options: Option<CallOptions>,
+    ) -> Result<StartedCall, RequestError> {
+        run(async |client| client.make_call(&request, options).await)
     }
 
-    fn get_call_details(task_id: String) -> Result<Vec<CallDetails>, RequestError> {
-        run(async |client| client.get_call_details(&task_id).await)
+    fn get_call_details(
+        task_id: String,
+        options: Option<CallOptions>,
+    ) -> Result<CallDetailsList, RequestError> {
+        run(async |client| client.get_call_details(&task_id, options).await)
     }
 
     fn wait_for_call_details(
         task_id: String,
-        options: WaitOptions,
+        wait: WaitOptions,
+        options: Option<CallOptions>,
     ) -> Result<CallDetailsWait, RequestError> {
-        run(async |client| client.wait_for_call_details(&task_id, options).await)
+        run(async |client| client.wait_for_call_details(&task_id, wait, options).await)
     }
 }
 
 impl exports::dockets::Guest for Plugin {
-    fn create_docket(request: DocketRequest) -> Result<CreatedDocket, RequestError> {
-        run(async |client| client.create_docket(&request).await)
+    fn create_docket(
+        request: DocketRequest,
+        options: Option<CallOptions>,
+    ) -> Result<CreatedDocket, RequestError> {
+        run(async |client| client.create_docket(&request, options).await)
     }
 
-    fn create_docket_v2(request: DocketRequestV2) -> Result<CreatedDocketV2, RequestError> {
-        run(async |client| client.create_docket_v2(&request).await)
+    fn create_docket_v2(
+        request: DocketRequestV2,
+        options: Option<CallOptions>,
+    ) -> Result<CreatedDocketV2, RequestError> {
+        run(async |client| client.create_docket_v2(&request, options).await)
     }
 
-    fn get_docket(docket_id: String) -> Result<Docket, RequestError> {
-        run(async |client| client.get_docket(&docket_id).await)
+    fn get_docket(
+        docket_id: String,
+        options: Option<CallOptions>,
+    ) -> Result<Docket, RequestError> {
+        run(async |client| client.get_docket(&docket_id, options).await)
     }
 
     fn wait_for_docket(
         docket_id: String,
-        options: WaitOptions,
+        wait: WaitOptions,
+        options: Option<CallOptions>,
     ) -> Result<DocketWait, RequestError> {
-        run(async |client| client.wait_for_docket(&docket_id, options).await)
+        run(async |client| client.wait_for_docket(&docket_id, wait, options).await)
     }
 }
 
@@ -113,13 +121,21 @@ impl exports::bulk::Guest for Plugin {
     fn create_dockets_v2(
         requests: Vec<DocketRequestV2>,
         timeout_ms: u32,
+        options: Option<CallOptions>,
     ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
-        run(async |client| client.create_dockets_v2(&requests, timeout_ms).await)
+        run(async |client| client.create_dockets_v2(&requests, timeout_ms, options).await)
     }
 }
 
 impl exports::webhooks::Guest for Plugin {
-    fn parse_docket_completed(body: Vec<u8>) -> Result<Option<DocketCompleted>, RequestError> {
-        errors::aside(voice_calling_core::webhooks::parse_docket_completed(&body))
+    fn parse_docket_completed(body: String) -> Result<Option<DocketCompleted>, RequestError> {
+        voice_calling_core::webhooks::parse_docket_completed(&body)
+    }
+
+    fn verify_docket_completed(
+        body: String,
+        options: Option<CallOptions>,
+    ) -> Result<Verification, RequestError> {
+        run(async |client| client.verify_docket_completed(&body, options).await)
     }
 }

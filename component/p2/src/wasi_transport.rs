@@ -1,10 +1,10 @@
 //! The core's transport on WASI 0.2: wasi:http, wasi:clocks, wasi:random, stderr.
 
-use crate::delivery::send_error;
 use crate::executor::ready;
-use crate::head::{NANOSECONDS_PER_MS, address, fields, refused, request_options};
+use crate::http::{NANOSECONDS_PER_MS, address, fields, request_options, send_error};
+use futures_util::FutureExt;
 use futures_util::future::{Either, select};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use voice_calling_core::{Delivery, Method, Request, Response, SendError, Timeouts, Transport};
 use wasi::clocks::{monotonic_clock, wall_clock};
 use wasi::http::outgoing_handler;
@@ -30,26 +30,32 @@ impl Transport for WasiTransport {
     async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<WasiResponse, SendError> {
         let outgoing = HttpRequest::new(fields(request)?);
         address(&outgoing, request)?;
-        let body = match request.method {
-            Method::Post => {
-                let body = outgoing.body().map_err(|()| refused("the body"))?;
-                write_ahead(body, &request.body).map_err(|_| refused("the body"))?
-            }
+        let unwritten = match request.method {
+            Method::Post => write_ahead(&outgoing, &request.body).map_err(|()| SendError {
+                delivery: Delivery::NotSent,
+                message: "the host does not take the body of the request".to_owned(),
+            })?,
             Method::Get => None,
         };
         let options = request_options(timeouts);
         let answer =
-            outgoing_handler::handle(outgoing, Some(options)).map_err(|code| refusal(&code))?;
+            outgoing_handler::handle(outgoing, Some(options)).map_err(|code| send_error(&code))?;
         let mut head = pin!(head(&answer));
-        if let Some(rest) = body {
-            // A service may answer before it has read the whole body; and a body
-            // that cannot be written says less than the answer does.
-            let written = pin!(rest.write());
-            if let Either::Left((head, _)) = select(&mut head, written).await {
-                return WasiResponse::begin(head?);
+        let Some(unwritten) = unwritten else {
+            return WasiResponse::begin(head.await?, None);
+        };
+        // A service may answer before it has read the whole body; and a body
+        // that cannot be written says less than the answer does.
+        let mut writing: Writing = Box::pin(unwritten.write());
+        match select(&mut head, &mut writing).await {
+            Either::Left((head, _)) => {
+                // All of it may have been handed over by now: a body that is not finished would
+                // end the exchange.
+                let written = writing.as_mut().now_or_never().is_some();
+                WasiResponse::begin(head?, (!written).then_some(writing))
             }
+            Either::Right(((), head)) => WasiResponse::begin(head.await?, None),
         }
-        WasiResponse::begin(head.await?)
     }
 
     async fn sleep(&self, duration_ms: u64) {
@@ -78,15 +84,6 @@ impl Transport for WasiTransport {
     }
 }
 
-/// A request that the host refuses to begin with, which is certainly not sent.
-fn refusal(code: &ErrorCode) -> SendError {
-    let mut error = send_error(code);
-    if error.delivery == Delivery::Unknown {
-        error.delivery = Delivery::NotSent;
-    }
-    error
-}
-
 async fn head(answer: &FutureIncomingResponse) -> Result<IncomingResponse, SendError> {
     ready(answer.subscribe()).await;
     match answer.get() {
@@ -99,30 +96,34 @@ async fn head(answer: &FutureIncomingResponse) -> Result<IncomingResponse, SendE
     }
 }
 
+/// The rest of a request's body on its way.
+type Writing = Pin<Box<dyn Future<Output = ()>>>;
+
 /// What is not written of a body. The stream is dropped before the body.
-struct Unwritten<'a> {
+struct Unwritten {
     stream: OutputStream,
     body: OutgoingBody,
-    rest: &'a [u8],
+    rest: Vec<u8>,
 }
 
 /// Writes what the host takes before the request is on its way, so that head and body
 /// may go out together. Most bodies are done with that.
-fn write_ahead(body: OutgoingBody, bytes: &[u8]) -> Result<Option<Unwritten<'_>>, StreamError> {
-    let stream = body.write().map_err(|()| StreamError::Closed)?;
+fn write_ahead(outgoing: &HttpRequest, bytes: &[u8]) -> Result<Option<Unwritten>, ()> {
+    let body = outgoing.body()?;
+    let stream = body.write()?;
     let mut unwritten = Unwritten {
         stream,
         body,
-        rest: bytes,
+        rest: bytes.to_vec(),
     };
-    if unwritten.write_some()? {
+    if unwritten.write_some().map_err(drop)? {
         unwritten.finish();
         return Ok(None);
     }
     Ok(Some(unwritten))
 }
 
-impl Unwritten<'_> {
+impl Unwritten {
     /// Writes until the host takes no more for now; true when it has taken everything.
     fn write_some(&mut self) -> Result<bool, StreamError> {
         loop {
@@ -133,10 +134,10 @@ impl Unwritten<'_> {
             if self.rest.is_empty() {
                 return Ok(true);
             }
-            let (piece, later) = self.rest.split_at(self.rest.len().min(room));
-            self.stream.write(piece)?;
+            let later = self.rest.split_off(self.rest.len().min(room));
+            self.stream.write(&self.rest)?;
             self.rest = later;
-            if later.is_empty() {
+            if self.rest.is_empty() {
                 self.stream.flush()?;
             }
         }
@@ -164,6 +165,8 @@ impl Unwritten<'_> {
 /// An answer. Fields are dropped in this order: a stream goes before its body, body and
 /// headers before their response.
 pub(crate) struct WasiResponse {
+    /// What is not written of the request's body when the answer begins.
+    writing: Option<Writing>,
     stream: InputStream,
     _body: IncomingBody,
     headers: Fields,
@@ -171,7 +174,7 @@ pub(crate) struct WasiResponse {
 }
 
 impl WasiResponse {
-    fn begin(response: IncomingResponse) -> Result<Self, SendError> {
+    fn begin(response: IncomingResponse, writing: Option<Writing>) -> Result<Self, SendError> {
         let no_body = |()| SendError {
             delivery: Delivery::Unknown,
             message: "the host gives no body of the answer".to_owned(),
@@ -179,11 +182,24 @@ impl WasiResponse {
         let body = response.consume().map_err(no_body)?;
         let stream = body.stream().map_err(no_body)?;
         Ok(Self {
+            writing,
             stream,
             _body: body,
             headers: response.headers(),
             response,
         })
+    }
+
+    /// Waits until more of the body can be read, and writes on meanwhile.
+    async fn readable(&mut self) {
+        let readable = ready(self.stream.subscribe());
+        let Some(writing) = &mut self.writing else {
+            return readable.await;
+        };
+        if let Either::Right(((), readable)) = select(pin!(readable), writing).await {
+            self.writing = None;
+            readable.await;
+        }
     }
 }
 
@@ -199,7 +215,7 @@ impl Response for WasiResponse {
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
         loop {
             match self.stream.read(CHUNK_BYTES) {
-                Ok(chunk) if chunk.is_empty() => ready(self.stream.subscribe()).await,
+                Ok(chunk) if chunk.is_empty() => self.readable().await,
                 Ok(chunk) => return Ok(Some(chunk)),
                 Err(StreamError::Closed) => return Ok(None),
                 Err(StreamError::LastOperationFailed(error)) => {

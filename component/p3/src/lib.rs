@@ -4,14 +4,12 @@
 
 #![deny(unsafe_code)]
 
-#[path = "../../p2/src/delivery.rs"]
-mod delivery;
-#[path = "../../p2/src/head.rs"]
-mod head;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
 #[path = "../../p2/src/heap.rs"]
 mod heap;
+#[path = "../../p2/src/http.rs"]
+mod http;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client_async as exports;
@@ -26,7 +24,7 @@ mod bindings {
     wit_bindgen::generate!({
         path: ["../../wit", "../../wit-async"],
         world: "voice-calling:client-async/plugin",
-        with: { "voice-calling:client/types@0.1.0": voice_calling_core::types },
+        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
     });
     use super::Plugin;
     export!(Plugin);
@@ -34,64 +32,86 @@ mod bindings {
 
 thread_local! {
     /// Settings are read once for an instance, by its first call.
-    static CLIENT: Result<Rc<Client<WasiTransport>>, ConfigurationProblem> = {
+    static CLIENT: Result<Rc<Client<WasiTransport>>, RequestError> =
         Settings::from_environment(get_environment())
-            .map(|settings| Rc::new(Client::new(settings, WasiTransport)))
-    };
+            .map(|settings| Rc::new(Client::new(settings, WasiTransport)));
 }
 
 fn client() -> Result<Rc<Client<WasiTransport>>, RequestError> {
-    CLIENT.with(|client| client.clone().map_err(RequestError::PermanentConfiguration))
+    CLIENT.with(Clone::clone)
 }
 
 /// What the component exports.
 struct Plugin;
 
 impl exports::agents::Guest for Plugin {
-    async fn create_agent(config: AgentConfig) -> Result<CreatedAgent, RequestError> {
-        client()?.create_agent(&config).await
+    async fn create_agent(
+        config: AgentConfig,
+        options: Option<CallOptions>,
+    ) -> Result<CreatedAgent, RequestError> {
+        client()?.create_agent(&config, options).await
     }
 
-    async fn list_agents(organization_id: String) -> Result<Vec<AgentSummary>, RequestError> {
-        client()?.list_agents(&organization_id).await
+    async fn list_agents(
+        organization_id: String,
+        options: Option<CallOptions>,
+    ) -> Result<AgentList, RequestError> {
+        client()?.list_agents(&organization_id, options).await
     }
 }
 
 impl exports::calls::Guest for Plugin {
-    async fn make_call(request: CallRequest) -> Result<StartedCall, RequestError> {
-        client()?.make_call(&request).await
+    async fn make_call(
+        request: CallRequest,
+        options: Option<CallOptions>,
+    ) -> Result<StartedCall, RequestError> {
+        client()?.make_call(&request, options).await
     }
 
-    async fn get_call_details(task_id: String) -> Result<Vec<CallDetails>, RequestError> {
-        client()?.get_call_details(&task_id).await
+    async fn get_call_details(
+        task_id: String,
+        options: Option<CallOptions>,
+    ) -> Result<CallDetailsList, RequestError> {
+        client()?.get_call_details(&task_id, options).await
     }
 
     async fn wait_for_call_details(
         task_id: String,
-        options: WaitOptions,
+        wait: WaitOptions,
+        options: Option<CallOptions>,
     ) -> Result<CallDetailsWait, RequestError> {
-        client()?.wait_for_call_details(&task_id, options).await
+        client()?.wait_for_call_details(&task_id, wait, options).await
     }
 }
 
 impl exports::dockets::Guest for Plugin {
-    async fn create_docket(request: DocketRequest) -> Result<CreatedDocket, RequestError> {
-        client()?.create_docket(&request).await
+    async fn create_docket(
+        request: DocketRequest,
+        options: Option<CallOptions>,
+    ) -> Result<CreatedDocket, RequestError> {
+        client()?.create_docket(&request, options).await
     }
 
-    async fn create_docket_v2(request: DocketRequestV2) -> Result<CreatedDocketV2, RequestError> {
-        client()?.create_docket_v2(&request).await
+    async fn create_docket_v2(
+        request: DocketRequestV2,
+        options: Option<CallOptions>,
+    ) -> Result<CreatedDocketV2, RequestError> {
+        client()?.create_docket_v2(&request, options).await
     }
 
-    async fn get_docket(docket_id: String) -> Result<Docket, RequestError> {
-        client()?.get_docket(&docket_id).await
+    async fn get_docket(
+        docket_id: String,
+        options: Option<CallOptions>,
+    ) -> Result<Docket, RequestError> {
+        client()?.get_docket(&docket_id, options).await
     }
 
     async fn wait_for_docket(
         docket_id: String,
-        options: WaitOptions,
+        wait: WaitOptions,
+        options: Option<CallOptions>,
     ) -> Result<DocketWait, RequestError> {
-        client()?.wait_for_docket(&docket_id, options).await
+        client()?.wait_for_docket(&docket_id, wait, options).await
     }
 }
 
@@ -99,15 +119,21 @@ impl exports::bulk::Guest for Plugin {
     async fn create_dockets_v2(
         requests: Vec<DocketRequestV2>,
         timeout_ms: u32,
+        options: Option<CallOptions>,
     ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
-        client()?.create_dockets_v2(&requests, timeout_ms).await
+        client()?.create_dockets_v2(&requests, timeout_ms, options).await
     }
 }
 
 impl exports::webhooks::Guest for Plugin {
-    async fn parse_docket_completed(
-        body: Vec<u8>,
-    ) -> Result<Option<DocketCompleted>, RequestError> {
+    fn parse_docket_completed(body: String) -> Result<Option<DocketCompleted>, RequestError> {
         voice_calling_core::webhooks::parse_docket_completed(&body)
+    }
+
+    async fn verify_docket_completed(
+        body: String,
+        options: Option<CallOptions>,
+    ) -> Result<Verification, RequestError> {
+        client()?.verify_docket_completed(&body, options).await
     }
 }

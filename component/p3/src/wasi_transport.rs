@@ -1,9 +1,9 @@
 //! The core's transport on WASI 0.3: wasi:http, wasi:clocks, wasi:random, stderr.
 
-use crate::delivery::send_error;
-use crate::head::{NANOSECONDS_PER_MS, address, fields, request_options};
+use crate::http::{NANOSECONDS_PER_MS, address, fields, request_options, send_error};
+use futures_util::FutureExt;
 use futures_util::future::{Either, join, select};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use voice_calling_core::{Method, Request, Response, SendError, Timeouts, Transport};
 use wasip3::cli::stderr;
 use wasip3::clocks::{monotonic_clock, system_clock};
@@ -39,15 +39,20 @@ impl Transport for WasiTransport {
     async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<WasiResponse, SendError> {
         let (outgoing, body, sent) = outgoing_request(request, timeouts)?;
         let mut head = pin!(client::send(outgoing));
-        let written = pin!(body.write(&request.body));
+        let mut writing: Writing = Box::pin(body.write(request.body.clone()));
         // Both at once: the host takes the body only while it sends the request. A service
         // may answer before it has read the whole body; and a body that cannot be written
         // says less than the answer does.
-        let head = match select(&mut head, written).await {
-            Either::Left((head, _)) => head,
-            Either::Right(((), _)) => head.await,
+        let (head, writing) = match select(&mut head, &mut writing).await {
+            Either::Left((head, _)) => {
+                // All of it may have been handed over by now: a body that is not finished would
+                // end the exchange.
+                let written = writing.as_mut().now_or_never().is_some();
+                (head, (!written).then_some(writing))
+            }
+            Either::Right(((), head)) => (head.await, None),
         };
-        head.map(|response| WasiResponse::begin(response, sent))
+        head.map(|response| WasiResponse::begin(response, writing, sent))
             .map_err(|code| send_error(&code))
     }
 
@@ -111,9 +116,9 @@ struct Unwritten {
 
 impl Unwritten {
     /// Writes all of it; what is wrong with it, the host says in its answer.
-    async fn write(self, bytes: &[u8]) {
+    async fn write(self, bytes: Vec<u8>) {
         if let Some(mut stream) = self.stream
-            && !stream.write_all(bytes.to_vec()).await.is_empty()
+            && !stream.write_all(bytes).await.is_empty()
         {
             return;
         }
@@ -121,8 +126,13 @@ impl Unwritten {
     }
 }
 
+/// The rest of a request's body on its way.
+type Writing = Pin<Box<dyn Future<Output = ()>>>;
+
 /// An answer.
 pub(crate) struct WasiResponse {
+    /// What is not written of the request's body when the answer begins.
+    writing: Option<Writing>,
     status: u16,
     headers: Fields,
     body: Option<Body>,
@@ -137,13 +147,14 @@ struct Body {
 }
 
 impl WasiResponse {
-    fn begin(response: HttpResponse, sent: Sent) -> Self {
+    fn begin(response: HttpResponse, writing: Option<Writing>, sent: Sent) -> Self {
         let status = response.get_status_code();
         let headers = response.get_headers();
         let (handled, handling) = wit_future::new(|| Ok(()));
         drop(handled);
         let (stream, end) = HttpResponse::consume_body(response, handling);
         Self {
+            writing,
             status,
             headers,
             body: Some(Body { stream, end }),
@@ -167,7 +178,18 @@ impl Response for WasiResponse {
             return Ok(None);
         };
         loop {
-            let (result, chunk) = body.stream.read(Vec::with_capacity(self.room)).await;
+            let mut reading = pin!(body.stream.read(Vec::with_capacity(self.room)));
+            let read = match &mut self.writing {
+                None => reading.await,
+                Some(writing) => match select(&mut reading, writing).await {
+                    Either::Left((read, _)) => read,
+                    Either::Right(((), reading)) => {
+                        self.writing = None;
+                        reading.await
+                    }
+                },
+            };
+            let (result, chunk) = read;
             self.room = (2 * self.room).min(CHUNK_BYTES);
             match result {
                 _ if !chunk.is_empty() => return Ok(Some(chunk)),

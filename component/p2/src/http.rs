@@ -1,8 +1,10 @@
-//! The head of a request, as wasi:http takes it. It is the same in WASI 0.2 and 0.3: the guests
-//! for both share this file.
+//! Requests as wasi:http takes them, and errors as it reports them. They are the same in WASI 0.2
+//! and 0.3: the guests for both share this file.
 
-use crate::wasi_transport::{Fields, HttpMethod, HttpRequest, HttpScheme, RequestOptions};
-use voice_calling_core::{Delivery, Method, Request, Scheme, SendError, Timeouts};
+use crate::wasi_transport::{
+    ErrorCode, Fields, HttpMethod, HttpRequest, HttpScheme, RequestOptions,
+};
+use voice_calling_core::{Delivery, Method, Request, Scheme, SendError, Timeouts, error_code};
 
 pub(crate) const NANOSECONDS_PER_MS: u64 = 1_000_000;
 
@@ -51,10 +53,21 @@ pub(crate) fn request_options(timeouts: Timeouts) -> RequestOptions {
     options
 }
 
-/// The host does not even take the request.
-pub(crate) fn refused(what: &str) -> SendError {
+/// The host does not take the request, because of what is in it.
+fn refused(what: &str) -> SendError {
     SendError {
-        delivery: Delivery::NotSent,
+        delivery: Delivery::Refused,
         message: format!("the host does not take {what} of the request"),
     }
+}
+
+/// What an error code says, with what it carries for people.
+pub(crate) fn send_error(code: &ErrorCode) -> SendError {
+    let detail = match code {
+        ErrorCode::DnsError(payload) => payload.rcode.as_deref(),
+        ErrorCode::TlsAlertReceived(payload) => payload.alert_message.as_deref(),
+        ErrorCode::InternalError(message) => message.as_deref(),
+        _ => None,
+    };
+    SendError::of_code(error_code!(ErrorCode, code), detail)
 }

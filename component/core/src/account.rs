@@ -1,0 +1,36 @@
+//! An account: its settings, and what its calls that are in flight at the same time share.
+
+use crate::gate::Gate;
+use crate::places::Places;
+use crate::settings::AccountSettings;
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+
+/// An account of the service, with a token of its own.
+pub(crate) struct Account {
+    pub(crate) settings: AccountSettings,
+    pub(crate) places: Places,
+    /// Lives as long as an operation uses it: a rate limit is forgotten with the last
+    /// of those that it held back.
+    gate: RefCell<Weak<Gate>>,
+}
+
+impl Account {
+    pub(crate) fn new(settings: AccountSettings) -> Self {
+        Self {
+            places: Places::new(settings.max_in_flight),
+            gate: RefCell::default(),
+            settings,
+        }
+    }
+
+    /// The gate of all operations that are under way. Each holds it until its end.
+    pub(crate) fn gate(&self) -> Rc<Gate> {
+        let mut shared = self.gate.borrow_mut();
+        shared.upgrade().unwrap_or_else(|| {
+            let gate = Rc::default();
+            *shared = Rc::downgrade(&gate);
+            gate
+        })
+    }
+}

@@ -1,0 +1,145 @@
+//! What wasi:http's error codes say about a request that got no answer. The codes are the same in
+//! WASI 0.2 and 0.3, whose bindings have a type each: [`error_code`](crate::error_code) maps
+//! either to the one here.
+
+use crate::transport::{Delivery, SendError};
+
+/// Makes everything of one table. `$dollar` is a dollar sign, for the macro that is made.
+macro_rules! error_codes {
+    ($dollar:tt $($code:ident $name:literal $delivery:ident,)*) => {
+        /// An error code of wasi:http, without what it carries.
+        #[allow(missing_docs)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum ErrorCode {
+            $($code,)*
+        }
+
+        impl ErrorCode {
+            /// All of them.
+            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$code,)*];
+
+            /// Its name in the WIT of wasi:http.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(ErrorCode::$code => $name,)*
+                }
+            }
+
+            /// Whether a request that failed so may have reached the service.
+            pub fn delivery(self) -> Delivery {
+                match self {
+                    $(ErrorCode::$code => Delivery::$delivery,)*
+                }
+            }
+        }
+
+        /// The [`ErrorCode`](crate::ErrorCode) of a value of the type that bindings of wasi:http
+        /// call `$Code`.
+        #[macro_export]
+        macro_rules! error_code {
+            ($dollar Code:ident, $dollar code:expr) => {
+                match $dollar code {
+                    $($dollar Code::$code { .. } => $dollar crate::ErrorCode::$code,)*
+                }
+            };
+        }
+    };
+}
+
+// Only codes that come before the first byte of a request is sent are `NotSent`. With the others
+// it is not known, whether they come at once, when the host is given the request, or later.
+// (Hosts give TLS-protocol-error for the handshake; what breaks a connection later, they call by
+// other names. With TLS 1.3 an alert may come after the first request was sent.)
+error_codes! { $
+    DnsTimeout "DNS-timeout" NotSent,
+    DnsError "DNS-error" NotSent,
+    DestinationNotFound "destination-not-found" NotSent,
+    DestinationUnavailable "destination-unavailable" NotSent,
+    DestinationIpProhibited "destination-IP-prohibited" Denied,
+    DestinationIpUnroutable "destination-IP-unroutable" NotSent,
+    ConnectionRefused "connection-refused" NotSent,
+    ConnectionTerminated "connection-terminated" Unknown,
+    ConnectionTimeout "connection-timeout" ConnectionTimeout,
+    ConnectionReadTimeout "connection-read-timeout" Unknown,
+    ConnectionWriteTimeout "connection-write-timeout" Unknown,
+    ConnectionLimitReached "connection-limit-reached" NotSent,
+    TlsProtocolError "TLS-protocol-error" NotSent,
+    TlsCertificateError "TLS-certificate-error" NotSent,
+    TlsAlertReceived "TLS-alert-received" Unknown,
+    HttpRequestDenied "HTTP-request-denied" Denied,
+    HttpRequestLengthRequired "HTTP-request-length-required" Rejected,
+    HttpRequestBodySize "HTTP-request-body-size" Rejected,
+    HttpRequestMethodInvalid "HTTP-request-method-invalid" Rejected,
+    HttpRequestUriInvalid "HTTP-request-URI-invalid" Rejected,
+    HttpRequestUriTooLong "HTTP-request-URI-too-long" Rejected,
+    HttpRequestHeaderSectionSize "HTTP-request-header-section-size" Rejected,
+    HttpRequestHeaderSize "HTTP-request-header-size" Rejected,
+    HttpRequestTrailerSectionSize "HTTP-request-trailer-section-size" Rejected,
+    HttpRequestTrailerSize "HTTP-request-trailer-size" Rejected,
+    HttpResponseIncomplete "HTTP-response-incomplete" Unknown,
+    HttpResponseHeaderSectionSize "HTTP-response-header-section-size" Unknown,
+    HttpResponseHeaderSize "HTTP-response-header-size" Unknown,
+    HttpResponseBodySize "HTTP-response-body-size" Unknown,
+    HttpResponseTrailerSectionSize "HTTP-response-trailer-section-size" Unknown,
+    HttpResponseTrailerSize "HTTP-response-trailer-size" Unknown,
+    HttpResponseTransferCoding "HTTP-response-transfer-coding" Unknown,
+    HttpResponseContentCoding "HTTP-response-content-coding" Unknown,
+    HttpResponseTimeout "HTTP-response-timeout" Unknown,
+    HttpUpgradeFailed "HTTP-upgrade-failed" Unknown,
+    HttpProtocolError "HTTP-protocol-error" Unknown,
+    LoopDetected "loop-detected" Unknown,
+    ConfigurationError "configuration-error" Unknown,
+    InternalError "internal-error" Unknown,
+}
+
+impl SendError {
+    /// The error of a request that failed with this code, and what the code tells besides.
+    pub fn of_code(code: ErrorCode, detail: Option<&str>) -> Self {
+        let name = code.name();
+        Self {
+            delivery: code.delivery(),
+            message: detail.map_or(name.to_owned(), |detail| format!("{name}: {detail}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The codes that come before a request is sent, by the definition of each in RFC 9209.
+    const BEFORE_SENDING: [&str; 9] = [
+        "DNS-timeout",
+        "DNS-error",
+        "destination-not-found",
+        "destination-unavailable",
+        "destination-IP-unroutable",
+        "connection-refused",
+        "connection-limit-reached",
+        "TLS-protocol-error",
+        "TLS-certificate-error",
+    ];
+
+    #[test]
+    fn only_codes_that_come_before_a_request_is_sent_say_that_it_was_not() {
+        for code in ErrorCode::ALL {
+            let not_sent = code.delivery() == Delivery::NotSent;
+            assert_eq!(not_sent, BEFORE_SENDING.contains(&code.name()), "{code:?}");
+        }
+    }
+
+    #[test]
+    fn all_39_codes_have_a_name_of_their_own() {
+        let names: BTreeSet<_> = ErrorCode::ALL.iter().map(|code| code.name()).collect();
+        assert_eq!((ErrorCode::ALL.len(), names.len()), (39, 39));
+    }
+
+    #[test]
+    fn a_code_is_told_with_what_it_carries() {
+        let error = SendError::of_code(ErrorCode::InternalError, Some("no socket"));
+        assert_eq!(error.message, "internal-error: no socket");
+        let error = SendError::of_code(ErrorCode::ConnectionRefused, None);
+        assert_eq!(error.message, "connection-refused");
+    }
+}
