@@ -46,6 +46,10 @@ function writeAccounts(merged, accounts) {
   if (!isPlain(accounts)) throw misconfigured('accounts', kindOf(accounts), 'a plain object');
   const names = merged.get(ACCOUNTS)?.split(',') ?? [];
   for (const [name, options] of Object.entries(accounts)) {
+    // The component looks at names as well, but takes `a,b` for two.
+    if (!/^[a-z][a-z0-9-]*$/.test(name)) {
+      throw misconfigured('accounts', found(name), 'names of lower-case letters, digits and hyphens');
+    }
     const path = `accounts.${name}`;
     // It may be the token that is given in their place.
     if (!isPlain(options)) throw misconfigured(path, kindOf(options), 'a plain object');

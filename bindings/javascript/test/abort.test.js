@@ -37,16 +37,17 @@ for (const [name, create] of Object.entries(CREATING)) {
         assert.equal(error.attempts.length, 1);
         assert.equal(error.attempts[0].transportError, 'aborted by the caller');
         assert.equal(error.isPermanent, true);
+        assert.equal(error.mayHaveCreated, true);
         await closed(service);
         assert.equal(service.posts, 1);
       }),
     ));
 }
 
-test('a create whose time is over in flight is of unknown outcome', () =>
+test('a create whose signal times out in flight is of unknown outcome', () =>
   silent((service) =>
     withClient(service.url, {}, async (client) => {
-      const error = await failure(client.dockets.create(REQUEST, { timeoutMs: 50 }));
+      const error = await failure(client.dockets.create(REQUEST, { signal: AbortSignal.timeout(50) }));
       assert.ok(error instanceof OutcomeUnknown, error.stack);
       assert.equal(error.cause.name, 'TimeoutError');
       assert.equal(service.posts, 1);
@@ -65,8 +66,6 @@ test('a read that is aborted rejects with the reason, as fetch does', () =>
       await first;
       controller.abort(REASON);
       assert.deepEqual(await Promise.all(reads), [REASON, REASON, REASON]);
-      const error = await failure(client.dockets.get(DOCKET, { timeoutMs: 20 }));
-      assert.equal(error.name, 'TimeoutError');
     }),
   ));
 
@@ -97,6 +96,7 @@ const ANSWERED = [
   [429, false],
   [425, false],
   [503, true],
+  [500, true],
   [408, true],
 ];
 
@@ -121,7 +121,7 @@ test('a create that is aborted while its 2xx is read is of unknown outcome, with
     (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"docket_id"'),
     (service) =>
       withClient(service.url, {}, async (client) => {
-        const error = await failure(client.dockets.create(REQUEST, { timeoutMs: 100 }));
+        const error = await failure(client.dockets.create(REQUEST, { signal: AbortSignal.timeout(100) }));
         assert.ok(error instanceof OutcomeUnknown, error.stack);
         assert.equal(error.attempts[0].status, 200);
         assert.equal(service.posts, 1);
@@ -162,16 +162,22 @@ test('200 calls that are aborted leave no instance, timer or socket', () => {
   );
 });
 
-test('time in the queue counts, and whoever waits there is sent nothing', () =>
+test('time in the queue counts, and of a call that waits there nothing is sent', () =>
   silent((service, first) =>
     withClient(service.url, { maxInstances: 1 }, async (client) => {
-      const running = failure(client.dockets.get(DOCKET, { timeoutMs: 150 }));
+      const running = failure(client.dockets.get(DOCKET, { signal: AbortSignal.timeout(200) }));
       await first;
-      const queued = await failure(client.dockets.create(REQUEST, { timeoutMs: 30 }));
-      assert.equal(queued.name, 'TimeoutError');
-      const wait = await failure(client.dockets.waitFor(DOCKET, { timeoutMs: 30 }));
-      assert.ok(wait instanceof TimedOut, wait.stack);
-      assert.match(wait.message, /maxInstances/);
+      const queued = [
+        client.dockets.create(REQUEST, { deadlineMs: 30 }),
+        client.dockets.waitFor(DOCKET, { timeoutMs: 30 }),
+        client.dockets.createMany([REQUEST], { timeoutMs: 30 }),
+      ];
+      for (const error of await Promise.all(queued.map(failure))) {
+        assert.ok(error instanceof TimedOut, error.stack);
+        assert.match(error.message, /maxInstances/);
+        assert.equal(error.mayHaveCreated, false);
+        assert.equal(error.isPermanent, false);
+      }
       const signal = AbortSignal.timeout(20);
       assert.equal((await failure(client.dockets.create(REQUEST, { signal }))).name, 'TimeoutError');
       await running;
@@ -182,6 +188,7 @@ test('time in the queue counts, and whoever waits there is sent nothing', () =>
 for (const [what, options, env] of [
   ['the option deadlineMs', { deadlineMs: 40 }, {}],
   ['the variable', {}, { VOICE_CALLING_DEADLINE_MS: '40' }],
+  ['the option of its account', { accounts: { alpha: { token: 'token-of-alpha', deadlineMs: 40 } } }, {}],
 ]) {
   test(`a create that waits in the queue for longer than ${what} says is never sent`, () =>
     silent((service, first) =>
@@ -190,7 +197,8 @@ for (const [what, options, env] of [
         const { signal } = controller;
         const wait = failure(client.dockets.waitFor(DOCKET, { timeoutMs: 20_000, signal }));
         await first;
-        const error = await failure(client.dockets.create(REQUEST));
+        const account = options.accounts && 'alpha';
+        const error = await failure(client.dockets.create(REQUEST, { account }));
         assert.ok(error instanceof TimedOut, error.stack);
         assert.match(error.message, /nothing was sent: in 40 ms .*maxInstances/);
         assert.deepEqual(error.attempts, []);
@@ -209,7 +217,7 @@ test('an instance that was aborted is not used again, and others are', () =>
       withClient(url, {}, async (client) => {
         await client.dockets.create(REQUEST);
         assert.match(inspect(client), /instances: 1/);
-        await failure(client.dockets.get(DOCKET, { timeoutMs: 20 }));
+        await failure(client.dockets.get(DOCKET, { signal: AbortSignal.timeout(20) }));
         assert.match(inspect(client), /instances: 0/);
         await client.dockets.create(REQUEST);
         assert.match(inspect(client), /instances: 1/);

@@ -7,14 +7,16 @@ import { REQUEST, failure, withBoth } from './service.js';
 const REFUSED = [
   [(c) => c.dockets.create(), 'the argument', 'nothing'],
   [(c) => c.dockets.create([]), 'the argument', 'an array'],
-  [(c) => c.dockets.create({ ...REQUEST, agentId: '7' }), 'agentId', '"7"'],
+  [(c) => c.dockets.create({ ...REQUEST, agentId: 'seven' }), 'agentId', '"seven"'],
+  [(c) => c.dockets.create({ ...REQUEST, agentId: '007' }), 'agentId', '"007"'],
+  [(c) => c.dockets.create({ ...REQUEST, agentId: '9223372036854775808' }), 'agentId', '"9223372036854775808"'],
   [(c) => c.dockets.create({ ...REQUEST, agentId: true }), 'agentId', 'true'],
   [(c) => c.dockets.create({ ...REQUEST, agentId: 7.5 }), 'agentId', '7.5'],
   [(c) => c.dockets.create({ ...REQUEST, agentId: 2 ** 53 }), 'agentId', '9007199254740992'],
   [(c) => c.dockets.create({ ...REQUEST, agentId: 2n ** 63n }), 'agentId', '9223372036854775808n'],
   [(c) => c.dockets.create({ ...REQUEST, toPhoneNumber: 919876543210 }), 'toPhoneNumber', '919876543210'],
   [(c) => c.dockets.create({ ...REQUEST, toPhoneNumber: undefined }), 'toPhoneNumber', 'nothing'],
-  [(c) => c.dockets.create({ ...REQUEST, externalID: 'x' }), 'externalID', 'a field that there is not'],
+  [(c) => c.dockets.create({ ...REQUEST, externalID: 'x' }), 'externalID', 'an unknown field'],
   [(c) => c.dockets.create({ ...REQUEST, externalId: '\ud800' }), 'externalId', 'a lone surrogate'],
   [(c) => c.dockets.create({ ...REQUEST, callContext: undefined }), 'callContext', 'nothing'],
   [(c) => c.dockets.create({ ...REQUEST, callContext: null }), 'callContext', 'null'],
@@ -32,26 +34,37 @@ const REFUSED = [
   [(c) => c.dockets.create({ ...REQUEST, callContext: { a: endless() } }), 'callContext.a', 'more than 1000 levels'],
   [(c) => c.dockets.create({ ...REQUEST, callContext: circle() }), 'callContext.self', 'a circle'],
   [(c) => c.dockets.create({ ...REQUEST, callContext: '{"a":' }), 'callContext'],
-  [(c) => c.calls.make({ ...CALL, callContext: { 'to-phone-number': 1 } }), 'callContext.to-phone-number'],
+  [(c) => c.calls.make({ ...CALL, callContext: { 'to-phone-number': 1 } }), 'callContext.to-phone-number', '1'],
+  [(c) => c.calls.make({ ...CALL, callContext: { name: undefined } }), 'callContext.name', 'nothing'],
+  [(c) => c.calls.make({ ...CALL, callContext: '{"name": "Asha"}' }), 'callContext', '"{\\"name\\": \\"Asha\\"}"'],
+  [(c) => c.calls.make({ ...CALL, callContext: new Map() }), 'callContext', 'an object (Map)'],
+  [(c) => c.calls.make({ ...CALL, callContext: [] }), 'callContext', 'an array'],
+  [(c) => c.calls.make({ ...CALL, callContext: { '\ud800': '' } }), 'callContext', 'a lone surrogate'],
   [(c) => c.calls.make({ ...CALL, fromAgentName: undefined }), 'fromAgentName'],
-  [(c) => c.agents.create({ agentName: 'a', prompt: { text: 'x' } }), 'prompt.text', 'a field that there is not'],
+  [(c) => c.agents.create({ agentName: 'a', prompt: { text: 'x' } }), 'prompt.text', 'an unknown field'],
   [(c) => c.agents.create({ agentName: 'a', prompt: {} }), 'prompt.defaultText', 'nothing'],
   [(c) => c.agents.create({ agentName: 'a', enabled: 'yes' }), 'enabled', '"yes"'],
   [(c) => c.agents.list(''), 'organizationId'],
   [(c) => c.agents.list(7), 'organizationId', '7'],
   [(c) => c.dockets.get('7'), 'docketId'],
   [(c) => c.dockets.createMany(REQUEST, { timeoutMs: 1 }), 'requests', 'an object (Object)'],
-  [(c) => c.dockets.createMany([REQUEST, { ...REQUEST, agentId: '7' }], { timeoutMs: 1 }), 'requests[1].agentId', '"7"'],
+  [(c) => c.dockets.createMany([REQUEST, { ...REQUEST, agentId: '' }], { timeoutMs: 1 }), 'requests[1].agentId', '""'],
   [(c) => c.dockets.createMany([REQUEST]), 'options.timeoutMs', 'nothing'],
-  [(c) => c.dockets.createMany([REQUEST], { timeoutMs: 0 }), 'timeoutMs', '0'],
+  [(c) => c.dockets.createMany([REQUEST], { timeoutMs: 0 }), 'options.timeoutMs', '0'],
   [(c) => c.dockets.createMany(Array(1001).fill(REQUEST), { timeoutMs: 1 }), 'requests', '1001 requests'],
   [(c) => c.dockets.waitFor(ID), 'options.timeoutMs', 'nothing'],
   [(c) => c.dockets.waitFor(ID, { timeoutMs: -1 }), 'options.timeoutMs', '-1'],
   [(c) => c.dockets.waitFor(ID, { timeoutMs: 0 }), 'options.timeoutMs', '0'],
   [(c) => c.dockets.waitFor(ID, { timeoutMs: 1, notFoundIsPending: 1 }), 'options.notFoundIsPending', '1'],
-  [(c) => c.dockets.waitFor(ID, { timeoutMs: 1, notfound: true }), 'options.notfound', 'an option that there is not'],
-  [(c) => c.dockets.get(ID, { timeout: 1 }), 'options.timeout', 'an option that there is not'],
-  [(c) => c.dockets.get(ID, { timeoutMs: 1.5 }), 'options.timeoutMs', '1.5'],
+  [(c) => c.dockets.waitFor(ID, { timeoutMs: 1, notfound: true }), 'options.notfound', 'an unknown option'],
+  [(c) => c.dockets.get(ID, { timeout: 1 }), 'options.timeout', 'an unknown option'],
+  [(c) => c.dockets.get(ID, { timeoutMs: 1 }), 'options.timeoutMs', 'an unknown option'],
+  [(c) => c.dockets.get(ID, { deadlineMs: 1.5 }), 'options.deadlineMs', '1.5'],
+  [(c) => c.dockets.get(ID, { deadlineMs: 0 }), 'options.deadlineMs', '0'],
+  [(c) => c.dockets.waitFor(ID, { timeoutMs: 1, deadlineMs: 86_400_001 }), 'options.deadlineMs', '86400001'],
+  [(c) => c.dockets.createMany([REQUEST], { timeoutMs: 1, maxAttempts: 101 }), 'options.maxAttempts', '101'],
+  [(c) => c.webhooks.verify(`{"docket_id": "${ID}", "attempts": [1]}`, { maxAttempts: 0 }), 'options.maxAttempts', '0'],
+  [(c) => c.dockets.get(ID, { account: 7 }), 'options.account', '7'],
   [(c) => c.dockets.get(ID, { signal: {} }), 'options.signal', 'an object (Object)'],
   [(c) => c.dockets.get(ID, 5), 'options', '5'],
   [(c) => c.dockets.get(ID, []), 'options', 'an array'],
@@ -59,10 +72,13 @@ const REFUSED = [
   [(c) => c.dockets.get(ID, new Map()), 'options', 'an object (Map)'],
   [(c) => c.dockets.create(REQUEST, new AbortController().signal), 'options', 'an object (AbortSignal)'],
   [(c) => c.dockets.waitFor(ID, new AbortController().signal), 'options', 'an object (AbortSignal)'],
-  [(c) => c.webhooks.parseDocketCompleted({}), 'body', 'an object (Object)'],
-  [(c) => c.webhooks.parseDocketCompleted('not JSON'), 'body'],
-  [(c) => c.webhooks.parseDocketCompleted(Buffer.alloc(1024 * 1024 + 1)), 'body', '1048577 bytes'],
-  [(c) => c.webhooks.parseDocketCompleted('ü'.repeat(4 * 1024 * 1024 + 1)), 'body', '8388610 bytes'],
+  [(c) => c.webhooks.parse({}), 'body', 'an object (Object)'],
+  [(c) => c.webhooks.parse('not JSON'), 'body'],
+  [(c) => c.webhooks.parse(Uint8Array.of(0x22, 0xff, 0x22)), 'body', 'bytes that are not UTF-8'],
+  [(c) => c.webhooks.verify(5), 'body', '5'],
+  [(c) => c.webhooks.verify('{"docket_id": "7", "attempts": [1]}')],
+  [(c) => c.webhooks.parse(Buffer.alloc(1024 * 1024 + 1)), 'body', '1048577 bytes'],
+  [(c) => c.webhooks.parse('ü'.repeat(4 * 1024 * 1024 + 1)), 'body', '8388610 bytes'],
 ];
 
 const ID = '0ad33a9b-593b-4f55-b577-13349e14a5dd';
@@ -70,14 +86,16 @@ const CALL = { fromAgentName: 'renewals', toPhoneNumber: '919876543210' };
 
 test('what is not allowed is refused by its name, and nothing is sent', () =>
   withBoth(() => ({}), {}, async (client, { requests }) => {
-    for (const [call, field, found] of REFUSED) {
+    for (const [call, subject, found] of REFUSED) {
       const error = await failure(call(client));
       assert.ok(error instanceof InvalidInput, `${call}: ${error.stack}`);
-      assert.equal(error.field, field, String(call));
-      if (found) assert.equal(error.found, found, String(call));
-      assert.ok(error.allowed.length > 0);
-      assert.ok(error.message.startsWith(`${field}: found `), error.message);
+      if (subject) assert.equal(error.problem.subject, subject, String(call));
+      if (found) assert.equal(error.problem.found, found, String(call));
+      assert.ok(error.problem.allowed.length > 0);
+      assert.ok(error.message.startsWith(`${error.problem.subject}: found `), error.message);
       assert.equal(error.isPermanent, true);
+      assert.equal(error.mayHaveCreated, false);
+      assert.deepEqual(error.attempts, []);
     }
     assert.equal(requests.length, 0);
   }));
@@ -119,9 +137,9 @@ test('toJSON is asked once, with the key, as JSON.stringify does', () =>
 
 test('a body of a webhook may have 1 MiB', () =>
   withBoth(() => ({}), {}, async (client) => {
-    const text = '{"docket_id": "7", "attempts": []}';
-    const completed = await client.webhooks.parseDocketCompleted(text.padEnd(1024 * 1024));
-    assert.equal(completed.docketId, '7');
+    const text = `{"docket_id": "${ID}", "attempts": [1]}`;
+    const completed = await client.webhooks.parse(text.padEnd(1024 * 1024));
+    assert.equal(completed.docketId, ID);
   }));
 
 function throwing() {

@@ -3,14 +3,18 @@ import { test } from 'node:test';
 import { CREATED, DOCKET, REQUEST, TOKEN, withBoth } from './service.js';
 
 test('a docket is created with the token in its header, and comes back as a plain frozen object', () =>
-  withBoth(created, {}, async (client, { requests }) => {
+  withBoth(() => ({ headers: { 'x-request-id': 'request-1' } }), {}, async (client, { requests }) => {
     const docket = await client.dockets.create({ ...REQUEST, externalId: 'crm-1001' });
-    assert.deepEqual(docket, {
+    const { attempts, ...others } = docket;
+    assert.deepEqual(attempts.map(({ status }) => status), [200]);
+    assert.deepEqual(others, {
       docketId: DOCKET,
       status: 'OPEN',
       created: true,
       raw: CREATED,
       rawJson: JSON.stringify(CREATED),
+      requestId: 'request-1',
+      mayBeDuplicate: false,
     });
     assert.equal(Object.getPrototypeOf(docket), Object.prototype);
     assert.ok(Object.isFrozen(docket));
@@ -30,7 +34,7 @@ test('a docket is created with the token in its header, and comes back as a plai
 test('what the service leaves out is an absent key', () =>
   withBoth(() => ({ body: { docket_id: DOCKET } }), {}, async (client) => {
     const docket = await client.dockets.get(DOCKET);
-    assert.deepEqual(Object.keys(docket), ['docketId', 'raw', 'rawJson']);
+    assert.deepEqual(Object.keys(docket), ['docketId', 'raw', 'rawJson', 'attempts']);
   }));
 
 test('a status that nobody knows is kept as it came', () =>
@@ -38,32 +42,25 @@ test('a status that nobody knows is kept as it came', () =>
     assert.equal((await client.dockets.get(DOCKET)).status, 'PAUSED');
   }));
 
-test('ids are bigints, and other integers are numbers', async () => {
-  const agents = '[{"agent_id": 9007199254740993, "agent_name": "a"}]';
-  await withBoth(() => ({ body: agents }), {}, async (client) => {
-    const [agent] = await client.agents.list('org-1');
-    assert.equal(agent.agentId, 9007199254740993n);
-  });
-  const docket = { docket_id: DOCKET, outbound_call_count: 2 };
-  await withBoth(() => ({ body: docket }), {}, async (client) => {
-    assert.equal((await client.dockets.get(DOCKET)).outboundCallCount, 2);
+test('integers are numbers, and beyond 2^53 text with all their digits', () => {
+  const ids = ['7', '-9007199254740991', '9007199254740992', '9007199254740993', '-9223372036854775808'];
+  const body = `[${ids.map((id) => `{"agent_id": ${id}}`)}]`;
+  return withBoth(() => ({ body }), {}, async (client) => {
+    const { agents } = await client.agents.list('org-1');
+    const [small, least, ...others] = agents.map(({ agentId }) => agentId);
+    assert.deepEqual([small, least], [7, -9007199254740991]);
+    assert.deepEqual(others, ids.slice(2));
   });
 });
 
-test('an integer that a number cannot hold is a bigint', () =>
-  withBoth(
-    () => ({ body: `{"docket_id":"${DOCKET}","outbound_call_count":9007199254740993}` }),
-    {},
-    async (client) =>
-      assert.equal((await client.dockets.get(DOCKET)).outboundCallCount, 9007199254740993n),
-  ));
-
-test('an agent id may be given as a number or a bigint', () =>
+test('an agent id may be given as a number, as a bigint, or as it came', () =>
   withBoth(created, {}, async (client, { requests }) => {
-    await client.dockets.create({ ...REQUEST, agentId: 7 });
-    await client.dockets.create({ ...REQUEST, agentId: 9007199254740993n });
-    assert.match(requests[0].body, /"agent_id":7,/);
-    assert.match(requests[1].body, /"agent_id":9007199254740993,/);
+    const ids = [7, 7n, 9007199254740993n, '9007199254740993', '-9223372036854775808'];
+    for (const agentId of ids) await client.dockets.create({ ...REQUEST, agentId });
+    assert.deepEqual(
+      requests.map(({ body }) => /"agent_id":(-?\d+)/.exec(body)[1]),
+      ids.map(String),
+    );
   }));
 
 test('free-form JSON is sent without loss', () =>
@@ -137,8 +134,8 @@ test('a batch has a result for each request, in their order', () =>
       assert.deepEqual(results.map(({ ok }) => ok), [true, false, true, false]);
       assert.equal(results[0].value.docketId, DOCKET);
       assert.equal(results[1].error.name, 'Rejected');
-      assert.equal(results[1].error.status, 422);
-      assert.equal(results[3].error.field, 'toPhoneNumber');
+      assert.equal(results[1].error.response.status, 422);
+      assert.equal(results[3].error.problem.subject, 'toPhoneNumber');
       assert.equal(requests.length, 3);
       assert.deepEqual(await client.dockets.createMany([], { timeoutMs: 1 }), []);
     },
@@ -148,16 +145,26 @@ test('a wait says whether its docket was completed', () => {
   const statuses = ['OPEN', 'IN_PROGRESS', 'COMPLETED'];
   const answer = () => ({ body: { docket_id: DOCKET, status: statuses.shift() ?? 'OPEN' } });
   return withBoth(answer, {}, async (client) => {
-    const done = await client.dockets.waitFor(DOCKET, { timeoutMs: 5000 });
-    assert.equal(done.completed, true);
-    assert.equal(done.polls, 3);
-    assert.equal(done.docket.status, 'COMPLETED');
+    const { outcome, polls } = await client.dockets.waitFor(DOCKET, { timeoutMs: 5000 });
+    assert.equal(outcome.kind, 'completed');
+    assert.equal(polls, 3);
+    assert.equal(outcome.value.status, 'COMPLETED');
     const open = await client.dockets.waitFor(DOCKET, { timeoutMs: 20 });
-    assert.equal(open.completed, false);
+    assert.equal(open.outcome.kind, 'pending');
+    assert.equal(open.outcome.value.status, 'OPEN');
+    assert.equal(open.heldBackMs, 0);
   });
 });
 
-test('a direct call is made and its details are waited for, 404 being "not yet"', () => {
+test('a wait that has seen nothing has no value', () =>
+  withBoth(() => ({ status: 404 }), {}, async (client) => {
+    const { outcome, polls, failedPolls } = await client.calls.waitForDetails('task-1', { timeoutMs: 20 });
+    assert.deepEqual(outcome, { kind: 'pending' });
+    assert.ok(polls > 0);
+    assert.equal(failedPolls, 0);
+  }));
+
+test('a direct call is made and its details are waited for', () => {
   const details = [{ agent_name: 'renewals', call_status: 'BUSY', call_duration: 1.5 }];
   let polls = 0;
   const answer = ({ method }) => {
@@ -169,24 +176,14 @@ test('a direct call is made and its details are waited for, 404 being "not yet"'
       fromAgentName: 'renewals',
       toPhoneNumber: '919876543210',
     });
-    const options = { timeoutMs: 5000, notFoundIsPending: true };
-    const wait = await client.calls.waitForDetails(taskId, options);
-    assert.equal(wait.completed, true);
-    assert.equal(wait.details[0].callStatus, 'BUSY');
-    assert.equal(wait.details[0].callDurationS, 1.5);
-    assert.deepEqual(await client.calls.getDetails(taskId), wait.details);
+    const { outcome } = await client.calls.waitForDetails(taskId, { timeoutMs: 5000 });
+    assert.equal(outcome.kind, 'completed');
+    const { calls, rawJson } = outcome.value;
+    assert.deepEqual(calls, [{ agentName: 'renewals', callStatus: 'BUSY', callDurationS: 1.5 }]);
+    assert.deepEqual((await client.calls.getDetails(taskId)).calls, calls);
+    assert.deepEqual(JSON.parse(rawJson), details);
   });
 });
-
-test('a webhook is read from text and from bytes, without any settings', () =>
-  withBoth(created, { baseUrl: undefined, token: undefined }, async (client) => {
-    const body = JSON.stringify({ docket_id: DOCKET, call_insights: { call_disposition: 'ok' } });
-    const completed = await client.webhooks.parseDocketCompleted(body);
-    assert.equal(completed.docketId, DOCKET);
-    assert.equal(completed.callInsights.callDisposition, 'ok');
-    assert.deepEqual(await client.webhooks.parseDocketCompleted(Buffer.from(body)), completed);
-    assert.equal(await client.webhooks.parseDocketCompleted('{"event":"call"}'), undefined);
-  }));
 
 test('onAttempt is told of every attempt, and its own failure costs nothing', () => {
   const entries = [];

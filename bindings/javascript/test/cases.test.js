@@ -59,7 +59,7 @@ async function text(url, body) {
   return answer;
 }
 
-/** Calls the operation as a user does, and tells what came of it as the table writes it. */
+/** Calls the operation as a user does, and says what came of it as the table writes it. */
 async function played(operation, given, env) {
   const [method, called] = Object.entries(functions).find(([, { core }]) =>
     core.replace(/^voice-calling:client\/|@[\d.]+/g, '').replace('#', '.') === operation,
@@ -69,9 +69,9 @@ async function played(operation, given, env) {
   try {
     const value = await client[group][name](...arguments_(called, given));
     const [type] = called.result.result;
-    return { value: value === undefined ? null : told(type, value) };
+    return { value: value === undefined ? null : told(called, type, value) };
   } catch (error) {
-    return { error: toldError(error) };
+    return { error: toldError(called, error) };
   } finally {
     await client.close();
   }
@@ -80,18 +80,21 @@ async function played(operation, given, env) {
 // ---------------------------------------------------------------------------- what is given
 
 function arguments_({ parameters, fromOptions }, given) {
-  const entries = Object.entries(parameters);
-  const isLone = entries.length === 1 && types[entries[0][1]]?.record;
-  return entries.map(([name, type]) => {
+  const positional = [];
+  const options = {};
+  for (const [name, type] of Object.entries(parameters)) {
+    const isLone = positional.length === 0 && types[type]?.record && !(snake(name) in given);
     const value = passed(type, isLone ? given : given[snake(name)]);
-    return name === fromOptions && !types[type] ? { [camel(name)]: value } : value;
-  });
+    if (!fromOptions.includes(name)) positional.push(value);
+    else Object.assign(options, typeof value === 'object' ? value : { [camel(name)]: value });
+  }
+  return fromOptions.length > 0 ? [...positional, options] : positional;
 }
 
 function passed(type, value) {
   if (value === null || value === undefined) return undefined;
   if (type.option) return passed(type.option, value);
-  if (type.list === 'u8') return typeof value === 'string' ? value : Uint8Array.from(value);
+  if (type.list?.tuple) return value;
   if (type.list) return value.map((element) => passed(type.list, element));
   const { record } = types[type] ?? {};
   if (!record) return value;
@@ -106,57 +109,70 @@ function passed(type, value) {
 
 // ---------------------------------------------------------------------------- what is told
 
-function told(type, value) {
+/** `text` is the JSON that a value was read from, where that is known. */
+function told(called, type, value, text) {
   if (value === undefined) return null;
-  if (type.option) return told(type.option, value);
+  if (type.option) return told(called, type.option, value, text);
   if (type.result) {
-    return value.ok ? { ok: told(type.result[0], value.value) } : { error: toldError(value.error) };
+    return value.ok
+      ? { ok: told(called, type.result[0], value.value) }
+      : { error: toldError(called, value.error) };
   }
-  if (type.list) return value.map((element) => told(type.list, element));
+  if (type.list) {
+    const texts = text?.startsWith('[') ? pieces(text) : [text];
+    return value.map((element, i) => told(called, type.list, element, texts[i]));
+  }
   const { record, variant } = types[type] ?? {};
-  if (record) return toldRecord(record, value);
+  if (record) return toldRecord(called, record, value, text);
   if (!variant) return value;
-  const known = Object.keys(variant).find((name) => snake(name).toUpperCase() === value);
-  return known ? snake(known) : { other: value };
+  if (value.kind === undefined) {
+    const known = Object.keys(variant).find((name) => snake(name).toUpperCase() === value);
+    return known ? snake(known) : { other: value };
+  }
+  const of = variant[value.kind];
+  return of === null ? snake(value.kind) : { [snake(value.kind)]: told(called, of, value.value) };
 }
 
-function toldRecord(record, value) {
+function toldRecord(called, record, value, text) {
+  const own = value.rawJson ?? text;
+  const members = own?.startsWith('{') ? membersOf(own) : new Map();
   const told_ = {};
   for (const [name, type] of Object.entries(record)) {
     const given = value[camel(name)];
     const isJson = (type.option ?? type) === 'json' && name !== 'raw-json' && given !== undefined;
-    told_[snake(name)] = isJson ? exact(value, snake(name), given) : told(type, given);
+    if (isJson) told_[snake(name)] = exact(members.get(snake(name)), given);
+    // The lists of agents and of calls are the whole answer.
+    else told_[snake(name)] = told(called, type, given, type.list ? own : members.get(snake(name)));
   }
   return told_;
 }
 
 /** The text of a member, which a user who needs all digits finds in `rawJson`. */
-function exact({ rawJson }, name, value) {
-  const text = membersOf(rawJson).get(name);
+function exact(text, value) {
   assert.deepEqual(value, JSON.parse(text));
   return text;
 }
 
-function toldError(error) {
+function toldError(called, error) {
   if (!(error instanceof RequestError)) throw error;
-  const payload = types['request-error'].variant[error.kind];
-  const case_ = snake(error.kind);
-  if (payload === null) return case_;
-  const told_ = {};
-  for (const [name, type] of Object.entries(types[payload].record)) {
-    const isResponse = (type.option ?? type) === 'http-response';
-    if (isResponse) told_.response = error.status === undefined ? null : told('http-response', error);
-    else told_[snake(name)] = told(type, error[camel(name)]);
+  const failure = told(called, 'failure', error);
+  if (error.problem) {
+    const { subject } = error.problem;
+    failure.problem.subject = inWit(called, subject);
+    failure.message = failure.message.replace(subject, failure.problem.subject);
   }
-  if ('message' in told_) told_.message = error.message.replace(/ \(status \d+\)$/, '');
-  if ('field' in told_) told_.field = inWit(error.field);
-  return { [case_]: told_ };
+  return { [snake(error.kind)]: failure };
 }
 
 /** `callContext.name` as `call-context.name`: the WIT's own names, and keys as they are. */
-function inWit(field) {
-  const [first, ...rest] = field.split('.');
+function inWit({ parameters, fromOptions }, subject) {
+  const [first, ...rest] = subject.split('.');
   const kebab = (name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  if (first === 'options') {
+    const [name] = rest.map(kebab);
+    const from = fromOptions.find((it) => name in (types[parameters[it].option ?? parameters[it]]?.record ?? {}));
+    return from ? `${from}.${name}` : name;
+  }
   const isJson = ['callContext', 'extra', 'tools'].includes(first);
   return [kebab(first), ...rest.map((name) => (isJson ? name : kebab(name)))].join('.');
 }
@@ -177,24 +193,32 @@ function parsed(text) {
 
 /** The members of an object, each as its text; of doubled ones the last. */
 function membersOf(text) {
-  const members = new Map();
+  const members = pieces(text).map((piece) => {
+    STRING.lastIndex = 0;
+    const [key] = STRING.exec(piece);
+    return [JSON.parse(key), piece.slice(key.length).replace(/^\s*:\s*/, '')];
+  });
+  return new Map(members);
+}
+
+/** The texts between the outermost commas of an array or an object. */
+function pieces(text) {
+  const found = [];
   let depth = 0;
-  let key;
   let begin;
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
     if (character === '"') {
       STRING.lastIndex = at;
-      const [string] = STRING.exec(text);
-      if (depth === 1 && key === undefined) key = JSON.parse(string);
-      at += string.length - 1;
-    } else if (character === ':' && depth === 1 && begin === undefined) begin = at + 1;
-    else if (depth === 1 && (character === ',' || character === '}')) {
-      if (key !== undefined) members.set(key, text.slice(begin, at).trim());
-      key = begin = undefined;
+      at += STRING.exec(text)[0].length - 1;
+      continue;
     }
-    if (character === '{' || character === '[') depth++;
-    if (character === '}' || character === ']') depth--;
+    if ('{['.includes(character) && depth++ === 0) begin = at + 1;
+    const isEnd = '}]'.includes(character) && --depth === 0;
+    if (!isEnd && !(character === ',' && depth === 1)) continue;
+    const piece = text.slice(begin, at).trim();
+    if (piece !== '') found.push(piece);
+    begin = at + 1;
   }
-  return members;
+  return found;
 }

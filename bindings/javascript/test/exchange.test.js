@@ -84,7 +84,7 @@ test('a component that breaks while it leaves its stack leaves no rejection behi
     const hear = (reason) => unheard.push(reason);
     process.on('unhandledRejection', hear);
     const name = 'dockets.get';
-    const error = await failure(instance.call(functions[name].core, signatureOf(name), [DOCKET]));
+    const error = await failure(instance.call(functions[name].core, signatureOf(name), [DOCKET, undefined]));
     assert.equal(error.message, 'the stack is full');
     instance.abandon('given up');
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -177,7 +177,7 @@ test('an answer that has come while the event loop was busy is taken, whatever t
   const times = {
     'the time of an attempt': [{ attemptTimeoutMs: 300 }, {}],
     'the deadline': [{ deadlineMs: 300 }, {}],
-    'the timeoutMs of a call': [{}, { timeoutMs: 300 }],
+    'the deadline of a call': [{}, { deadlineMs: 300 }],
   };
   for (const [what, [options, callOptions]] of Object.entries(times)) {
     await t.test(what, () =>

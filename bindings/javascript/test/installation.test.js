@@ -6,6 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
@@ -15,6 +16,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
+import { TOKEN } from './service.js';
 
 const run = promisify(execFile);
 const package_ = fileURLToPath(new URL('..', import.meta.url));
@@ -25,7 +27,9 @@ const { VOICE_CALLING_TARBALL: tarball, VOICE_CALLING_MOCK: mock } = process.env
 const env = {
   ...process.env,
   VOICE_CALLING_BASE_URL: mock,
-  VOICE_CALLING_API_TOKEN: 'mock-token-0001',
+  VOICE_CALLING_API_TOKEN: TOKEN,
+  ALPHA_TOKEN: TOKEN,
+  BETA_TOKEN: TOKEN,
 };
 for (const name of ['VOICE_CALLING_CASES', 'VOICE_CALLING_TARBALL', 'VOICE_CALLING_MOCK']) delete env[name];
 
@@ -54,9 +58,10 @@ const examples = [...readme.matchAll(/^## ([^\n]*)\n[^#]*?```js\n(.*?)```/gms)].
 
 /** What each example prints, by its title. */
 const PRINTED = {
-  'Place a docket and wait for its end': /^[0-9a-f-]{36} OPEN\ntrue COMPLETED \{ reference: 'crm-1001' \}\n$/,
+  'Place a docket and wait for its end': /^[0-9a-f-]{36} OPEN\nCOMPLETED \{ reference: 'crm-1001' \}\n$/,
   'A batch': /^919876543210 [0-9a-f-]{36}\n919876543211 [0-9a-f-]{36}\n12345 toPhoneNumber: found 5 digits, /,
   'A direct call with its insights': /^ANSWERED \w+ \{/,
+  'Several accounts': /^\d+ \S+\n$/,
   Errors: /^correct toPhoneNumber: found 5 digits, allowed: exactly 12/,
 };
 
@@ -79,22 +84,25 @@ test('the README\'s example runs: A webhook', async () => {
   try {
     let printed = '';
     child.stdout.on('data', (piece) => (printed += piece));
-    const completed = { docket_id: '0ad33a9b', call_insights: { call_disposition: 'INTERESTED' } };
-    assert.equal(await delivered(port, JSON.stringify(completed)), 204);
+    const { docket_id } = await completedDocket();
+    const insights = { call_insights: { call_disposition: 'INTERESTED' } };
+    assert.equal(await delivered(port, JSON.stringify({ docket_id, ...CONTEXT, ...insights })), 204);
+    assert.equal(await delivered(port, JSON.stringify({ docket_id, call_context: {}, ...insights })), 204);
+    assert.equal(await delivered(port, JSON.stringify({ docket_id: randomUUID(), ...CONTEXT, ...insights })), 400);
     assert.equal(await delivered(port, '{"event": "call"}'), 204);
     assert.equal(await delivered(port, 'broken'), 400);
     assert.equal(await delivered(port, ' '.repeat(1024 * 1024 + 1)), 413);
     await cutOff(port);
     assert.equal(await delivered(port, '{"event": "call"}'), 204);
-    assert.equal(printed, '0ad33a9b INTERESTED\n');
+    assert.equal(printed, `${docket_id} COMPLETED INTERESTED\n`);
   } finally {
     child.kill();
     await once(child, 'exit');
   }
 });
 
-test('the README has five examples, and all options, classes and settings', async () => {
-  assert.equal(examples.length, 5);
+test('the README has six examples, and all options, classes and settings', async () => {
+  assert.equal(examples.length, 6);
   const { settings } = await import('../generated/settings.js');
   const { errors } = await import('../generated/errors.js');
   for (const name of Object.keys(settings)) assert.ok(readme.includes(`| \`${name}\` |`), name);
@@ -175,6 +183,20 @@ function written(title, code) {
   const file = join(folder, `${slug(title)}.js`);
   writeFileSync(file, code);
   return file;
+}
+
+const CONTEXT = { call_context: { reference: 'crm-1001' } };
+
+/** A docket of the mock service, once it is completed. */
+async function completedDocket() {
+  const headers = { auth_token: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+  const request = { agent_id: 7, to_phone_number: '919876543210', extra_config: CONTEXT };
+  const post = { method: 'POST', headers, body: JSON.stringify(request) };
+  const created = await (await fetch(`${mock}/api/v2/dockets`, post)).json();
+  for (;;) {
+    const docket = await (await fetch(`${mock}/api/v1/dockets/${created.docket_id}`, { headers })).json();
+    if (docket.status === 'COMPLETED') return docket;
+  }
 }
 
 async function freePort() {

@@ -44,7 +44,7 @@ test('an instance is used for call after call, and keeps nothing of them', () =>
 
 test('instances that nobody needs any more are given up, and those that are used stay', async () => {
   const host = { environment: [], connections: undefined, stderr: () => {} };
-  const instances = new Instances(host, 10, 30_000, 5);
+  const instances = new Instances(host, 10, 5);
   const taken = await Promise.all(Array.from({ length: 6 }, () => instances.take(() => {})));
   assert.equal(instances.count, 6);
   for (const instance of taken.slice(1)) instances.give(instance);
@@ -70,8 +70,7 @@ test('a time of more than 2^31 milliseconds is not over at once', () =>
     (service) =>
       withClient(service.url, {}, async (client) => {
         const wait = await client.dockets.waitFor(DOCKET, { timeoutMs: 4_294_967_295 });
-        assert.equal(wait.completed, true);
+        assert.equal(wait.outcome.kind, 'completed');
         assert.equal(wait.polls, 3);
-        await client.dockets.get(DOCKET, { timeoutMs: 4_294_967_295 });
       }),
   ));

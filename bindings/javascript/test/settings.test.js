@@ -22,15 +22,38 @@ test('every option becomes its variable, in the component\'s spelling', () => {
   assert.equal(variables.VOICE_CALLING_ALLOW_INSECURE_HTTP, 'true');
   assert.equal(variables.VOICE_CALLING_CREATE_RETRY, 'not-sent');
   assert.equal(variables.VOICE_CALLING_LOG, 'attempts');
-  assert.equal(Object.keys(variables).length, Object.keys(settings).length + 1);
+  assert.equal(variables.VOICE_CALLING_TRUST_CONNECTION_TIMEOUT, 'true');
+  assert.equal(Object.keys(variables).length, Object.keys(settings).length + 2);
 });
 
 test('an option goes before the variable, and an undefined one is absent', () => {
   const variables = { VOICE_CALLING_DEADLINE_MS: '1', VOICE_CALLING_BASE_URL: 'b', HOME: '/' };
   const merged = environment({ deadlineMs: 2, baseUrl: undefined }, variables, false);
   assert.deepEqual(Object.fromEntries(merged), {
+    VOICE_CALLING_TRUST_CONNECTION_TIMEOUT: 'true',
     VOICE_CALLING_DEADLINE_MS: '2',
     VOICE_CALLING_BASE_URL: 'b',
+  });
+  const untrusted = { VOICE_CALLING_TRUST_CONNECTION_TIMEOUT: 'false' };
+  assert.deepEqual(Object.fromEntries(environment({}, untrusted, false)), untrusted);
+});
+
+test('accounts become variables with their names, and are added to those of the environment', () => {
+  const variables = {
+    VOICE_CALLING_ACCOUNTS: 'gamma,alpha',
+    VOICE_CALLING_ALPHA_API_TOKEN: 'a',
+    VOICE_CALLING_GAMMA_API_TOKEN: 'c',
+  };
+  const accounts = { alpha: { maxAttempts: 2 }, 'beta-2': { token: 'b', createRetry: 'never' } };
+  const merged = environment({ accounts }, variables, false);
+  assert.deepEqual(Object.fromEntries(merged), {
+    VOICE_CALLING_TRUST_CONNECTION_TIMEOUT: 'true',
+    VOICE_CALLING_ACCOUNTS: 'gamma,alpha,beta-2',
+    VOICE_CALLING_ALPHA_API_TOKEN: 'a',
+    VOICE_CALLING_GAMMA_API_TOKEN: 'c',
+    VOICE_CALLING_ALPHA_MAX_ATTEMPTS: '2',
+    VOICE_CALLING_BETA_2_API_TOKEN: 'b',
+    VOICE_CALLING_BETA_2_CREATE_RETRY: 'never',
   });
 });
 
@@ -54,14 +77,14 @@ test('a variable that may be a setting misspelt is refused', async () => {
   const env = { VOICE_CALLING_CREATE_RETRYS: 'not-sent' };
   const error = await failure(new VoiceClient({ env }).dockets.get(DOCKET));
   assert.ok(error instanceof ConfigurationProblem);
-  assert.equal(error.variable, 'VOICE_CALLING_CREATE_RETRYS');
+  assert.equal(error.problem.subject, 'VOICE_CALLING_CREATE_RETRYS');
 });
 
 test('a value out of range is told by its variable', async () => {
   const client = new VoiceClient({ baseUrl: 'https://a.example', token: TOKEN, env: {}, maxAttempts: 0 });
   const error = await failure(client.dockets.get(DOCKET));
-  assert.equal(error.variable, 'VOICE_CALLING_MAX_ATTEMPTS');
-  assert.equal(error.allowed, 'a whole number from 1 to 100');
+  assert.equal(error.problem.subject, 'VOICE_CALLING_MAX_ATTEMPTS');
+  assert.equal(error.problem.allowed, 'a whole number from 1 to 100');
 });
 
 test('an option that does not exist, or is of another type, is refused at once', () => {
@@ -71,7 +94,14 @@ test('an option that does not exist, or is of another type, is refused at once',
     [{ deadlineMs: -1 }, 'deadlineMs'],
     [{ maxAttempts: 1.5 }, 'maxAttempts'],
     [{ allowInsecureHttp: 'true' }, 'allowInsecureHttp'],
-    [{ createRetry: 'never' }, 'createRetry'],
+    [{ createRetry: 'always' }, 'createRetry'],
+    [{ accounts: [] }, 'accounts'],
+    [{ accounts: { 'a,b': {} } }, 'accounts'],
+    [{ accounts: { Alpha: {} } }, 'accounts'],
+    [{ accounts: { alpha: 'token' } }, 'accounts.alpha'],
+    [{ accounts: { alpha: { Token: 'x' } } }, 'accounts.alpha.Token'],
+    [{ accounts: { alpha: { ca: CERTIFICATE } } }, 'accounts.alpha.ca'],
+    [{ accounts: { alpha: { maxAttempts: '2' } } }, 'accounts.alpha.maxAttempts'],
     [{ baseUrl: new URL('http://a') }, 'baseUrl'],
     [{ maxInstances: 0 }, 'maxInstances'],
     [{ onAttempt: 'log' }, 'onAttempt'],
@@ -86,6 +116,7 @@ test('an option that does not exist, or is of another type, is refused at once',
     [{ ca: [CERTIFICATE, 'no certificate'] }, 'ca'],
     [{ agent: new https.Agent(), baseUrl: 'http://127.0.0.1:1' }, 'agent'],
     [{ agent: new http.Agent(), env: { VOICE_CALLING_BASE_URL: 'https://127.0.0.1:1' } }, 'agent'],
+    [{ agent: new https.Agent(), accounts: { alpha: { baseUrl: 'http://127.0.0.1:1' } } }, 'agent'],
     [{ env: [] }, 'env'],
     [{ env: new Map() }, 'env'],
     [5, 'options'],
@@ -94,11 +125,11 @@ test('an option that does not exist, or is of another type, is refused at once',
     [new Date(), 'options'],
     [new AbortController().signal, 'options'],
   ];
-  for (const [options, variable] of refused) {
+  for (const [options, subject] of refused) {
     assert.throws(() => new VoiceClient(options), (error) => {
       assert.ok(error instanceof ConfigurationProblem, error.stack);
-      assert.equal(error.variable, variable);
-      return error.message.startsWith(`${variable}: found `);
+      assert.equal(error.problem.subject, subject);
+      return error.message.startsWith(`${subject}: found `);
     });
   }
 });
@@ -116,11 +147,13 @@ test('what may be a token in the wrong place is not told', () => {
     () => new VoiceClient({ env: 'secret-1234' }),
     () => new VoiceClient({ env: { VOICE_CALLING_API_TOKEN: 1234 } }),
     () => new VoiceClient({ token: 1234n }),
+    () => new VoiceClient({ accounts: { alpha: 'secret-1234' } }),
+    () => new VoiceClient({ accounts: { alpha: { token: 1234 } } }),
   ];
   for (const make of misplaced) {
     assert.throws(make, (error) => {
       assert.ok(error instanceof ConfigurationProblem, error.stack);
-      assert.match(error.found, /^a (string|number|bigint)$/);
+      assert.match(error.problem.found, /^a (string|number|bigint)$/);
       return !inspect(error, { depth: 9 }).split('\n    at ')[0].includes('1234');
     });
   }

@@ -2,12 +2,16 @@
 import https from 'node:https';
 import {
   type BatchResult,
+  type CallDetails,
+  type CallOptions,
   type CreatedDocket,
   type Docket,
   type DocketRequest,
   InvalidInput,
+  NoAnswerError,
   OutcomeUnknown,
   RequestError,
+  ServiceError,
   VoiceClient,
 } from 'voice-calling';
 
@@ -18,18 +22,24 @@ interface Lead {
 
 export async function everything(client: VoiceClient, lead: Lead, signal: AbortSignal): Promise<void> {
   const request: DocketRequest = { agentId: 7, toPhoneNumber: '919876543210', callContext: lead };
-  const created: CreatedDocket = await client.dockets.create(request, { signal, timeoutMs: 1000 });
+  const options: CallOptions = { signal, account: 'alpha', deadlineMs: 1000, maxAttempts: 2 };
+  const created: CreatedDocket = await client.dockets.create(request, options);
   const docket: Docket = await client.dockets.get(created.docketId);
-  const count: number | bigint | undefined = docket.outboundCallCount;
+  const count: number | string | undefined = docket.outboundCallCount;
   const isOpen: boolean = docket.status === 'OPEN' || docket.status === 'SOMETHING_NEW';
-  const ids: (bigint | undefined)[] = (await client.agents.list('org-1')).map((agent) => agent.agentId);
-  const results: readonly BatchResult<CreatedDocket>[] = await client.dockets.createMany([request], { timeoutMs: 1 });
+  const { agents } = await client.agents.list('org-1');
+  for (const { agentId } of agents) {
+    // What came may be given, and so may a bigint.
+    if (agentId !== undefined) await client.dockets.create({ ...request, agentId });
+  }
+  await client.dockets.create({ ...request, agentId: 7n });
+  const batch = { timeoutMs: 1, account: 'beta' };
+  const results: readonly BatchResult<CreatedDocket>[] = await client.dockets.createMany([request], batch);
   for (const result of results) {
-    if (result.ok) console.log(result.value.docketId);
+    if (result.ok) console.log(result.value.docketId, result.value.mayBeDuplicate);
     else console.log(result.error.kind, result.error.attempts[0]?.status);
   }
-  const completed = await client.webhooks.parseDocketCompleted(new Uint8Array());
-  console.log(count, isOpen, ids, completed?.callInsights?.callDisposition, docket.raw);
+  console.log(count, isOpen, created.requestId, docket.raw);
 
   // @ts-expect-error A misspelt field would be lost.
   await client.dockets.create({ ...request, externalID: 'x' });
@@ -39,21 +49,54 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
   docket.docketId = 'x';
   // @ts-expect-error A field may be absent.
   const name: string = docket.agentName;
+  // @ts-expect-error The variables of a prompt are texts.
+  await client.calls.make({ fromAgentName: 'a', toPhoneNumber: '1', callContext: { count: 1 } });
   console.log(name);
 }
 
+export async function waited(client: VoiceClient): Promise<readonly CallDetails[]> {
+  const { outcome } = await client.calls.waitForDetails('task-1', { timeoutMs: 1, maxAttempts: 1 });
+  if (outcome.kind === 'completed') return outcome.value.calls;
+  // @ts-expect-error Nothing may have been seen.
+  console.log(outcome.value.calls);
+  return outcome.value?.calls ?? [];
+}
+
+export async function verified(client: VoiceClient, body: Uint8Array | string): Promise<string | undefined> {
+  const completed = await client.webhooks.parse(body);
+  const verification = await client.webhooks.verify(body, { account: 'alpha' });
+  switch (verification.kind) {
+    case 'confirmed':
+      return verification.value.docket.docketId;
+    case 'contradicted':
+      return verification.value.contradicted.join();
+    case 'not-a-completion':
+      // @ts-expect-error There is nothing to verify.
+      console.log(verification.value);
+      return completed?.callInsights?.callDisposition;
+  }
+}
+
 export function told(error: unknown): string | number | undefined {
-  if (error instanceof InvalidInput) return error.field;
-  if (error instanceof OutcomeUnknown) return String(error.cause);
-  if (error instanceof RequestError && error.kind === 'rate-limited') return error.status;
+  if (error instanceof InvalidInput) return error.problem.subject;
+  if (error instanceof OutcomeUnknown) return error.response?.status ?? String(error.cause);
+  if (error instanceof NoAnswerError) {
+    const never: undefined = error.response;
+    return never;
+  }
+  if (error instanceof ServiceError) return error.response.status;
+  if (error instanceof RequestError && error.kind === 'execution-failed') return String(error.mayHaveCreated);
   return undefined;
 }
 
 export async function configured(): Promise<void> {
   const agent = new https.Agent({ keepAlive: true });
   const onAttempt = ({ path, status }: { path: string; status?: number }) => console.log(path, status);
-  await using client = new VoiceClient({ agent, onAttempt, createRetry: 'not-sent', env: process.env });
+  const accounts = { alpha: { token: process.env.ALPHA_TOKEN, createRetry: 'never' } } as const;
+  await using client = new VoiceClient({ agent, onAttempt, accounts, createRetry: 'not-sent', env: process.env });
   // @ts-expect-error There is no such option.
   new VoiceClient({ baseURL: 'https://a.example' });
+  // @ts-expect-error Connections are the client's, not an account's.
+  new VoiceClient({ accounts: { alpha: { token: 'x', agent } } });
   console.log(client.dockets);
 }
