@@ -40,6 +40,7 @@ DOCKET: dict[str, Any] = {
     "call_context": {"reference": "crm-1001"},
     "external_id": "crm-1001",
 }
+DOCKET_ANSWER = b'{"docket_id":"00000000-0000-0000-0000-%012d","status":"OPEN","created":true}'
 BODY = {
     "agent_id": 7,
     "to_phone_number": "919876543210",
@@ -113,7 +114,7 @@ async def serve_slowly() -> None:
                 else:
                     await reader.readuntil(b"0\r\n\r\n")
                 await asyncio.sleep(0.05)
-                body = b'{"docket_id":"%032d","status":"OPEN","created":true}' % next(ids)
+                body = DOCKET_ANSWER % next(ids)
                 length = b"content-length: %d\r\n\r\n" % len(body)
                 kind = b"content-type: application/json\r\n"
                 writer.write(b"HTTP/1.1 200 OK\r\n" + kind + length + body)

@@ -64,11 +64,20 @@ def test_a_direct_call_has_insights(tmp_path: Path) -> None:
     assert re.fullmatch(r"ANSWERED [0-9.]+ \{.*\}", line), line
 
 
-def test_a_webhook_is_handled(tmp_path: Path) -> None:
+def test_a_webhook_is_verified(tmp_path: Path) -> None:
     code = EXAMPLES["A webhook handler"] + DELIVERIES
-    docket, *statuses = output(code, tmp_path)
-    assert re.fullmatch(r"(OPEN|IN_PROGRESS|COMPLETED) None", docket)
-    assert statuses == ["204", "204", "400", "413"]
+    docket, unverified, *statuses = output(code, tmp_path)
+    assert docket == "COMPLETED None"
+    assert unverified == "the service does not confirm: call_insights attempts"
+    assert statuses == ["204", "400", "204", "400", "413"]
+
+
+def test_organizations_have_accounts(tmp_path: Path) -> None:
+    # The mock service knows one token.
+    code = re.sub("token-of-[a-z]+", "mock-token-0001", EXAMPLES["Several organizations"])
+    alpha, beta = output(code, tmp_path)
+    assert re.fullmatch("alpha [1-9]", alpha)
+    assert re.fullmatch("beta [1-9]", beta)
 
 
 DELIVERIES = """
@@ -79,11 +88,13 @@ Webhook.log_message = lambda *_: None
 server = HTTPServer(("127.0.0.1", 0), Webhook)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 docket = client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
-body = '{"docket_id": "%s", "call_insights": null}' % docket.docket_id
+client.dockets.wait_for(docket.docket_id, timeout=20)
+body = '{"docket_id": "%s", "call_insights": null, "attempts": [1]}'
 statuses = []
 url = f"http://127.0.0.1:{server.server_address[1]}"
 for content, headers in [
-    (body, {}),
+    (body % docket.docket_id, {}),
+    (body % "11111111-2222-3333-4444-555555555555", {}),
     ('{"event": "call"}', {}),
     ("{", {}),
     ("", {"content-length": str(1024 * 1024 + 1)}),
@@ -100,7 +111,7 @@ print(*statuses, sep="\\n")
 def test_an_error_is_told(tmp_path: Path) -> None:
     first, second = output(EXAMPLES["Errors"], tmp_path)
     assert first.startswith("InvalidInput: to_phone_number: found")
-    assert second == "to_phone_number None None 0"
+    assert second == "to_phone_number False"
 
 
 def test_logging_is_switched_on(tmp_path: Path) -> None:
@@ -113,9 +124,9 @@ def test_logging_is_switched_on(tmp_path: Path) -> None:
 def test_the_tables_have_every_error_and_every_setting() -> None:
     text = readme.README.read_text(encoding="utf-8")
     for name in voice_calling._errors.__all__:
-        assert name == "RequestError" or f"\n| `{name}` |" in text, name
+        assert f"| `{name}` |" in text, name
     options = re.findall(r"^- `(\w+)`:", inspect.getdoc(_client.VoiceClient) or "", re.MULTILINE)
-    assert len(options) == 16
+    assert len(options) == 17
     for option in options:
         assert f"\n| `{option}` |" in text, option
 

@@ -124,8 +124,9 @@ def test_the_token_is_in_nothing_that_is_shown(serve: Serve) -> None:
 
 def test_everything_that_is_public_is_documented() -> None:
     assert sorted(set(voice_calling.__all__)) == sorted(voice_calling.__all__)
+    aliases = {"Json", "CallDetailsOutcome", "DocketOutcome", "Verification"}
     for name in voice_calling.__all__:
-        if name != "Json":
+        if name not in aliases:
             assert getattr(voice_calling, name).__doc__, name
 
 
