@@ -36,7 +36,7 @@ impl bindings::Guest for Impatient {
 }
 
 async fn create_within(docket: DocketRequestV2, patience_ms: u64) -> Created {
-    let created = pin!(create_docket_v2(docket));
+    let created = pin!(create_docket_v2(docket, None));
     let patience = pin!(monotonic_clock::wait_for(patience_ms * NANOSECONDS_PER_MS));
     match select(created, patience).await {
         Either::Left((created, _)) => Some(created),

@@ -27,5 +27,6 @@ pub use client::Client;
 pub use mutant::Mutant;
 pub use settings::Settings;
 pub use voice_calling_core::{
-    Delivery, Method, Request, Response, Scheme, SendError, Timeouts, Transport, types, webhooks,
+    Delivery, ErrorCode, Method, Request, Response, Scheme, SendError, Timeouts, Transport,
+    error_code, types, webhooks,
 };

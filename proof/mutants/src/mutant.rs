@@ -1,6 +1,6 @@
 //! The ways to misbehave, and their names.
 
-use crate::types::ConfigurationProblem;
+use crate::types::{Failure, Problem, RequestError};
 
 /// The variable that selects one.
 const VARIABLE: &str = "MUTANT";
@@ -39,7 +39,8 @@ pub enum Mutant {
     TriesTooOften,
     /// Shows only the last attempt in errors.
     HidesAttempts,
-    /// Calls a create that may have been processed `timed-out`, which engines replay.
+    /// Calls a create without an answer that may have been processed `timed-out`, which engines
+    /// replay.
     CallsSilenceHarmless,
     /// Sends a request again, once and in the same attempt, after a 4xx that is final.
     RepeatsRejections,
@@ -63,11 +64,53 @@ pub enum Mutant {
     AllocatesWithoutEnd,
     /// Takes the body of a 2xx that breaks off for a whole one.
     SwallowsBrokenBodies,
+    /// Takes `CREATE_RETRY=never` for the default.
+    RetriesDespiteNever,
+    /// Believes that a create was not sent where the host says `connection-timeout`.
+    TrustsConnectionTimeout,
+    /// Calls a create after the service's own failure `unavailable`, which engines replay.
+    CallsServerErrorsHarmless,
+    /// Says of no error that something may have been created.
+    ForgetsCreations,
+    /// Says of no success that there may be two of it.
+    ForgetsDuplicates,
+    /// Sleeps for most of an attempt's time before it sends.
+    BeginsLate,
+    /// Pauses for a quarter of `BACKOFF_MS`.
+    HurriesRetries,
+    /// Sends nothing more once anything met a rate limit.
+    GivesUpForOthers,
+    /// Reads the date in `retry-after` against its own clock.
+    IgnoresDate,
+    /// Reads `retry-after` only where it is a whole number.
+    IgnoresFractions,
+    /// Reads `retry-after` only where something failed.
+    PollsTooSoon,
+    /// Takes 410 for 404.
+    MistakesGone,
+    /// Calls a wait completed where there are insights, whatever is in them.
+    TrustsEmptyInsights,
+    /// Counts a poll that was never sent.
+    CountsUnsentPolls,
+    /// Returns any docket that the service answers with.
+    TakesAnyDocket,
+    /// Confirms every delivery.
+    ConfirmsEverything,
+    /// Sends a batch that is too large in pieces.
+    SplitsLargeBatches,
+    /// Sends the beginning of a long organization id.
+    CutsLongIds,
+    /// Tries again what the host rejected for what is in it, if that is a read.
+    RetriesWhatHostsReject,
+    /// Puts the token into messages, as JSON may write it.
+    LeaksEscapedToken,
+    /// Does not tell where a redirect points.
+    HidesLocation,
 }
 
 impl Mutant {
     /// Every mutant by its name.
-    pub const ALL: [(&'static str, Mutant); 27] = [
+    pub const ALL: [(&'static str, Mutant); 48] = [
         ("none", Mutant::None),
         ("replays-unknown-outcome", Mutant::ReplaysUnknownOutcome),
         ("replays-server-errors", Mutant::ReplaysServerErrors),
@@ -95,25 +138,52 @@ impl Mutant {
         ("loops-forever", Mutant::LoopsForever),
         ("allocates-without-end", Mutant::AllocatesWithoutEnd),
         ("swallows-broken-bodies", Mutant::SwallowsBrokenBodies),
+        ("retries-despite-never", Mutant::RetriesDespiteNever),
+        ("trusts-connection-timeout", Mutant::TrustsConnectionTimeout),
+        (
+            "calls-server-errors-harmless",
+            Mutant::CallsServerErrorsHarmless,
+        ),
+        ("forgets-creations", Mutant::ForgetsCreations),
+        ("forgets-duplicates", Mutant::ForgetsDuplicates),
+        ("begins-late", Mutant::BeginsLate),
+        ("hurries-retries", Mutant::HurriesRetries),
+        ("gives-up-for-others", Mutant::GivesUpForOthers),
+        ("ignores-date", Mutant::IgnoresDate),
+        ("ignores-fractions", Mutant::IgnoresFractions),
+        ("polls-too-soon", Mutant::PollsTooSoon),
+        ("mistakes-gone", Mutant::MistakesGone),
+        ("trusts-empty-insights", Mutant::TrustsEmptyInsights),
+        ("counts-unsent-polls", Mutant::CountsUnsentPolls),
+        ("takes-any-docket", Mutant::TakesAnyDocket),
+        ("confirms-everything", Mutant::ConfirmsEverything),
+        ("splits-large-batches", Mutant::SplitsLargeBatches),
+        ("cuts-long-ids", Mutant::CutsLongIds),
+        ("retries-what-hosts-reject", Mutant::RetriesWhatHostsReject),
+        ("leaks-escaped-token", Mutant::LeaksEscapedToken),
+        ("hides-location", Mutant::HidesLocation),
     ];
 
     /// The mutant that the environment asks for.
-    pub(crate) fn of_environment(
-        environment: &[(String, String)],
-    ) -> Result<Self, ConfigurationProblem> {
+    pub(crate) fn of_environment(environment: &[(String, String)]) -> Result<Self, RequestError> {
         let asked = environment.iter().find(|(name, _)| name == VARIABLE);
         let Some((_, asked)) = asked else {
             return Ok(Mutant::None);
         };
         let found = Self::ALL.into_iter().find(|(name, _)| name == asked);
-        found
-            .map(|(_, mutant)| mutant)
-            .ok_or_else(|| ConfigurationProblem {
-                variable: VARIABLE.to_owned(),
-                found: format!("{asked:?}"),
-                allowed: format!("one of {}", Self::ALL.map(|(name, _)| name).join(", ")),
+        found.map(|(_, mutant)| mutant).ok_or_else(|| {
+            RequestError::PermanentConfiguration(Failure {
+                message: format!("{VARIABLE} names no mutant"),
+                problem: Some(Problem {
+                    subject: VARIABLE.to_owned(),
+                    found: format!("{asked:?}"),
+                    allowed: format!("one of {}", Self::ALL.map(|(name, _)| name).join(", ")),
+                }),
+                response: None,
                 attempts: Vec::new(),
+                may_have_created: false,
             })
+        })
     }
 }
 
@@ -121,7 +191,7 @@ impl Mutant {
 mod tests {
     use super::*;
 
-    fn asked(name: &str) -> Result<Mutant, ConfigurationProblem> {
+    fn asked(name: &str) -> Result<Mutant, RequestError> {
         Mutant::of_environment(&[
             ("PATH".to_owned(), "/bin".to_owned()),
             (VARIABLE.to_owned(), name.to_owned()),
@@ -141,8 +211,11 @@ mod tests {
     #[test]
     fn an_unknown_name_is_a_problem_of_the_configuration() {
         for name in ["", "None", "replays"] {
-            let problem = asked(name).unwrap_err();
-            assert_eq!(problem.variable, "MUTANT");
+            let Err(RequestError::PermanentConfiguration(failure)) = asked(name) else {
+                panic!("{name} selects a mutant")
+            };
+            let problem = failure.problem.unwrap();
+            assert_eq!(problem.subject, "MUTANT");
             assert_eq!(problem.found, format!("{name:?}"));
             assert!(problem.allowed.contains("logs-token"), "{problem:?}");
         }

@@ -3,9 +3,9 @@
 use crate::mutant::Mutant;
 use crate::raw_json::{with_rounded_numbers, without_unknown_fields};
 use crate::types::{
-    AgentSummary, Attempt, CallDetails, CallDetailsWait, CallInsights, CreatedAgent, CreatedDocket,
-    CreatedDocketV2, Docket, DocketWait, HttpResponse, NextAction, RequestError, StartedCall,
-    TransportFailure, UserInterest,
+    AgentList, Attempt, CallDetailsList, CallDetailsOutcome, CallDetailsWait, CreatedAgent,
+    CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketWait, Failure, RequestError,
+    StartedCall, Verification,
 };
 
 /// What is done to results.
@@ -23,67 +23,61 @@ impl Change<'_> {
         }
     }
 
+    fn attempts(&self, attempts: &mut Vec<Attempt>) {
+        if self.mutant == Mutant::HidesAttempts {
+            attempts.drain(..attempts.len().saturating_sub(1));
+        }
+    }
+
     fn error(&self, error: &mut RequestError) {
-        if let (Mutant::CallsSilenceHarmless, RequestError::PermanentOutcomeUnknown(unknown)) =
-            (self.mutant, &mut *error)
-        {
-            *error = RequestError::TimedOut(TransportFailure {
-                message: std::mem::take(&mut unknown.message),
-                attempts: std::mem::take(&mut unknown.attempts),
-            });
-        }
-        if self.mutant == Mutant::DropsBodies
-            && let Some(response) = response(error)
-        {
-            response.body.clear();
-        }
-        let (message, attempts) = parts(error);
-        match (self.mutant, message, attempts) {
-            (Mutant::LeaksToken, Some(message), _) => {
-                message.push_str(&format!(" (auth_token: Bearer {})", self.token));
+        if let RequestError::PermanentOutcomeUnknown(failure) = error {
+            match (self.mutant, &failure.response) {
+                (Mutant::CallsSilenceHarmless, None) => {
+                    *error = RequestError::TimedOut(failure.clone());
+                }
+                (Mutant::CallsServerErrorsHarmless, Some(_)) => {
+                    *error = RequestError::Unavailable(failure.clone());
+                }
+                _ => {}
             }
-            (Mutant::HidesAttempts, _, Some(attempts)) => {
-                let earlier = attempts.len().saturating_sub(1);
-                attempts.drain(..earlier);
+        }
+        let Some(failure) = failure(error) else {
+            return;
+        };
+        self.attempts(&mut failure.attempts);
+        match (self.mutant, &mut failure.response) {
+            (Mutant::DropsBodies, Some(response)) => response.body.clear(),
+            (Mutant::ForgetsCreations, _) => failure.may_have_created = false,
+            (Mutant::LeaksToken, _) => {
+                failure.message += &format!(" (auth_token: Bearer {})", self.token);
+            }
+            (Mutant::LeaksEscapedToken, _) => {
+                let escaped = self
+                    .token
+                    .chars()
+                    .map(|one| format!("\\u{:04x}", u32::from(one)));
+                failure.message.extend(escaped);
             }
             _ => {}
         }
     }
 }
 
-/// The answer that an error keeps.
-fn response(error: &mut RequestError) -> Option<&mut HttpResponse> {
+/// What all errors of a client have in common.
+fn failure(error: &mut RequestError) -> Option<&mut Failure> {
     match error {
-        RequestError::PermanentUnauthorized(failure)
+        RequestError::ExecutionFailed => None,
+        RequestError::PermanentConfiguration(failure)
+        | RequestError::PermanentInvalidInput(failure)
+        | RequestError::PermanentUnauthorized(failure)
         | RequestError::PermanentNotFound(failure)
         | RequestError::PermanentRejected(failure)
         | RequestError::PermanentUnexpectedResponse(failure)
+        | RequestError::PermanentOutcomeUnknown(failure)
         | RequestError::RateLimited(failure)
-        | RequestError::Unavailable(failure) => Some(&mut failure.response),
-        RequestError::PermanentOutcomeUnknown(unknown) => unknown.response.as_mut(),
-        _ => None,
-    }
-}
-
-/// The message for people and the attempts, where an error has them.
-fn parts(error: &mut RequestError) -> (Option<&mut String>, Option<&mut Vec<Attempt>>) {
-    match error {
-        RequestError::ExecutionFailed | RequestError::PermanentInvalidInput(_) => (None, None),
-        RequestError::PermanentConfiguration(problem) => (None, Some(&mut problem.attempts)),
-        RequestError::PermanentUnauthorized(failure)
-        | RequestError::PermanentNotFound(failure)
-        | RequestError::PermanentRejected(failure)
-        | RequestError::PermanentUnexpectedResponse(failure)
-        | RequestError::RateLimited(failure)
-        | RequestError::Unavailable(failure) => {
-            (Some(&mut failure.message), Some(&mut failure.attempts))
-        }
-        RequestError::PermanentOutcomeUnknown(unknown) => {
-            (Some(&mut unknown.message), Some(&mut unknown.attempts))
-        }
-        RequestError::Unreachable(failure) | RequestError::TimedOut(failure) => {
-            (Some(&mut failure.message), Some(&mut failure.attempts))
-        }
+        | RequestError::Unavailable(failure)
+        | RequestError::Unreachable(failure)
+        | RequestError::TimedOut(failure) => Some(failure),
     }
 }
 
@@ -107,54 +101,86 @@ impl<R: Changeable> Changeable for Vec<R> {
     }
 }
 
-impl<R: Changeable> Changeable for Option<R> {
-    fn apply(&mut self, change: &Change<'_>) {
-        self.iter_mut().for_each(|part| part.apply(change));
-    }
-}
-
-/// The records that keep the JSON they came from, and the records within them.
-macro_rules! records {
-    ($($record:ty { $($part:ident),* })*) => {$(
+macro_rules! answers {
+    ($($record:ty)*) => {$(
         impl Changeable for $record {
             fn apply(&mut self, change: &Change<'_>) {
                 change.raw_json(&mut self.raw_json);
-                $(self.$part.apply(change);)*
+                change.attempts(&mut self.attempts);
             }
         }
     )*};
 }
 
-records! {
-    AgentSummary {}
-    StartedCall {}
-    CallDetails { call_insights }
-    CallInsights { user_interest, next_action }
-    UserInterest {}
-    NextAction {}
-    CreatedDocket {}
-    CreatedDocketV2 {}
-    Docket {}
+answers!(AgentList CallDetailsList Docket);
+
+macro_rules! creations {
+    ($($record:ty)*) => {$(
+        impl Changeable for $record {
+            fn apply(&mut self, change: &Change<'_>) {
+                change.raw_json(&mut self.raw_json);
+                change.attempts(&mut self.attempts);
+                self.may_be_duplicate &= change.mutant != Mutant::ForgetsDuplicates;
+            }
+        }
+    )*};
 }
+
+creations!(StartedCall CreatedDocket CreatedDocketV2);
 
 impl Changeable for CreatedAgent {
     fn apply(&mut self, change: &Change<'_>) {
         self.raw_json
             .iter_mut()
             .for_each(|json| change.raw_json(json));
+        change.attempts(&mut self.attempts);
+        self.may_be_duplicate &= change.mutant != Mutant::ForgetsDuplicates;
     }
 }
 
-impl Changeable for CallDetailsWait {
-    fn apply(&mut self, change: &Change<'_>) {
-        self.completed ^= change.mutant == Mutant::MistakesReadiness;
-        self.details.apply(change);
-    }
+macro_rules! waits {
+    ($($wait:ty: $outcome:ident, $mistaken:expr;)*) => {$(
+        impl Changeable for $wait {
+            fn apply(&mut self, change: &Change<'_>) {
+                self.polls += u32::from(change.mutant == Mutant::CountsUnsentPolls);
+                if let $outcome::Completed(seen) | $outcome::Pending(Some(seen)) = &mut self.outcome {
+                    seen.apply(change);
+                }
+                let outcome = std::mem::replace(&mut self.outcome, $outcome::Pending(None));
+                self.outcome = match outcome {
+                    $outcome::Completed(seen) if change.mutant == Mutant::MistakesReadiness => {
+                        $outcome::Pending(Some(seen))
+                    }
+                    $outcome::Pending(Some(seen))
+                        if change.mutant == Mutant::MistakesReadiness
+                            || $mistaken(change.mutant, &seen) =>
+                    {
+                        $outcome::Completed(seen)
+                    }
+                    outcome => outcome,
+                };
+            }
+        }
+    )*};
 }
 
-impl Changeable for DocketWait {
+waits! {
+    CallDetailsWait: CallDetailsOutcome, |mutant, seen: &CallDetailsList| {
+        let all = seen.calls.iter().all(|call| call.call_insights.is_some());
+        mutant == Mutant::TrustsEmptyInsights && !seen.calls.is_empty() && all
+    };
+    DocketWait: DocketOutcome, |_, _: &Docket| false;
+}
+
+impl Changeable for Verification {
     fn apply(&mut self, change: &Change<'_>) {
-        self.completed ^= change.mutant == Mutant::MistakesReadiness;
-        self.docket.apply(change);
+        if let Verification::Contradicted(verified) = self
+            && change.mutant == Mutant::ConfirmsEverything
+        {
+            *self = Verification::Confirmed(verified.clone());
+        }
+        if let Verification::Confirmed(verified) | Verification::Contradicted(verified) = self {
+            verified.docket.apply(change);
+        }
     }
 }

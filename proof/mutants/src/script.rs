@@ -14,10 +14,12 @@ pub(crate) const TOKEN: &str = "scripted-token";
 /// What the service does with a request.
 #[derive(Clone)]
 pub(crate) enum Answer {
-    Whole(u16, Option<(&'static str, &'static str)>, &'static str),
+    Whole(u16, Headers, &'static str),
     BrokenBody(u16, &'static str),
     None(Delivery),
 }
+
+type Headers = &'static [(&'static str, &'static str)];
 
 /// The script and what came of it. Clones are the same.
 #[derive(Clone)]
@@ -85,14 +87,14 @@ impl Transport for Script {
             _ => answers.pop_front(),
         };
         match answer.expect("a script has an answer") {
-            Answer::Whole(status, header, body) => Ok(Scripted {
+            Answer::Whole(status, headers, body) => Ok(Scripted {
                 status,
-                header,
+                headers,
                 rest: VecDeque::from([Ok(Some(body.into())), Ok(None)]),
             }),
             Answer::BrokenBody(status, body) => Ok(Scripted {
                 status,
-                header: None,
+                headers: &[],
                 rest: VecDeque::from([Ok(Some(body.into())), Err("broken".to_owned())]),
             }),
             Answer::None(delivery) => Err(SendError {
@@ -125,7 +127,7 @@ impl Transport for Script {
 
 pub(crate) struct Scripted {
     status: u16,
-    header: Option<(&'static str, &'static str)>,
+    headers: Headers,
     rest: VecDeque<Result<Option<Vec<u8>>, String>>,
 }
 
@@ -135,8 +137,9 @@ impl Response for Scripted {
     }
 
     fn header(&self, name: &str) -> Option<Vec<u8>> {
-        let (_, value) = self.header.filter(|(header, _)| *header == name)?;
-        Some(value.into())
+        let mut headers = self.headers.iter();
+        let (_, value) = headers.find(|(header, _)| *header == name)?;
+        Some((*value).into())
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {

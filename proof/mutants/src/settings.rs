@@ -1,7 +1,7 @@
 //! Settings that are understood otherwise than they are meant.
 
 use crate::mutant::Mutant;
-use crate::types::ConfigurationProblem;
+use crate::types::RequestError;
 use std::collections::BTreeMap;
 use voice_calling_core::settings::PREFIX;
 
@@ -22,7 +22,7 @@ impl Settings {
     /// Reads which mutant is asked for, and the settings as that one understands them.
     pub fn from_environment(
         environment: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Self, ConfigurationProblem> {
+    ) -> Result<Self, RequestError> {
         let environment: Vec<_> = environment.into_iter().collect();
         let mutant = Mutant::of_environment(&environment)?;
         // What is wrong as it stands must not become right by what is done to it. The one
@@ -45,7 +45,19 @@ struct Variables(BTreeMap<String, String>);
 impl Variables {
     fn misunderstand(&mut self, mutant: Mutant) {
         match mutant {
-            Mutant::ReplaysServerErrors => self.set("CREATE_RETRY", "server-errors"),
+            Mutant::ReplaysServerErrors if self.get("CREATE_RETRY") == Some("not-sent") => {
+                self.set("CREATE_RETRY", "server-errors");
+            }
+            Mutant::RetriesDespiteNever if self.get("CREATE_RETRY") == Some("never") => {
+                self.set("CREATE_RETRY", "server-errors");
+            }
+            Mutant::TrustsConnectionTimeout => self.set("TRUST_CONNECTION_TIMEOUT", true),
+            Mutant::HurriesRetries => {
+                for (name, default) in [("BACKOFF_MS", 2_000), ("MAX_BACKOFF_MS", 8_000)] {
+                    let pause_ms = self.number(name, default) / 4;
+                    self.set(name, pause_ms.max(1));
+                }
+            }
             Mutant::ExceedsMaxInFlight => {
                 let requests = self.number("MAX_IN_FLIGHT", 16) * 2 + 1;
                 self.set("MAX_IN_FLIGHT", requests.min(MOST_IN_FLIGHT));
@@ -117,7 +129,7 @@ mod tests {
     fn read(
         mutant: &str,
         given: &[(&str, &str)],
-    ) -> Result<voice_calling_core::Settings, ConfigurationProblem> {
+    ) -> Result<voice_calling_core::Settings, RequestError> {
         let mut environment = environment(given);
         environment.push(("MUTANT".to_owned(), mutant.to_owned()));
         Settings::from_environment(environment).map(|settings| settings.real)
@@ -139,6 +151,21 @@ mod tests {
                 "exceeds-max-in-flight",
                 &[("MAX_IN_FLIGHT", "3")],
                 &[("MAX_IN_FLIGHT", "7")],
+            ),
+            (
+                "retries-despite-never",
+                &[("CREATE_RETRY", "never")],
+                &[("CREATE_RETRY", "server-errors")],
+            ),
+            (
+                "trusts-connection-timeout",
+                &[],
+                &[("TRUST_CONNECTION_TIMEOUT", "true")],
+            ),
+            (
+                "hurries-retries",
+                &[],
+                &[("BACKOFF_MS", "500"), ("MAX_BACKOFF_MS", "2000")],
             ),
             ("exceeds-max-in-flight", &[], &[("MAX_IN_FLIGHT", "33")]),
             (
@@ -218,7 +245,12 @@ mod tests {
             ("DEADLINE_MS", "5000"),
             ("CREATE_RETRY", "not-sent"),
         ];
-        for mutant in ["none", "leaks-token", "loses-order", "follows-redirects"] {
+        for mutant in [
+            "none",
+            "leaks-token",
+            "loses-order",
+            "retries-despite-never",
+        ] {
             assert_eq!(read(mutant, &given), Ok(as_meant(&given)), "{mutant}");
         }
     }
@@ -226,9 +258,13 @@ mod tests {
     #[test]
     fn what_is_wrong_stays_wrong() {
         for (name, _) in Mutant::ALL {
-            for variable in ["MAX_ATTEMPTS", "DEADLINE_MS", "CREATE_RETRY", "MISSPELT"] {
-                let problem = read(name, &[(variable, "0")]).unwrap_err();
-                assert_eq!(problem.variable, format!("{PREFIX}{variable}"), "{name}");
+            for variable in ["MAX_ATTEMPTS", "DEADLINE_MS", "CREATE_RETRY", "MAX_ATEMPTS"] {
+                let error = read(name, &[(variable, "0")]).unwrap_err();
+                let RequestError::PermanentConfiguration(failure) = error else {
+                    panic!("{name}: {error:?}")
+                };
+                let problem = failure.problem.unwrap();
+                assert_eq!(problem.subject, format!("{PREFIX}{variable}"), "{name}");
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A transport that does not do as it is told.
 
 use crate::mutant::Mutant;
+use std::cell::Cell;
 use voice_calling_core::{
     Delivery, Method, Request, Response, Scheme, SendError, Timeouts, Transport,
 };
@@ -9,6 +10,8 @@ use voice_calling_core::{
 pub(crate) struct MutantTransport<T> {
     pub(crate) real: T,
     pub(crate) mutant: Mutant,
+    /// Whether anything met a rate limit.
+    pub(crate) limited: Cell<bool>,
 }
 
 impl<T: Transport> Transport for MutantTransport<T> {
@@ -26,6 +29,15 @@ impl<T: Transport> Transport for MutantTransport<T> {
                 }
             }
         }
+        if self.mutant == Mutant::BeginsLate {
+            self.real.sleep(timeouts.attempt_ms / 4 * 3).await;
+        }
+        if self.mutant == Mutant::GivesUpForOthers && self.limited.get() {
+            return Err(SendError {
+                delivery: Delivery::NotSent,
+                message: "something met a rate limit".to_owned(),
+            });
+        }
         let copied = (self.mutant == Mutant::CopiesToken).then(|| with_copied_token(request));
         let request = copied.as_ref().unwrap_or(request);
         let mut sent = self.real.send(request, timeouts).await;
@@ -40,6 +52,17 @@ impl<T: Transport> Transport for MutantTransport<T> {
             && let Some(redirected) = redirected(request, response)
         {
             sent = self.real.send(&redirected, timeouts).await;
+        }
+        self.limited
+            .set(self.limited.get() || sent.as_ref().is_ok_and(|answer| answer.status() == 429));
+        match &mut sent {
+            Err(error)
+                if self.mutant == Mutant::RetriesWhatHostsReject
+                    && error.delivery == Delivery::Rejected =>
+            {
+                error.delivery = Delivery::Unknown;
+            }
+            _ => {}
         }
         sent.map(|real| MutantResponse {
             real,
@@ -125,14 +148,24 @@ pub(crate) struct MutantResponse<R> {
 
 impl<R: Response> Response for MutantResponse<R> {
     fn status(&self) -> u16 {
-        self.real.status()
+        match (self.mutant, self.real.status()) {
+            (Mutant::MistakesGone, 410) => 404,
+            (_, status) => status,
+        }
     }
 
     fn header(&self, name: &str) -> Option<Vec<u8>> {
-        if self.mutant == Mutant::IgnoresRetryAfter && name == "retry-after" {
-            return None;
-        }
-        self.real.header(name)
+        let value = self.real.header(name)?;
+        let hidden = match (self.mutant, name) {
+            (Mutant::IgnoresRetryAfter, "retry-after") => true,
+            (Mutant::IgnoresFractions, "retry-after") => value.contains(&b'.'),
+            (Mutant::PollsTooSoon, "retry-after") => {
+                matches!(self.real.status(), 200..=299 | 404)
+            }
+            (Mutant::IgnoresDate, "date") | (Mutant::HidesLocation, "location") => true,
+            _ => false,
+        };
+        (!hidden).then_some(value)
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
