@@ -39,5 +39,5 @@ export class NoAnswerError extends RequestError {}
 /** The error of something at fault, in a sentence as the component writes it. */
 export function refusal(Class, subject, found, allowed, options = undefined) {
   const problem = Object.freeze({ subject, found, allowed });
-  return new Class(`${subject}: found ${found}, allowed: ${allowed}`, { problem }, options);
+  return new Class(`${subject}: found ${found}; allowed: ${allowed}`, { problem }, options);
 }

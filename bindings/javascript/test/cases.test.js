@@ -86,7 +86,7 @@ function arguments_({ parameters, fromOptions }, given) {
     const isLone = positional.length === 0 && types[type]?.record && !(snake(name) in given);
     const value = passed(type, isLone ? given : given[snake(name)]);
     if (!fromOptions.includes(name)) positional.push(value);
-    else Object.assign(options, typeof value === 'object' ? value : { [camel(name)]: value });
+    else Object.assign(options, type === 'u32' ? { [camel(name)]: value } : value);
   }
   return fromOptions.length > 0 ? [...positional, options] : positional;
 }
@@ -124,6 +124,7 @@ function told(called, type, value, text) {
   }
   const { record, variant } = types[type] ?? {};
   if (record) return toldRecord(called, record, value, text);
+  if (type === 's64') return BigInt(value);
   if (!variant) return value;
   if (value.kind === undefined) {
     const known = Object.keys(variant).find((name) => snake(name).toUpperCase() === value);
@@ -166,6 +167,7 @@ function toldError(called, error) {
 
 /** `callContext.name` as `call-context.name`: the WIT's own names, and keys as they are. */
 function inWit({ parameters, fromOptions }, subject) {
+  if (subject.startsWith('VOICE_CALLING_')) return subject;
   const [first, ...rest] = subject.split('.');
   const kebab = (name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   if (first === 'options') {

@@ -59,7 +59,7 @@ const examples = [...readme.matchAll(/^## ([^\n]*)\n[^#]*?```js\n(.*?)```/gms)].
 /** What each example prints, by its title. */
 const PRINTED = {
   'Place a docket and wait for its end': /^[0-9a-f-]{36} OPEN\nCOMPLETED \{ reference: 'crm-1001' \}\n$/,
-  'A batch': /^919876543210 [0-9a-f-]{36}\n919876543211 [0-9a-f-]{36}\n12345 toPhoneNumber: found 5 digits, /,
+  'A batch': /^919876543210 [0-9a-f-]{36}\n919876543211 [0-9a-f-]{36}\n12345 toPhoneNumber: found 5 digits; /,
   'A direct call with its insights': /^ANSWERED \w+ \{/,
   'Several accounts': /^\d+ \S+\n$/,
   Errors: /^correct toPhoneNumber: found 5 digits, allowed: exactly 12/,
