@@ -122,9 +122,10 @@ struct Demo<'a> {
 impl Demo<'_> {
     /// A fresh instance, as an engine would make one for every call.
     async fn instance(&self) -> Result<Instance> {
+        let (base_url, token) = (self.mock.base_url(), self.mock.token());
         let environment = [
-            ("VOICE_CALLING_BASE_URL", self.mock.base_url().as_str()),
-            ("VOICE_CALLING_API_TOKEN", self.mock.token().as_str()),
+            ("VOICE_CALLING_BASE_URL", base_url.as_str()),
+            ("VOICE_CALLING_API_TOKEN", token.as_str()),
             TRUST_CONNECTION_TIMEOUT,
         ];
         self.plugin

@@ -1,6 +1,5 @@
 //! Agents: created and listed.
 
-use crate::failure::{case, response};
 use crate::operation::{agent, returned};
 use crate::stage::Stage;
 use crate::wire;
@@ -44,25 +43,32 @@ async fn stage_with(meanings: Meanings) -> Stage {
 #[tokio::test]
 async fn an_agent_is_created_with_all_its_fields() {
     let stage = Stage::start().await;
-    let created = stage.instance().await.create_agent(&full()).await;
+    let created = stage.instance().await.create_agent(&full(), None).await;
     assert_eq!(
         wire::received(&stage),
         [wire::post(&stage, "/agents/", FULL)]
     );
-    assert_eq!(
-        created.unwrap().unwrap(),
-        CreatedAgent {
-            agent_id: Some(9),
-            raw_json: Some(r#"{"agent_id":9}"#.into()),
-            raw_text: None,
-        }
-    );
+    let created = created.unwrap().unwrap();
+    let expected = CreatedAgent {
+        agent_id: Some(9),
+        raw_json: Some(r#"{"agent_id":9}"#.into()),
+        raw_text: None,
+        request_id: None,
+        attempts: created.attempts.clone(),
+        may_be_duplicate: false,
+    };
+    assert_eq!(created, expected);
+    assert_eq!(created.attempts.len(), 1);
 }
 
 #[tokio::test]
 async fn an_agent_with_nothing_but_a_name_is_created_without_tools() {
     let stage = Stage::start().await;
-    let created = stage.instance().await.create_agent(&agent("short")).await;
+    let created = stage
+        .instance()
+        .await
+        .create_agent(&agent("short"), None)
+        .await;
     assert_eq!(created.unwrap().unwrap().agent_id, Some(9));
     assert_eq!(
         wire::received(&stage),
@@ -88,13 +94,11 @@ async fn whatever_the_service_answers_to_a_new_agent_is_kept() {
             ..Meanings::default()
         })
         .await;
-        let created = stage.instance().await.create_agent(&full()).await;
-        let expected = CreatedAgent {
-            agent_id,
-            raw_json: raw_json.map(Into::into),
-            raw_text: None,
-        };
-        assert_eq!(created.unwrap().unwrap(), expected, "{answer:?}");
+        let created = stage.instance().await.create_agent(&full(), None).await;
+        let created = created.unwrap().unwrap();
+        assert_eq!(created.agent_id, agent_id, "{answer:?}");
+        assert_eq!(created.raw_json.as_deref(), raw_json, "{answer:?}");
+        assert_eq!(created.raw_text, None, "{answer:?}");
     }
 }
 
@@ -118,25 +122,27 @@ async fn a_validation_error_of_the_service_is_told_with_its_body() {
         })
         .await;
         let mut instance = stage.instance().await;
-        let error = returned(instance.create_agent(&agent("short")))
+        let error = returned(instance.create_agent(&agent("short"), None))
             .await
             .unwrap_err();
-        assert_eq!(case(&error), "permanent-rejected");
-        let response = response(&error).unwrap();
+        assert_eq!(error.case(), "permanent-rejected");
+        let response = error.response().unwrap();
         assert_eq!(response.status, 422);
         assert!(response.body.starts_with(beginning), "{}", response.body);
         assert_eq!(response.body.is_empty(), beginning.is_empty());
         assert!(!response.body_cut);
         assert_eq!(stage.mock.requests().len(), 1);
 
-        returned(instance.create_agent(&full())).await.unwrap();
+        returned(instance.create_agent(&full(), None))
+            .await
+            .unwrap();
     }
 }
 
 #[tokio::test]
 async fn the_agents_of_an_organization_are_listed() {
     let stage = Stage::start().await;
-    let agents = stage.instance().await.list_agents("org-1").await;
+    let agents = stage.instance().await.list_agents("org-1", None).await;
     assert_eq!(
         wire::received(&stage),
         [wire::get(&stage, "/api/v1/agents?organizationId=org-1")]
@@ -144,12 +150,18 @@ async fn the_agents_of_an_organization_are_listed() {
     let summary = |agent_id, agent_name: &str| AgentSummary {
         agent_id: Some(agent_id),
         agent_name: Some(agent_name.into()),
-        raw_json: format!(r#"{{"agent_id":{agent_id},"agent_name":"{agent_name}"}}"#),
     };
-    assert_eq!(
-        agents.unwrap().unwrap(),
-        [summary(7, "renewals"), summary(8, "collections")]
-    );
+    let listed = agents.unwrap().unwrap();
+    let expected = AgentList {
+        agents: vec![summary(7, "renewals"), summary(8, "collections")],
+        raw_json:
+            r#"[{"agent_id":7,"agent_name":"renewals"},{"agent_id":8,"agent_name":"collections"}]"#
+                .into(),
+        request_id: None,
+        attempts: listed.attempts.clone(),
+    };
+    assert_eq!(listed, expected);
+    assert_eq!(listed.attempts.len(), 1);
 }
 
 #[tokio::test]
@@ -157,7 +169,7 @@ async fn an_organization_id_stays_one_value_of_the_query() {
     let organization_id = "a&b=c+d e/?#%ä";
     let stage = Stage::changed(|options| options.organization_id = organization_id.into()).await;
     let mut instance = stage.instance().await;
-    returned(instance.list_agents(organization_id))
+    returned(instance.list_agents(organization_id, None))
         .await
         .unwrap();
     let query = "/api/v1/agents?organizationId=a%26b%3Dc%2Bd%20e%2F%3F%23%25%C3%A4";
@@ -168,9 +180,11 @@ async fn an_organization_id_stays_one_value_of_the_query() {
 async fn an_unknown_organization_is_not_found() {
     let stage = Stage::start().await;
     let mut instance = stage.instance().await;
-    let error = returned(instance.list_agents("org-2")).await.unwrap_err();
-    assert_eq!(case(&error), "permanent-not-found");
-    let body = &response(&error).unwrap().body;
+    let error = returned(instance.list_agents("org-2", None))
+        .await
+        .unwrap_err();
+    assert_eq!(error.case(), "permanent-not-found");
+    let body = &error.response().unwrap().body;
     assert_eq!(body, r#"{"detail":"Organization not found"}"#);
 }
 
@@ -186,9 +200,11 @@ async fn a_wrong_token_is_unauthorized_by_either_status() {
         })
         .await;
         let mut instance = stage.instance_with(&[("API_TOKEN", "another")]).await;
-        let error = returned(instance.list_agents("org-1")).await.unwrap_err();
-        assert_eq!(case(&error), "permanent-unauthorized");
-        assert_eq!(response(&error).unwrap().status, status);
+        let error = returned(instance.list_agents("org-1", None))
+            .await
+            .unwrap_err();
+        assert_eq!(error.case(), "permanent-unauthorized");
+        assert_eq!(error.response().unwrap().status, status);
         assert_eq!(stage.mock.requests().len(), 1);
     }
 }

@@ -2,7 +2,7 @@
 //! found and what is allowed.
 
 use crate::failure::invalid_input;
-use crate::operation::{DOCKET_ID, agent, call, docket, docket_v2, returned, wait};
+use crate::operation::{DOCKET_ID, NO_OPTIONS, agent, call, docket, docket_v2, returned, wait};
 use crate::script::{Script, Step};
 use voice_calling_host::types::*;
 
@@ -19,37 +19,59 @@ enum Input {
     CreateDocketsV2(DocketRequestV2, u32),
     GetDocket(String),
     WaitForDocket(String, WaitOptions),
+    VerifyDocketCompleted(String),
 }
 
 use Input::*;
 
 /// Calls the function, which must refuse its input and send nothing.
-async fn refused(input: &Input, settings: &[(&str, &str)]) -> InvalidInput {
+async fn refused(input: &Input, settings: &[(&str, &str)]) -> Problem {
+    refused_with(input, None, settings).await
+}
+
+/// The same with options.
+async fn refused_with(
+    input: &Input,
+    options: Option<CallOptions>,
+    settings: &[(&str, &str)],
+) -> Problem {
     let script = Script::new([Step::status(500)]);
     let mut instance = script.instance(settings).await;
     let result = match input {
-        CreateAgent(config) => returned(instance.create_agent(config)).await.map(drop),
-        ListAgents(id) => returned(instance.list_agents(id)).await.map(drop),
-        MakeCall(request) => returned(instance.make_call(request)).await.map(drop),
-        GetCallDetails(id) => returned(instance.get_call_details(id)).await.map(drop),
-        WaitForCallDetails(id, options) => {
-            let wait = instance.wait_for_call_details(id, *options);
+        CreateAgent(config) => returned(instance.create_agent(config, options))
+            .await
+            .map(drop),
+        ListAgents(id) => returned(instance.list_agents(id, options)).await.map(drop),
+        MakeCall(request) => returned(instance.make_call(request, options))
+            .await
+            .map(drop),
+        GetCallDetails(id) => returned(instance.get_call_details(id, options))
+            .await
+            .map(drop),
+        WaitForCallDetails(id, wait) => {
+            let wait = instance.wait_for_call_details(id, *wait, options);
             returned(wait).await.map(drop)
         }
-        CreateDocket(request) => returned(instance.create_docket(request)).await.map(drop),
+        CreateDocket(request) => returned(instance.create_docket(request, options))
+            .await
+            .map(drop),
         CreateDocketV2(request) => {
-            let created = instance.create_docket_v2(request);
+            let created = instance.create_docket_v2(request, options);
             returned(created).await.map(drop)
         }
         CreateDocketsV2(request, timeout_ms) => {
             let batch = [request.clone()];
-            let results = returned(instance.create_dockets_v2(&batch, *timeout_ms)).await;
+            let results = returned(instance.create_dockets_v2(&batch, *timeout_ms, options)).await;
             results.and_then(|mut results| results.remove(0)).map(drop)
         }
-        GetDocket(id) => returned(instance.get_docket(id)).await.map(drop),
-        WaitForDocket(id, options) => {
-            let wait = instance.wait_for_docket(id, *options);
+        GetDocket(id) => returned(instance.get_docket(id, options)).await.map(drop),
+        WaitForDocket(id, wait) => {
+            let wait = instance.wait_for_docket(id, *wait, options);
             returned(wait).await.map(drop)
+        }
+        VerifyDocketCompleted(body) => {
+            let verified = instance.verify_docket_completed(body, options);
+            returned(verified).await.map(drop)
         }
     };
     let problem = invalid_input(result);
@@ -61,7 +83,7 @@ async fn refused(input: &Input, settings: &[(&str, &str)]) -> InvalidInput {
 async fn all_are_refused(inputs: &[Input], field: &str, found: &str, allowed: &str) {
     for input in inputs {
         let problem = refused(input, &[]).await;
-        assert_eq!(problem.field, field, "{input:?}");
+        assert_eq!(problem.subject, field, "{input:?}");
         assert!(problem.found.starts_with(found), "{problem:?}");
         assert_eq!(problem.allowed, allowed, "{input:?}");
     }
@@ -94,8 +116,9 @@ fn call_with(change: impl FnOnce(&mut CallRequest)) -> Input {
     MakeCall(request)
 }
 
-fn call_context(context: &str) -> Input {
-    call_with(|request| request.call_context = Some(context.into()))
+fn call_context(variables: &[(&str, &str)]) -> Input {
+    let variable = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    call_with(|request| request.call_context = variables.iter().map(variable).collect())
 }
 
 fn agent_with(change: impl FnOnce(&mut AgentConfig)) -> Input {
@@ -201,6 +224,28 @@ async fn an_organization_id_must_say_something_in_one_line() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn identifiers_must_not_be_longer_than_a_server_takes() {
+    let allowed = "at most 4096 bytes, percent-encoded";
+    // Percent-encoded, `ü` has six bytes.
+    for (id, found) in [
+        ("t".repeat(4_097), "4097 bytes"),
+        ("\u{fc}".repeat(683), "4098 bytes"),
+    ] {
+        all_are_refused(&tasks(&id), "task-id", found, allowed).await;
+        let agents = [ListAgents(id)];
+        all_are_refused(&agents, "organization-id", found, allowed).await;
+    }
+    let longest = "t".repeat(4_096);
+    let script = Script::new([Step::ok("[]")]);
+    let mut instance = script.instance(&[]).await;
+    returned(instance.get_call_details(&longest, None))
+        .await
+        .unwrap();
+    let path = format!("/call_details/{longest}");
+    assert_eq!(script.sent()[0].path_and_query(), path);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_docket_id_must_be_a_uuid_with_hyphens() {
     for id in [
         "",
@@ -243,33 +288,25 @@ async fn a_call_context_must_be_a_json_object() {
         ("{\"a\":\"\\x\"}", "no JSON: "),
     ] {
         let number = docket().to_phone_number;
-        let mut inputs = dockets(&number, context, None).to_vec();
-        inputs.push(call_context(context));
+        let inputs = dockets(&number, context, None);
         all_are_refused(&inputs, "call-context", found, OBJECT).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_calls_context_holds_texts_only() {
-    for (context, field, found) in [
-        (
-            r#"{"name":"Asha","amount":0.10}"#,
-            "call-context.amount",
-            "a number",
-        ),
-        (r#"{"a":null}"#, "call-context.a", "null"),
-        (r#"{"a":{}}"#, "call-context.a", "an object"),
-        (r#"{"a":["x"]}"#, "call-context.a", "an array"),
-        (r#"{"a":"x","a":true}"#, "call-context.a", "a boolean"),
-    ] {
-        all_are_refused(&[call_context(context)], field, found, "a text").await;
-    }
+async fn no_name_of_a_calls_context_may_occur_twice() {
+    let inputs = [
+        call_context(&[("name", "Asha"), ("name", "Ravi")]),
+        call_context(&[("name", "Asha"), ("due", "today"), ("name", "Asha")]),
+    ];
+    let (found, allowed) = ("a name that occurs twice", "names that differ");
+    all_are_refused(&inputs, "call-context.name", found, allowed).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn extra_members_must_not_collide_with_fields() {
     let number = docket().to_phone_number;
-    for name in ["agent_id", "to_phone_number", "extra_config"] {
+    for name in ["agent_id", "to_phone_number"] {
         let extra = format!(r#"{{"new":1,"{name}":null}}"#);
         let inputs = dockets(&number, "{}", Some(&extra));
         let field = format!("extra.{name}");
@@ -281,11 +318,23 @@ async fn extra_members_must_not_collide_with_fields() {
     let inputs = dockets(&number, "{}", Some(r#"{"\u0061gent_id":8}"#));
     all_are_refused(&inputs, "extra.agent_id", A_FIELD, OTHER_MEMBERS).await;
 
-    for name in ["from_agent_name", "to_phone_number", "extra_config"] {
+    for name in ["from_agent_name", "to_phone_number"] {
         let input = call_with(|request| request.extra = Some(format!(r#"{{"{name}":"x"}}"#)));
         let field = format!("extra.{name}");
         all_are_refused(&[input], &field, A_FIELD, OTHER_MEMBERS).await;
     }
+    // The context has a field of its own.
+    let extra = r#"{"extra_config":{"language":"hi","call_context":{}}}"#;
+    let mut inputs = dockets(&number, "{}", Some(extra)).to_vec();
+    inputs.push(call_with(|request| request.extra = Some(extra.into())));
+    let field = "extra.extra_config.call_context";
+    all_are_refused(&inputs, field, A_FIELD, OTHER_MEMBERS).await;
+    let mut inputs = dockets(&number, "{}", Some(r#"{"extra_config":7}"#)).to_vec();
+    inputs.push(call_with(|request| {
+        request.extra = Some(r#"{"extra_config":7}"#.into())
+    }));
+    all_are_refused(&inputs, "extra.extra_config", "a number", OBJECT).await;
+
     for name in [
         "prompt",
         "agent_name",
@@ -359,11 +408,11 @@ async fn a_request_must_not_be_larger_than_is_allowed() {
     let context = format!(r#"{{"note":"{}"}}"#, "x".repeat(1_000));
     let number = docket().to_phone_number;
     let mut inputs = dockets(&number, &context, None).to_vec();
-    inputs.push(call_context(&context));
+    inputs.push(call_context(&[("note", &context)]));
     inputs.push(agent_with(|config| config.prompt = text_with(&context)));
     for input in inputs {
         let problem = refused(&input, &[("MAX_REQUEST_BYTES", "1000")]).await;
-        assert_eq!(problem.field, "request", "{input:?}");
+        assert_eq!(problem.subject, "request", "{input:?}");
         assert!(problem.found.ends_with(" bytes of JSON"), "{problem:?}");
         assert_eq!(
             problem.allowed,
@@ -388,7 +437,75 @@ async fn a_time_of_nothing_is_refused() {
         WaitForCallDetails("task-1".into(), wait(0)),
         WaitForDocket(DOCKET_ID.into(), wait(0)),
     ];
-    all_are_refused(&waits, "options.timeout-ms", "0", allowed).await;
+    all_are_refused(&waits, "wait.timeout-ms", "0", allowed).await;
     let batch = CreateDocketsV2(docket_v2(), 0);
     all_are_refused(&[batch], "timeout-ms", "0", allowed).await;
+}
+
+/// An input of each function that nothing but its options is wrong with.
+fn good() -> [Input; 11] {
+    let number = docket().to_phone_number;
+    let [version_1, version_2, batch] = dockets(&number, "{}", None);
+    let delivery = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"COMPLETED"}}"#);
+    [
+        agent_with(|_| ()),
+        ListAgents("org-1".into()),
+        call_with(|_| ()),
+        GetCallDetails("task-1".into()),
+        WaitForCallDetails("task-1".into(), wait(1_000)),
+        version_1,
+        version_2,
+        batch,
+        GetDocket(DOCKET_ID.into()),
+        WaitForDocket(DOCKET_ID.into(), wait(1_000)),
+        VerifyDocketCompleted(delivery),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn options_must_be_in_their_ranges_for_every_function() {
+    for (options, subject, found, allowed) in [
+        (
+            CallOptions {
+                deadline_ms: Some(0),
+                ..NO_OPTIONS
+            },
+            "options.deadline-ms",
+            "0",
+            "a whole number from 1 to 86400000",
+        ),
+        (
+            CallOptions {
+                deadline_ms: Some(86_400_001),
+                ..NO_OPTIONS
+            },
+            "options.deadline-ms",
+            "86400001",
+            "a whole number from 1 to 86400000",
+        ),
+        (
+            CallOptions {
+                max_attempts: Some(0),
+                ..NO_OPTIONS
+            },
+            "options.max-attempts",
+            "0",
+            "a whole number from 1 to 100",
+        ),
+        (
+            CallOptions {
+                max_attempts: Some(101),
+                ..NO_OPTIONS
+            },
+            "options.max-attempts",
+            "101",
+            "a whole number from 1 to 100",
+        ),
+    ] {
+        for input in good() {
+            let problem = refused_with(&input, Some(options.clone()), &[]).await;
+            let told = [&problem.subject, &problem.found, &problem.allowed];
+            assert_eq!(told, [subject, found, allowed], "{input:?}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Many dockets in one call.
 
-use crate::failure::{attempts, case, invalid_input, outcome, statuses};
-use crate::operation::{docket_v2, returned};
+use crate::failure::{invalid_input, may_have_created, outcome, statuses};
+use crate::operation::{DOCKET_ID, NO_OPTIONS, docket_v2, returned};
 use crate::script::{Script, Step};
 use crate::stage::Stage;
 use crate::wire;
@@ -29,12 +29,14 @@ async fn batch(
     instance: &mut Instance,
     requests: &[DocketRequestV2],
 ) -> Vec<Result<CreatedDocketV2, RequestError>> {
-    let created = instance.create_dockets_v2(requests, AN_HOUR_MS);
+    let created = instance.create_dockets_v2(requests, AN_HOUR_MS, None);
     returned(created).await.unwrap()
 }
 
 fn created() -> Step {
-    Step::ok(r#"{"docket_id":"d","status":"OPEN","created":true}"#)
+    Step::ok(format!(
+        r#"{{"docket_id":"{DOCKET_ID}","status":"OPEN","created":true}}"#
+    ))
 }
 
 #[tokio::test]
@@ -68,7 +70,9 @@ async fn the_results_are_in_the_order_of_the_requests_and_each_phone_rings_once(
         assert_eq!(rung, (0..count).map(number).collect::<Vec<_>>());
         for index in (0..count).step_by(every) {
             let docket_id = &results[index].as_ref().unwrap().docket_id;
-            let docket = returned(instance.get_docket(docket_id)).await.unwrap();
+            let docket = returned(instance.get_docket(docket_id, None))
+                .await
+                .unwrap();
             assert_eq!(docket.external_id, Some(format!("crm-{index}")));
         }
     }
@@ -103,7 +107,10 @@ async fn a_batch_outlives_a_server_error_and_a_rate_limit() {
         .mock
         .on_nth(endpoint, 5, Fault::rate_limited(Some("0")));
     let results = batch(&mut stage.instance().await, &requests(40)).await;
-    assert!(results.iter().all(|result| result.is_ok()));
+    let duplicates = results
+        .iter()
+        .filter(|result| result.as_ref().unwrap().may_be_duplicate);
+    assert_eq!(duplicates.count(), 1, "that of the server error");
     assert_eq!(stage.mock.requests().len(), 42);
     assert_eq!(stage.mock.phones_rung().len(), 40);
 }
@@ -117,7 +124,10 @@ async fn with_one_attempt_the_error_stands_where_its_request_stood() {
     let mut instance = stage.instance_with(&settings).await;
     let results = batch(&mut instance, &requests(5)).await;
     let outcomes: Vec<_> = results.iter().map(outcome).collect();
-    assert_eq!(outcomes, ["ok", "ok", "unavailable", "ok", "ok"]);
+    assert_eq!(
+        outcomes,
+        ["ok", "ok", "permanent-outcome-unknown", "ok", "ok"]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -166,12 +176,12 @@ async fn a_rate_limit_that_one_request_meets_slows_all_of_them() {
 async fn requests_that_were_not_begun_in_time_are_timed_out_with_no_attempts() {
     let script = Script::new([created().after_ms(400)]);
     let mut instance = script.instance(&[("MAX_IN_FLIGHT", "2")]).await;
-    let results = returned(instance.create_dockets_v2(&requests(7), 1_000)).await;
+    let results = returned(instance.create_dockets_v2(&requests(7), 1_000, None)).await;
     let results = results.unwrap();
     let outcomes: Vec<_> = results.iter().map(outcome).collect();
     // The third pair has begun when time runs out, and is finished.
     assert_eq!(outcomes, ["ok", "ok", "ok", "ok", "ok", "ok", "timed-out"]);
-    assert!(attempts(results[6].as_ref().unwrap_err()).is_empty());
+    assert!(results[6].as_ref().unwrap_err().attempts().is_empty());
     assert_eq!(script.sent_at_ms(), [0, 0, 400, 400, 800, 800]);
     assert_eq!(script.now_ms(), 1_200);
 }
@@ -192,8 +202,9 @@ async fn an_unknown_outcome_in_a_batch_is_never_repeated() {
     let mut instance = script.instance(&[("MAX_IN_FLIGHT", "1")]).await;
     let results = batch(&mut instance, &requests(3)).await;
     let error = results[1].as_ref().unwrap_err();
-    assert_eq!(case(error), "permanent-outcome-unknown");
+    assert_eq!(error.case(), "permanent-outcome-unknown");
     assert_eq!(statuses(error), [None]);
+    assert!(may_have_created(error));
     assert!(results[2].is_ok());
     let numbers: Vec<_> = script
         .sent()
@@ -218,12 +229,54 @@ async fn a_batch_of_none_is_an_empty_list_and_sends_nothing() {
 async fn a_batch_of_1001_is_refused_and_no_phone_rings() {
     let stage = Stage::start().await;
     let mut instance = stage.instance().await;
-    let refused = returned(instance.create_dockets_v2(&requests(1_001), AN_HOUR_MS)).await;
+    let refused = returned(instance.create_dockets_v2(&requests(1_001), AN_HOUR_MS, None)).await;
     let problem = invalid_input(refused);
     assert_eq!(
-        (problem.field.as_str(), problem.found.as_str()),
+        (problem.subject.as_str(), problem.found.as_str()),
         ("requests", "1001 requests")
     );
     assert_eq!(problem.allowed, "0 to 1000");
     assert!(stage.recorder().exchanges().is_empty());
+}
+
+/// Each of them alone is within `MAX_REQUEST_BYTES`.
+#[tokio::test(start_paused = true)]
+async fn a_batch_whose_texts_are_too_large_together_is_refused_and_no_phone_rings() {
+    let large = |count: usize| {
+        let mut requests = requests(count);
+        for request in &mut requests {
+            request.call_context = format!(r#"{{"note":"{}"}}"#, "x".repeat(1_000_000));
+        }
+        requests
+    };
+    let script = Script::new([created()]);
+    let mut instance = script.instance(&[]).await;
+    let refused = returned(instance.create_dockets_v2(&large(17), AN_HOUR_MS, None)).await;
+    let problem = invalid_input(refused);
+    assert_eq!(problem.subject, "requests");
+    assert!(problem.allowed.contains("16777216"), "{problem:?}");
+    assert!(script.sent().is_empty());
+
+    let results = batch(&mut instance, &large(16)).await;
+    assert!(results.iter().all(|result| result.is_ok()));
+    assert_eq!(script.sent().len(), 16);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_options_of_a_batch_are_those_of_each_of_its_requests() {
+    let limited = Step::status(429).header("retry-after", "0");
+    let script = Script::new([limited]);
+    let mut instance = script.instance(&[("MAX_IN_FLIGHT", "1")]).await;
+    let requests = requests(3);
+    let options = CallOptions {
+        max_attempts: Some(2),
+        ..NO_OPTIONS
+    };
+    let batch = instance.create_dockets_v2(&requests, AN_HOUR_MS, Some(options));
+    let results = returned(batch).await.unwrap();
+    for result in &results {
+        assert_eq!(outcome(result), "rate-limited");
+        assert_eq!(statuses(result.as_ref().unwrap_err()), [Some(429); 2]);
+    }
+    assert_eq!(script.sent().len(), 6);
 }

@@ -1,6 +1,6 @@
 //! Calls: made directly, and their details.
 
-use crate::failure::{case, response};
+use crate::failure::may_have_created;
 use crate::operation::{call, docket_v2, returned};
 use crate::script::{Script, Step};
 use crate::stage::{NUMBER, Stage, instance_at};
@@ -11,19 +11,31 @@ use voice_calling_mock::{
     UnansweredInsights, UnknownTask,
 };
 
-/// A context whose values are texts, as a direct call's must be; it survives only as
-/// the text that it is.
+/// Variables in an order of their own, and texts that JSON must escape.
+fn context() -> Vec<(String, String)> {
+    [
+        ("z", "12345678901234567890"),
+        ("amount", "0.10"),
+        ("name", "Asha \u{1f4de} \"A\"\n"),
+        ("", ""),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into()
+}
+
+/// The same as it is sent.
 const CONTEXT: &str =
-    r#"{"z":"12345678901234567890","amount":"0.10","name":"Asha \ud83d","z":"again","\udc00":""}"#;
+    r#"{"z":"12345678901234567890","amount":"0.10","name":"Asha 📞 \"A\"\n","":""}"#;
 
 async fn started(stage: &Stage, request: &CallRequest) -> StartedCall {
     let mut instance = stage.instance().await;
-    returned(instance.make_call(request)).await.unwrap()
+    returned(instance.make_call(request, None)).await.unwrap()
 }
 
 async fn details(stage: &Stage, task_id: &str) -> Result<Vec<CallDetails>, RequestError> {
     let mut instance = stage.instance().await;
-    returned(instance.get_call_details(task_id)).await
+    let details = returned(instance.get_call_details(task_id, None)).await?;
+    Ok(details.calls)
 }
 
 async fn stage_with(meanings: Meanings) -> Stage {
@@ -34,7 +46,7 @@ async fn stage_with(meanings: Meanings) -> Stage {
 async fn a_call_is_made_by_an_agents_name() {
     let stage = Stage::start().await;
     let request = CallRequest {
-        call_context: Some(CONTEXT.into()),
+        call_context: context(),
         extra: Some(r#"{"priority":1.0}"#.into()),
         ..call()
     };
@@ -63,6 +75,35 @@ async fn a_call_without_context_sends_no_extra_config() {
     assert_eq!(
         wire::received(&stage),
         [wire::post(&stage, "/make_call", body)]
+    );
+}
+
+#[tokio::test]
+async fn what_extra_has_of_extra_config_is_merged_with_the_context() {
+    let stage = Stage::start().await;
+    let request = CallRequest {
+        call_context: context(),
+        extra: Some(r#"{"extra_config":{"language":"hi","retries":1.0},"priority":1}"#.into()),
+        ..call()
+    };
+    started(&stage, &request).await;
+    let alone = CallRequest {
+        call_context: Vec::new(),
+        ..request
+    };
+    started(&stage, &alone).await;
+    let both = format!(
+        r#"{{"from_agent_name":"renewals","to_phone_number":"{NUMBER}","extra_config":{{"call_context":{CONTEXT},"language":"hi","retries":1.0}},"priority":1}}"#
+    );
+    let alone = format!(
+        r#"{{"from_agent_name":"renewals","to_phone_number":"{NUMBER}","extra_config":{{"language":"hi","retries":1.0}},"priority":1}}"#
+    );
+    assert_eq!(
+        wire::received(&stage),
+        [
+            wire::post(&stage, "/make_call", &both),
+            wire::post(&stage, "/make_call", &alone),
+        ]
     );
 }
 
@@ -97,21 +138,42 @@ async fn a_task_id_is_returned_whatever_is_beside_it() {
     )];
     let peer = RawPeer::start(peer).await.unwrap();
     let mut instance = instance_at(&peer.base_url(), &[]).await;
-    let started = returned(instance.make_call(&call())).await.unwrap();
+    let started = returned(instance.make_call(&call(), None)).await.unwrap();
     assert_eq!(started.task_id, "task \u{1f4de}");
     assert_eq!(started.raw_json, answer);
+    assert!(!started.may_be_duplicate);
+}
+
+/// It could not be asked for.
+#[tokio::test(start_paused = true)]
+async fn a_task_id_that_is_none_is_not_understood_and_the_phone_may_be_ringing() {
+    for task_id in ["", ".", "..", "a\\nb", "\\u0000"] {
+        let answer = format!(r#"{{"task_id":"{task_id}"}}"#);
+        let script = Script::new([Step::ok(answer.clone())]);
+        let mut instance = script.instance(&[]).await;
+        let error = returned(instance.make_call(&call(), None))
+            .await
+            .unwrap_err();
+        assert_eq!(error.case(), "permanent-unexpected-response", "{answer}");
+        assert_eq!(error.response().unwrap().body, answer);
+        assert!(may_have_created(&error), "{answer}");
+        assert_eq!(script.sent().len(), 1);
+    }
 }
 
 #[tokio::test]
 async fn an_answered_call_has_all_its_details() {
     let stage = Stage::start().await;
     let request = CallRequest {
-        call_context: Some(CONTEXT.into()),
+        call_context: context(),
         ..call()
     };
     let task_id = started(&stage, &request).await.task_id;
     stage.mock.complete_task(&task_id).unwrap();
-    let details = details(&stage, &task_id).await.unwrap();
+    let mut instance = stage.instance().await;
+    let details = returned(instance.get_call_details(&task_id, None))
+        .await
+        .unwrap();
     let path = format!("/call_details/{task_id}");
     assert_eq!(wire::received(&stage)[1..], [wire::get(&stage, &path)]);
 
@@ -134,23 +196,21 @@ async fn an_answered_call_has_all_its_details() {
                 status: text("INTERESTED"),
                 confidence_score: Some(0.87),
                 reasoning: text("Asked for the renewal link"),
-                raw_json: interest.into(),
             }),
             next_action: Some(NextAction {
                 value: text("SEND_LINK"),
                 reason: text("The customer wants to renew"),
-                raw_json: action.into(),
             }),
-            raw_json: insights,
         }),
         call_recording_url: Some(recording),
         from_number: text("911140000007"),
         to_number: text(NUMBER),
         call_status: Some(CallStatus::Answered),
         call_duration_s: Some(42.5),
-        raw_json,
     };
-    assert_eq!(details, [expected]);
+    assert_eq!(details.calls, [expected]);
+    assert_eq!(details.raw_json, format!("[{raw_json}]"));
+    assert_eq!(details.attempts.len(), 1);
 }
 
 #[tokio::test]
@@ -217,7 +277,7 @@ async fn details_that_are_not_ready_come_as_the_service_means_it() {
             let statuses = records.into_iter().map(|record| record.call_status);
             statuses.collect::<Vec<_>>()
         });
-        assert_eq!(statuses.map_err(|error| case(&error)), expected);
+        assert_eq!(statuses.map_err(|error| error.case()), expected);
     }
 }
 
@@ -234,7 +294,7 @@ async fn an_unknown_task_is_not_found_or_has_no_calls() {
         .await;
         let found = details(&stage, "nobody-knows").await;
         let count = found.map(|records| records.len());
-        assert_eq!(count.map_err(|error| case(&error)), expected);
+        assert_eq!(count.map_err(|error| error.case()), expected);
     }
 }
 
@@ -250,16 +310,16 @@ async fn a_dockets_call_id_is_a_task_id_only_where_the_service_says_so() {
         })
         .await;
         let mut instance = stage.instance().await;
-        let created = returned(instance.create_docket_v2(&docket_v2()))
+        let created = returned(instance.create_docket_v2(&docket_v2(), None))
             .await
             .unwrap();
         stage.mock.place_next_call(&created.docket_id).unwrap();
-        let docket = returned(instance.get_docket(&created.docket_id))
+        let docket = returned(instance.get_docket(&created.docket_id, None))
             .await
             .unwrap();
         let found = details(&stage, &docket.latest_call_id.unwrap()).await;
         let status = found.map(|mut records| records.remove(0).call_status);
-        assert_eq!(status.map_err(|error| case(&error)), expected);
+        assert_eq!(status.map_err(|error| error.case()), expected);
     }
 }
 
@@ -268,12 +328,11 @@ async fn odd_values_in_details_cost_only_themselves() {
     let answer = r#"[{},{"agent_name":7,"call_context":"x","call_insights":[],"call_status":"VOICEMAIL","call_duration":"42","to_number":"1"},{"call_duration":7,"call_insights":{"metadata":null,"user_interest":{"confidence_score":"high","status":1,"reasoning":"r"},"next_action":"REDIAL"}}]"#;
     let script = Script::new([Step::ok(answer)]);
     let mut instance = script.instance(&[]).await;
-    let records = returned(instance.get_call_details("t")).await.unwrap();
-    let raw: Vec<_> = records
-        .iter()
-        .map(|record| record.raw_json.as_str())
-        .collect();
-    assert_eq!(format!("[{}]", raw.join(",")), answer);
+    let details = returned(instance.get_call_details("t", None))
+        .await
+        .unwrap();
+    assert_eq!(details.raw_json, answer);
+    let records = details.calls;
 
     let odd = &records[1];
     assert_eq!(odd.agent_name, None);
@@ -296,9 +355,11 @@ async fn details_that_are_no_records_cannot_be_understood() {
     for answer in ["7", "\"x\"", "null"] {
         let script = Script::new([Step::ok(answer)]);
         let mut instance = script.instance(&[]).await;
-        let error = returned(instance.get_call_details("t")).await.unwrap_err();
-        assert_eq!(case(&error), "permanent-unexpected-response", "{answer}");
-        assert_eq!(response(&error).unwrap().body, answer);
+        let error = returned(instance.get_call_details("t", None))
+            .await
+            .unwrap_err();
+        assert_eq!(error.case(), "permanent-unexpected-response", "{answer}");
+        assert_eq!(error.response().unwrap().body, answer);
     }
 }
 
@@ -317,7 +378,9 @@ async fn a_task_id_reaches_the_service_as_one_encoded_segment() {
         ("\u{e4}\u{905}\u{1f4de}", "%C3%A4%E0%A4%85%F0%9F%93%9E"),
         ("Az09-._~", "Az09-._~"),
     ] {
-        returned(instance.get_call_details(task_id)).await.unwrap();
+        returned(instance.get_call_details(task_id, None))
+            .await
+            .unwrap();
         expected.push(format!("GET /call_details/{segment} HTTP/1.1"));
     }
     let sent: Vec<_> = peer

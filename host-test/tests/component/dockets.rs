@@ -1,6 +1,6 @@
 //! Dockets: created in either version, and fetched.
 
-use crate::failure::case;
+use crate::failure::may_have_created;
 use crate::operation::{DOCKET_ID, returned};
 use crate::script::{Script, Step};
 use crate::stage::{FREE_FORM, NUMBER, Stage};
@@ -20,12 +20,16 @@ fn request() -> DocketRequestV2 {
 
 async fn created(stage: &Stage, request: &DocketRequestV2) -> CreatedDocketV2 {
     let mut instance = stage.instance().await;
-    returned(instance.create_docket_v2(request)).await.unwrap()
+    returned(instance.create_docket_v2(request, None))
+        .await
+        .unwrap()
 }
 
 async fn fetched(stage: &Stage, docket_id: &str) -> Docket {
     let mut instance = stage.instance().await;
-    returned(instance.get_docket(docket_id)).await.unwrap()
+    returned(instance.get_docket(docket_id, None))
+        .await
+        .unwrap()
 }
 
 async fn stage_with(meanings: Meanings) -> Stage {
@@ -44,7 +48,9 @@ async fn a_docket_of_version_1_is_created() {
         ..operation::docket()
     };
     let mut instance = stage.instance().await;
-    let created = returned(instance.create_docket(&request)).await.unwrap();
+    let created = returned(instance.create_docket(&request, None))
+        .await
+        .unwrap();
     let body = format!(
         r#"{{"agent_id":7,"to_phone_number":"{NUMBER}","extra_config":{{"call_context":{FREE_FORM}}}}}"#
     );
@@ -59,6 +65,7 @@ async fn a_docket_of_version_1_is_created() {
     );
     assert_eq!(created.status, Some(DocketStatus::InProgress));
     assert_eq!(created.raw_json, raw_json);
+    assert!(!created.may_be_duplicate);
     assert_eq!(stage.mock.phones_rung(), [NUMBER]);
 }
 
@@ -83,6 +90,9 @@ async fn a_docket_of_version_2_is_created_with_its_external_id() {
         status: Some(DocketStatus::Open),
         created: Some(true),
         raw_json,
+        request_id: None,
+        attempts: created.attempts.clone(),
+        may_be_duplicate: false,
     };
     assert_eq!(created, expected);
     assert_eq!(stage.mock.phones_rung(), [NUMBER]);
@@ -101,8 +111,10 @@ async fn extra_members_come_after_the_known_ones_in_either_version() {
         ..operation::docket_v2()
     };
     let mut instance = stage.instance().await;
-    returned(instance.create_docket(&version_1)).await.unwrap();
-    returned(instance.create_docket_v2(&version_2))
+    returned(instance.create_docket(&version_1, None))
+        .await
+        .unwrap();
+    returned(instance.create_docket_v2(&version_2, None))
         .await
         .unwrap();
     let body = format!(
@@ -115,6 +127,92 @@ async fn extra_members_come_after_the_known_ones_in_either_version() {
             wire::post(&stage, "/api/v2/dockets", &body),
         ]
     );
+}
+
+#[tokio::test]
+async fn what_extra_has_of_extra_config_is_merged_with_the_context_in_either_version() {
+    let stage = Stage::start().await;
+    let extra = Some(r#"{"extra_config":{"language":"hi","retries":1.0},"priority":1}"#.to_owned());
+    let version_1 = DocketRequest {
+        extra: extra.clone(),
+        ..operation::docket()
+    };
+    let version_2 = DocketRequestV2 {
+        extra,
+        ..operation::docket_v2()
+    };
+    let mut instance = stage.instance().await;
+    returned(instance.create_docket(&version_1, None))
+        .await
+        .unwrap();
+    returned(instance.create_docket_v2(&version_2, None))
+        .await
+        .unwrap();
+    let body = format!(
+        r#"{{"agent_id":7,"to_phone_number":"{NUMBER}","extra_config":{{"call_context":{{}},"language":"hi","retries":1.0}},"priority":1}}"#
+    );
+    assert_eq!(
+        wire::received(&stage),
+        [
+            wire::post(&stage, "/api/v1/dockets", &body),
+            wire::post(&stage, "/api/v2/dockets", &body),
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_created_docket_without_a_uuid_is_not_understood_and_the_phone_may_be_ringing() {
+    for id in [
+        "null",
+        "7",
+        r#""""#,
+        r#""docket-1""#,
+        r#""7f8d3b0e0d514f0c9a632f1a5c0d9e11""#,
+    ] {
+        let answer = format!(r#"{{"docket_id":{id},"status":"OPEN","created":true}}"#);
+        let script = Script::new([Step::ok(answer.clone())]);
+        let mut instance = script.instance(&[]).await;
+        let version_1 = returned(instance.create_docket(&operation::docket(), None)).await;
+        let version_2 = returned(instance.create_docket_v2(&request(), None)).await;
+        for error in [version_1.unwrap_err(), version_2.unwrap_err()] {
+            assert_eq!(error.case(), "permanent-unexpected-response", "{answer}");
+            assert_eq!(error.response().unwrap().body, answer);
+            assert!(may_have_created(&error), "{answer}");
+        }
+        assert_eq!(script.sent().len(), 2, "neither is repeated");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_docket_than_the_one_asked_for_is_not_understood_and_one_without_an_id_is() {
+    let other = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e12";
+    for (id, is_it) in [
+        (format!(r#""docket_id":"{DOCKET_ID}","#), true),
+        (
+            format!(r#""docket_id":"{}","#, DOCKET_ID.to_uppercase()),
+            true,
+        ),
+        (String::new(), true),
+        (r#""docket_id":null,"#.to_owned(), true),
+        (r#""docket_id":7,"#.to_owned(), true),
+        (format!(r#""docket_id":"{other}","#), false),
+        (r#""docket_id":"","#.to_owned(), false),
+    ] {
+        let answer = format!(r#"{{{id}"status":"OPEN"}}"#);
+        let script = Script::new([Step::ok(answer.clone())]);
+        let mut instance = script.instance(&[]).await;
+        match returned(instance.get_docket(DOCKET_ID, None)).await {
+            Ok(docket) => {
+                assert!(is_it, "{answer}");
+                assert!(docket.docket_id.eq_ignore_ascii_case(DOCKET_ID), "{answer}");
+            }
+            Err(error) => {
+                assert!(!is_it, "{answer}");
+                assert_eq!(error.case(), "permanent-unexpected-response", "{answer}");
+                assert!(!may_have_created(&error));
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -143,9 +241,12 @@ async fn all_17_fields_of_a_docket_are_there() {
     let raw_json = format!(
         r#"{{"docket_id":"{DOCKET_ID}","agent_name":"renewals","status":"COMPLETED","call_type":"OUTBOUND","from_number":"911140000007","to_phone_number":"{NUMBER}","call_context":{FREE_FORM},"external_id":"crm-7","closed_call_id":"closed","latest_call_id":"latest","closure_reason":"DISPOSITION","outbound_call_count":3,"notification_status":"SKIPPED","first_called_at":"2026-01-02T03:04:05.000001","closed_at":"2026-01-02T03:04:06.000002","created_at":"2026-01-02T03:04:04.000003","updated_at":"2026-01-02T03:04:07.000004","unheard_of":{{"kept":1.10}}}}"#
     );
-    let script = Script::new([Step::ok(raw_json.clone())]);
+    let answer = Step::ok(raw_json.clone()).header("x-request-id", "req-7");
+    let script = Script::new([answer]);
     let mut instance = script.instance(&[]).await;
-    let docket = returned(instance.get_docket(DOCKET_ID)).await.unwrap();
+    let docket = returned(instance.get_docket(DOCKET_ID, None))
+        .await
+        .unwrap();
     let text = |text: &str| Some(text.to_owned());
     let expected = Docket {
         docket_id: DOCKET_ID.into(),
@@ -166,6 +267,8 @@ async fn all_17_fields_of_a_docket_are_there() {
         created_at: text("2026-01-02T03:04:04.000003"),
         updated_at: text("2026-01-02T03:04:07.000004"),
         raw_json,
+        request_id: text("req-7"),
+        attempts: docket.attempts.clone(),
     };
     assert_eq!(docket, expected);
 }
@@ -191,6 +294,8 @@ async fn null_odd_and_missing_fields_of_a_docket_cost_only_themselves() {
         created_at: None,
         updated_at: None,
         raw_json: String::new(),
+        request_id: None,
+        attempts: Vec::new(),
     };
     let names = "agent_name status call_type from_number to_phone_number call_context external_id closed_call_id latest_call_id closure_reason outbound_call_count notification_status first_called_at closed_at created_at updated_at";
     for odd in ["null", "true", "[1]", "-0.5"] {
@@ -201,9 +306,12 @@ async fn null_odd_and_missing_fields_of_a_docket_cost_only_themselves() {
         let raw_json = format!(r#"{{{fields}"docket_id":"{DOCKET_ID}"}}"#);
         let script = Script::new([Step::ok(raw_json.clone())]);
         let mut instance = script.instance(&[]).await;
-        let docket = returned(instance.get_docket(DOCKET_ID)).await.unwrap();
+        let docket = returned(instance.get_docket(DOCKET_ID, None))
+            .await
+            .unwrap();
         let expected = Docket {
             raw_json,
+            attempts: docket.attempts.clone(),
             ..bare.clone()
         };
         assert_eq!(docket, expected, "{odd}");
@@ -217,7 +325,9 @@ async fn of_a_name_that_comes_twice_the_last_value_counts() {
     );
     let script = Script::new([Step::ok(answer.clone())]);
     let mut instance = script.instance(&[]).await;
-    let docket = returned(instance.get_docket(DOCKET_ID)).await.unwrap();
+    let docket = returned(instance.get_docket(DOCKET_ID, None))
+        .await
+        .unwrap();
     assert_eq!(docket.docket_id, DOCKET_ID);
     assert_eq!(docket.status, Some(DocketStatus::Completed));
     assert_eq!(docket.raw_json, answer);
@@ -229,13 +339,15 @@ async fn a_status_that_nobody_has_heard_of_is_kept() {
     let script = Script::new([Step::ok(answer)]);
     let mut instance = script.instance(&[]).await;
     let paused = Some(DocketStatus::Other("PAUSED".into()));
-    let docket = returned(instance.get_docket(DOCKET_ID)).await.unwrap();
+    let docket = returned(instance.get_docket(DOCKET_ID, None))
+        .await
+        .unwrap();
     assert_eq!(docket.status, paused);
-    let created = returned(instance.create_docket_v2(&request()))
+    let created = returned(instance.create_docket_v2(&request(), None))
         .await
         .unwrap();
     assert_eq!((created.status, created.created), (paused.clone(), None));
-    let created = returned(instance.create_docket(&operation::docket())).await;
+    let created = returned(instance.create_docket(&operation::docket(), None)).await;
     assert_eq!(created.unwrap().status, paused);
 }
 
@@ -351,12 +463,14 @@ async fn unknown_agents_and_dockets_are_not_found_and_no_phone_rings() {
         agent_id: 99,
         ..request()
     };
-    let error = returned(instance.create_docket_v2(&of_nobody))
+    let error = returned(instance.create_docket_v2(&of_nobody, None))
         .await
         .unwrap_err();
-    assert_eq!(case(&error), "permanent-not-found");
-    let error = returned(instance.get_docket(DOCKET_ID)).await.unwrap_err();
-    assert_eq!(case(&error), "permanent-not-found");
+    assert_eq!(error.case(), "permanent-not-found");
+    let error = returned(instance.get_docket(DOCKET_ID, None))
+        .await
+        .unwrap_err();
+    assert_eq!(error.case(), "permanent-not-found");
     assert_eq!(stage.mock.requests_to(Endpoint::GetDocket).len(), 1);
     assert!(stage.mock.phones_rung().is_empty());
 }

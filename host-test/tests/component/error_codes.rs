@@ -1,6 +1,6 @@
 //! The 39 error codes of wasi:http: what each means to a read and to a create.
 
-use crate::failure::{attempts, case};
+use crate::failure::may_have_created;
 use crate::operation::Operation::{CreateDocketV2, ListAgents};
 use crate::script::{Script, Step};
 use voice_calling_check::error_codes::{Meaning, all, meaning, name};
@@ -22,18 +22,21 @@ async fn each_error_code_ends_a_read_and_a_create_as_its_meaning_demands() {
     for code in all() {
         let (meaning, name) = (meaning(&code), told(&code));
         for operation in [ListAgents, CreateDocketV2] {
-            let (case_expected, requests) = match meaning {
-                Meaning::NotSent => ("unreachable", 4),
-                Meaning::Denied => ("permanent-configuration", 1),
-                Meaning::Unknown if operation.is_create() => ("permanent-outcome-unknown", 1),
-                Meaning::Unknown => ("timed-out", 4),
+            let (case_expected, requests) = match (meaning, operation.is_create()) {
+                (Meaning::NotSent, _) | (Meaning::ConnectionTimeout, false) => ("unreachable", 4),
+                (Meaning::Denied, _) => ("permanent-configuration", 1),
+                (Meaning::Rejected, false) => ("permanent-invalid-input", 1),
+                (Meaning::Unknown, false) => ("timed-out", 4),
+                (_, true) => ("permanent-outcome-unknown", 1),
             };
             let script = Script::new([Step::fail(code.clone())]);
             let error = script.run(operation, &[]).await.unwrap_err();
-            assert_eq!(case(&error), case_expected, "{name} {operation:?}");
+            assert_eq!(error.case(), case_expected, "{name} {operation:?}");
             assert_eq!(script.sent().len(), requests, "{name} {operation:?}");
-            assert_eq!(attempts(&error).len(), requests, "{name} {operation:?}");
-            for attempt in attempts(&error) {
+            assert_eq!(error.attempts().len(), requests, "{name} {operation:?}");
+            let unsure = case_expected == "permanent-outcome-unknown";
+            assert_eq!(may_have_created(&error), unsure, "{name} {operation:?}");
+            for attempt in error.attempts() {
                 assert_eq!(attempt.status, None);
                 assert_eq!(attempt.transport_error.as_deref(), Some(name.as_str()));
             }
@@ -48,7 +51,7 @@ async fn each_error_code_in_the_middle_of_a_body_is_a_body_that_broke_off() {
         let cut = [bytes("{\"docket_id\""), Piece::Break(code)];
         let script = Script::new([Step::status(200).pieces(cut)]);
         let error = script.run(CreateDocketV2, &[]).await.unwrap_err();
-        assert_eq!(case(&error), "permanent-unexpected-response");
+        assert_eq!(error.case(), "permanent-unexpected-response");
         assert_eq!(script.sent().len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! Functions called by name, JSON in and out.
 
-use crate::operation::Operation;
+use crate::operation::{DOCKET_ID, Operation, SATISFYING};
 use crate::script::{Script, Step};
 use crate::stage::{FREE_FORM, NUMBER, plugin};
 use serde_json::value::RawValue;
@@ -34,12 +34,18 @@ async fn misunderstood(function: &str, arguments: &str) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn a_record_is_the_arguments_itself_and_free_form_json_needs_no_quotes() {
-    let answer = r#"{"docket_id":"d","status":"OPEN","created":true}"#;
+    let answer =
+        r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN","created":true}"#;
     let body = format!(
         r#"{{"agent_id":7,"to_phone_number":"{NUMBER}","extra_config":{{"call_context":{FREE_FORM}}},"external_id":"crm-7","priority":1.0}}"#
     );
     let quoted = serde_json::to_string(FREE_FORM).unwrap();
+    let record = format!(
+        r#"{{"agent_id":7,"to_phone_number":"{NUMBER}","call_context":{FREE_FORM},"external_id":"crm-7","extra":{{"priority":1.0}}}}"#
+    );
     for arguments in [
+        format!(r#"{{"request":{record}}}"#),
+        format!(r#"{{"options":{{"max-attempts":2}},"request":{record}}}"#),
         format!(
             r#"{{"agent_id":7,"to_phone_number":"{NUMBER}","call_context":{FREE_FORM},"external_id":"crm-7","extra":{{"priority":1.0}}}}"#
         ),
@@ -49,9 +55,17 @@ async fn a_record_is_the_arguments_itself_and_free_form_json_needs_no_quotes() {
     ] {
         let (value, sent) =
             answered(Step::ok(answer), "dockets.create-docket-v2", &arguments).await;
-        let expected =
-            json!({"docket_id": "d", "status": "open", "created": true, "raw_json": answer});
-        assert_eq!(value, expected);
+        for (member, expected) in [
+            ("docket_id", json!("7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11")),
+            ("status", json!("open")),
+            ("created", json!(true)),
+            ("raw_json", json!(answer)),
+            ("request_id", Value::Null),
+            ("may_be_duplicate", json!(false)),
+        ] {
+            assert_eq!(value[member], expected, "{member}");
+        }
+        assert_eq!(value["attempts"][0]["status"], json!(200));
         assert_eq!(sent, [format!("POST /api/v2/dockets {body}")]);
     }
 }
@@ -62,11 +76,14 @@ async fn options_may_be_left_out_or_null() {
     for arguments in [
         r#"{"agent_name":"a"}"#,
         r#"{"agent_name":"a","prompt":null,"tools":null,"extra":null}"#,
+        r#"{"config":{"agent_name":"a"},"options":null}"#,
+        r#"{"config":{"agent_name":"a"},"options":{"account":null}}"#,
     ] {
         let step = Step::ok(r#"{"agent_id":7}"#);
         let (value, sent) = answered(step, "agents.create-agent", arguments).await;
-        let expected = json!({"agent_id": 7, "raw_json": "{\"agent_id\":7}", "raw_text": null});
-        assert_eq!(value, expected);
+        assert_eq!(value["agent_id"], json!(7));
+        assert_eq!(value["raw_json"], json!("{\"agent_id\":7}"));
+        assert_eq!(value["raw_text"], Value::Null);
         assert_eq!(sent, [body]);
     }
 }
@@ -76,18 +93,38 @@ async fn parameters_that_are_no_lone_record_are_members_by_their_names() {
     let step = || Step::ok(r#"{"call_status":"RINGING","call_duration":1.5}"#);
     let (value, sent) = answered(step(), "calls.get-call-details", r#"{"task_id":"a/b"}"#).await;
     assert_eq!(sent, ["GET /call_details/a%2Fb "]);
-    assert_eq!(value[0]["call_status"], json!({"other": "RINGING"}));
-    assert_eq!(value[0]["call_duration_s"], json!(1.5));
-    assert_eq!(value[0]["call_insights"], Value::Null);
+    let call = &value["calls"][0];
+    assert_eq!(call["call_status"], json!({"other": "RINGING"}));
+    assert_eq!(call["call_duration_s"], json!(1.5));
+    assert_eq!(call["call_insights"], Value::Null);
 
     for arguments in [
-        r#"{"task_id":"t","options":{"timeout_ms":1,"not_found_is_pending":false}}"#,
-        r#"{"options":{"not-found-is-pending":false,"timeout-ms":1},"task-id":"t"}"#,
+        r#"{"task_id":"t","wait":{"timeout_ms":1,"not_found_is_pending":false}}"#,
+        r#"{"options":{"deadline_ms":1},"wait":{"timeout-ms":1},"task-id":"t"}"#,
     ] {
         let (value, sent) = answered(step(), "calls.wait-for-call-details", arguments).await;
         assert_eq!(sent, ["GET /call_details/t "]);
-        assert_eq!(value["completed"], json!(false));
+        let seen = &value["outcome"]["pending"]["calls"][0];
+        assert_eq!(seen["call_duration_s"], json!(1.5));
         assert_eq!(value["polls"], json!(1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn pairs_may_be_an_object_or_lists_of_two() {
+    let body = format!(
+        r#"POST /make_call {{"from_agent_name":"a","to_phone_number":"{NUMBER}","extra_config":{{"call_context":{{"z":"1","name":"Asha"}}}}}}"#
+    );
+    for context in [
+        r#"{"z":"1","name":"Asha"}"#,
+        r#"[["z","1"],["name","Asha"]]"#,
+    ] {
+        let arguments = format!(
+            r#"{{"from_agent_name":"a","to_phone_number":"{NUMBER}","call_context":{context}}}"#
+        );
+        let (value, sent) = answered(Step::ok(SATISFYING), "calls.make-call", &arguments).await;
+        assert_eq!(value["task_id"], json!("task-1"));
+        assert_eq!(sent, [body.as_str()], "{context}");
     }
 }
 
@@ -96,23 +133,27 @@ async fn a_batch_is_a_list_of_results() {
     let arguments = format!(
         r#"{{"requests":[{{"agent_id":7,"to_phone_number":"{NUMBER}","call_context":{{}}}},{{"agent_id":7,"to_phone_number":"1","call_context":{{}}}}],"timeout_ms":1000}}"#
     );
-    let step = Step::ok(r#"{"docket_id":"d"}"#);
+    let step = Step::ok(SATISFYING);
     let (value, sent) = answered(step, "bulk.create-dockets-v2", &arguments).await;
     assert_eq!(sent.len(), 1);
-    assert_eq!(value[0]["ok"]["docket_id"], json!("d"));
-    let problem = &value[1]["error"]["permanent_invalid_input"];
-    assert_eq!(problem["field"], json!("to-phone-number"));
+    assert_eq!(value[0]["ok"]["docket_id"], json!(DOCKET_ID));
+    let problem = &value[1]["error"]["permanent_invalid_input"]["problem"];
+    assert_eq!(problem["subject"], json!("to-phone-number"));
     assert_eq!(problem["found"], json!("1 digits"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn bytes_are_a_text() {
-    let arguments = r#"{"body":"{\"docket_id\":\"d\u00e4\",\"attempts\":[0.10]}"}"#;
+async fn a_body_may_be_the_text_or_the_json_in_it() {
+    let delivery = format!(r#"{{"docket_id":"{DOCKET_ID}","attempts":[0.10]}}"#);
+    let quoted = serde_json::to_string(&delivery).unwrap();
     let function = "webhooks.parse-docket-completed";
-    let (value, sent) = answered(Step::ok(""), function, arguments).await;
-    assert!(sent.is_empty());
-    assert_eq!(value["docket_id"], json!("d\u{e4}"));
-    assert_eq!(value["attempts"], json!("[0.10]"));
+    for body in [&delivery, &quoted] {
+        let arguments = format!(r#"{{"body":{body}}}"#);
+        let (value, sent) = answered(Step::ok(""), function, &arguments).await;
+        assert!(sent.is_empty());
+        assert_eq!(value["docket_id"], json!(DOCKET_ID));
+        assert_eq!(value["attempts"], json!("[0.10]"));
+    }
     let (value, _) = answered(Step::ok(""), function, r#"{"body":"{}"}"#).await;
     assert_eq!(value, Value::Null, "no completion");
 }
@@ -128,6 +169,11 @@ async fn an_error_of_the_component_is_json() {
         "request_id": "req-7", "retry_after_ms": null,
     });
     assert_eq!(error["permanent_rejected"]["response"], response);
+    assert_eq!(error["permanent_rejected"]["problem"], Value::Null);
+    assert_eq!(
+        error["permanent_rejected"]["may_have_created"],
+        json!(false)
+    );
     let attempts = &error["permanent_rejected"]["attempts"];
     assert_eq!(attempts[0]["status"], json!(422));
     assert_eq!(attempts.as_array().unwrap().len(), 1);
@@ -137,7 +183,7 @@ async fn an_error_of_the_component_is_json() {
 async fn every_function_that_sends_requests_can_be_invoked() {
     let docket = format!(r#"{{"agent_id":7,"to_phone_number":"{NUMBER}","call_context":{{}}}}"#);
     let id = crate::operation::DOCKET_ID;
-    let options = r#""options":{"timeout_ms":1000,"not_found_is_pending":true}"#;
+    let wait = r#""wait":{"timeout_ms":1000,"not_found_is_pending":true}"#;
     for operation in Operation::ALL {
         let (function, arguments) = match operation {
             Operation::CreateAgent => ("agents.create-agent", r#"{"agent_name":"a"}"#.into()),
@@ -149,18 +195,22 @@ async fn every_function_that_sends_requests_can_be_invoked() {
             Operation::GetCallDetails => ("calls.get-call-details", r#"{"task_id":"t"}"#.into()),
             Operation::WaitForCallDetails => (
                 "calls.wait-for-call-details",
-                format!(r#"{{"task_id":"t",{options}}}"#),
+                format!(r#"{{"task_id":"t",{wait}}}"#),
             ),
             Operation::CreateDocket => ("dockets.create-docket", docket.clone()),
             Operation::CreateDocketV2 => ("dockets.create-docket-v2", docket.clone()),
             Operation::GetDocket => ("dockets.get-docket", format!(r#"{{"docket_id":"{id}"}}"#)),
             Operation::WaitForDocket => (
                 "dockets.wait-for-docket",
-                format!(r#"{{"docket_id":"{id}",{options}}}"#),
+                format!(r#"{{"docket_id":"{id}",{wait}}}"#),
             ),
             Operation::CreateDocketsV2 => (
                 "bulk.create-dockets-v2",
                 format!(r#"{{"requests":[{docket}],"timeout_ms":1000}}"#),
+            ),
+            Operation::VerifyDocketCompleted => (
+                "webhooks.verify-docket-completed",
+                format!(r#"{{"body":{{"docket_id":"{id}","status":"COMPLETED"}}}}"#),
             ),
         };
         let (_, sent) = answered(Step::ok(operation.satisfying()), function, &arguments).await;
@@ -184,7 +234,7 @@ async fn arguments_that_do_not_fit_are_told_by_their_names() {
         (
             "agents.list-agents",
             r#"{"organization_id":"o","org":1}"#,
-            "arguments: unknown member \"org\", allowed: organization_id",
+            "arguments: unknown member \"org\", allowed: organization_id, options",
         ),
         (
             "agents.list-agents",
@@ -218,13 +268,38 @@ async fn arguments_that_do_not_fit_are_told_by_their_names() {
         ),
         (
             "dockets.wait-for-docket",
-            r#"{"docket_id":"d","options":{"timeout_ms":-1,"not_found_is_pending":true}}"#,
-            "options.timeout-ms: found -1, where a number from 0 to 4294967295 is expected",
+            r#"{"docket_id":"d","wait":{"timeout_ms":-1,"not_found_is_pending":true}}"#,
+            "wait.timeout-ms: found -1, where a number from 0 to 4294967295 is expected",
         ),
         (
             "bulk.create-dockets-v2",
             r#"{"requests":[{"agent_id":7}],"timeout_ms":1}"#,
             "requests[0].to-phone-number: missing",
+        ),
+        (
+            "agents.create-agent",
+            r#"{"config":{"agent_name":"a","enabled":1}}"#,
+            "config.enabled: found 1, where true or false is expected",
+        ),
+        (
+            "agents.create-agent",
+            r#"{"agent_name":"a","options":null}"#,
+            "arguments: unknown member \"options\", allowed: prompt, agent_name",
+        ),
+        (
+            "agents.list-agents",
+            r#"{"organization_id":"o","options":{"deadline":1}}"#,
+            "options: unknown member \"deadline\", allowed: account, deadline_ms, max_attempts",
+        ),
+        (
+            "calls.make-call",
+            r#"{"from_agent_name":"a","to_phone_number":"1","call_context":{"n":1}}"#,
+            "call-context.n: found 1, where a text is expected",
+        ),
+        (
+            "calls.make-call",
+            r#"{"from_agent_name":"a","to_phone_number":"1","call_context":[["n"]]}"#,
+            "call-context[0]: found 1 elements, where 2 are expected",
         ),
         (
             "bulk.create-dockets-v2",

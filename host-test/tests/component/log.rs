@@ -55,12 +55,14 @@ async fn the_log_tells_nothing_of_whom_or_what_a_call_is_about() {
         external_id: Some("crm-7".into()),
         ..docket_v2()
     };
-    let created = returned(instance.create_docket_v2(&request)).await.unwrap();
-    returned(instance.get_docket(&created.docket_id))
+    let created = returned(instance.create_docket_v2(&request, None))
         .await
         .unwrap();
-    returned(instance.list_agents("org-1")).await.unwrap();
-    returned(instance.get_call_details("task-1"))
+    returned(instance.get_docket(&created.docket_id, None))
+        .await
+        .unwrap();
+    returned(instance.list_agents("org-1", None)).await.unwrap();
+    returned(instance.get_call_details("task-1", None))
         .await
         .unwrap_err();
     let stderr = instance.stderr();

@@ -1,6 +1,7 @@
 //! The component as its users meet it: the built file in wasmtime, against the mock
 //! service over loopback, or a network in memory with virtual time.
 
+mod accounts;
 mod agents;
 mod attempts;
 mod bad_input;

@@ -1,31 +1,41 @@
 //! Calling operations of the component.
 
 use std::time::Duration;
-use voice_calling_check::operation::Arguments;
+use voice_calling_check::operation::{Arguments, Returned};
 use voice_calling_host::Instance;
-use voice_calling_host::types::RequestError;
+use voice_calling_host::types::{CallOptions, RequestError};
 use voice_calling_mock::Endpoint;
 
 pub use voice_calling_check::operation::{
-    DOCKET_ID, Operation, SATISFYING, agent, call, docket, docket_v2, wait,
+    Answered, DOCKET_ID, Operation, SATISFYING, agent, call, docket, docket_v2, wait,
 };
 
 /// Running an operation for what its result has in common with all others.
 pub trait Run {
     /// Calls the function. What it returns is for the tests of that function; of a
     /// batch of one, the error is that one's.
-    async fn run(self, instance: &mut Instance) -> Result<(), RequestError>;
+    async fn run(self, instance: &mut Instance) -> Result<Answered, RequestError>;
+
+    /// The same with options.
+    async fn run_with(
+        self,
+        instance: &mut Instance,
+        options: CallOptions,
+    ) -> Result<Answered, RequestError>;
 
     /// The same with so much time, where the function takes a time.
-    async fn run_within(self, instance: &mut Instance, timeout_ms: u32)
-    -> Result<(), RequestError>;
+    async fn run_within(
+        self,
+        instance: &mut Instance,
+        timeout_ms: u32,
+    ) -> Result<Answered, RequestError>;
 
     /// The endpoint that it calls.
     fn endpoint(self) -> Endpoint;
 }
 
 impl Run for Operation {
-    async fn run(self, instance: &mut Instance) -> Result<(), RequestError> {
+    async fn run(self, instance: &mut Instance) -> Result<Answered, RequestError> {
         self.run_within(instance, 60_000).await
     }
 
@@ -33,13 +43,20 @@ impl Run for Operation {
         self,
         instance: &mut Instance,
         timeout_ms: u32,
-    ) -> Result<(), RequestError> {
+    ) -> Result<Answered, RequestError> {
         let arguments = Arguments {
             timeout_ms,
-            items: 1,
+            ..Arguments::default()
         };
-        let items = within_reason(self.call(instance, arguments)).await;
-        items.into_iter().collect::<Result<Vec<_>, _>>().map(drop)
+        lone(self.call(instance, arguments, None)).await
+    }
+
+    async fn run_with(
+        self,
+        instance: &mut Instance,
+        options: CallOptions,
+    ) -> Result<Answered, RequestError> {
+        lone(self.call(instance, Arguments::default(), Some(options))).await
     }
 
     fn endpoint(self) -> Endpoint {
@@ -50,7 +67,9 @@ impl Run for Operation {
             Operation::GetCallDetails | Operation::WaitForCallDetails => Endpoint::GetCallDetails,
             Operation::CreateDocket => Endpoint::CreateDocket,
             Operation::CreateDocketV2 | Operation::CreateDocketsV2 => Endpoint::CreateDocketV2,
-            Operation::GetDocket | Operation::WaitForDocket => Endpoint::GetDocket,
+            Operation::GetDocket | Operation::WaitForDocket | Operation::VerifyDocketCompleted => {
+                Endpoint::GetDocket
+            }
         }
     }
 }
@@ -62,6 +81,22 @@ pub async fn returned<T>(
 ) -> Result<T, RequestError> {
     within_reason(call).await
 }
+
+/// The only result.
+async fn lone(
+    call: impl Future<Output = anyhow::Result<Vec<Returned>>>,
+) -> Result<Answered, RequestError> {
+    let mut results = within_reason(call).await;
+    assert_eq!(results.len(), 1);
+    results.remove(0)
+}
+
+/// No option is given.
+pub const NO_OPTIONS: CallOptions = CallOptions {
+    account: None,
+    deadline_ms: None,
+    max_attempts: None,
+};
 
 async fn within_reason<T>(call: impl Future<Output = anyhow::Result<T>>) -> T {
     let returned = tokio::time::timeout(Duration::from_secs(900), call).await;

@@ -3,10 +3,9 @@
 #[path = "../har-schema/validator.rs"]
 mod validator;
 
-use crate::failure::{attempts, case};
-use crate::operation::Operation;
 use crate::operation::Operation::{CreateDocketV2, ListAgents};
 use crate::operation::Run;
+use crate::operation::{Answered, Operation};
 use crate::script::{Piece, Script, Step, bytes, endless};
 use crate::stage::{NUMBER, plugin};
 use serde_json::{Value, json};
@@ -24,7 +23,7 @@ async fn recorded(
     script: &Script,
     operation: Operation,
     settings: &[(&str, &str)],
-) -> (Result<(), RequestError>, Recorder) {
+) -> (Result<Answered, RequestError>, Recorder) {
     let recorder = Recorder::default().with_bodies();
     let mut settings = script.settings(settings);
     settings.outgoing.recorder = recorder.clone();
@@ -292,5 +291,5 @@ async fn keeping_bodies_changes_no_error() {
     let script = Script::new([step]);
     let (result, _) = recorded(&script, CreateDocketV2, &[("MAX_ATTEMPTS", "3")]).await;
     let error = result.unwrap_err();
-    assert_eq!((case(&error), attempts(&error).len()), ("rate-limited", 3));
+    assert_eq!((error.case(), error.attempts().len()), ("rate-limited", 3));
 }

@@ -1,7 +1,7 @@
 //! The service in memory, for the component of the tests.
 
-use crate::operation::Operation;
 use crate::operation::Run;
+use crate::operation::{Answered, Operation};
 use crate::stage::instance_settings;
 use std::ops::Deref;
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl Script {
         &self,
         operation: Operation,
         settings: &[(&str, &str)],
-    ) -> Result<(), RequestError> {
+    ) -> Result<Answered, RequestError> {
         operation.run(&mut self.instance(settings).await).await
     }
 

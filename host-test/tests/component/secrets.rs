@@ -1,6 +1,6 @@
 //! A token that can be recognised appears in its header and nowhere else.
 
-use crate::failure::{outcome, response};
+use crate::failure::outcome;
 use crate::operation::Operation::{CreateDocketV2, ListAgents};
 use crate::operation::Run;
 use crate::operation::{Operation, returned};
@@ -74,7 +74,7 @@ async fn a_token_that_the_service_echoes_is_masked_in_every_error() {
             assert_hidden(&instance.stderr(), operation);
             assert_hidden(&stage.recorder(), operation);
             // A wait goes on after what may pass, and ends with another error.
-            let kept = response(&error).filter(|kept| kept.status == status);
+            let kept = error.response().filter(|kept| kept.status == status);
             let Some(kept) = kept else {
                 assert!(operation.is_wait(), "{operation:?} {status}");
                 continue;
@@ -86,6 +86,27 @@ async fn a_token_that_the_service_echoes_is_masked_in_every_error() {
             let request_id = kept.request_id.as_deref();
             assert_eq!(request_id, Some("[api token]/1"), "{status}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_is_masked_however_json_escapes_it() {
+    let token = "can+ary/5f1e\"0c77";
+    let escaped: String = token
+        .chars()
+        .map(|c| format!("\\u{:04X}", u32::from(c)))
+        .collect();
+    for echo in [
+        r#"can\u002Bary\/5f1e\"0c77"#.to_owned(),
+        r#"can\u002bary/5f1e\u00220c77"#.to_owned(),
+        escaped.to_lowercase().replace("\\U", "\\u"),
+        escaped,
+    ] {
+        let script = Script::new([Step::status(401).body(format!(r#"{{"token":"{echo}"}}"#))]);
+        let settings = [("API_TOKEN", token)];
+        let error = script.run(CreateDocketV2, &settings).await.unwrap_err();
+        let body = &error.response().unwrap().body;
+        assert_eq!(body, r#"{"token":"[api token]"}"#, "{echo}");
     }
 }
 
@@ -160,7 +181,7 @@ async fn a_successful_answer_is_never_changed() {
     let agents = format!(r#"[{{"agent_id":7,"agent_name":"{CANARY}"}}]"#);
     let script = Script::new([Step::ok(agents)]);
     let mut instance = script.instance(&[("API_TOKEN", CANARY)]).await;
-    let agents = returned(instance.list_agents("org-1")).await.unwrap();
-    assert_eq!(agents[0].agent_name.as_deref(), Some(CANARY));
-    assert!(agents[0].raw_json.contains(CANARY));
+    let agents = returned(instance.list_agents("org-1", None)).await.unwrap();
+    assert_eq!(agents.agents[0].agent_name.as_deref(), Some(CANARY));
+    assert!(agents.raw_json.contains(CANARY));
 }

@@ -1,9 +1,9 @@
 //! The environment variables, good and bad, and what they change.
 
-use crate::failure::{case, configuration, outcome, response};
+use crate::failure::{configuration, failure, may_have_created, outcome};
 use crate::operation::Operation::{CreateDocketV2, ListAgents};
 use crate::operation::Run;
-use crate::operation::{Operation, docket_v2, returned};
+use crate::operation::{DOCKET_ID, Operation, docket_v2, returned};
 use crate::script::{Script, Step, TOKEN};
 use crate::stage::{Stage, instance, plugin};
 use http::StatusCode;
@@ -12,18 +12,17 @@ use voice_calling_host::{InMemoryNetwork, Outgoing, network};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// The problem that these settings have; nothing may be sent.
-pub async fn problem(settings: &[(&str, &str)]) -> ConfigurationProblem {
+pub async fn problem(settings: &[(&str, &str)]) -> Problem {
     let script = Script::new([Step::ok("[]")]);
     let problem = configuration(script.run(ListAgents, settings).await);
     assert!(script.sent().is_empty(), "{settings:?}");
-    assert_eq!(problem.attempts.len(), 0);
     problem
 }
 
 /// These settings have a problem with `name`, found and allowed so.
 pub async fn assert_problem(settings: &[(&str, &str)], name: &str, found: &str, allowed: &str) {
     let problem = problem(settings).await;
-    assert_eq!(problem.variable, format!("VOICE_CALLING_{name}"));
+    assert_eq!(problem.subject, format!("VOICE_CALLING_{name}"));
     assert_eq!(problem.found, found, "{settings:?}");
     assert_eq!(problem.allowed, allowed, "{settings:?}");
 }
@@ -97,6 +96,9 @@ async fn the_ends_of_every_range_are_allowed() {
         &[("MAX_RESPONSE_BYTES", "67108864")],
         &[("CREATE_RETRY", "server-errors")],
         &[("CREATE_RETRY", "not-sent")],
+        &[("CREATE_RETRY", "never")],
+        &[("TRUST_CONNECTION_TIMEOUT", "false")],
+        &[("TRUST_CONNECTION_TIMEOUT", "true")],
         &[("ALLOW_INSECURE_HTTP", "false")],
         &[("ALLOW_INSECURE_HTTP", "true")],
         &[("LOG", "off")],
@@ -109,7 +111,8 @@ async fn the_ends_of_every_range_are_allowed() {
 #[tokio::test(start_paused = true)]
 async fn a_word_must_be_one_of_a_few() {
     for (name, allowed) in [
-        ("CREATE_RETRY", "server-errors or not-sent"),
+        ("CREATE_RETRY", "server-errors or not-sent or never"),
+        ("TRUST_CONNECTION_TIMEOUT", "false or true"),
         ("ALLOW_INSECURE_HTTP", "false or true"),
         ("LOG", "off or attempts"),
     ] {
@@ -160,17 +163,34 @@ async fn the_base_url_and_the_token_must_be_set() {
         let unused = InMemoryNetwork(|_, _| async { Ok(network::answer(StatusCode::OK, "[]")) });
         let mut instance = instance(&[present], Outgoing::loopback(unused)).await;
         let problem = configuration(ListAgents.run(&mut instance).await);
-        assert_eq!(problem.variable, format!("VOICE_CALLING_{missing}"));
+        assert_eq!(problem.subject, format!("VOICE_CALLING_{missing}"));
         assert_eq!(problem.found, "nothing: it is not set");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_misspelt_variable_is_a_problem_and_anybody_elses_is_not() {
-    let problem = problem(&[("CREATE_RETRYS", "not-sent")]).await;
-    assert_eq!(problem.variable, "VOICE_CALLING_CREATE_RETRYS");
-    assert_eq!(problem.found, "a variable that is no setting");
-    assert!(problem.allowed.contains("CREATE_RETRY"), "{problem:?}");
+    for (misspelt, meant) in [
+        ("CREATE_RETRYS", "CREATE_RETRY"),
+        ("create_retry", "CREATE_RETRY"),
+        ("CREATERETRY", "CREATE_RETRY"),
+        ("MAX_RESPONSE_BYTE", "MAX_RESPONSE_BYTES"),
+        ("DEADLINE", "DEADLINE_MS"),
+        ("ACCOUNT", "ACCOUNTS"),
+    ] {
+        let problem = problem(&[(misspelt, "not-sent")]).await;
+        assert_eq!(problem.subject, format!("VOICE_CALLING_{misspelt}"));
+        assert_eq!(problem.found, "an unknown setting");
+        assert_eq!(problem.allowed, format!("VOICE_CALLING_{meant}"));
+    }
+    // What others put beside the settings: Kubernetes, a web application, a receiver.
+    assert_good(&[
+        ("SERVICE_HOST", "10.0.0.1"),
+        ("PORT_8080_TCP", "tcp://10.0.0.1:8080"),
+        ("ORIGIN", "https://app.example"),
+        ("WEBHOOK_SECRET", "s"),
+    ])
+    .await;
 
     let script = Script::new([Step::ok("[]")]);
     let mut settings = script.settings(&[]);
@@ -178,6 +198,38 @@ async fn a_misspelt_variable_is_a_problem_and_anybody_elses_is_not() {
     settings.environment.push(foreign);
     let mut instance = plugin().instantiate(settings).await.unwrap();
     ListAgents.run(&mut instance).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_setting_of_an_account_that_has_no_name_is_a_problem() {
+    for variable in ["ALPHA_API_TOKEN", "ALPHA_CREATE_RETRY", "alpha_BASE_URL"] {
+        let problem = problem(&[(variable, "never")]).await;
+        assert_eq!(problem.subject, format!("VOICE_CALLING_{variable}"));
+        assert!(
+            problem.found.contains("VOICE_CALLING_ACCOUNTS"),
+            "{problem:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_base_url_and_the_token_must_not_be_longer_than_a_server_takes() {
+    let base_url = |bytes: usize| format!("http://127.0.0.1/{}", "a".repeat(bytes - 17));
+    assert_good(&[
+        ("BASE_URL", &base_url(2_048)),
+        ("API_TOKEN", &"t".repeat(8_192)),
+    ])
+    .await;
+    let (base_url, token) = (base_url(2_049), "t".repeat(8_193));
+    for (name, value, bytes, most) in [
+        ("BASE_URL", &base_url, "2049 bytes", "2048"),
+        ("API_TOKEN", &token, "8193 bytes", "8192"),
+    ] {
+        let problem = problem(&[(name, value)]).await;
+        assert_eq!(problem.subject, format!("VOICE_CALLING_{name}"));
+        assert!(problem.found.contains(bytes), "{problem:?}");
+        assert!(problem.allowed.contains(most), "{problem:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,6 +241,10 @@ async fn a_bad_token_is_told_without_the_token() {
         ("", "an empty value"),
         (
             "Bearer secret-token",
+            "a value that starts with `Bearer `, which the component adds itself",
+        ),
+        (
+            "bEARER secret-token",
             "a value that starts with `Bearer `, which the component adds itself",
         ),
         ("secret\ntoken", control),
@@ -208,14 +264,7 @@ async fn a_bad_token_is_told_without_the_token() {
 
 #[tokio::test(start_paused = true)]
 async fn a_token_is_sent_as_it_is() {
-    for token in [
-        "t",
-        "a b",
-        "Bearer",
-        "bearer x",
-        "{{secret:42}}",
-        "~!@#$%^&*()=;,\"\\",
-    ] {
+    for token in ["t", "a b", "Bearer", "{{secret:42}}", "~!@#$%^&*()=;,\"\\"] {
         let script = Script::new([Step::ok("[]")]);
         script
             .run(ListAgents, &[("API_TOKEN", token)])
@@ -232,21 +281,25 @@ async fn every_function_but_the_pure_one_needs_good_settings() {
     let mut instance = script.instance(&[("MAX_ATTEMPTS", "none")]).await;
     for operation in Operation::ALL {
         let problem = configuration(operation.run(&mut instance).await);
-        assert_eq!(problem.variable, "VOICE_CALLING_MAX_ATTEMPTS");
+        assert_eq!(problem.subject, "VOICE_CALLING_MAX_ATTEMPTS");
     }
     assert!(script.sent().is_empty());
-    let body = br#"{"docket_id":"d","attempts":[]}"#;
-    let completed = returned(instance.parse_docket_completed(body))
+    let body = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"COMPLETED"}}"#);
+    let completed = returned(instance.parse_docket_completed(&body))
         .await
         .unwrap();
-    assert_eq!(completed.unwrap().docket_id, "d");
+    assert_eq!(completed.unwrap().docket_id, DOCKET_ID);
 }
 
 #[tokio::test(start_paused = true)]
 async fn max_attempts_of_one_repeats_nothing() {
     for operation in Operation::READ_AND_CREATE {
+        let server_error = match operation.is_create() {
+            true => "permanent-outcome-unknown",
+            false => "unavailable",
+        };
         for (step, expected) in [
-            (Step::status(503), "unavailable"),
+            (Step::status(503), server_error),
             (Step::status(429), "rate-limited"),
             (Step::fail(ErrorCode::ConnectionRefused), "unreachable"),
         ] {
@@ -288,8 +341,8 @@ async fn max_response_bytes_counts_the_bytes_of_the_body() {
             .run(operation, &[("MAX_RESPONSE_BYTES", &does_not)])
             .await;
         let error = result.unwrap_err();
-        assert_eq!(case(&error), "permanent-unexpected-response");
-        let kept = response(&error).unwrap();
+        assert_eq!(error.case(), "permanent-unexpected-response");
+        let kept = error.response().unwrap();
         assert_eq!(kept.body, body[..body.len() - 1]);
         assert!(kept.body_cut);
         assert_eq!(script.sent().len(), 2, "neither is repeated");
@@ -304,15 +357,52 @@ async fn bodies_of_megabytes_go_and_come_unharmed() {
         ..docket_v2()
     };
     let mut instance = stage.instance().await;
-    let created = returned(instance.create_docket_v2(&request)).await.unwrap();
-    let docket = returned(instance.get_docket(&created.docket_id))
+    let created = returned(instance.create_docket_v2(&request, None))
+        .await
+        .unwrap();
+    let docket = returned(instance.get_docket(&created.docket_id, None))
         .await
         .unwrap();
     assert!(docket.call_context.as_ref() == Some(&request.call_context));
 
-    let agents = format!("[{}7]", "7,".repeat(50_000));
-    let script = Script::new([Step::ok(agents)]);
+    let agent = format!(r#"{{"agent_name":"{}"}}"#, "a".repeat(800));
+    let agents = format!("[{}{agent}]", format!("{agent},").repeat(9_999));
+    let script = Script::new([Step::ok(agents.clone())]);
     let mut instance = script.instance(&[]).await;
-    let agents = returned(instance.list_agents("org-1")).await.unwrap();
-    assert_eq!(agents.len(), 50_001);
+    let listed = returned(instance.list_agents("org-1", None)).await.unwrap();
+    assert_eq!(listed.agents.len(), 10_000);
+    assert!(listed.raw_json == agents);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_more_than_ten_thousand_records_is_not_understood() {
+    let records = format!("[{}7]", "7,".repeat(10_000));
+    for operation in [ListAgents, Operation::GetCallDetails] {
+        let script = Script::new([Step::ok(records.clone())]);
+        let error = script.run(operation, &[]).await.unwrap_err();
+        assert_eq!(error.case(), "permanent-unexpected-response");
+        let message = &failure(&error).message;
+        assert!(message.contains("10000"), "{message}");
+    }
+}
+
+/// What a service answers to a create grows with the request, if it echoes that.
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_a_create_may_have_16384_bytes_more_than_the_request() {
+    let script = Script::new([Step::ok(CreateDocketV2.satisfying())]);
+    script.run(CreateDocketV2, &[]).await.unwrap();
+    let most = script.sent()[0].body.len() + 16_384;
+    let answer = |bytes: usize| {
+        let satisfying = CreateDocketV2.satisfying();
+        format!("{satisfying}{}", " ".repeat(bytes - satisfying.len()))
+    };
+    let script = Script::new([Step::ok(answer(most)), Step::ok(answer(most + 1))]);
+    script.run(CreateDocketV2, &[]).await.unwrap();
+    let error = script.run(CreateDocketV2, &[]).await.unwrap_err();
+    assert_eq!(error.case(), "permanent-unexpected-response");
+    assert!(may_have_created(&error));
+    let kept = error.response().unwrap();
+    assert!(kept.body.starts_with(CreateDocketV2.satisfying()));
+    assert!(kept.body_cut);
+    assert_eq!(script.sent().len(), 2, "neither is repeated");
 }

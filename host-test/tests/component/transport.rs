@@ -1,7 +1,7 @@
 //! Requests that get no answer, or half of one, over real connections: a read may be
 //! repeated, a create never is once it was sent.
 
-use crate::failure::{attempts, case, response, statuses};
+use crate::failure::{failure, may_have_created, statuses};
 use crate::operation::Operation;
 use crate::operation::Operation::{CreateDocketV2, ListAgents, MakeCall};
 use crate::operation::Run;
@@ -44,11 +44,12 @@ async fn a_create_that_was_sent_and_got_no_status_is_never_repeated() {
     for behaviour in no_status() {
         for operation in Operation::RINGING {
             let (error, peer) = with_peer(operation, [behaviour.clone()], &[]).await;
-            assert_eq!(case(&error), "permanent-outcome-unknown", "{behaviour:?}");
+            assert_eq!(error.case(), "permanent-outcome-unknown", "{behaviour:?}");
             assert_eq!(peer.connections(), 1, "{behaviour:?} {operation:?}");
             assert_eq!(statuses(&error), [None], "{behaviour:?}");
-            assert!(attempts(&error)[0].transport_error.is_some());
-            assert_eq!(response(&error), None);
+            assert!(error.attempts()[0].transport_error.is_some());
+            assert_eq!(error.response(), None);
+            assert!(may_have_created(&error), "{behaviour:?} {operation:?}");
         }
     }
 }
@@ -57,7 +58,7 @@ async fn a_create_that_was_sent_and_got_no_status_is_never_repeated() {
 async fn a_read_that_got_no_status_is_repeated_and_then_timed_out() {
     for behaviour in no_status() {
         let (error, peer) = with_peer(ListAgents, [behaviour.clone()], &[]).await;
-        assert_eq!(case(&error), "timed-out", "{behaviour:?}");
+        assert_eq!(error.case(), "timed-out", "{behaviour:?}");
         assert_eq!(peer.connections(), 4, "{behaviour:?}");
         assert_eq!(statuses(&error), [None; 4], "{behaviour:?}");
     }
@@ -83,9 +84,9 @@ async fn a_refused_connection_is_tried_again_on_creates_too_and_then_unreachable
     for operation in Operation::READ_AND_CREATE {
         let mut instance = instance_at(&port.base_url(), &[]).await;
         let error = operation.run(&mut instance).await.unwrap_err();
-        assert_eq!(case(&error), "unreachable", "{operation:?}");
+        assert_eq!(error.case(), "unreachable", "{operation:?}");
         assert_eq!(statuses(&error), [None; 4]);
-        for attempt in attempts(&error) {
+        for attempt in error.attempts() {
             assert_eq!(
                 attempt.transport_error.as_deref(),
                 Some("connection-refused")
@@ -102,7 +103,7 @@ async fn tls_that_cannot_be_agreed_on_means_that_nothing_was_sent() {
     let base_url = peer.base_url().replace("http:", "https:");
     let mut instance = instance_at(&base_url, &[]).await;
     let error = CreateDocketV2.run(&mut instance).await.unwrap_err();
-    assert_eq!(case(&error), "unreachable", "{error:?}");
+    assert_eq!(error.case(), "unreachable", "{error:?}");
     assert_eq!(peer.connections(), 4);
 }
 
@@ -110,35 +111,35 @@ async fn tls_that_cannot_be_agreed_on_means_that_nothing_was_sent() {
 async fn a_2xx_whose_body_is_cut_is_repeated_on_a_read_only() {
     let cut = [Behaviour::CutBody(200)];
     let (error, peer) = with_peer(ListAgents, cut.clone(), &[]).await;
-    assert_eq!((case(&error), peer.connections()), ("timed-out", 4));
+    assert_eq!((error.case(), peer.connections()), ("timed-out", 4));
     assert_eq!(statuses(&error), [Some(200); 4]);
 
     for operation in Operation::RINGING {
         let (error, peer) = with_peer(operation, cut.clone(), &[]).await;
-        assert_eq!(case(&error), "permanent-unexpected-response");
+        assert_eq!(error.case(), "permanent-unexpected-response");
         assert_eq!(peer.connections(), 1, "{operation:?}");
-        let kept = response(&error).unwrap();
+        let kept = error.response().unwrap();
         assert_eq!(kept.body, r#"{"docket_id": "cut"#);
         assert!(kept.body_cut);
         assert_eq!(statuses(&error), [Some(200)]);
-        assert!(attempts(&error)[0].transport_error.is_some());
+        assert!(error.attempts()[0].transport_error.is_some());
     }
 }
 
 #[tokio::test]
 async fn a_cut_body_under_another_status_counts_by_the_status() {
-    for (status, expected, requests) in [
-        (503, "unavailable", 4),
-        (429, "rate-limited", 4),
-        (401, "permanent-unauthorized", 1),
-        (404, "permanent-not-found", 1),
-        (422, "permanent-rejected", 1),
+    for (status, of_a_read, of_a_create, requests) in [
+        (503, "unavailable", "permanent-outcome-unknown", 4),
+        (429, "rate-limited", "rate-limited", 4),
+        (401, "permanent-unauthorized", "permanent-unauthorized", 1),
+        (404, "permanent-not-found", "permanent-not-found", 1),
+        (422, "permanent-rejected", "permanent-rejected", 1),
     ] {
-        for operation in Operation::READ_AND_CREATE {
+        for (operation, expected) in [(ListAgents, of_a_read), (CreateDocketV2, of_a_create)] {
             let (error, peer) = with_peer(operation, [Behaviour::CutBody(status)], &[]).await;
-            assert_eq!(case(&error), expected, "{operation:?}");
+            assert_eq!(error.case(), expected, "{operation:?}");
             assert_eq!(peer.connections(), requests, "{status} {operation:?}");
-            assert!(response(&error).unwrap().body_cut);
+            assert!(error.response().unwrap().body_cut);
         }
     }
 }
@@ -148,7 +149,7 @@ async fn switching_protocols_means_nothing_here() {
     for operation in Operation::READ_AND_CREATE {
         let upgrade = http("101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
         let (error, peer) = with_peer(operation, [upgrade], &[]).await;
-        assert_eq!(case(&error), "permanent-unexpected-response");
+        assert_eq!(error.case(), "permanent-unexpected-response");
         assert_eq!(statuses(&error), [Some(101)]);
         assert_eq!(peer.connections(), 1, "{operation:?}");
     }
@@ -170,12 +171,13 @@ async fn one_unknown_outcome_decides_whatever_came_before_it() {
     let refused = http("503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy");
     let script = [refused, Behaviour::ResetAfterReading];
     let (error, peer) = with_peer(MakeCall, script.clone(), &[]).await;
-    assert_eq!(case(&error), "permanent-outcome-unknown");
+    assert_eq!(error.case(), "permanent-outcome-unknown");
     assert_eq!(statuses(&error), [Some(503), None]);
     assert_eq!(peer.connections(), 2);
+    assert_eq!(error.response().unwrap().body, "busy", "the latest answer");
 
     let (error, _) = with_peer(ListAgents, script, &[("MAX_ATTEMPTS", "2")]).await;
-    assert_eq!(case(&error), "unavailable", "a read tells what it was told");
+    assert_eq!(error.case(), "unavailable", "a read tells what it was told");
     assert_eq!(statuses(&error), [Some(503), None]);
 }
 
@@ -187,7 +189,7 @@ async fn a_phone_that_rings_while_the_answer_is_late_rings_once() {
         stage.mock.on_next(operation.endpoint(), fault);
         let impatient = [("ATTEMPT_TIMEOUT_MS", "1000")];
         let error = stage.run(operation, &impatient).await.unwrap_err();
-        assert_eq!(case(&error), "permanent-outcome-unknown", "{operation:?}");
+        assert_eq!(error.case(), "permanent-outcome-unknown", "{operation:?}");
         assert_eq!(stage.mock.phones_rung().len(), 1, "{operation:?}");
         assert_eq!(stage.mock.requests_to(operation.endpoint()).len(), 1);
     };
@@ -204,17 +206,17 @@ async fn a_host_that_the_policy_denies_is_a_problem_of_configuration_that_names_
             ("API_TOKEN", "t"),
         ];
         let mut instance = instance(&settings, way_out.clone()).await;
-        let Err(RequestError::PermanentConfiguration(problem)) = operation.run(&mut instance).await
-        else {
-            panic!("{operation:?}")
-        };
-        assert_eq!(problem.variable, "VOICE_CALLING_BASE_URL");
+        let error = operation.run(&mut instance).await.unwrap_err();
+        assert_eq!(error.case(), "permanent-configuration", "{operation:?}");
+        assert_eq!(error.attempts().len(), 1, "{operation:?}");
+        assert!(!may_have_created(&error), "{operation:?}");
+        let problem = failure(&error).problem.as_ref().unwrap();
+        assert_eq!(problem.subject, "VOICE_CALLING_BASE_URL");
         assert!(
             problem.found.contains("api.example:8443"),
             "{}",
             problem.found
         );
-        assert_eq!(problem.attempts.len(), 1, "{operation:?}");
         assert_eq!(way_out.recorder.exchanges().len(), 1, "{operation:?}");
     }
 }
@@ -228,10 +230,10 @@ async fn an_answer_with_100_000_headers_or_one_of_a_megabyte_leaves_a_create_unk
     for headers in [many, large] {
         let answer = http(&format!("200 OK\r\n{headers}Content-Length: 2\r\n\r\n[]"));
         let (error, peer) = with_peer(CreateDocketV2, [answer.clone()], &[]).await;
-        assert_eq!(case(&error), "permanent-outcome-unknown", "{error:?}");
+        assert_eq!(error.case(), "permanent-outcome-unknown", "{error:?}");
         assert_eq!(peer.connections(), 1);
         let (error, peer) = with_peer(ListAgents, [answer], &[]).await;
-        assert_eq!(case(&error), "timed-out", "{error:?}");
+        assert_eq!(error.case(), "timed-out", "{error:?}");
         assert_eq!(peer.connections(), 4);
     }
 }

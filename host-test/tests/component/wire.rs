@@ -1,7 +1,7 @@
 //! Requests as they stand on the wire, written out whole: method and path, every
 //! header in the order of the names, and the body.
 
-use crate::operation::{DOCKET_ID, Operation};
+use crate::operation::Operation;
 use crate::script::{Script, Step};
 use crate::stage::Stage;
 use voice_calling_mock::ReceivedRequest;
@@ -54,15 +54,9 @@ pub fn post(stage: &Stage, path: &str, body: &str) -> String {
 }
 
 fn path_and_query(operation: Operation) -> String {
-    match operation {
-        Operation::CreateAgent => "/agents/".into(),
-        Operation::ListAgents => "/api/v1/agents?organizationId=org-1".into(),
-        Operation::MakeCall => "/make_call".into(),
-        Operation::GetCallDetails | Operation::WaitForCallDetails => "/call_details/task-1".into(),
-        Operation::CreateDocket => "/api/v1/dockets".into(),
-        Operation::CreateDocketV2 | Operation::CreateDocketsV2 => "/api/v2/dockets".into(),
-        Operation::GetDocket | Operation::WaitForDocket => format!("/api/v1/dockets/{DOCKET_ID}"),
-    }
+    let line = operation.request_line();
+    let (_, path_and_query) = line.split_once(' ').expect("a method and a path");
+    path_and_query.to_owned()
 }
 
 #[tokio::test(start_paused = true)]
