@@ -74,7 +74,7 @@ export interface WaitOptions extends CallOptions {
 /** The last argument of a batch. Time in the queue for an instance counts. */
 export interface BatchOptions extends CallOptions {
   /**
-   * how long requests may be begun; 1 or more. Those that were not
+   * How long requests may be begun; 1 or more. Those that were not
    * begun by then are `TimedOut` with no attempts. Those that were are finished,
    * each within its deadline, so that no docket id is lost.
    */
@@ -161,18 +161,18 @@ export interface ClientOptions extends Settings {
   readonly agent?: import('node:http').Agent | undefined;
   /**
    * How many calls run at once, each in an instance of its own; others wait in a queue, for
-   * `deadlineMs` at the most, or for the `timeoutMs` of a wait or a batch. Who waits longer is
-   * `TimedOut`, and nothing was sent. 1 to 10000. Default: `256`.
+   * `deadlineMs` at most, or for the `timeoutMs` of a wait or a batch. A call that waits longer
+   * is `TimedOut`, and nothing was sent. 1 to 10000. Default: `256`.
    */
   readonly maxInstances?: number | undefined;
   /**
-   * Is told of every attempt when it is over, without token, phone numbers and call context. What
-   * it throws, or rejects with, is a warning of the process, and no failure of the call.
+   * Called after every attempt, without token, phone numbers and call context. What it throws, or
+   * rejects with, becomes a warning of the process, and does not fail the call.
    */
   readonly onAttempt?: ((entry: AttemptEntry) => void | Promise<void>) | undefined;
 }
 
-/** What `onAttempt` is told. */
+/** What `onAttempt` is called with. */
 export interface AttemptEntry {
   /** The function in the component's interface, such as `dockets.create-docket-v2`. */
   readonly function: string;

@@ -502,6 +502,7 @@ fn batch_time(names: &Names) -> Result<String> {
     let batch = all.find(|(_, function)| function.parameters.iter().any(|it| it.name == name));
     let (_, batch) = batch.context("no function is a batch")?;
     let docs = paragraph_on(&names.translated(&batch.docs, None), name);
+    let docs = docs.replacen("how long", "How long", 1);
     Ok(jsdoc(&docs, "  "))
 }
 
