@@ -144,6 +144,7 @@ fn one_after_the_other(operation: Operation) -> Vec<Scenario> {
             "refused, 503, then an answer",
             vec![refused(), status(503), answer()],
         ),
+        ("410, then an answer", vec![status(410), answer()]),
         ("503, then 401", vec![status(503), status(401)]),
         ("503, then 422", vec![status(503), status(422)]),
         ("429, then 409", vec![status(429), status(409)]),

@@ -61,7 +61,11 @@ fn the_component_passes_every_check_in_ten_thousand_random_histories() {
     for (check, least) in [
         (Check::Returns, 10_000),
         (Check::NoReplay, 3_000),
-        (Check::CreateRetryNotSent, 300),
+        (Check::CreateRetry, 500),
+        (Check::NothingCreated, 300),
+        (Check::CreationsAreTold, 3_000),
+        (Check::DuplicatesAreTold, 500),
+        (Check::TimeToHear, 6_000),
         (Check::ErrorCase, 7_000),
         (Check::FinalAnswers, 3_000),
         (Check::Retries, 1_500),
@@ -69,7 +73,11 @@ fn the_component_passes_every_check_in_ten_thousand_random_histories() {
         (Check::AttemptsAreTold, 6_000),
         (Check::AnswerIsKept, 3_000),
         (Check::AnswerIsWhole, 1_500),
+        (Check::RightDocket, 500),
         (Check::WaitsEnd, 300),
+        (Check::PollsAreCounted, 300),
+        (Check::Confirmations, 100),
+        (Check::LimitsOnlyDelay, 100),
         (Check::MaxInFlight, 800),
         (Check::BatchOrder, 300),
     ] {
@@ -142,5 +150,5 @@ async fn a_guest_that_waits_is_not_taken_for_one_that_computes() {
     let mut settings = InstanceSettings::new(environment, script.outgoing());
     settings.limits.computing = Duration::from_millis(500);
     let mut instance = plugin.instantiate(settings).await.unwrap();
-    instance.list_agents("org-1").await.unwrap().unwrap();
+    instance.list_agents("org-1", None).await.unwrap().unwrap();
 }

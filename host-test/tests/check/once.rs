@@ -5,6 +5,7 @@ use crate::compiled::loading;
 use crate::{assert_current, in_repository};
 use std::fmt::Write;
 use std::time::Duration;
+use strum::VariantArray;
 use voice_calling_check::scenario::Subject;
 use voice_calling_check::script::{Script, Step};
 use voice_calling_check::{Check, Options, Source, check, not_loaded};
@@ -22,11 +23,18 @@ fn meant(mutant: Mutant) -> (Check, Source) {
     use Source::{Bodies, Directed};
     match mutant {
         Mutant::None => (Check::Returns, Directed),
-        Mutant::ReplaysUnknownOutcome => (Check::NoReplay, Directed),
-        Mutant::ReplaysServerErrors => (Check::CreateRetryNotSent, Directed),
-        Mutant::LeaksToken | Mutant::LogsToken => (Check::TokenIsNotTold, Directed),
+        Mutant::ReplaysUnknownOutcome | Mutant::TrustsConnectionTimeout => {
+            (Check::NoReplay, Directed)
+        }
+        Mutant::ReplaysServerErrors | Mutant::RetriesDespiteNever => (Check::CreateRetry, Directed),
+        Mutant::LeaksToken | Mutant::LogsToken | Mutant::LeaksEscapedToken => {
+            (Check::TokenIsNotTold, Directed)
+        }
         Mutant::FollowsRedirects => (Check::OnlyTheService, Directed),
-        Mutant::IgnoresRetryAfter => (Check::RetryAfter, Directed),
+        Mutant::IgnoresRetryAfter
+        | Mutant::IgnoresDate
+        | Mutant::IgnoresFractions
+        | Mutant::PollsTooSoon => (Check::RetryAfter, Directed),
         Mutant::DropsUnknownFields | Mutant::RoundsNumbers => (Check::AnswerIsWhole, Directed),
         Mutant::LosesOrder => (Check::BatchOrder, Directed),
         Mutant::ExceedsMaxInFlight => (Check::MaxInFlight, Directed),
@@ -34,13 +42,25 @@ fn meant(mutant: Mutant) -> (Check, Source) {
         Mutant::OverrunsAttemptTimeout => (Check::AttemptTimeout, Directed),
         Mutant::TriesTooOften => (Check::MaxAttempts, Directed),
         Mutant::HidesAttempts => (Check::AttemptsAreTold, Directed),
-        Mutant::RepeatsRejections => (Check::FinalAnswers, Directed),
-        Mutant::DropsBodies => (Check::AnswerIsKept, Directed),
-        Mutant::MistakesReadiness => (Check::WaitsEnd, Directed),
+        Mutant::RepeatsRejections | Mutant::RetriesWhatHostsReject | Mutant::MistakesGone => {
+            (Check::FinalAnswers, Directed)
+        }
+        Mutant::DropsBodies | Mutant::HidesLocation => (Check::AnswerIsKept, Directed),
+        Mutant::MistakesReadiness | Mutant::TrustsEmptyInsights => (Check::WaitsEnd, Directed),
+        Mutant::CountsUnsentPolls => (Check::PollsAreCounted, Directed),
+        Mutant::TakesAnyDocket => (Check::RightDocket, Directed),
+        Mutant::ConfirmsEverything => (Check::Confirmations, Directed),
         Mutant::DropsFailedItems => (Check::BatchIsComplete, Directed),
         Mutant::CopiesToken => (Check::TokenInItsHeader, Directed),
-        Mutant::CallsSilenceHarmless => (Check::ErrorCase, Directed),
-        Mutant::NeverRetries => (Check::Retries, Directed),
+        Mutant::CallsSilenceHarmless | Mutant::CallsServerErrorsHarmless => {
+            (Check::NothingCreated, Directed)
+        }
+        Mutant::ForgetsCreations => (Check::CreationsAreTold, Directed),
+        Mutant::ForgetsDuplicates => (Check::DuplicatesAreTold, Directed),
+        Mutant::BeginsLate => (Check::TimeToHear, Directed),
+        Mutant::GivesUpForOthers => (Check::LimitsOnlyDelay, Directed),
+        Mutant::NeverRetries | Mutant::HurriesRetries => (Check::Retries, Directed),
+        Mutant::SplitsLargeBatches | Mutant::CutsLongIds => (Check::Bounds, Directed),
         Mutant::CallsInsecureHosts => (Check::InsecureHttp, Directed),
         Mutant::ReadsWithoutEnd => (Check::Memory, Bodies),
         Mutant::SwallowsBrokenBodies => (Check::ErrorCase, Bodies),
@@ -86,6 +106,15 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
         )
         .unwrap();
     }
+    for check in Check::VARIANTS {
+        let violated = |(_, mutant)| mutant != Mutant::None && meant(mutant).0 == *check;
+        // A component that imports something else is no mutant of the core.
+        assert!(
+            *check == Check::Imports || Mutant::ALL.into_iter().any(violated),
+            "no mutant violates {}",
+            check.name()
+        );
+    }
     // A mutant may meet a moment at which two things happen at once: who else notices it
     // may vary.
     assert_current("docs/mutants.md", &report, |line| {
@@ -122,7 +151,7 @@ async fn stopped(mutant: &str, limits: Limits) -> String {
     let mut settings = InstanceSettings::new(environment, script.outgoing());
     settings.limits = limits;
     let mut instance = plugin.instantiate(settings).await.unwrap();
-    let error = instance.list_agents("org-1").await.unwrap_err();
+    let error = instance.list_agents("org-1", None).await.unwrap_err();
     assert!(script.sent().is_empty());
     format!("{error:#}")
 }
