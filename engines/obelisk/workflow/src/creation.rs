@@ -66,7 +66,10 @@ mod tests {
             (TimedOut(failed(false, None)), later(None)),
             (PermanentRejected(failed(false, None)), Creation::Refused),
             (PermanentRejected(failed(true, None)), Creation::Unknown),
-            (PermanentOutcomeUnknown(failed(true, None)), Creation::Unknown),
+            (
+                PermanentOutcomeUnknown(failed(true, None)),
+                Creation::Unknown,
+            ),
             (ExecutionFailed, Creation::Unknown),
         ];
         for (error, expected) in cases {

@@ -48,11 +48,11 @@ fn look(body: &str) -> Result<Docket, Result<Verdict, DeliverError>> {
     loop {
         let last = match activities::verify_docket_completed(body, None) {
             Ok(Verification::Confirmed(it)) => return Ok(it.docket),
-            Ok(Verification::Contradicted(it)) if it.contradicted.iter().any(|it| it == "status") => {
-                Ok(Verdict::NotCompleted)
-            }
             Ok(Verification::Contradicted(it)) => {
-                return Err(Ok(Verdict::Contradicted(it.contradicted)));
+                if !it.contradicted.iter().any(|member| member == "status") {
+                    return Err(Ok(Verdict::Contradicted(it.contradicted)));
+                }
+                Ok(Verdict::NotCompleted)
             }
             Ok(Verification::NotACompletion) => {
                 return Err(not_a_completion("no completion of a docket".to_owned()));

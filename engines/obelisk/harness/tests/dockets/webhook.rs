@@ -344,7 +344,10 @@ async fn what_is_broken_is_answered_400_and_what_is_no_completion_200() -> Resul
         (&b""[..], "body"),
         (b"\xff\xfe", "body"),
         (b"{\"docket_id\":7,\"attempts\":[1]}", "body.docket_id"),
-        (b"{\"docket_id\":\"../x\",\"attempts\":[1]}", "body.docket_id"),
+        (
+            b"{\"docket_id\":\"../x\",\"attempts\":[1]}",
+            "body.docket_id",
+        ),
     ] {
         let (status, reason) = delivered(&site, body).await?;
         assert_eq!(status, 400, "{body:?}");
