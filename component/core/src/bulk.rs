@@ -57,7 +57,11 @@ fn check_size(requests: &[DocketRequestV2]) -> Result<(), Problem> {
     let bytes: usize = requests.iter().map(text_bytes).sum();
     if bytes > MAX_TEXT_BYTES {
         let allowed = format!("at most {MAX_TEXT_BYTES} bytes of text in all");
-        return Err(problem("requests", format!("{bytes} bytes of text"), allowed));
+        return Err(problem(
+            "requests",
+            format!("{bytes} bytes of text"),
+            allowed,
+        ));
     }
     Ok(())
 }

@@ -56,9 +56,12 @@ impl<T: Transport> Client<T> {
         let request = details_request(&WAIT_FOR_CALL_DETAILS, task_id)?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(true);
         let waited = operation
-            .wait(&request, wait.timeout_ms, not_found_is_pending, |answer, sent| {
-                decode_call_details(answer, sent)
-            })
+            .wait(
+                &request,
+                wait.timeout_ms,
+                not_found_is_pending,
+                |answer, sent| decode_call_details(answer, sent),
+            )
             .await?;
         Ok(CallDetailsWait {
             outcome: match waited.seen {
@@ -109,7 +112,9 @@ fn encode_context(request: &CallRequest) -> Result<Written<'_>, Problem> {
 
 fn check_extra_selects_agent(request: &CallRequest) -> Result<(), Problem> {
     let extra = request.extra.as_deref();
-    let extra = extra.map(|extra| object_argument("extra", extra)).transpose()?;
+    let extra = extra
+        .map(|extra| object_argument("extra", extra))
+        .transpose()?;
     match extra {
         Some(extra) if extra.names().any(|name| name != "extra_config") => Ok(()),
         _ => Err(problem(

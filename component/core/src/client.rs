@@ -7,7 +7,6 @@ use crate::settings::Settings;
 use crate::transport::Transport;
 use crate::types::{CallOptions, Problem, RequestError};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// The client of the service: its accounts, and a way into the world. Its functions are those of
 /// the WIT package.
@@ -15,7 +14,7 @@ pub struct Client<T> {
     transport: T,
     /// The account without a name, or what is missing in its settings.
     unnamed: Result<Account, Problem>,
-    named: BTreeMap<String, Account>,
+    named: Vec<(String, Account)>,
 }
 
 impl<T: Transport> Client<T> {
@@ -36,7 +35,9 @@ impl<T: Transport> Client<T> {
         &self,
         options: Option<CallOptions>,
     ) -> Result<Operation<'_, T>, RequestError> {
-        let name = options.as_ref().and_then(|options| options.account.as_deref());
+        let name = options
+            .as_ref()
+            .and_then(|options| options.account.as_deref());
         let account = self.account(name).map_err(configuration_error)?;
         let settings = match &options {
             Some(options) => account.settings.with_options(options)?,
@@ -53,8 +54,10 @@ impl<T: Transport> Client<T> {
         let Some(name) = name else {
             return self.unnamed.as_ref().map_err(Problem::clone);
         };
-        self.named.get(name).ok_or_else(|| {
-            let known: Vec<_> = self.named.keys().map(String::as_str).collect();
+        let found = self.named.iter().find(|(known, _)| known == name);
+        found.map(|(_, account)| account).ok_or_else(|| {
+            let known = self.named.iter().map(|(known, _)| known.as_str());
+            let known: Vec<_> = known.collect();
             let allowed = match known.is_empty() {
                 true => "none, since VOICE_CALLING_ACCOUNTS names no account".to_owned(),
                 false => format!("one of {}", known.join(", ")),

@@ -32,7 +32,10 @@ impl<T: Transport> Client<T> {
         let operation = self.begin(options)?;
         let body = encode_docket(request)?;
         let request = ApiRequest::create(&CREATE_DOCKET, &body, &operation.settings)?;
-        operation.send(&request).await?.decode(decode_created_docket)
+        operation
+            .send(&request)
+            .await?
+            .decode(decode_created_docket)
     }
 
     /// `dockets.create-docket-v2`
@@ -43,7 +46,10 @@ impl<T: Transport> Client<T> {
     ) -> Result<CreatedDocketV2, RequestError> {
         let operation = self.begin(options)?;
         let request = create_docket_v2_request(request, &operation.settings)?;
-        operation.send(&request).await?.decode(decode_created_docket_v2)
+        operation
+            .send(&request)
+            .await?
+            .decode(decode_created_docket_v2)
     }
 
     /// `dockets.get-docket`

@@ -175,7 +175,9 @@ impl<'a> History<'a> {
             let message = format!("the service answered {} ({tries})", response.status);
             (*verdict, message)
         });
-        let latest = self.latest().and_then(|attempt| attempt.transport_error.clone());
+        let latest = self
+            .latest()
+            .and_then(|attempt| attempt.transport_error.clone());
         let (case, message): (Case, _) = match (refused, latest) {
             (Some((_, message)), _) if self.may_have_created => {
                 (RequestError::PermanentOutcomeUnknown, message)

@@ -23,7 +23,8 @@ impl Gate {
     /// was closed shows that the service serves again.
     pub(crate) fn served(&self, started_ms: u64, now_ms: u64) {
         if started_ms > self.closed_at_ms.get() {
-            self.closed_until_ms.set(self.closed_until_ms.get().min(now_ms));
+            self.closed_until_ms
+                .set(self.closed_until_ms.get().min(now_ms));
         }
     }
 

@@ -138,9 +138,7 @@ impl Value<'_> {
                 members.any(|(_, value)| value.says_anything(deeper))
             }),
             b'[' => self.to_array().map_or(true, |elements| {
-                elements
-                    .iter()
-                    .any(|element| element.says_anything(deeper))
+                elements.iter().any(|element| element.says_anything(deeper))
             }),
             _ => true,
         }
@@ -219,11 +217,12 @@ impl<'a> Object<'a> {
 
     /// The members by their names, the last one where a name occurs again.
     fn by_name(&self) -> BTreeMap<Cow<'a, str>, Value<'a>> {
-        let names = self.members.iter().map(|(key, value)| {
+        let mut members = BTreeMap::new();
+        for (key, value) in &self.members {
             let name = decode_key(key).unwrap_or(Cow::Borrowed(key.get()));
-            (name, *value)
-        });
-        names.collect()
+            members.insert(name, *value);
+        }
+        members
     }
 
     /// The names of the members, those that Unicode strings can hold.
@@ -306,9 +305,7 @@ impl<'de> Visitor<'de> for Members {
         let mut members = Vec::new();
         while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
             if members.len() == MAX_MEMBERS {
-                return Err(A::Error::custom(format!(
-                    "more than {MAX_MEMBERS} members"
-                )));
+                return Err(A::Error::custom(format!("more than {MAX_MEMBERS} members")));
             }
             members.push((key, Value(value)));
         }
@@ -444,7 +441,11 @@ impl<'a> Record<'a> {
                 }
                 Some(_) => {
                     let found = "a member that the request has a field for";
-                    return Err(problem(member_name(argument, &name), found, "other members"));
+                    return Err(problem(
+                        member_name(argument, &name),
+                        found,
+                        "other members",
+                    ));
                 }
             }
         }

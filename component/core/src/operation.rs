@@ -96,7 +96,10 @@ impl<'a, T: Transport> Operation<'a, T> {
             // Decide.
             let verdict = judge(addressed.method, settings, &outcome);
             history.record(started_ms, ended_ms, &outcome);
-            let asked_ms = outcome.as_ref().ok().and_then(|answer| answer.retry_after_ms);
+            let asked_ms = outcome
+                .as_ref()
+                .ok()
+                .and_then(|answer| answer.retry_after_ms);
             let pause_ms = pause_ms(settings, history.count(), asked_ms, transport.random());
             let resume_ms = ended_ms.saturating_add(pause_ms);
             match (verdict, &outcome) {
@@ -105,7 +108,13 @@ impl<'a, T: Transport> Operation<'a, T> {
                 (_, Err(_)) => {}
             }
             let in_time = time.may_begin(resume_ms);
-            let next = decide(addressed.method, settings, verdict, history.count(), in_time);
+            let next = decide(
+                addressed.method,
+                settings,
+                verdict,
+                history.count(),
+                in_time,
+            );
             self.log(request, &history, (next == Next::Retry).then_some(pause_ms))
                 .await;
             match (next, outcome) {
@@ -222,7 +231,10 @@ impl Success<'_> {
         };
         let text = self.answer.into_text(self.settings.max_response_bytes);
         let decoded = text.and_then(|text| decode(&text, sent));
-        decoded.map_err(|found| self.history.not_understood(response, &found, media.as_deref()))
+        decoded.map_err(|found| {
+            self.history
+                .not_understood(response, &found, media.as_deref())
+        })
     }
 
     /// How long the service asks to wait before it is asked again.

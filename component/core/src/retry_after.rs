@@ -35,7 +35,11 @@ fn seconds_to_ms(value: &str) -> Option<u64> {
     // More digits than a u64 has are a time that nobody waits for either.
     let seconds = whole.parse().unwrap_or(u64::MAX);
     let fraction_ms = (format!("0.{fraction}").parse::<f64>().ok()? * 1_000.0).ceil();
-    Some(seconds.saturating_mul(1_000).saturating_add(fraction_ms as u64))
+    Some(
+        seconds
+            .saturating_mul(1_000)
+            .saturating_add(fraction_ms as u64),
+    )
 }
 
 fn http_date_s(value: &str) -> Option<u64> {

@@ -7,7 +7,6 @@ use crate::token::ApiToken;
 use crate::transport::Scheme;
 use crate::types::{CallOptions, Problem, RequestError};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 /// What every variable begins with.
@@ -60,7 +59,7 @@ pub enum CreateRetry {
 pub struct Settings {
     /// Those without a name, or what is missing in them.
     pub(crate) unnamed: Result<AccountSettings, Problem>,
-    pub(crate) named: BTreeMap<String, AccountSettings>,
+    pub(crate) named: Vec<(String, AccountSettings)>,
 }
 
 /// The settings of an account, checked.
@@ -93,28 +92,40 @@ impl Settings {
     }
 
     fn read(environment: impl IntoIterator<Item = (String, String)>) -> Result<Self, Problem> {
-        let variables: BTreeMap<_, _> = environment
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?.to_owned(), value)))
-            .collect();
+        let mut variables = Variables::new();
+        for (name, value) in environment {
+            if let Some(name) = name.strip_prefix(PREFIX) {
+                variables.push((name.to_owned(), value));
+            }
+        }
         let accounts = account_names(&variables)?;
         check_names(&variables, &accounts)?;
-        let scope = |account| Scope {
+        let mut named = Vec::new();
+        for name in &accounts {
+            let scope = Scope {
+                variables: &variables,
+                account: Some(variable_part(name)),
+            };
+            named.push((name.clone(), scope.read()?));
+        }
+        let scope = Scope {
             variables: &variables,
-            account,
+            account: None,
         };
-        let named = accounts.iter().map(|name| {
-            let settings = scope(Some(variable_part(name))).read()?;
-            Ok((name.clone(), settings))
-        });
-        let named = named.collect::<Result<BTreeMap<_, _>, Problem>>()?;
-        let unnamed = scope(None).read();
-        let is_needed = named.is_empty() || variables.contains_key("API_TOKEN");
-        match unnamed {
+        let is_needed = named.is_empty() || value_of(&variables, "API_TOKEN").is_some();
+        match scope.read() {
             Err(problem) if is_needed => Err(problem),
             unnamed => Ok(Self { unnamed, named }),
         }
     }
+}
+
+/// The variables that have the prefix, without it.
+type Variables = Vec<(String, String)>;
+
+fn value_of<'a>(variables: &'a Variables, name: &str) -> Option<&'a str> {
+    let variable = variables.iter().find(|(variable, _)| variable == name)?;
+    Some(&variable.1)
 }
 
 impl AccountSettings {
@@ -154,43 +165,43 @@ fn variable_part(account: &str) -> String {
     account.to_ascii_uppercase().replace('-', "_")
 }
 
-fn account_names(variables: &BTreeMap<String, String>) -> Result<Vec<String>, Problem> {
-    let Some(list) = variables.get(ACCOUNTS) else {
-        return Ok(Vec::new());
+fn account_names(variables: &Variables) -> Result<Vec<String>, Problem> {
+    let mut names: Vec<String> = Vec::new();
+    let Some(list) = value_of(variables, ACCOUNTS) else {
+        return Ok(names);
     };
-    let mut known: BTreeSet<_> = NAMES.map(str::to_owned).into();
-    let mut names = Vec::new();
     for name in list.split(',') {
         let follows = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if !(name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(follows)) {
             let allowed = "names of lower-case letters, digits and hyphens, which begin with a \
                            letter, separated by commas";
-            return Err(setting_problem(ACCOUNTS, format!("{list:?}"), allowed));
+            return Err(setting_problem(ACCOUNTS, shown(list), allowed));
         }
-        for setting in NAMES {
-            let variable = format!("{}_{setting}", variable_part(name));
-            if let Some(taken) = known.replace(variable) {
-                let found = format!("{name:?}, for which {PREFIX}{taken} has two meanings");
-                return Err(setting_problem(ACCOUNTS, found, "another name"));
-            }
+        let taken = setting_names(&names);
+        let own = NAMES.map(|setting| format!("{}_{setting}", variable_part(name)));
+        if let Some(ambiguous) = own.iter().find(|variable| taken.contains(variable)) {
+            let found = format!("{name:?}, for which {PREFIX}{ambiguous} has two meanings");
+            return Err(setting_problem(ACCOUNTS, found, "another name"));
         }
         names.push(name.to_owned());
     }
     Ok(names)
 }
 
+/// The names of all settings, those of these accounts too.
+fn setting_names(accounts: &[String]) -> Vec<String> {
+    let mut names = vec![ACCOUNTS.to_owned()];
+    names.extend(NAMES.map(str::to_owned));
+    for account in accounts {
+        names.extend(NAMES.map(|setting| format!("{}_{setting}", variable_part(account))));
+    }
+    names
+}
+
 /// Refuses what looks like the name of a setting and is none.
-fn check_names(variables: &BTreeMap<String, String>, accounts: &[String]) -> Result<(), Problem> {
-    let of_accounts = accounts.iter().flat_map(|account| {
-        let part = variable_part(account);
-        NAMES.map(|setting| format!("{part}_{setting}"))
-    });
-    let settings = NAMES.iter().chain([&ACCOUNTS]);
-    let known: BTreeSet<_> = settings
-        .map(|name| (*name).to_owned())
-        .chain(of_accounts)
-        .collect();
-    for name in variables.keys().filter(|name| !known.contains(*name)) {
+fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem> {
+    let known = setting_names(accounts);
+    for (name, _) in variables.iter().filter(|(name, _)| !known.contains(name)) {
         let upper = name.to_ascii_uppercase();
         if let Some(meant) = known.iter().find(|known| is_near(&upper, known)) {
             let found = "an unknown setting";
@@ -233,7 +244,7 @@ fn edits(from: &str, to: &str) -> usize {
 
 /// The variables of an account: its own, and where it has none of its own, those without a name.
 struct Scope<'a> {
-    variables: &'a BTreeMap<String, String>,
+    variables: &'a Variables,
     account: Option<String>,
 }
 
@@ -291,20 +302,22 @@ impl Scope<'_> {
     /// A setting, and the name of the variable that has it. A token is never another account's.
     fn find(&self, name: &str) -> (String, Option<&str>) {
         let own = self.own(name);
-        let value = self.variables.get(&own);
-        match value {
+        match value_of(self.variables, &own) {
             None if name != "API_TOKEN" && self.account.is_some() => {
-                let plain = self.variables.get(name);
-                (name.to_owned(), plain.map(String::as_str))
+                (name.to_owned(), value_of(self.variables, name))
             }
-            _ => (own, value.map(String::as_str)),
+            value => (own, value),
         }
     }
 
     fn required(&self, name: &str, allowed: &str) -> Result<(String, &str), Problem> {
         match self.find(name) {
             (variable, Some(value)) => Ok((variable, value)),
-            (variable, None) => Err(setting_problem(&variable, "nothing: it is not set", allowed)),
+            (variable, None) => Err(setting_problem(
+                &variable,
+                "nothing: it is not set",
+                allowed,
+            )),
         }
     }
 
@@ -313,10 +326,14 @@ impl Scope<'_> {
         let (variable, value) = self.required("BASE_URL", allowed)?;
         if value.len() > MAX_BASE_URL_BYTES {
             let allowed = format!("at most {MAX_BASE_URL_BYTES} bytes");
-            return Err(setting_problem(&variable, format!("{} bytes", value.len()), allowed));
+            return Err(setting_problem(
+                &variable,
+                format!("{} bytes", value.len()),
+                allowed,
+            ));
         }
-        let base_url = BaseUrl::parse(value)
-            .map_err(|found| setting_problem(&variable, found, allowed))?;
+        let base_url =
+            BaseUrl::parse(value).map_err(|found| setting_problem(&variable, found, allowed))?;
         let in_the_clear = base_url.scheme() == Scheme::Http && !base_url.is_loopback();
         if in_the_clear && !allow_insecure_http {
             return Err(setting_problem(
@@ -334,19 +351,18 @@ impl Scope<'_> {
         ApiToken::parse(value).map_err(|found| setting_problem(&variable, found, allowed))
     }
 
-    fn number(
-        &self,
-        name: &str,
-        range: RangeInclusive<u64>,
-        default: u64,
-    ) -> Result<u64, Problem> {
+    fn number(&self, name: &str, range: RangeInclusive<u64>, default: u64) -> Result<u64, Problem> {
         let (variable, Some(value)) = self.find(name) else {
             return Ok(default);
         };
         let digits = value.bytes().all(|b| b.is_ascii_digit());
         match value.parse() {
             Ok(number) if digits && range.contains(&number) => Ok(number),
-            _ => Err(setting_problem(&variable, shown(value), whole_number(&range))),
+            _ => Err(setting_problem(
+                &variable,
+                shown(value),
+                whole_number(&range),
+            )),
         }
     }
 

@@ -48,9 +48,7 @@ impl TimeFrame {
         let left_ms = self.deadline_ms.saturating_sub(now_ms);
         let attempt_ms = settings.attempt_timeout_ms.min(left_ms);
         Timeouts {
-            connect_ms: settings
-                .connect_timeout_ms
-                .min(attempt_ms - attempt_ms / 4),
+            connect_ms: settings.connect_timeout_ms.min(attempt_ms - attempt_ms / 4),
             attempt_ms,
         }
     }

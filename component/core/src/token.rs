@@ -69,7 +69,11 @@ impl ApiToken {
 /// which is why this is public. The token may be any text here, also one that no
 /// header can carry.
 pub fn mask(token: &str, text: &str) -> String {
-    let Some(first) = token.chars().next().filter(|_| token.len() >= MASKED_FROM_BYTES) else {
+    let Some(first) = token
+        .chars()
+        .next()
+        .filter(|_| token.len() >= MASKED_FROM_BYTES)
+    else {
         return text.to_owned();
     };
     let needed = token.len().min(CUT_FROM_BYTES);

@@ -3,6 +3,7 @@
 
 #![deny(unsafe_code)]
 
+mod errors;
 mod executor;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
@@ -23,7 +24,7 @@ mod bindings {
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
     });
     use super::Plugin;
-    export!(Plugin);
+    export!(Plugin with_types_in crate::errors);
 }
 
 thread_local! {
@@ -34,7 +35,15 @@ thread_local! {
 }
 
 /// Runs an operation of the client to its end.
+#[inline(always)]
 fn run<R>(
+    operation: impl AsyncFnOnce(&Client<WasiTransport>) -> Result<R, RequestError>,
+) -> Result<R, RequestError> {
+    errors::aside(run_to_its_end(operation))
+}
+
+#[inline(never)]
+fn run_to_its_end<R>(
     operation: impl AsyncFnOnce(&Client<WasiTransport>) -> Result<R, RequestError>,
 ) -> Result<R, RequestError> {
     CLIENT.with(|client| match client {
@@ -101,10 +110,7 @@ impl exports::dockets::Guest for Plugin {
         run(async |client| client.create_docket_v2(&request, options).await)
     }
 
-    fn get_docket(
-        docket_id: String,
-        options: Option<CallOptions>,
-    ) -> Result<Docket, RequestError> {
+    fn get_docket(docket_id: String, options: Option<CallOptions>) -> Result<Docket, RequestError> {
         run(async |client| client.get_docket(&docket_id, options).await)
     }
 
@@ -123,13 +129,17 @@ impl exports::bulk::Guest for Plugin {
         timeout_ms: u32,
         options: Option<CallOptions>,
     ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
-        run(async |client| client.create_dockets_v2(&requests, timeout_ms, options).await)
+        run(async |client| {
+            client
+                .create_dockets_v2(&requests, timeout_ms, options)
+                .await
+        })
     }
 }
 
 impl exports::webhooks::Guest for Plugin {
     fn parse_docket_completed(body: String) -> Result<Option<DocketCompleted>, RequestError> {
-        voice_calling_core::webhooks::parse_docket_completed(&body)
+        errors::aside(voice_calling_core::webhooks::parse_docket_completed(&body))
     }
 
     fn verify_docket_completed(

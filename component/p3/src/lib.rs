@@ -80,7 +80,9 @@ impl exports::calls::Guest for Plugin {
         wait: WaitOptions,
         options: Option<CallOptions>,
     ) -> Result<CallDetailsWait, RequestError> {
-        client()?.wait_for_call_details(&task_id, wait, options).await
+        client()?
+            .wait_for_call_details(&task_id, wait, options)
+            .await
     }
 }
 
@@ -121,7 +123,9 @@ impl exports::bulk::Guest for Plugin {
         timeout_ms: u32,
         options: Option<CallOptions>,
     ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
-        client()?.create_dockets_v2(&requests, timeout_ms, options).await
+        client()?
+            .create_dockets_v2(&requests, timeout_ms, options)
+            .await
     }
 }
 

@@ -1,0 +1,195 @@
+//! How an error leaves the guest: by one piece of code for all functions.
+//!
+//! wit-bindgen writes out for each function and each case of the error how its result is put into
+//! memory for the host, and freed later: without this file the component has twice the size. Here
+//! a function that fails leaves its error aside and returns the one error that carries
+//! nothing. [`exports`] has what is exported in the place of the generated functions: where
+//! one failed, the error that was left aside goes to the host instead, as the result of a
+//! function that does nothing but fail. In memory an error looks the same whatever function it
+//! comes from, but that it comes after eight bytes where the function's success has a member of
+//! 64 bits, and else after four.
+
+#![allow(unsafe_code)]
+
+use bindings::exports::failing;
+use std::cell::RefCell;
+use voice_calling_core::types::{CreatedAgent, DocketWait, RequestError, Verification};
+
+mod bindings {
+    wit_bindgen::generate!({
+        inline: "
+            package voice-calling:guest;
+            world guest {
+                export failing: interface {
+                    use voice-calling:client/types@0.2.0.{
+                        created-agent, docket-wait, request-error, verification
+                    };
+                    // It never succeeds. Its result is as large as the largest that it stands
+                    // in for, since a host looks whether all of it is in memory.
+                    fail: func() -> result<
+                        tuple<created-agent, docket-wait, verification>,
+                        request-error
+                    >;
+                }
+            }
+        ",
+        path: "../../wit",
+        world: "voice-calling:guest/guest",
+        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        // What would make it an export is in this macro, which nobody calls.
+        pub_export_macro: true,
+    });
+}
+
+thread_local! {
+    static ASIDE: RefCell<Option<RequestError>> = const { RefCell::new(None) };
+}
+
+/// Leaves the error of a function aside.
+#[inline(always)]
+pub(crate) fn aside<R>(result: Result<R, RequestError>) -> Result<R, RequestError> {
+    match result {
+        Ok(returned) => Ok(returned),
+        Err(error) => {
+            leave(error);
+            Err(RequestError::ExecutionFailed)
+        }
+    }
+}
+
+#[inline(never)]
+fn leave(error: RequestError) {
+    ASIDE.set(Some(error));
+}
+
+struct Failing;
+
+impl failing::Guest for Failing {
+    fn fail() -> Result<(CreatedAgent, DocketWait, Verification), RequestError> {
+        Err(ASIDE.take().unwrap_or(RequestError::ExecutionFailed))
+    }
+}
+
+/// What a result begins with in memory: one of these, and then some bytes without a meaning.
+const IS_OK: u8 = 0;
+const IS_ERROR: u8 = 1;
+
+/// The error of a function whose success has a member of 64 bits.
+const WIDE: usize = 0;
+
+/// The error of any other function is the same, but for the four bytes that it begins with.
+const NARROW: usize = 4;
+
+/// The result of a function, for the host.
+unsafe fn or_failure<const SKIPPED: usize>(result: *mut u8) -> *mut u8 {
+    match unsafe { result.read() } {
+        IS_OK => result,
+        _ => unsafe {
+            let failure = failure().add(SKIPPED);
+            failure.write(IS_ERROR);
+            failure
+        },
+    }
+}
+
+#[inline(never)]
+fn failure() -> *mut u8 {
+    unsafe { failing::_export_fail_cabi::<Failing>() }
+}
+
+#[inline(never)]
+unsafe fn free_failure(failure: *mut u8) {
+    unsafe { failing::__post_return_fail::<Failing>(failure) }
+}
+
+/// Functions with the names and arguments of generated ones, which call these. Options of a call
+/// are eight arguments.
+macro_rules! instead {
+    ($interface:ident: $(
+        $skipped:ident $call:ident $free:ident ($($argument:ident: $type:ty),* $(; $options:ident)?);
+    )+) => {
+        pub(crate) mod $interface {
+            use crate::bindings::exports::voice_calling::client::$interface as generated;
+            use crate::errors::{IS_OK, free_failure, or_failure};
+            pub(crate) use generated::*;
+
+            $(
+                instead!(@call $skipped $call ($($argument: $type),* $(; $options)?));
+
+                pub(crate) unsafe fn $free<T: Guest>(result: *mut u8) {
+                    match unsafe { result.read() } {
+                        IS_OK => unsafe { generated::$free::<T>(result) },
+                        _ => unsafe { free_failure(result.sub(crate::errors::$skipped)) },
+                    }
+                }
+            )+
+        }
+    };
+    (@call $skipped:ident $call:ident ($($argument:ident: $type:ty),*; options)) => {
+        instead!(@call $skipped $call (
+            $($argument: $type,)* options: i32, has_account: i32, account: *mut u8,
+            account_bytes: usize, has_deadline: i32, deadline: i32, has_attempts: i32,
+            attempts: i32
+        ));
+    };
+    (@call $skipped:ident $call:ident ($($argument:ident: $type:ty),*)) => {
+        #[allow(clippy::too_many_arguments)]
+        pub(crate) unsafe fn $call<T: Guest>($($argument: $type),*) -> *mut u8 {
+            unsafe { or_failure::<{ crate::errors::$skipped }>(generated::$call::<T>($($argument),*)) }
+        }
+    };
+}
+
+/// Laid out as wit-bindgen's macro expects it.
+pub(crate) mod exports {
+    pub(crate) mod voice_calling {
+        pub(crate) mod client {
+            instead! { agents:
+                WIDE _export_create_agent_cabi __post_return_create_agent (arguments: *mut u8);
+                NARROW _export_list_agents_cabi __post_return_list_agents (
+                    id: *mut u8, id_bytes: usize; options
+                );
+            }
+            instead! { calls:
+                NARROW _export_make_call_cabi __post_return_make_call (arguments: *mut u8);
+                NARROW _export_get_call_details_cabi __post_return_get_call_details (
+                    id: *mut u8, id_bytes: usize; options
+                );
+                NARROW _export_wait_for_call_details_cabi __post_return_wait_for_call_details (
+                    id: *mut u8, id_bytes: usize, timeout: i32, has_pending: i32, pending: i32;
+                    options
+                );
+            }
+            instead! { dockets:
+                NARROW _export_create_docket_cabi __post_return_create_docket (
+                    agent: i64, number: *mut u8, number_bytes: usize, context: *mut u8,
+                    context_bytes: usize, has_extra: i32, extra: *mut u8, extra_bytes: usize;
+                    options
+                );
+                NARROW _export_create_docket_v2_cabi __post_return_create_docket_v2 (
+                    arguments: *mut u8
+                );
+                WIDE _export_get_docket_cabi __post_return_get_docket (
+                    id: *mut u8, id_bytes: usize; options
+                );
+                WIDE _export_wait_for_docket_cabi __post_return_wait_for_docket (
+                    id: *mut u8, id_bytes: usize, timeout: i32, has_pending: i32, pending: i32;
+                    options
+                );
+            }
+            instead! { bulk:
+                NARROW _export_create_dockets_v2_cabi __post_return_create_dockets_v2 (
+                    requests: *mut u8, count: usize, timeout: i32; options
+                );
+            }
+            instead! { webhooks:
+                NARROW _export_parse_docket_completed_cabi __post_return_parse_docket_completed (
+                    body: *mut u8, body_bytes: usize
+                );
+                WIDE _export_verify_docket_completed_cabi __post_return_verify_docket_completed (
+                    body: *mut u8, body_bytes: usize; options
+                );
+            }
+        }
+    }
+}
