@@ -223,7 +223,10 @@ async fn a_plugin_that_was_read_does_what_one_that_was_compiled_does() {
         for plugin in &plugins {
             results.push(parsed(plugin).await);
         }
-        assert_eq!(results[0].0.docket_id, "d-1");
+        assert_eq!(
+            results[0].0.docket_id,
+            "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"
+        );
         assert_eq!(results[1], results[0]);
         assert_eq!(results[2], results[0]);
     }
@@ -231,13 +234,14 @@ async fn a_plugin_that_was_read_does_what_one_that_was_compiled_does() {
 
 /// What a plugin makes of a webhook's body, and of one that is no JSON.
 async fn parsed(plugin: &Plugin) -> (DocketCompleted, RequestError) {
-    let completion = br#"{"docket_id":"d-1","call_insights":{"call_disposition":"INTERESTED"},
+    let completion = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11",
+        "call_insights":{"call_disposition":"INTERESTED"},
         "call_context":{"z":1,"a":[1e400,-0]},"attempts":[],"dashboard_url":null}"#;
     let nowhere = InMemoryNetwork(|_, _| async { Err(wasmtime_wasi_http::Error::LoopDetected) });
     let settings = InstanceSettings::new([("", ""); 0], Outgoing::loopback(nowhere));
     let mut instance = plugin.instantiate(settings).await.unwrap();
     let completed = instance.parse_docket_completed(completion).await.unwrap();
-    let broken = instance.parse_docket_completed(b"{").await.unwrap();
+    let broken = instance.parse_docket_completed("{").await.unwrap();
     (completed.unwrap().unwrap(), broken.unwrap_err())
 }
 

@@ -487,7 +487,7 @@ async fn the_archive_is_written_when_the_component_traps_after_its_exchange() {
     let file = Scratch::new("trapping.wasm");
     let wasm = std::fs::read(component()).expect("the component");
     let trapping = match Wasi::of(&wasm) {
-        Wasi::V0_2 => trapping_after(wasm, "agents@0.1.0#list-agents"),
+        Wasi::V0_2 => trapping_after(wasm, "agents@0.2.0#list-agents"),
         Wasi::V0_3 => trapping_instead_of_returning(wasm, "list-agents"),
     };
     std::fs::write(&file.0, trapping).expect("a component");

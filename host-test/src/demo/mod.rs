@@ -126,6 +126,8 @@ impl Demo<'_> {
         let environment = [
             ("VOICE_CALLING_BASE_URL", base_url.as_str()),
             ("VOICE_CALLING_API_TOKEN", token.as_str()),
+            // The mock's calls are short.
+            ("VOICE_CALLING_BACKOFF_MS", "250"),
             TRUST_CONNECTION_TIMEOUT,
         ];
         self.plugin

@@ -115,6 +115,7 @@ fn a_docket_is_created_on_the_mock_and_free_form_json_needs_no_quotes() {
         (&created["status"], &created["created"]),
         (&"open".into(), &true.into())
     );
+    assert_eq!(created["may_be_duplicate"], true, "after the 503");
 
     let id = created["docket_id"].as_str().expect("a docket id");
     let fetch = format!(r#"{{"docket_id": "{id}"}}"#);
@@ -128,19 +129,21 @@ fn calls_on_the_mock_end_as_its_user_says() {
     let mock = MockProcess::start(&["--calls", "busy,no-answer", "--call-ms", "1"]);
     let started = invoke(
         "calls.make-call",
-        r#"{"from_agent_name": "renewals", "to_phone_number": "+91 98"}"#,
+        r#"{"from_agent_name": "renewals", "to_phone_number": "+91 98",
+            "call_context": {"name": "Asha"}}"#,
         &mock.environment(),
     );
     let task_id = stdout_json(&started)["task_id"].clone();
-    let options = r#"{"timeout_ms": 20000, "not_found_is_pending": true}"#;
+    let wait = r#"{"timeout_ms": 20000}"#;
     let waited = invoke(
         "calls.wait-for-call-details",
-        &format!(r#"{{"task_id": {task_id}, "options": {options}}}"#),
+        &format!(r#"{{"task_id": {task_id}, "wait": {wait}}}"#),
         &mock.environment(),
     );
     let waited = stdout_json(&waited);
-    assert_eq!(waited["completed"], true, "{waited}");
-    assert_eq!(waited["details"][0]["call_status"], "busy");
+    let call = &waited["outcome"]["completed"]["calls"][0];
+    assert_eq!(call["call_status"], "busy", "{waited}");
+    assert_eq!(call["call_context"], r#"{"name":"Asha"}"#);
 }
 
 #[test]
@@ -170,7 +173,7 @@ fn an_error_of_the_component_is_json_with_exit_code_1() {
     let output = invoke("agents.list-agents", r#"{"organization_id": "org-1"}"#, &[]);
     assert_eq!(output.status.code(), Some(1));
     let problem = &stdout_json(&output)["error"]["permanent_configuration"];
-    assert_eq!(problem["variable"], "VOICE_CALLING_BASE_URL");
+    assert_eq!(problem["problem"]["subject"], "VOICE_CALLING_BASE_URL");
 }
 
 #[test]
@@ -233,16 +236,38 @@ fn bad_arguments_name_what_is_wrong_with_exit_code_2() {
 
 #[test]
 fn a_webhook_is_read_without_any_settings() {
-    let body = r#"{"body": "{\"docket_id\":\"d-1\",\"attempts\":[],\"dashboard_url\":null}"}"#;
+    let body =
+        r#"{"body": {"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11", "attempts": [1]}}"#;
     let output = invoke("webhooks.parse-docket-completed", body, &[]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(stdout_json(&output)["docket_id"], "d-1");
+    assert_eq!(stdout_json(&output)["attempts"], "[1]");
     let other = r#"{"body": "{\"event\":\"call\"}"}"#;
     let output = invoke("webhooks.parse-docket-completed", other, &[]);
     assert_eq!(
         (output.status.code(), stdout_json(&output)),
         (Some(0), Value::Null)
     );
+}
+
+/// The one without a name is not set at all.
+#[test]
+fn an_account_with_a_service_of_its_own_is_reached() {
+    let mock = MockProcess::start(&[]);
+    let environment = [
+        ("VOICE_CALLING_ACCOUNTS", "alpha"),
+        ("VOICE_CALLING_ALPHA_BASE_URL", mock.base_url.as_str()),
+        ("VOICE_CALLING_ALPHA_API_TOKEN", mock.token.as_str()),
+    ];
+    let of_alpha = r#"{"organization_id": "org-1", "options": {"account": "alpha"}}"#;
+    let output = invoke("agents.list-agents", of_alpha, &environment);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let agents = stdout_json(&output)["agents"].clone();
+    assert_eq!(agents.as_array().map(Vec::len), Some(2), "{agents}");
+
+    let of_nobody = r#"{"organization_id": "org-1"}"#;
+    let output = invoke("agents.list-agents", of_nobody, &environment);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!format!("{output:?}").contains(&mock.token));
 }
 
 fn check(component: &str, arguments: &[&str]) -> Output {

@@ -270,22 +270,22 @@ async fn a_docket_id_must_be_a_uuid_with_hyphens() {
 #[tokio::test(start_paused = true)]
 async fn a_call_context_must_be_a_json_object() {
     for (context, found) in [
-        ("", "no JSON: "),
+        ("", "not JSON: "),
         ("[]", "an array"),
         ("null", "null"),
         ("7", "a number"),
         ("\"{}\"", "a text"),
         ("true", "a boolean"),
-        ("{", "no JSON: "),
-        ("{\"a\":1,}", "no JSON: "),
-        ("{'a':1}", "no JSON: "),
-        ("{a:1}", "no JSON: "),
-        ("{} {}", "no JSON: "),
-        ("{\"a\":NaN}", "no JSON: "),
-        ("{\"a\":-Infinity}", "no JSON: "),
-        ("{\"a\":01}", "no JSON: "),
-        ("{\"a\":\"\n\"}", "no JSON: "),
-        ("{\"a\":\"\\x\"}", "no JSON: "),
+        ("{", "not JSON: "),
+        ("{\"a\":1,}", "not JSON: "),
+        ("{'a':1}", "not JSON: "),
+        ("{a:1}", "not JSON: "),
+        ("{} {}", "not JSON: "),
+        ("{\"a\":NaN}", "not JSON: "),
+        ("{\"a\":-Infinity}", "not JSON: "),
+        ("{\"a\":01}", "not JSON: "),
+        ("{\"a\":\"\n\"}", "not JSON: "),
+        ("{\"a\":\"\\x\"}", "not JSON: "),
     ] {
         let number = docket().to_phone_number;
         let inputs = dockets(&number, context, None);
@@ -299,7 +299,7 @@ async fn no_name_of_a_calls_context_may_occur_twice() {
         call_context(&[("name", "Asha"), ("name", "Ravi")]),
         call_context(&[("name", "Asha"), ("due", "today"), ("name", "Asha")]),
     ];
-    let (found, allowed) = ("a name that occurs twice", "names that differ");
+    let (found, allowed) = ("the name again", "each name once");
     all_are_refused(&inputs, "call-context.name", found, allowed).await;
 }
 
@@ -333,7 +333,7 @@ async fn extra_members_must_not_collide_with_fields() {
     inputs.push(call_with(|request| {
         request.extra = Some(r#"{"extra_config":7}"#.into())
     }));
-    all_are_refused(&inputs, "extra.extra_config", "a number", OBJECT).await;
+    all_are_refused(&inputs, "extra.extra_config", "a number", "an object").await;
 
     for name in [
         "prompt",
@@ -379,7 +379,7 @@ async fn extra_members_must_be_a_json_object_with_keys_that_are_text() {
     for (extra, found, allowed) in [
         ("[]", "an array", OBJECT),
         ("null", "null", OBJECT),
-        ("{", "no JSON: ", OBJECT),
+        ("{", "not JSON: ", OBJECT),
         (
             r#"{"\ud800":1}"#,
             "a key with a lone surrogate",
@@ -399,7 +399,7 @@ async fn extra_members_must_be_a_json_object_with_keys_that_are_text() {
 async fn an_agents_tools_must_be_json() {
     for tools in ["", "lookup", "[NaN]", "{} {}"] {
         let input = agent_with(|config| config.tools = Some(tools.into()));
-        all_are_refused(&[input], "tools", "no JSON: ", "JSON").await;
+        all_are_refused(&[input], "tools", "not JSON: ", "JSON").await;
     }
 }
 

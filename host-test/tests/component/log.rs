@@ -39,9 +39,9 @@ async fn the_log_has_a_line_of_json_for_every_attempt() {
                 json!({"attempt": 1, "status": 503, "started_ms": 0, "duration_ms": 20, "pause_ms": 1000})
             ),
             line(
-                json!({"attempt": 2, "transport_error": "connection-refused", "started_ms": 1020, "duration_ms": 0, "pause_ms": 0})
+                json!({"attempt": 2, "transport_error": "connection-refused", "started_ms": 1020, "duration_ms": 0, "pause_ms": 2000})
             ),
-            line(json!({"attempt": 3, "status": 200, "started_ms": 1020, "duration_ms": 5})),
+            line(json!({"attempt": 3, "status": 200, "started_ms": 3020, "duration_ms": 5})),
         ]
     );
 }

@@ -46,6 +46,8 @@ impl Run for Operation {
     ) -> Result<Answered, RequestError> {
         let arguments = Arguments {
             timeout_ms,
+            // So that a wait ends where the service knows nothing of what it waits for.
+            not_found_is_pending: Some(false),
             ..Arguments::default()
         };
         lone(self.call(instance, arguments, None)).await

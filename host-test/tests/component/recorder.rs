@@ -33,9 +33,13 @@ async fn recorded(
 
 /// The only exchange of a create that is answered like this.
 async fn exchange(step: Step, settings: &[(&str, &str)]) -> Exchange {
+    exchange_of(CreateDocketV2, step, settings).await
+}
+
+async fn exchange_of(operation: Operation, step: Step, settings: &[(&str, &str)]) -> Exchange {
     let mut all = vec![("MAX_ATTEMPTS", "1")];
     all.extend(settings);
-    let (_, recorder) = recorded(&Script::new([step]), CreateDocketV2, &all).await;
+    let (_, recorder) = recorded(&Script::new([step]), operation, &all).await;
     let [exchange] = recorder.exchanges().try_into().expect("one exchange");
     exchange
 }
@@ -114,7 +118,7 @@ async fn of_a_large_body_the_beginning_is_kept_and_the_size_is_known() {
     let padding = "x".repeat(KEPT_BODY_BYTES);
     let large = format!(r#"{{"docket_id":"d-1","padding":"{padding}"}}"#);
     let size = large.len();
-    let whole = exchange(Step::ok(large), &[]).await;
+    let whole = exchange_of(Operation::GetDocket, Step::ok(large), &[]).await;
     let body = whole.answer_body.as_ref().unwrap();
     assert_eq!((body.bytes.len(), body.is_cut), (KEPT_BODY_BYTES, true));
     assert_eq!((body.size, &body.end), (size as u64, &BodyEnd::Whole));

@@ -221,14 +221,13 @@ async fn the_base_url_and_the_token_must_not_be_longer_than_a_server_takes() {
     ])
     .await;
     let (base_url, token) = (base_url(2_049), "t".repeat(8_193));
-    for (name, value, bytes, most) in [
-        ("BASE_URL", &base_url, "2049 bytes", "2048"),
-        ("API_TOKEN", &token, "8193 bytes", "8192"),
+    for (name, value, found) in [
+        ("BASE_URL", &base_url, "2049 bytes"),
+        ("API_TOKEN", &token, "more than 8192 bytes"),
     ] {
         let problem = problem(&[(name, value)]).await;
         assert_eq!(problem.subject, format!("VOICE_CALLING_{name}"));
-        assert!(problem.found.contains(bytes), "{problem:?}");
-        assert!(problem.allowed.contains(most), "{problem:?}");
+        assert!(problem.found.starts_with(found), "{problem:?}");
     }
 }
 

@@ -309,19 +309,19 @@ async fn an_endless_body_is_read_as_far_as_is_allowed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_an_errors_body_no_more_than_64_kib_are_read() {
+async fn of_an_errors_body_no_more_than_64_kib_are_read_and_after_a_create_16_kib_and_the_requests()
+{
     let steady = endless([b'x'; 1_000], Duration::from_millis(100));
-    for status in [302, 404, 422, 503] {
-        let script = Script::new([Step::status(status).pieces([steady.clone()])]);
-        let settings = [("MAX_ATTEMPTS", "1")];
-        let error = script.run(MakeCall, &settings).await.unwrap_err();
-        assert_eq!(
-            script.now_ms(),
-            6_600,
-            "66 pieces are more than 65536 bytes"
-        );
-        assert_eq!(error.attempts()[0].transport_error, None);
-        assert!(error.response().unwrap().body_cut);
+    // 66 pieces are more than 65536 bytes, and 17 more than 16384 and the request.
+    for (operation, took_ms) in [(ListAgents, 6_600), (MakeCall, 1_700)] {
+        for status in [302, 404, 422, 503] {
+            let script = Script::new([Step::status(status).pieces([steady.clone()])]);
+            let settings = [("MAX_ATTEMPTS", "1")];
+            let error = script.run(operation, &settings).await.unwrap_err();
+            assert_eq!(script.now_ms(), took_ms, "{operation:?} {status}");
+            assert_eq!(error.attempts()[0].transport_error, None);
+            assert!(error.response().unwrap().body_cut);
+        }
     }
 }
 

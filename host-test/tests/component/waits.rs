@@ -348,6 +348,10 @@ async fn the_next_poll_waits_as_long_as_the_service_asks_after_any_answer() {
             .unwrap();
         assert_eq!(script.sent_at_ms(), [0, 25_000]);
         assert_eq!(waited.waited_ms, 25_000);
+        assert_eq!(
+            waited.held_back_ms, 0,
+            "its own limit is none of another call"
+        );
         completed(waited);
     }
 }

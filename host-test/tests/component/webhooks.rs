@@ -163,7 +163,6 @@ async fn json_that_is_no_completion_is_told_apart_from_broken() {
 async fn a_completion_is_known_by_any_one_thing_that_says_that_the_docket_is_done() {
     for mark in [
         r#""attempts":[{"call_id":"c"}]"#,
-        r#""attempts":[null]"#,
         r#""dashboard_url":"https://dashboard.voice.example/c""#,
         r#""call_insights":{"call_disposition":"INTERESTED"}"#,
         r#""status":"COMPLETED""#,

@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use std::io;
 use std::net::IpAddr;
-use voice_calling_check::failure::{attempts, outcome};
+use voice_calling_check::operation::outcome;
 use voice_calling_host::types::{CreatedDocketV2, RequestError};
 use voice_calling_host::{Hosts, Outgoing, PooledNetwork, Reach, Resolver, Trust};
 
@@ -50,7 +50,7 @@ async fn service() -> (Peer, u16) {
 
 /// What went wrong in the transport, of all attempts the same.
 fn transport_error(error: &RequestError) -> &str {
-    let mut errors = attempts(error).iter().map(|attempt| {
+    let mut errors = error.attempts().iter().map(|attempt| {
         let error = attempt.transport_error.as_deref();
         error.expect("an error of the transport")
     });

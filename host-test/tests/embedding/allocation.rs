@@ -12,7 +12,9 @@ use voice_calling_host::{Instance, Plugin};
 async fn run(plugin: &Plugin, operation: Operation) -> (Vec<Returned>, Vec<String>) {
     let script = Script::new([Step::ok(operation.satisfying())]);
     let mut instance = instance(plugin, &script).await;
-    let returned = operation.call(&mut instance, Arguments::default()).await;
+    let returned = operation
+        .call(&mut instance, Arguments::default(), None)
+        .await;
     let as_text = |sent: &Sent| {
         let body = String::from_utf8_lossy(&sent.body);
         format!("{} {}\n{:?}\n{body}", sent.method, sent.uri, sent.headers)
@@ -61,7 +63,10 @@ async fn an_instance_has_nothing_of_the_one_that_was_in_its_place() {
         let mut instance = instance(&plugin, &script).await;
         assert_eq!(instance.memory_bytes(), initial_bytes);
         let batch = vec![large(); 4];
-        let created = instance.create_dockets_v2(&batch, 60_000).await.unwrap();
+        let created = instance
+            .create_dockets_v2(&batch, 60_000, None)
+            .await
+            .unwrap();
         assert!(created.unwrap().iter().all(Result::is_ok));
         assert!(instance.memory_bytes() > initial_bytes + 4 * LARGE_BYTES);
         drop(instance);
@@ -80,7 +85,7 @@ async fn an_instance_has_nothing_of_one_that_was_stopped_in_its_place() {
         let mut instance = plugin.instantiate(limited).await.unwrap();
         let batch = vec![large(); 8];
         instance
-            .create_dockets_v2(&batch, 60_000)
+            .create_dockets_v2(&batch, 60_000, None)
             .await
             .expect_err("more than its limit");
         drop(instance);
@@ -108,7 +113,10 @@ async fn an_instance_may_grow_as_much_as_one_made_on_demand() {
     let mut grown = Vec::new();
     for plugin in [plugin(), pooling(1)] {
         let mut instance = instance(&plugin, &script).await;
-        let created = instance.create_dockets_v2(&batch, 60_000).await.unwrap();
+        let created = instance
+            .create_dockets_v2(&batch, 60_000, None)
+            .await
+            .unwrap();
         assert!(created.unwrap().iter().all(Result::is_ok));
         grown.push(instance.memory_bytes());
     }

@@ -8,8 +8,8 @@ use futures_util::future::join_all;
 use http::Version;
 use std::sync::Arc;
 use tokio::sync::Barrier;
-use voice_calling_check::failure::{attempts, case, outcome};
-use voice_calling_host::types::{AgentSummary, CreatedDocketV2, RequestError};
+use voice_calling_check::operation::{external_id, outcome};
+use voice_calling_host::types::{AgentList, CreatedDocketV2, RequestError};
 use voice_calling_host::{Instance, Outgoing, PooledNetwork, Reach, Trust};
 
 /// A host that makes calls to one service, and keeps its connections.
@@ -40,9 +40,9 @@ impl Host {
     }
 
     /// Reads in an instance of its own.
-    async fn list_agents(&self) -> Result<Vec<AgentSummary>, RequestError> {
+    async fn list_agents(&self) -> Result<AgentList, RequestError> {
         let mut instance = self.instance().await;
-        let agents = instance.list_agents("org-1").await;
+        let agents = instance.list_agents("org-1", None).await;
         agents.expect("no failure of the host")
     }
 }
@@ -76,7 +76,7 @@ fn connections_of(peer: &Peer) -> Vec<usize> {
 
 /// How often the docket of this number came.
 fn times_sent(peer: &Peer, number: usize) -> usize {
-    let own = format!(r#""external_id":"item-{number}"}}"#);
+    let own = format!(r#""external_id":"{}"}}"#, external_id(number));
     let requests = peer.requests();
     let own = requests.iter().filter(|sent| sent.text.ends_with(&own));
     own.count()
@@ -84,7 +84,7 @@ fn times_sent(peer: &Peer, number: usize) -> usize {
 
 /// What went wrong in the transport of each attempt.
 fn transport_errors(error: &RequestError) -> Vec<Option<&str>> {
-    let attempts = attempts(error).iter();
+    let attempts = error.attempts().iter();
     let errors = attempts.map(|attempt| attempt.transport_error.as_deref());
     errors.collect()
 }
@@ -102,9 +102,9 @@ async fn calls_one_after_the_other_share_a_connection() {
 
 #[tokio::test]
 async fn a_request_is_the_same_over_both_versions() {
-    let body = concat!(
-        r#"{"agent_id":7,"to_phone_number":"919876543210","extra_config":"#,
-        r#"{"call_context":{}},"external_id":"item-0"}"#
+    let body = format!(
+        r#"{{"agent_id":7,"to_phone_number":"919876543210","extra_config":{{"call_context":{{}}}},"external_id":"{}"}}"#,
+        external_id(0)
     );
     for (version, peer, _) in met(&[]).await {
         let [request] = &peer.requests()[..] else {
@@ -195,7 +195,7 @@ async fn a_service_that_a_stranger_vouches_for_is_sent_nothing() {
             let peer = Peer::over_tls(tls, [Act::Answer(CREATED)]).await;
             let host = Host::new(peer.base_url(), &trust);
             let error = host.create(0).await.unwrap_err();
-            assert_eq!(case(&error), "unreachable", "{error:?}");
+            assert_eq!(error.case(), "unreachable", "{error:?}");
             assert_eq!(transport_errors(&error), [Some("TLS-certificate-error"); 4]);
             // A create too is tried again: nothing was sent.
             assert_eq!(peer.connections(), 4);
@@ -216,7 +216,7 @@ async fn a_service_with_which_there_is_no_tls_is_sent_nothing() {
         let base_url = format!("https://{}", peer.address());
         let host = Host::trusting(base_url, &authority);
         let error = host.create(0).await.unwrap_err();
-        assert_eq!(case(&error), "unreachable", "{error:?}");
+        assert_eq!(error.case(), "unreachable", "{error:?}");
         assert_eq!(transport_errors(&error), [Some("TLS-protocol-error"); 4]);
         assert_eq!(peer.connections(), 4);
         assert_eq!(peer.requests().len(), 0);
@@ -228,8 +228,8 @@ async fn a_create_without_an_answer_on_a_kept_connection_is_sent_once_and_unknow
     for act in [Act::Break, Act::HangUp] {
         for (version, peer, host) in met(&[act.clone(), Act::Answer(CREATED)]).await {
             let error = host.create(1).await.unwrap_err();
-            assert_eq!(case(&error), "permanent-outcome-unknown", "{version:?}");
-            let [attempt] = attempts(&error) else {
+            assert_eq!(error.case(), "permanent-outcome-unknown", "{version:?}");
+            let [attempt] = error.attempts() else {
                 panic!("{error:?}")
             };
             assert_eq!(attempt.status, None);
@@ -252,7 +252,7 @@ async fn a_create_without_an_answer_on_a_kept_connection_is_sent_once_and_unknow
 async fn a_read_without_an_answer_on_a_kept_connection_is_repeated_by_the_component() {
     for act in [Act::Break, Act::HangUp] {
         for (version, peer, host) in met(&[act.clone(), Act::Answer("[]")]).await {
-            assert_eq!(host.list_agents().await.unwrap().len(), 0);
+            assert_eq!(host.list_agents().await.unwrap().agents, []);
             // What the network repeats by itself the recorder does not see.
             assert_eq!(host.outgoing.recorder.exchanges().len(), 3, "{version:?}");
             assert_eq!(peer.requests().len(), 3, "{version:?}");
@@ -264,14 +264,13 @@ async fn a_read_without_an_answer_on_a_kept_connection_is_repeated_by_the_compon
 async fn a_created_docket_whose_answer_breaks_off_is_sent_once_and_kept() {
     for (version, peer, host) in met(&[Act::CutBody, Act::Answer(CREATED)]).await {
         let error = host.create(1).await.unwrap_err();
-        assert_eq!(case(&error), "permanent-unexpected-response", "{version:?}");
-        let RequestError::PermanentUnexpectedResponse(failure) = &error else {
-            panic!("{error:?}")
-        };
-        assert_eq!(failure.response.status, 200);
-        assert!(failure.response.body_cut);
-        assert_eq!(failure.response.body, r#"{"docket_id": "cut"#);
-        assert_eq!(failure.attempts.len(), 1);
+        assert_eq!(error.case(), "permanent-unexpected-response", "{version:?}");
+        assert!(error.failure().unwrap().may_have_created);
+        let response = error.response().unwrap();
+        assert_eq!(response.status, 200);
+        assert!(response.body_cut);
+        assert_eq!(response.body, r#"{"docket_id": "cut"#);
+        assert_eq!(error.attempts().len(), 1);
         assert_eq!(peer.requests().len(), 2, "{version:?}");
     }
 }
@@ -296,7 +295,7 @@ async fn a_create_that_is_taken_back_by_http_2_is_sent_once_and_unknown() {
         host.create(0).await.expect("a docket");
         let unanswered = host.create(1).await;
         assert_eq!(outcome(&unanswered), "permanent-outcome-unknown", "{act:?}");
-        assert_eq!(attempts(&unanswered.unwrap_err()).len(), 1, "{act:?}");
+        assert_eq!(unanswered.unwrap_err().attempts().len(), 1, "{act:?}");
         assert_eq!((peer.requests(), peer.connections()), (2, 1), "{act:?}");
 
         host.create(2).await.expect("a docket");

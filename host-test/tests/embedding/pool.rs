@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
-use voice_calling_check::operation::external_id;
+use voice_calling_check::operation::{DOCKET_ID, external_id};
 use voice_calling_check::script::{Script, Sent, Step};
 use voice_calling_host::network::answer;
 use voice_calling_host::{
@@ -84,8 +84,8 @@ async fn by_default_every_call_has_an_instance_of_its_own() {
             // Nothing is left of the large request before it.
             assert_eq!(instance.memory_bytes(), initial_bytes);
             assert_eq!(instance.calls(), 0);
-            let created = instance.create_docket_v2(&large()).await.unwrap();
-            assert_eq!(created.unwrap().docket_id, "d-1");
+            let created = instance.create_docket_v2(&large(), None).await.unwrap();
+            assert_eq!(created.unwrap().docket_id, DOCKET_ID);
             assert_eq!(instance.calls(), 1);
             assert!(instance.memory_bytes() > initial_bytes + LARGE_BYTES);
             drop(instance);
@@ -118,7 +118,7 @@ async fn an_instance_that_is_used_again_keeps_its_memory() {
     let stage = Counted::to(plugin(), 1, FOR_EVER, script.outgoing());
     let mut instance = stage.pool.instance().await.unwrap();
     let initial_bytes = instance.memory_bytes();
-    let created = instance.create_docket_v2(&large()).await.unwrap();
+    let created = instance.create_docket_v2(&large(), None).await.unwrap();
     created.unwrap();
     let grown_bytes = instance.memory_bytes();
     assert!(grown_bytes > initial_bytes);
@@ -158,7 +158,7 @@ async fn an_instance_that_was_stopped_is_not_used_again() {
 
         let mut instance = stage.pool.instance().await.unwrap();
         let batch = vec![large(); 8];
-        let stopped = instance.create_dockets_v2(&batch, 60_000).await;
+        let stopped = instance.create_dockets_v2(&batch, 60_000, None).await;
         let error = format!("{:#}", stopped.expect_err("a failure of the host"));
         assert!(error.contains("the guest was stopped"), "{error}");
         assert!(!instance.is_sound());

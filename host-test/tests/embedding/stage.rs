@@ -8,12 +8,14 @@ use voice_calling_check::script::{Piece, Script, Step};
 use voice_calling_host::types::{CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_host::{
     Allocation, Instance, InstanceSettings, Loading, Outgoing, Plugin, SharedInstance,
+    TRUST_CONNECTION_TIMEOUT,
 };
 
 pub const TOKEN: &str = "embedding-token-0001";
 
 /// An answer that satisfies who creates a docket.
-pub const CREATED: &str = r#"{"docket_id":"d-1","status":"OPEN","created":true}"#;
+pub const CREATED: &str =
+    r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN","created":true}"#;
 
 /// The component, compiled once for all tests that allocate on demand.
 pub fn plugin() -> Plugin {
@@ -66,6 +68,7 @@ pub fn settings_for(base_url: &str, outgoing: Outgoing) -> InstanceSettings {
         ("VOICE_CALLING_API_TOKEN", TOKEN),
         ("VOICE_CALLING_BACKOFF_MS", "1"),
         ("VOICE_CALLING_MAX_BACKOFF_MS", "1"),
+        TRUST_CONNECTION_TIMEOUT,
     ];
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.randomness = Some(vec![0]);
@@ -122,7 +125,7 @@ pub async fn create(
     instance: &mut Instance,
     number: usize,
 ) -> Result<CreatedDocketV2, RequestError> {
-    let created = instance.create_docket_v2(&item(number)).await;
+    let created = instance.create_docket_v2(&item(number), None).await;
     created.expect("no failure of the host")
 }
 

@@ -59,7 +59,11 @@ async fn by_default_each_line_of_stderr_is_a_warning_in_the_log_without_the_toke
 async fn stderr_of_a_shared_instance_is_in_the_log_too() {
     let log = Log::keep();
     let instance = plugin_v0_3().share(talkative(&script())).await.unwrap();
-    instance.create_docket_v2(&item(0)).await.unwrap().unwrap();
+    instance
+        .create_docket_v2(&item(0), None)
+        .await
+        .unwrap()
+        .unwrap();
     sleep(Duration::from_secs(1)).await;
     assert_eq!(instance.stderr(), "", "it is not kept");
     assert_two_lines(&log);
@@ -71,7 +75,11 @@ async fn stderr_of_a_shared_instance_is_to_be_had_where_it_is_kept() {
     let mut settings = talkative(&script());
     settings.stderr = Stderr::kept();
     let instance = plugin_v0_3().share(settings).await.unwrap();
-    instance.create_docket_v2(&item(0)).await.unwrap().unwrap();
+    instance
+        .create_docket_v2(&item(0), None)
+        .await
+        .unwrap()
+        .unwrap();
     sleep(Duration::from_secs(1)).await;
     let stderr = instance.stderr();
     assert_eq!(stderr.lines().count(), 2, "{stderr}");

@@ -3,9 +3,9 @@
 //!
 //! Names are snake_case in JSON; kebab-case is understood as well. An option is
 //! null or its value, and may be left out of a record or of the arguments. A list of pairs
-//! of a text and something else may be an object. Where WIT has text, JSON objects and
-//! arrays are taken as the text that they are, so that free-form JSON need not be quoted, and
-//! its numbers keep their digits.
+//! of a text and something else may be an object, and be left out where it is empty. Where
+//! WIT has text, JSON objects and arrays are taken as the text that they are, so that
+//! free-form JSON need not be quoted, and its numbers keep their digits.
 
 use crate::record::masking::Members;
 use anyhow::{Context, Result, bail, ensure};
@@ -88,6 +88,9 @@ fn members<'a>(
         let value = match (given.remove(name), &ty) {
             (Some(json), ty) => from_json(json, ty, &inner)?,
             (None, Type::Option(_)) => Val::Option(None),
+            (None, Type::List(list)) if matches!(list.ty(), Type::Tuple(_)) => {
+                Val::List(Vec::new())
+            }
             (None, _) => bail!("{inner}: missing"),
         };
         members.push((name.to_owned(), value));

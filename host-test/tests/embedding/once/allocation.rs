@@ -23,7 +23,7 @@ async fn share(plugin: &Plugin, script: &Script) -> anyhow::Result<SharedInstanc
 /// A hundred calls at once, each of which gets its own answer.
 async fn create_a_hundred(instance: &SharedInstance) {
     let created = join_all((0..100).map(async |number| {
-        let created = instance.create_docket_v2(&item(number)).await;
+        let created = instance.create_docket_v2(&item(number), None).await;
         (number, created.unwrap().unwrap())
     }));
     for (number, created) in created.await {

@@ -5,7 +5,7 @@ use crate::stage::{CREATED, with_places};
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 use std::time::Duration;
-use voice_calling_check::operation::{external_id, item};
+use voice_calling_check::operation::{DOCKET_ID, external_id, item};
 use voice_calling_check::script::{Heard, HeardBody, Piece, Script, Step};
 use voice_calling_host::types::{CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_host::{Running, Sandbox};
@@ -69,7 +69,7 @@ async fn a_create_that_is_cancelled_while_its_answer_is_read_ends_its_request() 
     let pieces = [
         Piece::Bytes(r#"{"docket_id":"#.into()),
         Piece::Pause(Duration::from_secs(5)),
-        Piece::Bytes(r#""d-1"}"#.into()),
+        Piece::Bytes(format!(r#""{DOCKET_ID}"}}"#).into()),
     ];
     let slow = Step::status(200).pieces(pieces).after_ms(20);
     let script = Script::new([slow, Step::ok(CREATED)]);
@@ -103,7 +103,7 @@ async fn a_create_that_is_cancelled_while_it_pauses_sends_nothing_more() {
     assert!(matches!(&created[..], [None, Some(Ok(_))]), "{created:?}");
     assert_eq!(script.now_ms(), 9_000);
     let sent: Vec<_> = script.sent().iter().map(|s| s.external_id()).collect();
-    assert_eq!(sent, ["item-0", "item-1"]);
+    assert_eq!(sent, [external_id(0), external_id(1)]);
 }
 
 /// At each millisecond, those among them in which the call is just about to do something.
@@ -172,7 +172,7 @@ async fn a_create_that_is_cancelled_while_it_waits_for_a_place_sends_nothing() {
         .iter()
         .map(|sent| (sent.at_ms, sent.external_id()))
         .collect();
-    assert_eq!(sent, [(0, "item-0".to_owned()), (200, "item-2".to_owned())]);
+    assert_eq!(sent, [(0, external_id(0)), (200, external_id(2))]);
 }
 
 /// Round after round: if each left its task in the guest, or its place, it would show.

@@ -16,7 +16,9 @@ use tokio::time::{sleep, timeout};
 use voice_calling_check::operation::item;
 use voice_calling_check::script::{Piece, Script, Step};
 use voice_calling_host::load::interface::exported_interface;
-use voice_calling_host::types::{AgentSummary, CreatedDocketV2, DocketRequestV2, RequestError};
+use voice_calling_host::types::{
+    AgentList, CallOptions, CreatedDocketV2, DocketRequestV2, RequestError,
+};
 use voice_calling_host::{
     Instance, InstanceSettings, Isolation, Loading, Pool, Recorder, Running, Sandbox,
     SharedInstance, Wasi,
@@ -25,7 +27,7 @@ use voice_calling_host::{
 /// Creates a docket for so long, and then nobody waits for it any more.
 async fn drop_create_after_ms(instance: &SharedInstance, dropped_ms: u64) {
     let docket = item(0);
-    let call = instance.create_docket_v2(&docket);
+    let call = instance.create_docket_v2(&docket, None);
     let dropped = timeout(Duration::from_millis(dropped_ms), call).await;
     assert!(dropped.is_err(), "the service is slower");
 }
@@ -37,11 +39,11 @@ async fn a_dropped_call_ends_its_request_and_the_others_go_on() {
     let docket = item(0);
     let dropped = timeout(
         Duration::from_millis(100),
-        instance.create_docket_v2(&docket),
+        instance.create_docket_v2(&docket, None),
     );
     let other = async {
         sleep(Duration::from_millis(10)).await;
-        instance.create_docket_v2(&item(1)).await
+        instance.create_docket_v2(&item(1), None).await
     };
     let (dropped, other) = tokio::join!(dropped, other);
     assert!(dropped.is_err(), "the service never answers");
@@ -57,7 +59,11 @@ async fn a_call_that_is_dropped_while_it_pauses_sends_nothing_more() {
     let script = Script::new([again]);
     let instance = shared(&script).await;
     let docket = item(0);
-    let dropped = timeout(Duration::from_secs(1), instance.create_docket_v2(&docket)).await;
+    let dropped = timeout(
+        Duration::from_secs(1),
+        instance.create_docket_v2(&docket, None),
+    )
+    .await;
     assert!(dropped.is_err(), "the pause is longer");
     sleep(Duration::from_secs(3_600)).await;
     assert_eq!(script.sent().len(), 1);
@@ -74,7 +80,7 @@ async fn calls_that_are_dropped_before_they_send_leave_nothing() {
     for _ in 0..20 {
         let calls = (0..500).map(|number| {
             let instance = &instance;
-            async move { instance.create_docket_v2(&item(number)).await }
+            async move { instance.create_docket_v2(&item(number), None).await }
         });
         let dropped = timeout(Duration::from_secs(1), join_all(calls)).await;
         assert!(
@@ -96,7 +102,7 @@ async fn dropped_calls_leave_nothing_open() {
     for round in 1..=4 {
         let calls = (0..1_000).map(|number| {
             let instance = &instance;
-            async move { instance.create_docket_v2(&item(number)).await }
+            async move { instance.create_docket_v2(&item(number), None).await }
         });
         let dropped = timeout(Duration::from_millis(10), join_all(calls)).await;
         assert!(dropped.is_err(), "the service never answers");
@@ -132,7 +138,7 @@ async fn a_call_that_is_dropped_while_its_answer_is_read_ends_its_request_and_is
     let instance = shared(&script).await;
     let other = async {
         sleep(Duration::from_millis(10)).await;
-        instance.create_docket_v2(&item(1)).await
+        instance.create_docket_v2(&item(1), None).await
     };
     let ((), other) = tokio::join!(drop_create_after_ms(&instance, 100), other);
     other.unwrap().unwrap();
@@ -152,7 +158,7 @@ async fn a_read_that_is_dropped_ends_its_request_and_there_is_nothing_to_report(
     for step in [Step::silence(), Step::status(200).pieces(begun)] {
         let script = Script::new([step]);
         let instance = shared(&script).await;
-        let call = instance.list_agents("org-1");
+        let call = instance.list_agents("org-1", None);
         let dropped = timeout(Duration::from_millis(100), call).await;
         assert!(dropped.is_err(), "the service is slower");
         sleep(Duration::from_secs(3_600)).await;
@@ -178,7 +184,7 @@ async fn a_batch_that_is_dropped_reports_how_many_creates_it_had_sent() {
     let log = Log::keep();
     let instance = shared(&Script::new([Step::ok(CREATED), Step::silence()])).await;
     let batch: Vec<_> = (0..5).map(item).collect();
-    let call = instance.create_dockets_v2(&batch, 60_000);
+    let call = instance.create_dockets_v2(&batch, 60_000, None);
     let dropped = timeout(Duration::from_millis(100), call).await;
     assert!(dropped.is_err(), "the service never answers");
     sleep(Duration::from_secs(3_600)).await;
@@ -193,7 +199,7 @@ async fn of_a_thousand_calls_that_are_dropped_at_once_none_sends_anything_more()
     let instance = shared_with_places(&script, 16).await;
     let calls = (0..1_000).map(|number| {
         let instance = &instance;
-        async move { instance.create_docket_v2(&item(number)).await }
+        async move { instance.create_docket_v2(&item(number), None).await }
     });
     let dropped = timeout(Duration::from_millis(100), join_all(calls)).await;
     assert!(dropped.is_err(), "the service never answers");
@@ -214,7 +220,11 @@ async fn a_call_that_is_dropped_in_a_pause_is_in_flight_until_the_pause_ends() {
     let instance = plugin_v0_3().share(settings).await.unwrap();
     drop_create_after_ms(&instance, 1_000).await;
     let docket = item(1);
-    instance.create_docket_v2(&docket).await.unwrap().unwrap();
+    instance
+        .create_docket_v2(&docket, None)
+        .await
+        .unwrap()
+        .unwrap();
     let sent_at: Vec<_> = script.sent().iter().map(|sent| sent.at_ms).collect();
     assert_eq!(sent_at, [0, 5_000]);
 }
@@ -226,7 +236,7 @@ async fn an_answer_that_nobody_takes_is_reported() {
     let instance = shared(&Script::new([Step::ok(CREATED).after_ms(50)])).await;
     let docket = item(0);
     {
-        let mut call = pin!(instance.create_docket_v2(&docket));
+        let mut call = pin!(instance.create_docket_v2(&docket, None));
         assert!(futures_util::poll!(call.as_mut()).is_pending());
         sleep(Duration::from_millis(100)).await;
         assert_eq!(log.warnings(), [""; 0], "the caller could still take it");
@@ -241,8 +251,12 @@ async fn a_call_that_is_heard_or_sent_nothing_is_not_reported() {
     let script = Script::new([Step::ok(CREATED), limited]);
     let instance = shared(&script).await;
     let (first, second) = (item(0), item(1));
-    instance.create_docket_v2(&first).await.unwrap().unwrap();
-    let limited = instance.create_docket_v2(&second);
+    instance
+        .create_docket_v2(&first, None)
+        .await
+        .unwrap()
+        .unwrap();
+    let limited = instance.create_docket_v2(&second, None);
     let waiting = async {
         sleep(Duration::from_millis(10)).await;
         drop_create_after_ms(&instance, 100).await;
@@ -298,7 +312,7 @@ impl Lone {
     /// Creates a docket. The error is the host's.
     async fn create(&mut self) -> anyhow::Result<()> {
         match self {
-            Self::Typed(instance) => drop(instance.create_docket_v2(&item(0)).await?),
+            Self::Typed(instance) => drop(instance.create_docket_v2(&item(0), None).await?),
             Self::ByJson(instance) => {
                 let docket = r#"{"agent_id": 7, "to_phone_number": "919876543210",
                     "call_context": {}}"#;
@@ -307,7 +321,7 @@ impl Lone {
             }
             Self::ByBindings(running) => {
                 type Created = (Result<CreatedDocketV2, RequestError>,);
-                let docket = (item(0),);
+                let docket = (item(0), None);
                 let created = running.call(async |store, instance| {
                     let names =
                         [Wasi::V0_2, Wasi::V0_3].map(|it| exported_interface(it, "dockets"));
@@ -318,7 +332,10 @@ impl Lone {
                         .get_export_index(&mut *store, interface.as_ref(), "create-docket-v2")
                         .expect("the function");
                     let create = instance
-                        .get_typed_func::<(DocketRequestV2,), Created>(&mut *store, create)?;
+                        .get_typed_func::<(DocketRequestV2, Option<CallOptions>), Created>(
+                            &mut *store,
+                            create,
+                        )?;
                     create.call_async(store, docket).await
                 });
                 drop(created.await?);
@@ -330,14 +347,14 @@ impl Lone {
     /// Lists agents. The error is the host's.
     async fn list(&mut self) -> anyhow::Result<()> {
         match self {
-            Self::Typed(instance) => drop(instance.list_agents("org-1").await?),
+            Self::Typed(instance) => drop(instance.list_agents("org-1", None).await?),
             Self::ByJson(instance) => {
                 let organization = r#"{"organization_id": "org-1"}"#;
                 let organization = RawValue::from_string(organization.to_owned())?;
                 drop(instance.invoke("agents.list-agents", &organization).await?);
             }
             Self::ByBindings(running) => {
-                type Listed = (Result<Vec<AgentSummary>, RequestError>,);
+                type Listed = (Result<AgentList, RequestError>,);
                 let listed = running.call(async |store, instance| {
                     let names = [Wasi::V0_2, Wasi::V0_3].map(|it| exported_interface(it, "agents"));
                     let interface = names
@@ -346,8 +363,11 @@ impl Lone {
                     let list = instance
                         .get_export_index(&mut *store, interface.as_ref(), "list-agents")
                         .expect("the function");
-                    let list = instance.get_typed_func::<(String,), Listed>(&mut *store, list)?;
-                    list.call_async(store, ("org-1".to_owned(),)).await
+                    let list = instance.get_typed_func::<(String, Option<CallOptions>), Listed>(
+                        &mut *store,
+                        list,
+                    )?;
+                    list.call_async(store, ("org-1".to_owned(), None)).await
                 });
                 drop(listed.await?);
             }
@@ -398,7 +418,7 @@ async fn a_create_that_is_dropped_is_reported_by_an_instance_of_a_pool() {
         let pool = Pool::new(plugin(), 1, isolation, move || unrecorded(&of));
         let create = async {
             let mut instance = pool.instance().await.unwrap();
-            instance.create_docket_v2(&item(0)).await
+            instance.create_docket_v2(&item(0), None).await
         };
         drop_after_ms(create, 100).await;
         log.reports(Lone::CREATE, 1);
@@ -413,7 +433,7 @@ async fn a_batch_that_is_dropped_on_such_an_instance_reports_how_many_creates_it
         log.clear();
         let script = Script::new([Step::ok(CREATED), Step::silence()]);
         let mut instance = plugin.instantiate(unrecorded(&script)).await.unwrap();
-        drop_after_ms(instance.create_dockets_v2(&batch, 60_000), 100).await;
+        drop_after_ms(instance.create_dockets_v2(&batch, 60_000, None), 100).await;
         assert_eq!(script.sent().len(), 5);
         log.reports("bulk.create-dockets-v2", 5);
     }
@@ -455,7 +475,7 @@ async fn a_call_that_trapped_is_no_dropped_one_and_ends_what_it_had_open() {
         let mut settings = unrecorded(&script);
         settings.limits.memory_bytes = 4 << 20;
         let mut instance = plugin.instantiate(settings).await.unwrap();
-        let trapped = instance.create_docket_v2(&item(0)).await;
+        let trapped = instance.create_docket_v2(&item(0), None).await;
         let error = format!("{:#}", trapped.expect_err("more than the limit"));
         assert!(error.contains("its limit is 4194304"), "{error}");
         sleep(Duration::from_secs(1)).await;

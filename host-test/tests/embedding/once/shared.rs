@@ -13,9 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
-use voice_calling_check::operation::{external_id, item};
+use voice_calling_check::operation::{DOCKET_ID, call, external_id, item, outcome};
 use voice_calling_check::script::{Script, Step};
-use voice_calling_host::{Plugin, SharedPool};
+use voice_calling_host::types::{
+    CallOptions, DocketOutcome, RequestError, StartedCall, WaitOptions,
+};
+use voice_calling_host::{InstanceSettings, Plugin, SharedInstance, SharedPool};
 
 #[tokio::test(start_paused = true)]
 async fn a_thousand_calls_are_in_flight_at_once_and_each_gets_its_own_answer() {
@@ -24,7 +27,7 @@ async fn a_thousand_calls_are_in_flight_at_once_and_each_gets_its_own_answer() {
     let began = Instant::now();
     let created = join_all((0..1_000).map(|number| {
         let instance = &instance;
-        async move { instance.create_docket_v2(&item(number)).await }
+        async move { instance.create_docket_v2(&item(number), None).await }
     }))
     .await;
     assert_eq!(began.elapsed(), Duration::from_millis(50));
@@ -47,14 +50,14 @@ async fn a_trap_ends_every_call_of_the_instance_and_each_says_so() {
     let instance = plugin_v0_3().share(settings).await.unwrap();
     let others = join_all((0..10).map(|number| {
         let instance = &instance;
-        async move { instance.create_docket_v2(&item(number)).await }
+        async move { instance.create_docket_v2(&item(number), None).await }
     }));
     let trapping = async {
         sleep(Duration::from_millis(100)).await;
-        instance.create_docket_v2(&large()).await
+        instance.create_docket_v2(&large(), None).await
     };
     let (others, trapping) = tokio::join!(others, trapping);
-    let later = instance.create_docket_v2(&item(10)).await;
+    let later = instance.create_docket_v2(&item(10), None).await;
     for ended in others.into_iter().chain([trapping, later]) {
         let error = format!("{:#}", ended.unwrap_err());
         assert!(error.contains("all its calls with it"), "{error}");
@@ -70,7 +73,7 @@ async fn a_guest_that_computes_for_too_long_is_stopped() {
     settings.limits.computing = Duration::from_millis(20);
     let instance = plugin_v0_3().share(settings).await.unwrap();
     let body = format!("[{}0]", "0,".repeat(16 * LARGE_BYTES));
-    let parsed = instance.parse_docket_completed(body.as_bytes()).await;
+    let parsed = instance.parse_docket_completed(&body).await;
     let error = format!("{:#}", parsed.unwrap_err());
     assert!(error.contains("computed for longer than 20 ms"), "{error}");
 }
@@ -90,7 +93,7 @@ async fn an_instance_is_not_stopped_for_what_its_calls_compute_one_after_the_oth
     let instance = plugin_v0_3().share(settings).await.unwrap();
     let began = computed();
     while computed() - began < 10 * LIMIT {
-        let created = instance.create_docket_v2(&item(0)).await;
+        let created = instance.create_docket_v2(&item(0), None).await;
         created.unwrap().unwrap();
     }
 }
@@ -111,13 +114,13 @@ async fn requests_beyond_max_in_flight_wait_for_a_place_whichever_calls_they_are
     let instance = shared_with_places(&script, 3).await;
     let dropped = async {
         let docket = item(0);
-        let call = instance.create_docket_v2(&docket);
+        let call = instance.create_docket_v2(&docket, None);
         let dropped = timeout(Duration::from_millis(50), call).await;
         assert!(dropped.is_err(), "the service is slower");
     };
     let others = join_all((1..9).map(|number| {
         let instance = &instance;
-        async move { instance.create_docket_v2(&item(number)).await }
+        async move { instance.create_docket_v2(&item(number), None).await }
     }));
     let ((), others) = tokio::join!(dropped, others);
     assert!(others.into_iter().all(|created| created.unwrap().is_ok()));
@@ -133,10 +136,10 @@ async fn a_rate_limit_of_one_call_holds_back_the_others() {
     let instance = shared(&script).await;
     let later = async {
         sleep(Duration::from_secs(1)).await;
-        instance.create_docket_v2(&item(1)).await
+        instance.create_docket_v2(&item(1), None).await
     };
     let docket = item(0);
-    let (first, later) = tokio::join!(instance.create_docket_v2(&docket), later);
+    let (first, later) = tokio::join!(instance.create_docket_v2(&docket, None), later);
     first.unwrap().unwrap();
     later.unwrap().unwrap();
     let sent_at: Vec<_> = script.sent().iter().map(|sent| sent.at_ms).collect();
@@ -158,7 +161,7 @@ async fn calls_are_spread_over_several_instances_and_one_that_trapped_is_replace
     let create_in_turn = async |numbers: Range<usize>| {
         for number in numbers {
             let instance = pool.instance().await.unwrap();
-            let created = instance.create_docket_v2(&item(number)).await;
+            let created = instance.create_docket_v2(&item(number), None).await;
             created.unwrap().unwrap();
         }
     };
@@ -167,8 +170,12 @@ async fn calls_are_spread_over_several_instances_and_one_that_trapped_is_replace
 
     let unharmed = pool.instance().await.unwrap();
     let ended = pool.instance().await.unwrap();
-    ended.create_docket_v2(&large()).await.unwrap_err();
-    unharmed.create_docket_v2(&item(4)).await.unwrap().unwrap();
+    ended.create_docket_v2(&large(), None).await.unwrap_err();
+    unharmed
+        .create_docket_v2(&item(4), None)
+        .await
+        .unwrap()
+        .unwrap();
     create_in_turn(5..9).await;
     assert_eq!(made.load(Ordering::Relaxed), 3);
 }
@@ -185,13 +192,13 @@ async fn calls_beyond_the_limit_of_the_instance_wait_for_their_turn() {
     let dropped = async {
         sleep(Duration::from_millis(1)).await;
         let docket = item(7);
-        let call = instance.create_docket_v2(&docket);
+        let call = instance.create_docket_v2(&docket, None);
         let dropped = timeout(Duration::from_millis(20), call).await;
         assert!(dropped.is_err(), "others are in flight");
     };
     let created = join_all((0..7).map(|number| {
         let instance = &instance;
-        async move { instance.create_docket_v2(&item(number)).await }
+        async move { instance.create_docket_v2(&item(number), None).await }
     }));
     let (created, ()) = tokio::join!(created, dropped);
     assert!(created.into_iter().all(|created| created.unwrap().is_ok()));
@@ -208,14 +215,159 @@ async fn a_trap_is_told_also_to_calls_that_wait_for_their_turn() {
     settings.limits.memory_bytes = 2 << 20;
     let instance = plugin_v0_3().share(settings).await.unwrap();
     let large = large();
-    let trapping = instance.create_docket_v2(&large);
+    let trapping = instance.create_docket_v2(&large, None);
     let others = join_all((0..200).map(|number| {
         let instance = &instance;
-        async move { instance.create_docket_v2(&item(number)).await }
+        async move { instance.create_docket_v2(&item(number), None).await }
     }));
     let (trapping, others) = tokio::join!(trapping, others);
     for ended in others.into_iter().chain([trapping]) {
         let error = format!("{:#}", ended.unwrap_err());
         assert!(error.contains("its limit is 2097152"), "{error}");
     }
+}
+
+/// What an instance gets that serves two organizations.
+fn of_two_accounts(script: &Script, places: usize) -> InstanceSettings {
+    let mut settings = with_places(script.outgoing(), places);
+    for (name, value) in [
+        ("VOICE_CALLING_ACCOUNTS", "alpha,beta"),
+        ("VOICE_CALLING_ALPHA_API_TOKEN", "token-of-alpha"),
+        ("VOICE_CALLING_BETA_API_TOKEN", "token-of-beta"),
+    ] {
+        settings.environment.push((name.into(), value.into()));
+    }
+    settings
+}
+
+/// Makes a call for an account. The host must not fail.
+async fn call_for(instance: &SharedInstance, account: &str) -> Result<StartedCall, RequestError> {
+    let options = CallOptions {
+        account: Some(account.to_owned()),
+        deadline_ms: None,
+        max_attempts: None,
+    };
+    let started = instance.make_call(&call(), Some(options)).await;
+    started.expect("no failure of the host")
+}
+
+const STARTED: &str = r#"{"task_id":"task-1"}"#;
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_of_one_account_holds_back_none_of_another() {
+    let limited = Step::status(429).header("retry-after", "5");
+    let script = Script::new([limited, Step::ok(STARTED)]);
+    let settings = of_two_accounts(&script, 16);
+    let instance = plugin_v0_3().share(settings).await.unwrap();
+    let later = async {
+        sleep(Duration::from_secs(1)).await;
+        tokio::join!(call_for(&instance, "beta"), call_for(&instance, "alpha"))
+    };
+    let (first, (beta, alpha)) = tokio::join!(call_for(&instance, "alpha"), later);
+    for started in [first, beta, alpha] {
+        assert!(!started.unwrap().may_be_duplicate);
+    }
+    let sent = script.sent();
+    let sent: Vec<_> = sent
+        .iter()
+        .map(|sent| (sent.at_ms, sent.header("auth_token")))
+        .collect();
+    let of = |account: &str| format!("Bearer token-of-{account}");
+    let expected = [
+        (0, of("alpha")),
+        (1_000, of("beta")),
+        (5_000, of("alpha")),
+        (5_000, of("alpha")),
+    ];
+    assert_eq!(sent, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_account_has_places_of_its_own() {
+    let script = Script::new([Step::ok(STARTED).after_ms(100)]);
+    let instance = plugin_v0_3().share(of_two_accounts(&script, 2)).await;
+    let instance = instance.unwrap();
+    let accounts = ["alpha", "alpha", "alpha", "beta", "beta", "beta", "beta"];
+    let calls = accounts.map(|account| call_for(&instance, account));
+    for started in join_all(calls).await {
+        started.unwrap();
+    }
+    let at_once = |ms: u64, account: &str| {
+        let token = format!("Bearer token-of-{account}");
+        let sent = script.sent().into_iter();
+        sent.filter(|sent| sent.at_ms == ms && sent.header("auth_token") == token)
+            .count()
+    };
+    for (ms, of_alpha, of_beta) in [(0, 2, 2), (100, 1, 2)] {
+        assert_eq!(
+            (at_once(ms, "alpha"), at_once(ms, "beta")),
+            (of_alpha, of_beta)
+        );
+    }
+    assert_eq!((script.most_open(), script.sent().len()), (4, 7));
+}
+
+/// However long it is: it is another's. The call still has the time that an attempt may need.
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_of_another_call_delays_a_call_and_never_ends_it() {
+    let script = Script::new([
+        Step::ok(CREATED).after_ms(9_000),
+        Step::status(429).header("retry-after", "3600"),
+        Step::ok(CREATED),
+    ]);
+    let instance = shared(&script).await;
+    let at = async |ms: u64, number: usize| {
+        sleep(Duration::from_millis(ms)).await;
+        let created = instance.create_docket_v2(&item(number), None).await;
+        created.expect("no failure of the host")
+    };
+    let (slow, limited, delayed) = tokio::join!(at(0, 0), at(1, 1), at(2, 2));
+    slow.unwrap();
+    assert_eq!(outcome(&limited), "rate-limited", "its own limit ends it");
+    assert_eq!(delayed.unwrap().attempts.len(), 1);
+    let sent = script.sent();
+    assert_eq!(sent.len(), 3);
+    let delayed_ms = sent[2].at_ms;
+    // Of 30 s, 10 are an attempt's.
+    assert!((9_000..=20_002).contains(&delayed_ms), "{delayed_ms}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_says_for_how_long_a_rate_limit_of_another_call_held_it_back() {
+    let completed = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"COMPLETED"}}"#);
+    let limited = Step::status(429).header("retry-after", "5");
+    let script = Script::new([limited, Step::ok(completed)]);
+    let instance = shared(&script).await;
+    let wait = async {
+        sleep(Duration::from_secs(1)).await;
+        let options = WaitOptions {
+            timeout_ms: 60_000,
+            not_found_is_pending: None,
+        };
+        instance.wait_for_docket(DOCKET_ID, options, None).await
+    };
+    let (fetched, waited) = tokio::join!(instance.get_docket(DOCKET_ID, None), wait);
+    fetched.unwrap().unwrap();
+    let waited = waited.unwrap().unwrap();
+    assert!(matches!(waited.outcome, DocketOutcome::Completed(_)));
+    assert_eq!((waited.held_back_ms, waited.waited_ms), (4_000, 4_000));
+    assert_eq!((waited.polls, waited.failed_polls), (1, 0));
+}
+
+/// It is not async in the WIT, since there is nothing to wait for.
+#[tokio::test(start_paused = true)]
+async fn a_body_is_parsed_while_other_calls_wait() {
+    let script = Script::new([Step::silence()]);
+    let instance = shared(&script).await;
+    let parsed = async {
+        sleep(Duration::from_secs(1)).await;
+        let body = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"COMPLETED"}}"#);
+        let parsed = instance.parse_docket_completed(&body).await;
+        assert_eq!(script.now_ms(), 1_000);
+        parsed.unwrap().unwrap().expect("a completion")
+    };
+    let docket = item(0);
+    let (created, parsed) = tokio::join!(instance.create_docket_v2(&docket, None), parsed);
+    assert_eq!(outcome(&created.unwrap()), "permanent-outcome-unknown");
+    assert_eq!(parsed.docket_id, DOCKET_ID);
 }
