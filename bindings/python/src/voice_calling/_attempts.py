@@ -17,7 +17,7 @@ def are_wanted() -> bool:
 
 
 def listener() -> Callable[[bytes], None]:
-    """What takes the stderr of one instance. It raises nothing, since nobody could catch it."""
+    """What takes the stderr of one instance. It raises nothing, since nothing could catch it."""
     rest = b""
 
     def listen(written: bytes) -> None:
@@ -27,14 +27,14 @@ def listener() -> Callable[[bytes], None]:
             for line in lines:
                 _log(line.decode(errors="replace"))
         except BaseException:
-            _tell_of_failure()
+            _report_failure()
 
     return listen
 
 
-def _tell_of_failure() -> None:
-    """As `logging` does where a handler fails. Here even an exit of the handler is a failure: the
-    thread is none of Python's, and has nowhere to exit to."""
+def _report_failure() -> None:
+    """As `logging` does where a handler fails. Here even an exit of the handler is a failure, since
+    Python did not start the thread."""
     try:
         if logging.raiseExceptions:
             traceback.print_exc()
@@ -66,5 +66,5 @@ def _log(line: str) -> None:
 
 
 def _outcome(attempt: dict[str, Any]) -> str:
-    told = [attempt.get("status"), attempt.get("transport_error")]
-    return ", ".join(str(it) for it in told if it is not None) or "no answer"
+    parts = [attempt.get("status"), attempt.get("transport_error")]
+    return ", ".join(str(part) for part in parts if part is not None) or "no answer"

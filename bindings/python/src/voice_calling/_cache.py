@@ -1,7 +1,7 @@
 """The compiled component, kept in a folder of the user, so that only the first use compiles it.
 
 Whatever is wrong with the folder or a file in it costs only the time to compile. Compiled code is
-trusted code: a file is read only where nobody else can write, and only with its own SHA-256, since
+trusted code: a file is read only where no one else can write, and only with its own SHA-256, since
 `wasmtime` runs damaged code without noticing.
 """
 
@@ -95,7 +95,7 @@ def _write(file: Path, code: bytes) -> None:
 
 
 def _is_ours(status: os.stat_result) -> bool:
-    """Whether nobody but this user and root can write to it, where that can be asked."""
+    """Whether only this user and root can write to it, where that can be asked."""
     if sys.platform == "win32":
         return True
     return status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -37,7 +37,7 @@ class AsyncCall(Protocol):
 
 
 class Caller:
-    """Calls functions in the threads of a pool, which ends when the last who could call is gone."""
+    """Calls functions in the threads of a pool, which is closed when nothing refers to this."""
 
     def __init__(self, pool: Pool, patience: float) -> None:
         self._pool = pool
@@ -52,7 +52,7 @@ class Caller:
             try:
                 answer: T = job.future.result(patience)
             except futures.TimeoutError:
-                self._pool.withdraw(job, _nobody_free(patience))
+                self._pool.withdraw(job, _no_worker(patience))
                 answer = job.future.result()
             return answer
         except BaseException:
@@ -67,7 +67,7 @@ class Caller:
         job = Job(function, function.lower(arguments))
         loop = asyncio.get_running_loop()
         seconds = self._patience_of(arguments)
-        patience = loop.call_later(seconds, self._pool.withdraw, job, _nobody_free(seconds))
+        patience = loop.call_later(seconds, self._pool.withdraw, job, _no_worker(seconds))
         try:
             self._pool.submit(job)
             answer: T = await asyncio.wrap_future(job.future)
@@ -97,7 +97,7 @@ class Caller:
         return self._patience
 
 
-def _nobody_free(patience: float) -> Exception:
+def _no_worker(patience: float) -> Exception:
     return timed_out(
         f"all workers of the client were busy for {patience:g} s, and nothing was sent: "
         "wait for fewer calls at once, or raise max_workers"
@@ -105,9 +105,9 @@ def _nobody_free(patience: float) -> Exception:
 
 
 def _is_being_cancelled(task: asyncio.Task[Any] | None) -> bool:
-    """Whether somebody has cancelled the task and still means it. A create may have used up the
-    cancellation itself, by ending in `OutcomeUnknown`; whoever catches that and goes on in a loop
-    must not make further telephones ring. Python 3.10 does not tell."""
+    """Whether the task was cancelled and the cancellation still holds. A create may have used up
+    the cancellation itself, by ending in `OutcomeUnknown`; a loop that catches that and goes on
+    must not make further phones ring. Python 3.10 does not say."""
     cancelling = getattr(task, "cancelling", None)
     return cancelling is not None and cancelling() > 0
 

@@ -172,7 +172,7 @@ _has_listened = False
 
 
 def settle() -> None:
-    """Lets go of all who listen, at the end of the process, and lets those finish who are at it."""
+    """At the end of the process: gives no more output to listeners, and lets them finish."""
     if _has_listened:
         _listeners.clear()
         time.sleep(0.05)

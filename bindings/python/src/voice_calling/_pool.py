@@ -1,7 +1,7 @@
 """The threads in which calls run.
 
-A call cannot be interrupted while it waits for the network, but who waits for the call can: so
-each runs in a thread of its own, which nobody has to wait for. The threads are daemons and do not
+A call cannot be interrupted while it waits for the network, but its caller can: so each runs in a
+thread of its own, for which the caller does not have to wait. The threads are daemons and do not
 hold up the end of the process; a thread without work ends after a while, and with it its instance.
 """
 
@@ -136,10 +136,10 @@ class Pool:
 
     def close(self) -> None:
         """Takes no more calls, and refuses those that wait for a thread. Those that run are
-        finished, which nobody waits for.
+        finished, but not waited for.
 
         A signal's handler or the garbage collector may call it in the midst of any other method,
-        so it does not wait for the lock: whoever has it does the rest.
+        so it does not wait for the lock: its holder does the rest.
         """
         self._is_closed = True
         self._sweep()
@@ -154,7 +154,7 @@ class Pool:
             self.cancel(job)
 
     def _sweep(self) -> None:
-        """Lets nobody wait at a pool that is closed."""
+        """Ends all waiting at a pool that is closed."""
         while self._is_closed and (self._waiting or self._idle):
             if not self._lock.acquire(blocking=False):
                 return
@@ -232,7 +232,7 @@ class Pool:
             is_sound = True
         finally:
             if not job.future.done():
-                job.future.set_exception(_broken(job, "an error could not be told"))
+                job.future.set_exception(_broken(job, "the error could not be described"))
         if job.is_cancelled or not is_sound:
             seat.leave()
 

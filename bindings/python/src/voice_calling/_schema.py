@@ -97,7 +97,7 @@ class JsonText(Kind):
 
 
 class Body(Kind):
-    """Text that somebody has sent. Web frameworks give its bytes, which may be broken."""
+    """Text that came from outside. Web frameworks give its bytes, which need not be UTF-8."""
 
     def lower(self, value: Any, at: str) -> Any:
         if isinstance(value, (bytes, bytearray, memoryview)):
@@ -267,7 +267,7 @@ class Function(Generic[T]):
         self.parameters: Final = parameters
         self.outcome: Final = outcome
         self.creates: Final = creates
-        """Whether it creates something, of which nobody knows when its answer is lost."""
+        """Whether it creates something, which may exist although its answer was lost."""
         self._written: Final = {field.wit: field for field in _written_alone(parameters)}
 
     def lower(self, arguments: tuple[object, ...]) -> tuple[Any, ...]:

@@ -86,7 +86,7 @@ class Settings:
         }.items()
 
     def base_url(self) -> str | None:
-        """The service, where showing it tells no secret."""
+        """The service, where it has no secret."""
         url = self._variables.get(PREFIX + "BASE_URL")
         return None if url is None or "@" in url else url
 

@@ -119,7 +119,7 @@ fn in_seconds_line(line: &str) -> String {
     }
 }
 
-/// What is told of a field, whose time users may give or get in seconds.
+/// What the docs of a field say where users give or get its time in seconds.
 pub(super) fn in_seconds(field: &Field) -> String {
     let docs = &field.docs;
     let Some((before, after)) = docs.rsplit_once("Unit:").filter(|_| is_in_seconds(field)) else {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_users_give_are_told_in_seconds() {
+    fn times_that_users_give_are_documented_in_seconds() {
         let docs = |name: &str, docs: &str| {
             in_seconds(&Field {
                 name: name.to_owned(),

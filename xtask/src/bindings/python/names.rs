@@ -36,7 +36,7 @@ pub(super) fn is_in_seconds(field: &Field) -> bool {
     IN_SECONDS.contains(&field.name.as_str())
 }
 
-/// Whether it is what somebody has sent, of which web frameworks give the bytes.
+/// Whether it is the body of a request, of which web frameworks give the bytes.
 pub(super) fn is_body(field: &Field) -> bool {
     field.name == "body" && field.ty == Type::String
 }
