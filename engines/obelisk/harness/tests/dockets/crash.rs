@@ -266,7 +266,7 @@ async fn while_a_delivery_is_half_received() -> Result<()> {
             .is_empty()
     );
     // A delivery without an answer is one to repeat.
-    let told = json!({ "docket_id": docket, "attempts": [{}] });
+    let told = json!({ "docket_id": docket, "attempts": [{ "call_status": "NO_ANSWER" }] });
     assert_eq!(site.deliver(told.to_string()).await?.status, 200);
     completed(&site, &run).await?;
     assert_one_creation(&site, &run).await
