@@ -439,7 +439,9 @@ export interface CreatedAgent {
   readonly agentId?: Integer;
   /** The answer, where it is JSON. */
   readonly rawJson?: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  /**
+   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
+   */
   readonly raw?: JsonValue;
   /** The answer, where it is not JSON and not empty. */
   readonly rawText?: string;
@@ -471,7 +473,9 @@ export interface AgentList {
   readonly agents: readonly AgentSummary[];
   /** The whole answer as it came. */
   readonly rawJson: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  /**
+   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
+   */
   readonly raw: JsonValue;
   /**
    * The id of the request that was answered: the header `x-request-id`, or one of its
@@ -515,7 +519,9 @@ export interface StartedCall {
   readonly taskId: string;
   /** The whole answer as it came. */
   readonly rawJson: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  /**
+   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
+   */
   readonly raw: JsonValue;
   /**
    * The id of the request that was answered: the header `x-request-id`, or one of its
@@ -591,7 +597,9 @@ export interface CallDetailsList {
   readonly calls: readonly CallDetails[];
   /** The whole answer as it came. */
   readonly rawJson: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  /**
+   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
+   */
   readonly raw: JsonValue;
   /**
    * The id of the request that was answered: the header `x-request-id`, or one of its
@@ -667,7 +675,9 @@ export interface CreatedDocketV1 {
   readonly status?: DocketStatus;
   /** The whole answer as it came. */
   readonly rawJson: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  /**
+   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
+   */
   readonly raw: JsonValue;
   /**
    * The id of the request that was answered: the header `x-request-id`, or one of its
@@ -693,7 +703,9 @@ export interface CreatedDocket {
   readonly created?: boolean;
   /** The whole answer as it came. */
   readonly rawJson: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  /**
+   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
+   */
   readonly raw: JsonValue;
   /**
    * The id of the request that was answered: the header `x-request-id`, or one of its
@@ -759,7 +771,9 @@ export interface Docket {
   readonly updatedAt?: string;
   /** The whole answer as it came. */
   readonly rawJson: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  /**
+   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
+   */
   readonly raw: JsonValue;
   /**
    * The id of the request that was answered: the header `x-request-id`, or one of its
@@ -853,7 +867,9 @@ export interface DocketCompleted {
   readonly dashboardUrl?: string;
   /** The whole payload as it came. */
   readonly rawJson: string;
-  /** The same, parsed. Numbers beyond 2^53 lose digits here. */
+  /**
+   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
+   */
   readonly raw: JsonValue;
 }
 

@@ -167,10 +167,16 @@ function fields(types, record) {
   for (const name in types) {
     const value = fromPlain(types[name], record[name], name);
     if (value === undefined) continue;
-    if (name === 'raw-json') object.raw = JSON.parse(value);
+    if (name === 'raw-json') Object.defineProperty(object, 'raw', { get: parsed(value) });
     object[camel(name)] = value;
   }
   return Object.freeze(object);
+}
+
+/** The whole answer, for those who want it: that is seldom, and takes time. */
+function parsed(text) {
+  let value;
+  return () => (value ??= JSON.parse(text));
 }
 
 /** A status is text, as the service writes it; others are objects that their `kind` tells apart. */

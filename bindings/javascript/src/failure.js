@@ -4,7 +4,7 @@ import { fromPlain, parameterName } from './conversion.js';
 
 /** The error that the component returned from a function. */
 export function returned({ tag, val }, called) {
-  if (val === undefined) return new errors[tag]('the component could not be run');
+  if (val === undefined) return new errors[tag]('the component could not be run', { mayHaveCreated: called.creates });
   const { message, ...attributes } = fromPlain('failure', val);
   const { problem } = attributes;
   if (!problem) return new errors[tag](message, attributes);

@@ -357,7 +357,8 @@ fn member(names: &Names, field: &Field, is_taken: bool) -> String {
         return own;
     }
     let docs = jsdoc(
-        "The same, parsed. Numbers beyond 2^53 lose digits here.",
+        "The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose \
+         digits here.",
         "  ",
     );
     format!("{own}{docs}  readonly raw{mark}: JsonValue;\n")
