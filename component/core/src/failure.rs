@@ -179,9 +179,6 @@ impl<'a> History<'a> {
             .latest()
             .and_then(|attempt| attempt.transport_error.clone());
         let (case, message): (Case, _) = match (refused, latest) {
-            (Some((_, message)), _) if self.may_have_created => {
-                (RequestError::PermanentOutcomeUnknown, message)
-            }
             (Some((Verdict::RateLimited, message)), _) => (RequestError::RateLimited, message),
             (Some((_, message)), _) => (RequestError::Unavailable, message),
             (None, None) => (
@@ -203,6 +200,10 @@ impl<'a> History<'a> {
                 RequestError::Unreachable,
                 format!("the service cannot be reached ({tries}): {latest}"),
             ),
+        };
+        let case = match self.may_have_created {
+            true => RequestError::PermanentOutcomeUnknown,
+            false => case,
         };
         let response = self.refusal.as_ref().map(|(_, response)| response.clone());
         case(self.failure(message, None, response))
@@ -270,6 +271,10 @@ impl<'a> History<'a> {
                     None => format!("the service refused the request ({status})"),
                 },
             ),
+            _ if !(200..=299).contains(&status) => (
+                RequestError::PermanentUnexpectedResponse,
+                format!("the status {status} means nothing here"),
+            ),
             (_, BodyEnd::TooLarge(limit)) => (
                 RequestError::PermanentUnexpectedResponse,
                 format!(
@@ -277,13 +282,13 @@ impl<'a> History<'a> {
                      (VOICE_CALLING_MAX_RESPONSE_BYTES; after a create, 16384 more than its request)"
                 ),
             ),
-            (_, BodyEnd::Broken(message)) if (200..=299).contains(&status) => (
+            (_, BodyEnd::Broken(message)) => (
                 RequestError::PermanentUnexpectedResponse,
                 format!("the body of the answer broke off: {}", self.shown(message)),
             ),
-            _ => (
+            (_, BodyEnd::Whole) => (
                 RequestError::PermanentUnexpectedResponse,
-                format!("the status {status} means nothing here"),
+                format!("the answer {status} is not understood"),
             ),
         };
         case(self.failure(message, None, Some(response)))

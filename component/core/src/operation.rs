@@ -16,6 +16,9 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
 
+/// How large a text may always become by the replacement of bytes that are not UTF-8.
+const REPLACED_BYTES: usize = 1 << 20;
+
 /// An operation under way: one call of a function.
 pub(crate) struct Operation<'a, T> {
     pub(crate) transport: &'a T,
@@ -229,7 +232,8 @@ impl Success<'_> {
             attempts: self.history.attempts().to_vec(),
             may_be_duplicate: self.history.may_have_created_before(),
         };
-        let text = self.answer.into_text(self.settings.max_response_bytes);
+        let max_bytes = self.settings.max_response_bytes.max(REPLACED_BYTES);
+        let text = self.answer.into_text(max_bytes);
         let decoded = text.and_then(|text| decode(&text, sent));
         decoded.map_err(|found| {
             self.history

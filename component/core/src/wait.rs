@@ -47,17 +47,20 @@ impl<T: Transport> Operation<'_, T> {
         let mut seen = None;
         let mut was_pending = false;
         let (mut polls, mut failed_polls) = (0, 0);
+        let mut failure = None;
         loop {
             let left_ms = end_ms.saturating_sub(self.transport.now_ms());
             let poll = self.poll(request, left_ms, &decode).await;
             polls += u32::from(poll.was_sent);
-            let mut failure = None;
             match poll.outcome {
                 Ok(found) => seen = Some(found),
                 Err(error) if not_found_is_pending && is_not_found(&error) => was_pending = true,
                 Err(error) if may_pass(&error) => {
                     failed_polls += u32::from(poll.was_sent);
-                    failure = Some(error);
+                    // One that was not sent says less than any before.
+                    if poll.was_sent || failure.is_none() {
+                        failure = Some(error);
+                    }
                 }
                 Err(error) => return Err(error),
             }
