@@ -424,7 +424,7 @@ async fn a_request_must_not_be_larger_than_is_allowed() {
     all_are_refused(
         &dockets(&number, &context, None),
         "request",
-        "10486",
+        "10485",
         "at most VOICE_CALLING_MAX_REQUEST_BYTES, which is 1048576",
     )
     .await;

@@ -200,6 +200,25 @@ async fn a_misspelt_variable_is_a_problem_and_anybody_elses_is_not() {
     ListAgents.run(&mut instance).await.unwrap();
 }
 
+/// As where a host adds its own to the environment that it has inherited.
+#[tokio::test(start_paused = true)]
+async fn of_a_variable_that_is_set_twice_the_last_value_counts() {
+    let script = Script::new([Step::status(503), Step::ok("[]")]);
+    let mut settings = script.settings(&[("MAX_ATTEMPTS", "none")]);
+    for (name, value) in [
+        ("VOICE_CALLING_API_TOKEN", "last"),
+        ("VOICE_CALLING_MAX_ATTEMPTS", "1"),
+        ("VOICE_CALLING_MAX_ATTEMPTS", "2"),
+    ] {
+        settings.environment.push((name.into(), value.into()));
+    }
+    let mut instance = plugin().instantiate(settings).await.unwrap();
+    ListAgents.run(&mut instance).await.unwrap();
+    let sent = script.sent();
+    assert_eq!(sent.len(), 2);
+    assert_eq!(sent[0].header("auth_token"), "Bearer last");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_setting_of_an_account_that_has_no_name_is_a_problem() {
     for variable in ["ALPHA_API_TOKEN", "ALPHA_CREATE_RETRY", "alpha_BASE_URL"] {

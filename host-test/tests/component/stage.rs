@@ -3,6 +3,7 @@
 use crate::compiled::loading;
 use crate::operation::Run;
 use crate::operation::{Answered, Operation};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use voice_calling_host::types::RequestError;
@@ -42,9 +43,10 @@ pub const QUICK: [(&str, &str); 3] = [
 /// What an instance gets with these settings (names without the prefix; later ones
 /// win) and this way out: pauses are as short as they can be.
 pub fn instance_settings(settings: &[(&str, &str)], outgoing: Outgoing) -> InstanceSettings {
-    let environment = settings
+    let environment: BTreeMap<_, _> = settings
         .iter()
-        .map(|(name, value)| (format!("VOICE_CALLING_{name}"), *value));
+        .map(|(name, value)| (format!("VOICE_CALLING_{name}"), *value))
+        .collect();
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.randomness = Some(vec![0]);
     settings.stderr = Stderr::kept();

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
+use voice_calling_check::operation::DOCKET_ID;
 use voice_calling_host::Trust;
 
 const KEY: &str = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n";
@@ -54,7 +55,7 @@ async fn invoke_reaches_a_service_whose_authority_is_in_the_file() {
         let output = invoke(peer.base_url(), vec!["--ca".to_owned(), path]).await;
         assert!(output.status.success(), "{output:?}");
         let shown = String::from_utf8(output.stdout).unwrap();
-        assert!(shown.contains("d-1"), "{shown}");
+        assert!(shown.contains(DOCKET_ID), "{shown}");
     }
     assert_eq!(peer.requests().len(), 2);
 }
