@@ -8,6 +8,7 @@ use std::rc::{Rc, Weak};
 
 /// An account of the service, with a token of its own.
 pub(crate) struct Account {
+    pub(crate) name: Option<String>,
     pub(crate) settings: AccountSettings,
     pub(crate) places: Places,
     /// Lives as long as an operation uses it: a rate limit is forgotten with the last
@@ -16,8 +17,9 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(crate) fn new(settings: AccountSettings) -> Self {
+    pub(crate) fn new(name: Option<String>, settings: AccountSettings) -> Self {
         Self {
+            name,
             places: Places::new(settings.max_in_flight),
             gate: RefCell::default(),
             settings,
@@ -32,5 +34,22 @@ impl Account {
             *shared = Rc::downgrade(&gate);
             gate
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::settings;
+
+    #[test]
+    fn operations_share_a_gate_which_the_last_of_them_takes_along() {
+        let account = Account::new(settings(&[]));
+        let (one, two) = (account.gate(), account.gate());
+        one.close(0, 1_000);
+        drop(one);
+        assert!(!two.is_open(0, 1_000));
+        drop(two);
+        assert!(account.gate().is_open(0, 1_000));
     }
 }

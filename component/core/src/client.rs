@@ -14,7 +14,7 @@ pub struct Client<T> {
     transport: T,
     /// The account without a name, or what is missing in its settings.
     unnamed: Result<Account, Problem>,
-    named: Vec<(String, Account)>,
+    named: Vec<Account>,
 }
 
 impl<T: Transport> Client<T> {
@@ -23,9 +23,11 @@ impl<T: Transport> Client<T> {
         let named = settings.named.into_iter();
         Self {
             transport,
-            unnamed: settings.unnamed.map(Account::new),
+            unnamed: settings
+                .unnamed
+                .map(|settings| Account::new(None, settings)),
             named: named
-                .map(|(name, settings)| (name, Account::new(settings)))
+                .map(|(name, settings)| Account::new(Some(name), settings))
                 .collect(),
         }
     }
@@ -54,9 +56,13 @@ impl<T: Transport> Client<T> {
         let Some(name) = name else {
             return self.unnamed.as_ref().map_err(Problem::clone);
         };
-        let found = self.named.iter().find(|(known, _)| known == name);
-        found.map(|(_, account)| account).ok_or_else(|| {
-            let known = self.named.iter().map(|(known, _)| known.as_str());
+        let mut named = self.named.iter();
+        let found = named.find(|account| account.name.as_deref() == Some(name));
+        found.ok_or_else(|| {
+            let known = self
+                .named
+                .iter()
+                .filter_map(|account| account.name.as_deref());
             let known: Vec<_> = known.collect();
             let allowed = match known.is_empty() {
                 true => "none, since VOICE_CALLING_ACCOUNTS names no account".to_owned(),

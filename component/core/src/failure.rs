@@ -221,7 +221,7 @@ impl<'a> History<'a> {
         }
     }
 
-    fn fail_unanswered(self, verdict: Verdict, error: &SendError) -> RequestError {
+    fn fail_unanswered(mut self, verdict: Verdict, error: &SendError) -> RequestError {
         let message = self.shown(&error.message);
         match verdict {
             Verdict::Denied => {
@@ -240,7 +240,11 @@ impl<'a> History<'a> {
             }
             _ => {
                 let message = format!("the request was sent, and no answer came: {message}");
-                RequestError::PermanentOutcomeUnknown(self.failure(message, None, None))
+                // A rate limit before it decides nothing.
+                let refusal = self.refusal.take();
+                let failed = refusal.filter(|(verdict, _)| *verdict == Verdict::Unavailable);
+                let response = failed.map(|(_, response)| response);
+                RequestError::PermanentOutcomeUnknown(self.failure(message, None, response))
             }
         }
     }

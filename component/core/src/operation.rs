@@ -178,6 +178,7 @@ impl<'a, T: Transport> Operation<'a, T> {
         let endpoint = request.endpoint;
         let line = Record::new(vec![
             ("function", Written::Text(endpoint.function)),
+            ("account", Written::text(&self.account.name)),
             ("method", Written::Text(endpoint.method.as_str())),
             ("path", Written::Text(endpoint.path)),
             ("attempt", Written::Integer(history.count().into())),

@@ -67,16 +67,17 @@ pub fn parse_docket_completed(body: &str) -> Result<Option<DocketCompleted>, Req
 /// not either, which may well name their docket: a completion is told by what only
 /// a docket as a whole has once it is done.
 fn is_completion(payload: &Object<'_>) -> bool {
-    let says = |object: &Object<'_>, name| object.member(name).is_some_and(Value::is_evidence);
+    let has_text =
+        |object: &Object<'_>, name| object.text(name).is_some_and(|text| !text.is_empty());
     let insights = payload.object("call_insights");
     payload.member("docket_id").is_some()
         && match payload.text("status").as_deref() {
             Some("COMPLETED") => true,
             Some("OPEN" | "IN_PROGRESS") => false,
             _ => {
-                says(payload, "attempts")
-                    || says(payload, "dashboard_url")
-                    || insights.is_some_and(|insights| says(&insights, "call_disposition"))
+                payload.member("attempts").is_some_and(Value::is_evidence)
+                    || has_text(payload, "dashboard_url")
+                    || insights.is_some_and(|insights| has_text(&insights, "call_disposition"))
             }
         }
 }
