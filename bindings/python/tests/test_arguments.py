@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import DOCKET_ID, Service
+from conftest import DOCKET_ID, Answer, Service
 
 from voice_calling import (
     AgentText,
@@ -153,6 +153,37 @@ def test_python_values_are_json_without_loss(
 ) -> None:
     client.dockets.create(**docket(call_context=value))
     assert f'"call_context":{text}' in sent(service)
+
+
+def test_the_context_of_a_call_is_names_and_texts_in_their_order(
+    client: VoiceClient, service: Service
+) -> None:
+    service.answers[:] = [Answer(200, {"task_id": "t-1"})]
+    context = MappingProxyType({"name": "Asha", "b": "é", "a": ""})
+    extra = {"extra_config": {"language": "hi"}}
+    client.calls.make(from_agent_name="a", to_phone_number="1", call_context=context, extra=extra)
+    assert '"call_context":{"name":"Asha","b":"é","a":""}' in sent(service)
+    assert json.loads(sent(service))["extra_config"]["language"] == "hi"
+
+
+@pytest.mark.parametrize(
+    ("context", "subject"),
+    [
+        ({"name": 1}, "call_context.name"),
+        ({"name": None}, "call_context.name"),
+        ({"name": "\ud800"}, "call_context.name"),
+        ({1: "a"}, "call_context"),
+        ('{"name": "Asha"}', "call_context"),
+        ([("name", "Asha")], "call_context"),
+    ],
+)
+def test_another_context_of_a_call_is_refused(
+    client: VoiceClient, service: Service, context: Any, subject: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        client.calls.make(from_agent_name="a", to_phone_number="1", call_context=context)
+    assert problem_of(refused).subject == subject
+    assert service.requests == []
 
 
 def test_what_the_component_refuses_is_named_as_it_was_written(client: VoiceClient) -> None:
