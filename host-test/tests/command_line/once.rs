@@ -384,7 +384,7 @@ fn a_check_that_cannot_be_made_is_no_failure_of_the_component() {
 #[test]
 fn the_table_of_faults_is_printed_for_people_and_as_markdown() {
     for (arguments, says) in [
-        (&[][..], "1560 runs, 0 findings"),
+        (&[][..], "1716 runs, 0 findings"),
         (&["--markdown"][..], "| connection-refused | not sent |"),
     ] {
         let output = host_test()

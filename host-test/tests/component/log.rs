@@ -2,7 +2,7 @@
 
 use crate::operation::Operation::CreateDocketV2;
 use crate::operation::Run;
-use crate::operation::{Operation, docket_v2, returned};
+use crate::operation::{NO_OPTIONS, Operation, docket_v2, returned};
 use crate::script::{Script, Step};
 use crate::stage::{FREE_FORM, NUMBER, Stage};
 use serde_json::{Value, json};
@@ -44,6 +44,32 @@ async fn the_log_has_a_line_of_json_for_every_attempt() {
             line(json!({"attempt": 3, "status": 200, "started_ms": 3020, "duration_ms": 5})),
         ]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_names_the_account_of_an_attempt() {
+    let settings = [
+        ("LOG", "attempts"),
+        ("ACCOUNTS", "alpha"),
+        ("ALPHA_API_TOKEN", "token-of-alpha"),
+    ];
+    let script = Script::new([Step::ok(CreateDocketV2.satisfying())]);
+    let mut instance = script.instance(&settings).await;
+    let alpha = CallOptions {
+        account: Some("alpha".into()),
+        ..NO_OPTIONS
+    };
+    for options in [alpha, NO_OPTIONS] {
+        CreateDocketV2
+            .run_with(&mut instance, options)
+            .await
+            .unwrap();
+    }
+    let stderr = instance.stderr();
+    let lines = log_lines(&stderr);
+    assert_eq!(lines[0]["account"], "alpha");
+    assert_eq!(lines[1].get("account"), None);
+    assert!(!stderr.contains("token-of-alpha"), "{stderr}");
 }
 
 #[tokio::test]

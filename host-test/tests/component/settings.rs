@@ -404,6 +404,19 @@ async fn a_list_of_more_than_ten_thousand_records_is_not_understood() {
     }
 }
 
+/// Each byte that is not UTF-8 becomes three.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_not_utf_8_must_not_be_too_large_when_it_is_replaced() {
+    let answer = |bytes: usize| [&b"[\""[..], &vec![0xff; bytes], b"\"]"].concat();
+    for (bytes, expected) in [(300, "ok"), (400, "permanent-unexpected-response")] {
+        let script = Script::new([Step::ok(answer(bytes))]);
+        let settings = [("MAX_RESPONSE_BYTES", "1000")];
+        let result = script.run(ListAgents, &settings).await;
+        assert_eq!(outcome(&result), expected, "{bytes}");
+        assert_eq!(script.sent().len(), 1);
+    }
+}
+
 /// What a service answers to a create grows with the request, if it echoes that.
 #[tokio::test(start_paused = true)]
 async fn an_answer_to_a_create_may_have_16384_bytes_more_than_the_request() {

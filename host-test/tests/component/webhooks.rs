@@ -240,6 +240,19 @@ async fn a_broken_delivery_is_bad_input_that_says_where() {
 }
 
 #[tokio::test]
+async fn a_delivery_must_not_be_larger_than_an_answer_may_be() {
+    let delivery = |bytes: usize| {
+        let beginning = format!(r#"{{{ID},"status":"COMPLETED","more":""#);
+        let rest = bytes - beginning.len() - 2;
+        format!("{beginning}{}\"}}", "x".repeat(rest))
+    };
+    assert!(parsed(&delivery(8_388_608)).await.unwrap().is_some());
+    let problem = invalid_input(parsed(&delivery(8_388_609)).await);
+    assert_eq!(problem.subject, "body");
+    assert_eq!(problem.found, "8388609 bytes");
+}
+
+#[tokio::test]
 async fn no_text_makes_the_component_panic() {
     let (_, bodies) = delivered(vec![Ended::Answered], false).await;
     let whole = &bodies[0];

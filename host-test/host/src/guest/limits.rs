@@ -62,7 +62,7 @@ pub struct Limits {
 const CALLS: NonZeroUsize = NonZeroUsize::new(16_384).unwrap();
 
 impl Default for Limits {
-    /// 1 GiB, since the arguments of a batch may be so large, 30 seconds, and 16,384 calls.
+    /// 1 GiB, which is some hundred of the largest answers at once, 30 seconds, and 16,384 calls.
     fn default() -> Self {
         Self {
             memory_bytes: 1 << 30,

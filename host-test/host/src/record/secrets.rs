@@ -1,9 +1,9 @@
 //! The tokens that must not be seen, and how they are kept out of what the harness
 //! shows: records, logs, errors, answers.
 //!
-//! A token is found as it is, as JSON writes it, percent-encoded, and behind JSON's
-//! `\u00..`. What somebody has turned into anything else (base64, UTF-16, a part of it
-//! in the middle of a text) is not recognised.
+//! A token is found as it is, as JSON may write it, and percent-encoded. What somebody has
+//! turned into anything else (base64, UTF-16, a part of it in the middle of a text) is not
+//! recognised.
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -60,10 +60,7 @@ impl Secrets {
         let mut masked = text.to_owned();
         for token in tokens {
             masked = token::mask(token, &masked);
-            for decode in [percent_decoded, without_json_escapes] {
-                let Some(decoded) = decode(&masked) else {
-                    continue;
-                };
+            if let Some(decoded) = percent_decoded(&masked) {
                 let hidden = token::mask(token, &decoded);
                 if hidden != decoded {
                     masked = hidden;
@@ -118,28 +115,6 @@ impl fmt::Debug for Secrets {
 fn percent_decoded(text: &str) -> Option<String> {
     let decoded = || percent_decode_str(text).decode_utf8_lossy().into_owned();
     text.contains('%').then(decoded)
-}
-
-/// JSON may write each letter of a token as `\u00..`. None where it does not.
-fn without_json_escapes(text: &str) -> Option<String> {
-    let mut pieces = text.split("\\u00");
-    let mut plain = pieces.next()?.to_owned();
-    let mut changed = false;
-    for piece in pieces {
-        let digits = piece.get(..2);
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) if byte.is_ascii() => {
-                plain.push(byte.into());
-                plain.push_str(&piece[2..]);
-                changed = true;
-            }
-            _ => {
-                plain.push_str("\\u00");
-                plain.push_str(piece);
-            }
-        }
-    }
-    changed.then_some(plain)
 }
 
 /// Writes lines once they are whole, without the tokens. What is left at the end is
@@ -239,6 +214,21 @@ mod tests {
         ] {
             assert_eq!(secrets().mask(&format!("a {text} b")), "a [api token] b");
         }
+    }
+
+    #[test]
+    fn the_tokens_of_accounts_are_learned_too() {
+        let secrets = Secrets::default();
+        secrets.learn_environment([
+            ("VOICE_CALLING_ACCOUNTS", "alpha,south-west"),
+            ("VOICE_CALLING_ALPHA_API_TOKEN", "token-of-alpha"),
+            ("VOICE_CALLING_SOUTH_WEST_API_TOKEN", "token-of-south-west"),
+            ("ANOTHER_API_TOKEN", "token-of-another"),
+        ]);
+        assert_eq!(
+            secrets.mask("token-of-south-west, token-of-alpha, token-of-another"),
+            "[api token], [api token], token-of-another"
+        );
     }
 
     #[test]

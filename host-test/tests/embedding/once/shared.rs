@@ -334,6 +334,36 @@ async fn a_rate_limit_of_another_call_delays_a_call_and_never_ends_it() {
     assert!((9_000..=20_002).contains(&delayed_ms), "{delayed_ms}");
 }
 
+/// However long the service asked for: a call that begins later finds out by itself.
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_is_forgotten_after_the_deadline_of_an_operation() {
+    let script = Script::new([
+        Step::status(503).header("retry-after", "60"),
+        Step::status(429).header("retry-after", "3600"),
+        Step::ok(CREATED),
+    ]);
+    let instance = shared(&script).await;
+    // As long as a call is in flight, what it shares with others is remembered.
+    let patient = CallOptions {
+        account: None,
+        deadline_ms: Some(200_000),
+        max_attempts: None,
+    };
+    let in_flight = instance.get_docket(DOCKET_ID, Some(patient));
+    let create_at = async |ms: u64, number: usize| {
+        sleep(Duration::from_millis(ms)).await;
+        let created = instance.create_docket_v2(&item(number), None).await;
+        created.expect("no failure of the host")
+    };
+    let (in_flight, limited, later) =
+        tokio::join!(in_flight, create_at(1_000, 1), create_at(40_000, 2));
+    in_flight.unwrap().unwrap();
+    assert_eq!(outcome(&limited), "rate-limited");
+    assert_eq!(outcome(&later), "ok");
+    let sent_at: Vec<_> = script.sent().iter().map(|sent| sent.at_ms).collect();
+    assert_eq!(sent_at, [0, 1_000, 40_000, 60_000]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_wait_says_for_how_long_a_rate_limit_of_another_call_held_it_back() {
     let completed = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"COMPLETED"}}"#);
