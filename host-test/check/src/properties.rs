@@ -29,11 +29,12 @@ pub type Findings = Vec<String>;
 
 /// Judges a run by every check that has something to say about it.
 pub fn judge(run: &Run) -> Vec<(Check, Findings)> {
+    let traces = Trace::all(run);
     let mut judged = vec![
         (Check::Returns, returns(run)),
         (Check::TokenIsNotTold, token_is_not_told(run)),
         (Check::Memory, memory(run)),
-        (Check::Deadline, deadline(run)),
+        (Check::Deadline, deadline(run, &traces)),
     ];
     if let Some(case) = run.scenario.refused {
         let check = match run.scenario.remote_host() {
@@ -53,11 +54,10 @@ pub fn judge(run: &Run) -> Vec<(Check, Findings)> {
     if run.scenario.operation == Operation::CreateDocketsV2 {
         judged.extend([
             (Check::MaxInFlight, max_in_flight(run)),
-            (Check::BatchIsComplete, batch_is_complete(run)),
+            (Check::BatchIsComplete, batch_is_complete(run, &traces)),
         ]);
-        judged.extend(limits_only_delay(run).map(|found| (Check::LimitsOnlyDelay, found)));
+        judged.extend(limits_only_delay(run, &traces).map(|found| (Check::LimitsOnlyDelay, found)));
     }
-    let traces = Trace::all(run);
     for (check, judge) in OF_TRACES {
         add(
             &mut judged,
@@ -271,7 +271,7 @@ fn time_to_hear(run: &Run, trace: &Trace, returned: &Returned) -> Option<Finding
     Some(late.map(finding).collect())
 }
 
-fn deadline(run: &Run) -> Findings {
+fn deadline(run: &Run, traces: &[Trace]) -> Findings {
     let Settings { deadline_ms, .. } = run.scenario.settings;
     let timeout_ms = u64::from(run.scenario.arguments.timeout_ms);
     let limit_ms = match run.scenario.operation {
@@ -289,7 +289,7 @@ fn deadline(run: &Run) -> Findings {
     if run.scenario.operation.is_wait() {
         return found;
     }
-    for trace in Trace::all(run) {
+    for trace in traces {
         let (Some(first), Some(last)) = (trace.attempts.first(), trace.attempts.last()) else {
             continue;
         };
@@ -711,7 +711,7 @@ fn batch_order(index: usize, id: &str) -> Option<Findings> {
     })
 }
 
-fn batch_is_complete(run: &Run) -> Findings {
+fn batch_is_complete(run: &Run, traces: &[Trace]) -> Findings {
     let Ok(returned) = &run.returned else {
         return Vec::new();
     };
@@ -722,10 +722,7 @@ fn batch_is_complete(run: &Run) -> Findings {
         found.push(format!("{} results for {items} requests", returned.len()));
     }
     if items != 1 {
-        let known: usize = Trace::all(run)
-            .iter()
-            .map(|trace| trace.attempts.len())
-            .sum();
+        let known: usize = traces.iter().map(|trace| trace.attempts.len()).sum();
         if known != run.sent.len() {
             found.push(format!(
                 "{} requests belong to no item",
@@ -733,7 +730,7 @@ fn batch_is_complete(run: &Run) -> Findings {
             ));
         }
     }
-    for (index, (trace, returned)) in Trace::all(run).iter().zip(returned).enumerate() {
+    for (index, (trace, returned)) in traces.iter().zip(returned).enumerate() {
         if trace.attempts.is_empty() && outcome(returned) != "timed-out" {
             found.push(format!(
                 "item {index} was never sent and is {}",
@@ -748,11 +745,11 @@ fn batch_is_complete(run: &Run) -> Findings {
 }
 
 /// A rate limit that one item meets ends no other.
-fn limits_only_delay(run: &Run) -> Option<Findings> {
+fn limits_only_delay(run: &Run, traces: &[Trace]) -> Option<Findings> {
     if !meets_rate_limit(run) || !has_time(run) {
         return None;
     }
-    let traces = Trace::all(run).into_iter().enumerate();
+    let traces = traces.iter().enumerate();
     let never_sent = traces.filter(|(_, trace)| trace.attempts.is_empty());
     Some(
         never_sent
