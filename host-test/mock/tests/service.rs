@@ -724,6 +724,7 @@ async fn faults_are_read_from_text() {
         "create-docket-v2:503",
         "create-docket-v2:429:retry-after=1",
         "make-call@2:created-then-503:delay-ms=1",
+        "list-agents:html",
     ];
     let faults = texts.map(|text| text.parse().unwrap()).to_vec();
     let (mock, client) = with(|options| options.faults = faults).await;
@@ -734,6 +735,10 @@ async fn faults_are_read_from_text() {
     client.call().await;
     assert_eq!(client.post(MAKE_CALL, &call_body()).await.status, 503);
     assert_eq!(mock.times_rung(NUMBER), 2);
+    let page = client.get("/api/v1/agents?organizationId=org-1").await;
+    assert_eq!(page.status, 200);
+    assert_eq!(page.headers["content-type"], "text/html");
+    assert!(page.body.starts_with(b"<!DOCTYPE html>"));
 }
 
 #[test]

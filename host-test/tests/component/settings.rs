@@ -408,9 +408,9 @@ async fn a_list_of_more_than_ten_thousand_records_is_not_understood() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_not_utf_8_must_not_be_too_large_when_it_is_replaced() {
     let answer = |bytes: usize| [&b"[\""[..], &vec![0xff; bytes], b"\"]"].concat();
-    for (bytes, expected) in [(300, "ok"), (400, "permanent-unexpected-response")] {
+    for (bytes, expected) in [(300_000, "ok"), (400_000, "permanent-unexpected-response")] {
         let script = Script::new([Step::ok(answer(bytes))]);
-        let settings = [("MAX_RESPONSE_BYTES", "1000")];
+        let settings = [("MAX_RESPONSE_BYTES", "1100000")];
         let result = script.run(ListAgents, &settings).await;
         assert_eq!(outcome(&result), expected, "{bytes}");
         assert_eq!(script.sent().len(), 1);
