@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn operations_share_a_gate_which_the_last_of_them_takes_along() {
-        let account = Account::new(settings(&[]));
+        let account = Account::new(None, settings(&[]));
         let (one, two) = (account.gate(), account.gate());
         one.close(0, 1_000);
         drop(one);

@@ -123,6 +123,7 @@ fn decode_agent(agent: Value<'_>) -> AgentSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulation::no_attempts;
 
     fn bare() -> AgentConfig {
         AgentConfig {
@@ -195,7 +196,7 @@ mod tests {
             change(&mut config);
             config
         };
-        for (config, field) in [
+        for (config, subject) in [
             (with(|c| c.agent_name.clear()), "agent-name"),
             (with(|c| c.tools = Some("{".into())), "tools"),
             (with(|c| c.prompt = text("p", Some("[]"))), "prompt.extra"),
@@ -212,7 +213,7 @@ mod tests {
                 "extra.voice_id",
             ),
         ] {
-            assert_eq!(encode_agent(&config).err().unwrap().field, field);
+            assert_eq!(encode_agent(&config).err().unwrap().subject, subject);
         }
     }
 
@@ -246,38 +247,36 @@ mod tests {
                 agent_id,
                 raw_json: raw_json.map(str::to_owned),
                 raw_text: raw_text.map(str::to_owned),
+                request_id: None,
+                attempts: Vec::new(),
+                may_be_duplicate: false,
             };
-            assert_eq!(decode_created_agent(body), expected, "{body}");
+            assert_eq!(decode_created_agent(body, no_attempts()), expected, "{body}");
         }
+    }
+
+    fn listed(json: &str) -> Result<AgentList, String> {
+        decode_agents(Value::parse(json)?, no_attempts())
     }
 
     #[test]
     fn an_odd_agent_in_a_list_costs_only_itself() {
         let json = r#"[{"agent_id":7,"agent_name":"a","x":0.10},{"agent_id":"8"},9]"#;
-        let agents = Value::parse(json).and_then(decode_agents).unwrap();
+        let list = listed(json).unwrap();
+        let agents = list.agents.iter();
         let seen: Vec<_> = agents
-            .iter()
-            .map(|agent| {
-                (
-                    agent.agent_id,
-                    agent.agent_name.as_deref(),
-                    agent.raw_json.as_str(),
-                )
-            })
+            .map(|agent| (agent.agent_id, agent.agent_name.as_deref()))
             .collect();
-        assert_eq!(
-            seen,
-            [
-                (
-                    Some(7),
-                    Some("a"),
-                    r#"{"agent_id":7,"agent_name":"a","x":0.10}"#
-                ),
-                (None, None, r#"{"agent_id":"8"}"#),
-                (None, None, "9"),
-            ]
-        );
-        let error = Value::parse("{}").and_then(decode_agents).unwrap_err();
-        assert_eq!(error, "an object, not an array of agents");
+        assert_eq!(seen, [(Some(7), Some("a")), (None, None), (None, None)]);
+        assert_eq!(list.raw_json, json);
+        assert_eq!(listed("{}").unwrap_err(), "an object, not an array of agents");
+    }
+
+    #[test]
+    fn a_list_of_more_than_10000_agents_is_refused() {
+        let many = |count: usize| format!("[{}]", vec!["{}"; count].join(","));
+        assert_eq!(listed(&many(10_000)).unwrap().agents.len(), 10_000);
+        let found = listed(&many(10_001)).unwrap_err();
+        assert!(found.contains("more than 10000 elements"), "{found}");
     }
 }

@@ -139,3 +139,103 @@ impl Answer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::{Piece, Step, World};
+    use crate::transport::{Method, Scheme};
+
+    /// What comes of a request to which the service does this; at most 9 bytes of a body are read.
+    fn attempted(step: Step) -> Answer {
+        let world = World::with_script([step]);
+        let request = Request {
+            method: Method::Get,
+            scheme: Scheme::Https,
+            authority: "api.example".into(),
+            path_and_query: "/".into(),
+            headers: Vec::new(),
+            body: Vec::new(),
+        };
+        let timeouts = Timeouts {
+            connect_ms: 75,
+            attempt_ms: 100,
+        };
+        world.run(attempt(&world, &request, timeouts, 9)).unwrap()
+    }
+
+    fn answer(body: &[u8]) -> Answer {
+        attempted(Step::status(200).with_body(vec![Piece::Bytes(0, body.to_vec())]))
+    }
+
+    #[test]
+    fn a_body_is_read_to_its_end_to_the_limit_or_to_where_it_breaks() {
+        let pieces = |pieces: Vec<Piece>| attempted(Step::status(200).with_body(pieces));
+        let part = |bytes: &str| Piece::Bytes(0, bytes.into());
+        let whole = pieces(vec![part("12345"), part("6789")]);
+        assert_eq!((&*whole.body, whole.body_end), (&b"123456789"[..], BodyEnd::Whole));
+        let large = pieces(vec![part("12345"), part("67890")]);
+        assert_eq!((&*large.body, large.body_end), (&b"123456789"[..], BodyEnd::TooLarge(9)));
+        let broken = pieces(vec![part("12345"), Piece::Break(0)]);
+        assert_eq!(&*broken.body, b"12345");
+        assert!(matches!(broken.body_end, BodyEnd::Broken(_)));
+        let late = pieces(vec![part("12345"), Piece::Bytes(100, b"6".into())]);
+        let too_late = "no end of the body within 100 ms".to_owned();
+        assert_eq!((&*late.body, late.body_end), (&b"12345"[..], BodyEnd::Broken(too_late)));
+    }
+
+    #[test]
+    fn the_usual_name_of_a_request_id_comes_first_and_its_siblings_count_too() {
+        let id = |headers: &[(&'static str, &str)]| {
+            let step = headers
+                .iter()
+                .fold(Step::status(200), |step, (name, id)| step.with_header(name, id));
+            attempted(step).request_id
+        };
+        let all = [("x-correlation-id", "c"), ("request-id", "b"), ("x-request-id", "a")];
+        assert_eq!(id(&all).as_deref(), Some("a"));
+        assert_eq!(id(&all[..2]).as_deref(), Some("b"));
+        assert_eq!(id(&all[..1]).as_deref(), Some("c"));
+        assert_eq!(id(&[]), None);
+    }
+
+    #[test]
+    fn a_date_to_retry_after_is_read_against_the_answers_own_date() {
+        // By the clock here it is 08:49:37.
+        let limited = || Step::status(429).with_header("retry-after", "Sun, 06 Nov 1994 10:00:07 GMT");
+        let dated = limited().with_header("date", "Sun, 06 Nov 1994 10:00:00 GMT");
+        assert_eq!(attempted(dated).retry_after_ms, Some(7_000));
+        let undated = limited().with_header("date", "today");
+        assert_eq!(attempted(undated).retry_after_ms, Some(4_230_000));
+        assert_eq!(attempted(limited()).retry_after_ms, Some(4_230_000));
+    }
+
+    #[test]
+    fn an_answer_says_what_kind_of_body_it_has_and_where_a_redirect_points() {
+        let both = Step::status(302)
+            .with_header("content-type", "text/html")
+            .with_header("content-encoding", "gzip")
+            .with_header("location", "https://login.example/");
+        let answer = attempted(both);
+        let media = "content-type text/html, content-encoding gzip";
+        assert_eq!(answer.media.as_deref(), Some(media));
+        assert_eq!(answer.location.as_deref(), Some("https://login.example/"));
+        let answer = attempted(Step::status(200));
+        assert_eq!((answer.media, answer.location), (None, None));
+    }
+
+    #[test]
+    fn a_long_header_is_cut() {
+        let long = Step::status(200).with_header("x-request-id", &"i".repeat(300));
+        assert_eq!(attempted(long).request_id.map(|id| id.len()), Some(256));
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_are_replaced_as_long_as_the_text_fits() {
+        assert_eq!(answer(b"a\xffb\xff").into_text(8).as_deref(), Ok("a\u{fffd}b\u{fffd}"));
+        assert!(answer(b"a\xffb\xff").into_text(7).is_err());
+        // One mark for a character that is cut short, as the standard library has it.
+        assert_eq!(answer(b"\xe2\x82").into_text(3).as_deref(), Ok("\u{fffd}"));
+        assert_eq!(answer(b"plain").into_text(0).as_deref(), Ok("plain"));
+    }
+}

@@ -124,7 +124,7 @@ impl<T: Transport> Batch<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Step, World};
+    use crate::simulation::{NO_OPTIONS, Step, World, settings, take_apart};
     use futures_util::future::{join, join3};
     use std::collections::BTreeMap;
 
@@ -139,8 +139,15 @@ mod tests {
         (0..count).map(request).collect()
     }
 
+    fn docket_id(index: u64) -> String {
+        format!("7f8d3b0e-0d51-4f0c-9a63-{index:012}")
+    }
+
     fn created() -> Step {
-        Step::ok(r#"{"docket_id":"d","status":"OPEN","created":true}"#)
+        let id = docket_id(0);
+        Step::ok(&format!(
+            r#"{{"docket_id":"{id}","status":"OPEN","created":true}}"#
+        ))
     }
 
     fn batch(
@@ -150,28 +157,35 @@ mod tests {
         variables: &[(&str, &str)],
     ) -> Vec<DocketResult> {
         let client = world.client(variables);
-        world
-            .run(client.create_dockets_v2(&requests(count), timeout_ms))
-            .unwrap()
+        let requests = requests(count);
+        let results = client.create_dockets_v2(&requests, timeout_ms, None);
+        world.run(results).unwrap()
+    }
+
+    fn assert_not_begun(result: &DocketResult) {
+        let (case, failure) = take_apart(result.clone().unwrap_err());
+        assert_eq!((case, failure.may_have_created), ("timed-out", false));
+        assert!(failure.attempts.is_empty());
     }
 
     #[test]
     fn an_answer_that_is_large_is_an_error_of_its_own_and_keeps_its_beginning() {
-        let padded = |bytes: usize| {
-            let padding = "x".repeat(bytes);
-            Step::ok(&format!(r#"{{"docket_id":"d","x":"{padding}"}}"#))
+        let answer = |padding: usize| {
+            let (id, padding) = (docket_id(0), "x".repeat(padding));
+            format!(r#"{{"docket_id":"{id}","x":"{padding}"}}"#)
         };
-        let empty = r#"{"docket_id":"d","x":""}"#.len();
-        let fits = MAX_ANSWER_BYTES - empty;
-        let world = World::with_script([padded(fits), padded(fits + 1), created()]);
+        let settings = settings(&[]);
+        let request = create_docket_v2_request(&requests(1)[0], &settings).unwrap();
+        let fits = 16_384 + request.address(&settings).body.len() - answer(0).len();
+        let steps = [fits, fits + 1].map(|padding| Step::ok(&answer(padding)));
+        let world = World::with_script(steps.into_iter().chain([created()]));
         let results = batch(&world, 3, 60_000, &[("MAX_IN_FLIGHT", "1")]);
         assert!(results[0].is_ok() && results[2].is_ok());
-        let Err(RequestError::PermanentUnexpectedResponse(failure)) = &results[1] else {
-            panic!("{:?}", results[1])
-        };
+        let (case, failure) = take_apart(results[1].clone().unwrap_err());
+        assert_eq!((case, failure.may_have_created), ("permanent-unexpected-response", true));
         assert!(failure.message.contains("16384"), "{}", failure.message);
-        assert!(failure.response.body.starts_with(r#"{"docket_id":"d""#));
-        assert!(failure.response.body_cut);
+        let response = failure.response.unwrap();
+        assert!(response.body.starts_with(r#"{"docket_id":"7f8d"#) && response.body_cut);
     }
 
     #[test]
@@ -185,16 +199,10 @@ mod tests {
         ] {
             let world = World::with_script([created().after(50)]);
             let in_flight_text = in_flight.to_string();
-            let results = batch(
-                &world,
-                count,
-                60_000,
-                &[("MAX_IN_FLIGHT", in_flight_text.as_str())],
-            );
-            assert_eq!(
-                results.iter().filter(|result| result.is_ok()).count(),
-                count
-            );
+            let variables = [("MAX_IN_FLIGHT", &*in_flight_text)];
+            let results = batch(&world, count, 60_000, &variables);
+            let created = results.iter().filter(|result| result.is_ok());
+            assert_eq!(created.count(), count);
             assert_eq!(world.most_open(), in_flight.min(count));
             assert_eq!(world.now_ms(), expected_ms);
             let mut bodies = BTreeMap::<_, u32>::new();
@@ -209,7 +217,7 @@ mod tests {
     #[test]
     fn results_are_in_the_order_of_the_requests_and_failures_hide_nothing() {
         let step = |index: u64| match index % 3 {
-            0 => Step::ok(&format!(r#"{{"docket_id":"d-{index}"}}"#)).after(100 - index),
+            0 => Step::ok(&format!(r#"{{"docket_id":"{}"}}"#, docket_id(index))).after(100 - index),
             1 => Step::status(422).after(index),
             _ => Step::Silence,
         };
@@ -217,7 +225,7 @@ mod tests {
         let results = batch(&world, 30, 60_000, &[("MAX_IN_FLIGHT", "30")]);
         for (index, result) in results.iter().enumerate() {
             match (index % 3, result) {
-                (0, Ok(created)) => assert_eq!(created.docket_id, format!("d-{index}")),
+                (0, Ok(created)) => assert_eq!(created.docket_id, docket_id(index as u64)),
                 (1, Err(RequestError::PermanentRejected(_)))
                 | (2, Err(RequestError::PermanentOutcomeUnknown(_))) => {}
                 (_, other) => panic!("{index}: {other:?}"),
@@ -227,14 +235,14 @@ mod tests {
 
     #[test]
     fn a_rate_limit_slows_the_whole_batch() {
-        let limited = Step::status(429).with_header("retry-after", "20");
+        let limited = Step::status(429).with_header("retry-after", "15");
         let steps = [created().after(10), limited.after(5), created().after(10)];
         let world = World::with_script(steps);
         let results = batch(&world, 6, 120_000, &[("MAX_IN_FLIGHT", "2")]);
         assert!(results.iter().all(Result::is_ok));
         // The first two go out at once; after the 429 at 5 ms nobody begins
-        // anything for 20 s.
-        assert_eq!(world.sent_at_ms()[..4], [0, 0, 20_005, 20_005]);
+        // anything for 15 s.
+        assert_eq!(world.sent_at_ms()[..4], [0, 0, 15_005, 15_005]);
         assert_eq!(world.sent().len(), 7);
     }
 
@@ -242,11 +250,19 @@ mod tests {
     fn a_rate_limit_longer_than_a_deadline_does_not_fail_those_not_begun() {
         let limited = Step::status(429).with_header("retry-after", "100");
         let world = World::with_script([limited, created()]);
-        let variables = [("MAX_IN_FLIGHT", "1"), ("DEADLINE_MS", "30000")];
-        let results = batch(&world, 3, 600_000, &variables);
+        let results = batch(&world, 3, 600_000, &[("MAX_IN_FLIGHT", "1")]);
         assert!(matches!(results[0], Err(RequestError::RateLimited(_))));
         assert!(results[1].is_ok() && results[2].is_ok());
         assert_eq!(world.sent_at_ms(), [0, 100_000, 100_000]);
+    }
+
+    #[test]
+    fn a_rate_limit_holds_a_batch_back_for_three_quarters_of_its_time_at_most() {
+        let limited = Step::status(429).with_header("retry-after", "100");
+        let world = World::with_script([limited, created()]);
+        let results = batch(&world, 3, 40_000, &[("MAX_IN_FLIGHT", "1")]);
+        assert!(results[0].is_err() && results[1].is_ok() && results[2].is_ok());
+        assert_eq!(world.sent_at_ms(), [0, 30_000, 30_000]);
     }
 
     #[test]
@@ -255,27 +271,22 @@ mod tests {
         let results = batch(&world, 5, 1_000, &[("MAX_IN_FLIGHT", "1")]);
         assert!(results[0].is_ok() && results[1].is_ok());
         assert!(results[2].is_ok(), "it was under way when time ran out");
-        for result in &results[3..] {
-            let Err(RequestError::TimedOut(failure)) = result else {
-                panic!("{result:?}")
-            };
-            assert!(failure.attempts.is_empty());
-        }
+        results[3..].iter().for_each(assert_not_begun);
         assert_eq!((world.sent().len(), world.now_ms()), (3, 1_200));
     }
 
     #[test]
     fn a_rate_limit_that_another_call_meets_slows_a_batch() {
-        let limited = Step::status(429).with_header("retry-after", "20");
+        let limited = Step::status(429).with_header("retry-after", "15");
         let steps = [limited.after(5), created().after(10), created()];
         let world = World::with_script(steps);
         let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
         let requests = requests(4);
-        let other = client.create_docket_v2(&requests[0]);
-        let batch = client.create_dockets_v2(&requests[1..], 120_000);
+        let other = client.create_docket_v2(&requests[0], None);
+        let batch = client.create_dockets_v2(&requests[1..], 120_000, None);
         let (other, results) = world.run(join(other, batch));
         assert!(other.is_ok() && results.unwrap().iter().all(Result::is_ok));
-        assert_eq!(world.sent_at_ms(), [0, 0, 20_005, 20_005, 20_005]);
+        assert_eq!(world.sent_at_ms(), [0, 0, 15_005, 15_005, 15_005]);
     }
 
     #[test]
@@ -283,9 +294,9 @@ mod tests {
         let world = World::with_script([created().after(100)]);
         let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
         let requests = requests(5);
-        let first = client.create_dockets_v2(&requests[..2], 60_000);
-        let second = client.create_dockets_v2(&requests[2..4], 60_000);
-        let other = client.create_docket_v2(&requests[4]);
+        let first = client.create_dockets_v2(&requests[..2], 60_000, None);
+        let second = client.create_dockets_v2(&requests[2..4], 60_000, None);
+        let other = client.create_docket_v2(&requests[4], None);
         let (first, second, other) = world.run(join3(first, second, other));
         assert!(first.unwrap().iter().all(Result::is_ok));
         assert!(second.unwrap().iter().all(Result::is_ok));
@@ -299,9 +310,9 @@ mod tests {
         let world = World::with_script([created().after(100)]);
         let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
         let requests = requests(3);
-        let earlier = client.create_docket_v2(&requests[0]);
-        let batch = client.create_dockets_v2(&requests[1..2], 60_000);
-        let later = client.create_docket_v2(&requests[2]);
+        let earlier = client.create_docket_v2(&requests[0], None);
+        let batch = client.create_dockets_v2(&requests[1..2], 60_000, None);
+        let later = client.create_docket_v2(&requests[2], None);
         let (earlier, results, later) = world.run(join3(earlier, batch, later));
         assert!(earlier.is_ok() && results.unwrap()[0].is_ok() && later.is_ok());
         let sent = world.sent();
@@ -315,15 +326,16 @@ mod tests {
     #[test]
     fn the_deadline_of_an_item_begins_when_it_has_a_place() {
         let world = World::with_script([created().after(100)]);
-        let variables = [("MAX_IN_FLIGHT", "1"), ("DEADLINE_MS", "150")];
+        let variables = [("MAX_IN_FLIGHT", "1"), ("DEADLINE_MS", "250")];
         let client = world.client(&variables);
         let requests = requests(3);
-        let other = client.create_docket_v2(&requests[0]);
-        let batch = client.create_dockets_v2(&requests[1..], 1_000);
+        let other = client.create_docket_v2(&requests[0], None);
+        let batch = client.create_dockets_v2(&requests[1..], 1_000, None);
         let (other, results) = world.run(join(other, batch));
         assert!(other.is_ok() && results.unwrap().iter().all(Result::is_ok));
         assert_eq!(world.sent_at_ms(), [0, 100, 200]);
-        assert_eq!(world.sent()[1].timeouts.attempt_ms, 150);
+        let sent = world.sent();
+        assert!(sent.iter().all(|sent| sent.timeouts.attempt_ms == 250));
     }
 
     #[test]
@@ -331,17 +343,27 @@ mod tests {
         let world = World::with_script([created().after(100)]);
         let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
         let requests = requests(3);
-        let other = client.create_docket_v2(&requests[0]);
-        let batch = client.create_dockets_v2(&requests[1..], 50);
+        let other = client.create_docket_v2(&requests[0], None);
+        let batch = client.create_dockets_v2(&requests[1..], 50, None);
         let (other, results) = world.run(join(other, batch));
         assert!(other.is_ok());
-        for result in results.unwrap() {
-            let Err(RequestError::TimedOut(failure)) = result else {
-                panic!("{result:?}")
-            };
-            assert!(failure.attempts.is_empty());
-        }
+        results.unwrap().iter().for_each(assert_not_begun);
         assert_eq!(world.sent().len(), 1);
+    }
+
+    #[test]
+    fn every_item_keeps_to_the_options_of_its_batch() {
+        let world = World::with_script([Step::status(429)]);
+        let client = world.client(&[]);
+        let options = Some(CallOptions {
+            max_attempts: Some(2),
+            ..NO_OPTIONS
+        });
+        let requests = requests(3);
+        let results = client.create_dockets_v2(&requests, 60_000, options);
+        let results = world.run(results).unwrap();
+        assert!(results.iter().all(Result::is_err));
+        assert_eq!(world.sent().len(), 6);
     }
 
     #[test]
@@ -350,9 +372,8 @@ mod tests {
         let client = world.client(&[]);
         let mut requests = requests(3);
         requests[1].to_phone_number = "12".into();
-        let results = world
-            .run(client.create_dockets_v2(&requests, 1_000))
-            .unwrap();
+        let results = client.create_dockets_v2(&requests, 1_000, None);
+        let results = world.run(results).unwrap();
         assert!(results[0].is_ok() && results[2].is_ok());
         assert!(matches!(
             results[1],
@@ -367,15 +388,26 @@ mod tests {
         assert!(batch(&world, 0, 1_000, &[]).is_empty());
         assert!(world.sent().is_empty());
         let client = world.client(&[]);
-        for (count, timeout_ms, field) in [(1_001, 1_000, "requests"), (1, 0, "timeout-ms")] {
-            let error = world
-                .run(client.create_dockets_v2(&requests(count), timeout_ms))
-                .unwrap_err();
-            let RequestError::PermanentInvalidInput(input) = error else {
-                panic!("{error:?}")
-            };
-            assert_eq!(input.field, field);
+        for (count, timeout_ms, subject) in [(1_001, 1_000, "requests"), (1, 0, "timeout-ms")] {
+            let requests = requests(count);
+            let result = client.create_dockets_v2(&requests, timeout_ms, None);
+            let (case, failure) = take_apart(world.run(result).unwrap_err());
+            assert_eq!(case, "permanent-invalid-input");
+            assert_eq!(failure.problem.unwrap().subject, subject);
         }
         assert!(world.sent().is_empty());
+    }
+
+    #[test]
+    fn all_texts_of_a_batch_are_counted_together() {
+        let mut requests = requests(2);
+        requests[1].extra = Some("{}".into());
+        let counted: usize = requests.iter().map(text_bytes).sum();
+        assert_eq!(counted, 12 + 2 + 1 + 12 + 2 + 1 + 2);
+        requests[0].call_context = " ".repeat(16_777_216 - counted + 2);
+        assert!(check_size(&requests).is_ok());
+        requests[0].call_context.push(' ');
+        let problem = check_size(&requests).unwrap_err();
+        assert_eq!((&*problem.subject, &*problem.found), ("requests", "16777217 bytes of text"));
     }
 }

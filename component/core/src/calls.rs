@@ -223,12 +223,19 @@ fn is_ready(record: &Object<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulation::no_attempts;
+
+    fn context(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+        let variables = variables.iter();
+        let owned = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        owned.collect()
+    }
 
     fn request() -> CallRequest {
         CallRequest {
             from_agent_name: Some("renewals".into()),
             to_phone_number: "+91 98765".into(),
-            call_context: Some(r#"{"name":"Asha","cut":"\ud83d","name":"x"}"#.into()),
+            call_context: context(&[("name", "Asha"), ("policy", "\"gold\"")]),
             extra: None,
         }
     }
@@ -243,10 +250,10 @@ mod tests {
     fn a_call_is_encoded_as_specified() {
         assert_eq!(
             encoded(&request()),
-            r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"call_context":{"name":"Asha","cut":"\ud83d","name":"x"}}}"#
+            r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"call_context":{"name":"Asha","policy":"\"gold\""}}}"#
         );
         let bare = CallRequest {
-            call_context: None,
+            call_context: Vec::new(),
             ..request()
         };
         assert_eq!(
@@ -262,6 +269,14 @@ mod tests {
             encoded(&by_number),
             r#"{"to_phone_number":"+91 98765","from_number":"911"}"#
         );
+        let configured = CallRequest {
+            extra: Some(r#"{"x":1,"extra_config":{"language":"hi"}}"#.into()),
+            ..request()
+        };
+        assert_eq!(
+            encoded(&configured),
+            r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"call_context":{"name":"Asha","policy":"\"gold\""},"language":"hi"},"x":1}"#
+        );
     }
 
     #[test]
@@ -274,8 +289,8 @@ mod tests {
             to_phone_number: number.into(),
             ..request()
         };
-        let context = |json: &str| CallRequest {
-            call_context: Some(json.into()),
+        let twice = |name: &str| CallRequest {
+            call_context: context(&[(name, "1"), ("b", "2"), (name, "1")]),
             ..request()
         };
         let extra = |json: &str| CallRequest {
@@ -287,7 +302,7 @@ mod tests {
             extra: extra.map(str::to_owned),
             ..request()
         };
-        for (request, field, found) in [
+        for (request, subject, found) in [
             (name(""), "from-agent-name", "an empty text"),
             (
                 nobody(None),
@@ -302,93 +317,136 @@ mod tests {
             (nobody(Some("7")), "extra", "a number"),
             (number(""), "to-phone-number", "an empty text"),
             (number("91\n98"), "to-phone-number", "'\\n' as character 3"),
-            (context("[]"), "call-context", "an array"),
-            (context("null"), "call-context", "null"),
-            (context(r#""x""#), "call-context", "a text"),
-            (context("{"), "call-context", "no JSON: "),
-            (context(r#"{"a":NaN}"#), "call-context", "no JSON: "),
+            (twice("a"), "call-context.a", "the name again"),
+            (twice(""), "call-context.", "the name again"),
             (
-                context(r#"{"ok":"x","age":42}"#),
-                "call-context.age",
-                "a number",
+                nobody(Some(r#"{"extra_config":{"agent":"a"}}"#)),
+                "from-agent-name",
+                "none, and nothing in `extra`",
             ),
-            (context(r#"{"deep":{}}"#), "call-context.deep", "an object"),
             (
-                extra(r#"{"extra_config":{}}"#),
-                "extra.extra_config",
+                extra(r#"{"extra_config":{"call_context":{}}}"#),
+                "extra.extra_config.call_context",
                 "a member",
+            ),
+            (
+                extra(r#"{"to_phone_number":"91"}"#),
+                "extra.to_phone_number",
+                "a member",
+            ),
+            (
+                extra(r#"{"extra_config":7}"#),
+                "extra.extra_config",
+                "a number",
             ),
             (extra("true"), "extra", "a boolean"),
         ] {
             let problem = encode_call(&request).err().unwrap();
-            assert_eq!(problem.field, field, "{request:?}");
+            assert_eq!(problem.subject, subject, "{request:?}");
             assert!(problem.found.starts_with(found), "{problem:?}");
             assert!(!problem.allowed.is_empty());
         }
     }
 
+    fn seen(json: &str) -> Result<Seen<CallDetailsList>, String> {
+        decode_call_details(Value::parse(json)?, no_attempts())
+    }
+
     fn details(json: &str) -> Result<Vec<CallDetails>, String> {
-        Value::parse(json).and_then(decode_call_details)
+        Ok(seen(json)?.record.calls)
     }
 
     #[test]
     fn details_are_an_array_or_a_lone_record() {
         assert_eq!(details("[]").unwrap(), []);
         assert_eq!(details("[{},{}]").unwrap().len(), 2);
-        assert_eq!(
-            details(r#"{"agent_name":"a"}"#).unwrap()[0]
-                .agent_name
-                .as_deref(),
-            Some("a")
-        );
-        assert_eq!(
-            details("null").unwrap_err(),
-            "null, not an array of records"
-        );
+        let lone = details(r#"{"agent_name":"a"}"#).unwrap();
+        assert_eq!(lone[0].agent_name.as_deref(), Some("a"));
+        let found = details("null").unwrap_err();
+        assert_eq!(found, "null, not an array of records");
         let odd = details(r#"[{"agent_name":"a"},7,null]"#).unwrap();
         assert_eq!(odd[0].agent_name.as_deref(), Some("a"));
-        assert_eq!(
-            (odd[1].raw_json.as_str(), odd[2].raw_json.as_str()),
-            ("7", "null")
-        );
+        assert_eq!((odd.len(), &odd[1]), (3, &odd[2]));
+        let many = format!("[{}]", vec!["{}"; 10_001].join(","));
+        let found = details(&many).unwrap_err();
+        assert!(found.contains("more than 10000 elements"), "{found}");
     }
 
     #[test]
     fn nulls_and_odd_values_in_details_cost_only_themselves() {
         let json = r#"{"agent_name":null,"call_context":"x","call_insights":{"metadata":[1],"user_interest":{"status":1,"confidence_score":"high","reasoning":"r"},"next_action":null},"call_status":"RINGING","call_duration":"long","to_number":"91","new_field":{"kept":0.10}}"#;
-        let record = details(json).unwrap().remove(0);
-        assert_eq!(
-            (
-                record.agent_name,
-                record.call_context,
-                record.call_duration_s
-            ),
-            (None, None, None)
-        );
-        assert_eq!(
-            record.call_status,
-            Some(CallStatus::Other("RINGING".into()))
-        );
+        let list = seen(json).unwrap().record;
+        assert_eq!(list.raw_json, json);
+        let record = &list.calls[0];
+        assert_eq!((&record.agent_name, &record.call_context), (&None, &None));
+        assert_eq!(record.call_duration_s, None);
+        let ringing = CallStatus::Other("RINGING".into());
+        assert_eq!(record.call_status, Some(ringing));
         assert_eq!(record.to_number.as_deref(), Some("91"));
-        assert_eq!(record.raw_json, json);
-        let insights = record.call_insights.unwrap();
-        assert_eq!((insights.metadata, insights.next_action), (None, None));
-        let interest = insights.user_interest.unwrap();
-        assert_eq!((interest.status, interest.confidence_score), (None, None));
+        let insights = record.call_insights.as_ref().unwrap();
+        assert_eq!((&insights.metadata, &insights.next_action), (&None, &None));
+        let interest = insights.user_interest.as_ref().unwrap();
+        assert_eq!((&interest.status, interest.confidence_score), (&None, None));
         assert_eq!(interest.reasoning.as_deref(), Some("r"));
-        assert_eq!(
-            interest.raw_json,
-            r#"{"status":1,"confidence_score":"high","reasoning":"r"}"#
-        );
+    }
+
+    #[test]
+    fn a_record_is_ready_with_insights_that_say_something_or_when_nobody_answered() {
+        for (record, ready) in [
+            (r#"{"call_insights":{"metadata":{"n":0}},"call_status":"ANSWERED"}"#, true),
+            (r#"{"call_insights":{"next_action":{"value":"REDIAL"}}}"#, true),
+            (r#"{"call_insights":{"new":[false]}}"#, true),
+            (r#"{"call_insights":null,"call_status":"NO_ANSWER"}"#, true),
+            (r#"{"call_status":"BUSY"}"#, true),
+            (r#"{"call_insights":{"metadata":{},"user_interest":null},"call_status":"ANSWERED"}"#, false),
+            (r#"{"call_insights":{"user_interest":{"status":"","reasoning":null}}}"#, false),
+            (r#"{"call_insights":{},"call_status":"ANSWERED"}"#, false),
+            (r#"{"call_insights":null,"call_status":"ANSWERED"}"#, false),
+            (r#"{"call_insights":"soon","call_status":"ANSWERED"}"#, false),
+            (r#"{"call_insights":["soon"]}"#, false),
+            (r#"{"call_status":"RINGING"}"#, false),
+            (r#"{"call_status":null}"#, false),
+            ("7", false),
+        ] {
+            assert_eq!(seen(&format!("[{record}]")).unwrap().is_ready, ready, "{record}");
+        }
+    }
+
+    #[test]
+    fn a_tasks_details_are_ready_when_there_is_a_record_and_all_are_ready() {
+        let busy = r#"{"call_status":"BUSY"}"#;
+        for (answer, ready) in [
+            ("[]".to_owned(), false),
+            (busy.to_owned(), true),
+            (format!("[{busy},{busy}]"), true),
+            (format!(r#"[{busy},{{"call_status":"RINGING"}}]"#), false),
+            (format!("[{busy},null]"), false),
+        ] {
+            assert_eq!(seen(&answer).unwrap().is_ready, ready, "{answer}");
+        }
+    }
+
+    fn started(json: &str) -> Result<StartedCall, String> {
+        decode_started_call(Value::parse(json)?, no_attempts())
     }
 
     #[test]
     fn a_task_id_is_returned_whatever_is_beside_it() {
         let json = r#"{"status":7,"\ud800":null,"task_id":"t-1","cut":"\ud83d"}"#;
-        let started = Value::parse(json).and_then(decode_started_call).unwrap();
-        assert_eq!(
-            (started.task_id.as_str(), started.raw_json.as_str()),
-            ("t-1", json)
-        );
+        let started = started(json).unwrap();
+        assert_eq!((&*started.task_id, &*started.raw_json), ("t-1", json));
+    }
+
+    #[test]
+    fn a_task_id_that_its_details_cannot_be_had_with_is_not_understood() {
+        let long = "t".repeat(4_097);
+        for (id, found) in [
+            ("..", "`task_id` is \"..\", which a path cannot carry"),
+            ("t\\n", "`task_id` is '\\n' as character 2"),
+            (&long, "`task_id` is 4097 bytes, percent-encoded"),
+        ] {
+            let json = format!(r#"{{"task_id":"{id}"}}"#);
+            assert_eq!(started(&json).unwrap_err(), found);
+        }
     }
 }

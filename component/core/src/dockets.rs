@@ -267,6 +267,9 @@ fn decode_status(status: String) -> DocketStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulation::{Step, World, no_attempts, take_apart};
+
+    const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
     fn request() -> DocketRequestV2 {
         DocketRequestV2 {
@@ -298,6 +301,15 @@ mod tests {
             encoded(&full),
             format!(r#"{head},{context},"external_id":"crm \"7\"\n","priority":1.0}}"#)
         );
+        let configured = DocketRequestV2 {
+            call_context: "{}".into(),
+            extra: Some(r#"{"extra_config":{"retries":2}}"#.into()),
+            ..request()
+        };
+        assert_eq!(
+            encoded(&configured),
+            format!(r#"{head},"extra_config":{{"call_context":{{}},"retries":2}}}}"#)
+        );
         let version_1 = DocketRequest {
             agent_id: i64::MIN,
             to_phone_number: "919876543210".into(),
@@ -322,7 +334,7 @@ mod tests {
             extra: Some(json.into()),
             ..request()
         };
-        for (request, field) in [
+        for (request, subject) in [
             (context(""), "call-context"),
             (context("[]"), "call-context"),
             (context("null"), "call-context"),
@@ -330,6 +342,10 @@ mod tests {
             (extra("[]"), "extra"),
             (extra(r#"{"agent_id":8}"#), "extra.agent_id"),
             (extra(r#"{"external_id":"x"}"#), "extra.external_id"),
+            (
+                extra(r#"{"extra_config":{"call_context":{}}}"#),
+                "extra.extra_config.call_context",
+            ),
             (
                 DocketRequestV2 {
                     to_phone_number: "+91987654321".into(),
@@ -339,8 +355,8 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                encode_docket_v2(&request).err().unwrap().field,
-                field,
+                encode_docket_v2(&request).err().unwrap().subject,
+                subject,
                 "{request:?}"
             );
         }
@@ -352,7 +368,7 @@ mod tests {
             "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11",
             "7F8D3B0E-0D51-4F0C-9A63-2F1A5C0D9E11",
         ] {
-            assert!(check_docket_id(good).is_ok());
+            assert!(check_docket_id("docket-id", good).is_ok());
         }
         for bad in [
             "",
@@ -365,15 +381,19 @@ mod tests {
             "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11/",
             "../../../../../../../../../../make_call",
         ] {
-            let problem = check_docket_id(bad).unwrap_err();
-            assert_eq!(problem.field, "docket-id", "{bad}");
+            let problem = check_docket_id("docket-id", bad).unwrap_err();
+            assert_eq!(problem.subject, "docket-id", "{bad}");
         }
+    }
+
+    fn decoded(json: &str, asked: Option<&str>) -> Result<Docket, String> {
+        decode_docket(Value::parse(json)?, no_attempts(), asked)
     }
 
     #[test]
     fn nulls_and_odd_values_in_a_docket_cost_only_themselves() {
         let json = r#"{"docket_id":"d","agent_name":null,"status":"ARCHIVED","outbound_call_count":"3","external_id":7,"call_context":[],"closed_at":null,"first_called_at":"2026-01-02T03:04:05.678901","priority":{"kept":1.10}}"#;
-        let docket = Value::parse(json).and_then(decode_docket).unwrap();
+        let docket = read(json).unwrap();
         assert_eq!(docket.status, Some(DocketStatus::Other("ARCHIVED".into())));
         assert_eq!(
             (docket.agent_name, docket.external_id, docket.closed_at),
@@ -383,36 +403,94 @@ mod tests {
             (docket.outbound_call_count, docket.call_context),
             (None, None)
         );
-        assert_eq!(
-            docket.first_called_at.as_deref(),
-            Some("2026-01-02T03:04:05.678901")
-        );
+        let first_called_at = docket.first_called_at.as_deref();
+        assert_eq!(first_called_at, Some("2026-01-02T03:04:05.678901"));
         assert_eq!(docket.raw_json, json);
+    }
+
+    #[test]
+    fn where_no_docket_was_asked_for_one_needs_an_id() {
         for (json, found) in [
             ("{}", "`docket_id` is missing"),
             (r#"{"docket_id":null}"#, "`docket_id` is null"),
             (r#"{"docket_id":""}"#, "`docket_id` is an empty text"),
             ("[]", "an array"),
         ] {
-            let error = Value::parse(json).and_then(decode_docket).unwrap_err();
+            let error = read(json).unwrap_err();
             assert!(error.starts_with(found), "{json}: {error}");
         }
     }
 
     #[test]
+    fn an_answer_is_about_the_docket_that_was_asked_for_unless_it_names_another() {
+        let upper = DOCKET_ID.to_uppercase();
+        for (id, expected) in [
+            (format!("\"{DOCKET_ID}\""), Ok(DOCKET_ID)),
+            (format!("\"{upper}\""), Ok(&*upper)),
+            ("null".into(), Ok(DOCKET_ID)),
+            ("7".into(), Ok(DOCKET_ID)),
+            ("\"\"".into(), Ok(DOCKET_ID)),
+            ("\"d\"".into(), Err("`docket_id` is \"d\", not the one asked for")),
+        ] {
+            let docket = decoded(&format!(r#"{{"docket_id":{id}}}"#), Some(DOCKET_ID));
+            let docket_id = docket.as_ref().map(|docket| &*docket.docket_id);
+            assert_eq!(docket_id.map_err(String::as_str), expected, "{id}");
+        }
+        assert_eq!(decoded("{}", Some(DOCKET_ID)).unwrap().docket_id, DOCKET_ID);
+    }
+
+    #[test]
+    fn another_docket_than_the_one_asked_for_is_an_unexpected_response() {
+        let world = World::with_script([Step::ok(r#"{"docket_id":"d"}"#)]);
+        let client = world.client(&[]);
+        let error = world.run(client.get_docket(DOCKET_ID, None)).unwrap_err();
+        let (case, failure) = take_apart(error);
+        assert_eq!(case, "permanent-unexpected-response");
+        assert_eq!(failure.response.unwrap().body, r#"{"docket_id":"d"}"#);
+    }
+
+    #[test]
+    fn a_docket_is_completed_where_its_status_says_so_or_does_not_deny_that_it_was_closed() {
+        for (members, completed) in [
+            (r#""status":"COMPLETED""#, true),
+            (r#""status":"COMPLETED","closed_at":null"#, true),
+            (r#""status":"ARCHIVED","closed_at":"2026-01-02""#, true),
+            (r#""closed_at":"2026-01-02""#, true),
+            (r#""status":7,"closed_at":"2026-01-02""#, true),
+            (r#""status":"IN_PROGRESS","closed_at":"2026-01-02""#, false),
+            (r#""status":"OPEN","closed_at":"2026-01-02""#, false),
+            (r#""status":"ARCHIVED""#, false),
+            (r#""status":"ARCHIVED","closed_at":"""#, false),
+            (r#""status":"completed""#, false),
+            (r#""x":0"#, false),
+        ] {
+            let docket = decoded(&format!("{{{members}}}"), Some(DOCKET_ID)).unwrap();
+            assert_eq!(is_completed(&docket), completed, "{members}");
+        }
+    }
+
+    #[test]
     fn a_created_dockets_id_is_returned_whatever_is_beside_it() {
-        let json = r#"{"docket_id":"d","status":null,"created":"yes"}"#;
-        let created = Value::parse(json)
-            .and_then(decode_created_docket_v2)
-            .unwrap();
+        let json = format!(r#"{{"docket_id":"{DOCKET_ID}","status":null,"created":"yes"}}"#);
+        let answer = || Value::parse(&json).unwrap();
+        let created = decode_created_docket_v2(answer(), no_attempts()).unwrap();
         assert_eq!(
-            (created.docket_id.as_str(), created.status, created.created),
-            ("d", None, None)
+            (&*created.docket_id, created.status, created.created),
+            (DOCKET_ID, None, None)
         );
-        let created = Value::parse(json).and_then(decode_created_docket).unwrap();
-        assert_eq!(
-            (created.docket_id.as_str(), created.raw_json.as_str()),
-            ("d", json)
-        );
+        let created = decode_created_docket(answer(), no_attempts()).unwrap();
+        assert_eq!((&*created.docket_id, created.raw_json), (DOCKET_ID, json));
+    }
+
+    #[test]
+    fn a_created_docket_whose_id_is_no_uuid_is_not_understood_and_may_exist() {
+        for id in ["d", "7f8d3b0e0d514f0c9a632f1a5c0d9e11"] {
+            let world = World::with_script([Step::ok(&format!(r#"{{"docket_id":"{id}"}}"#))]);
+            let client = world.client(&[]);
+            let result = world.run(client.create_docket_v2(&request(), None));
+            let (case, failure) = take_apart(result.unwrap_err());
+            assert_eq!((case, failure.may_have_created), ("permanent-unexpected-response", true));
+            assert!(failure.message.contains(id), "{}", failure.message);
+        }
     }
 }

@@ -142,4 +142,68 @@ mod tests {
         let error = SendError::of_code(ErrorCode::ConnectionRefused, None);
         assert_eq!(error.message, "connection-refused");
     }
+
+    #[test]
+    fn every_other_code_says_no_more_than_is_certain() {
+        for code in ErrorCode::ALL {
+            let expected = match code.name() {
+                name if BEFORE_SENDING.contains(&name) => Delivery::NotSent,
+                "connection-timeout" => Delivery::ConnectionTimeout,
+                "destination-IP-prohibited" | "HTTP-request-denied" => Delivery::Denied,
+                name if name.starts_with("HTTP-request-") => Delivery::Rejected,
+                _ => Delivery::Unknown,
+            };
+            assert_eq!(code.delivery(), expected, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn a_bindings_enum_is_mapped_by_the_names_of_its_cases() {
+        // What bindings of wasi:http look like: a case may carry something.
+        #[allow(dead_code)]
+        enum Bindings {
+            DnsTimeout,
+            DnsError(u8),
+            DestinationNotFound,
+            DestinationUnavailable,
+            DestinationIpProhibited,
+            DestinationIpUnroutable,
+            ConnectionRefused,
+            ConnectionTerminated,
+            ConnectionTimeout,
+            ConnectionReadTimeout,
+            ConnectionWriteTimeout,
+            ConnectionLimitReached,
+            TlsProtocolError,
+            TlsCertificateError,
+            TlsAlertReceived(u8),
+            HttpRequestDenied,
+            HttpRequestLengthRequired,
+            HttpRequestBodySize(Option<u64>),
+            HttpRequestMethodInvalid,
+            HttpRequestUriInvalid,
+            HttpRequestUriTooLong,
+            HttpRequestHeaderSectionSize(Option<u32>),
+            HttpRequestHeaderSize(Option<u8>),
+            HttpRequestTrailerSectionSize(Option<u32>),
+            HttpRequestTrailerSize(u8),
+            HttpResponseIncomplete,
+            HttpResponseHeaderSectionSize(Option<u32>),
+            HttpResponseHeaderSize(u8),
+            HttpResponseBodySize(Option<u64>),
+            HttpResponseTrailerSectionSize(Option<u32>),
+            HttpResponseTrailerSize(u8),
+            HttpResponseTransferCoding(Option<String>),
+            HttpResponseContentCoding(Option<String>),
+            HttpResponseTimeout,
+            HttpUpgradeFailed,
+            HttpProtocolError,
+            LoopDetected,
+            ConfigurationError,
+            InternalError(Option<String>),
+        }
+        let code = |code: &Bindings| error_code!(Bindings, code);
+        assert_eq!(code(&Bindings::DnsError(1)), ErrorCode::DnsError);
+        assert_eq!(code(&Bindings::LoopDetected), ErrorCode::LoopDetected);
+    }
 }

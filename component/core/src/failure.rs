@@ -370,3 +370,247 @@ pub(crate) fn http_response(settings: &AccountSettings, answer: &Answer) -> Http
 pub(crate) fn to_u32(duration_ms: u64) -> u32 {
     u32::try_from(duration_ms).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::{settings, take_apart};
+    use Method::{Get, Post};
+
+    type Outcome = Result<Answer, SendError>;
+
+    fn answer(status: u16, body: &str) -> Answer {
+        Answer {
+            status,
+            request_id: None,
+            retry_after_ms: None,
+            location: None,
+            media: None,
+            body: body.into(),
+            body_end: BodyEnd::Whole,
+        }
+    }
+
+    fn answered(status: u16) -> Outcome {
+        Ok(answer(status, ""))
+    }
+
+    fn broken() -> Outcome {
+        let body_end = BodyEnd::Broken("cut".into());
+        Ok(Answer {
+            body_end,
+            ..answer(200, "")
+        })
+    }
+
+    fn unanswered(delivery: Delivery) -> Outcome {
+        Err(SendError {
+            delivery,
+            message: format!("{delivery:?}"),
+        })
+    }
+
+    fn history<'a>(settings: &'a AccountSettings, method: Method, all: &[Outcome]) -> History<'a> {
+        let mut history = History::begin(settings, method, 1_000);
+        for (outcome, at_ms) in all.iter().zip((1_000..).step_by(100)) {
+            history.record(at_ms, at_ms + 10, outcome);
+        }
+        history
+    }
+
+    /// The case of an operation that tries no more, and the status that decided.
+    fn given_up(method: Method, outcomes: &[Outcome]) -> (&'static str, Option<u16>) {
+        let settings = settings(&[]);
+        let history = history(&settings, method, outcomes);
+        let (case, failure) = take_apart(history.give_up(Stop::AttemptsUsedUp));
+        assert_eq!(failure.attempts.len(), outcomes.len());
+        assert_eq!(failure.may_have_created, case == "permanent-outcome-unknown");
+        (case, failure.response.map(|response| response.status))
+    }
+
+    #[test]
+    fn of_a_read_that_tries_no_more_the_latest_answer_decides() {
+        let (not_sent, unknown) = (Delivery::NotSent, Delivery::Unknown);
+        for (outcomes, expected) in [
+            (vec![answered(503)], ("unavailable", Some(503))),
+            (vec![answered(503), answered(429)], ("rate-limited", Some(429))),
+            (vec![answered(425), answered(408)], ("unavailable", Some(408))),
+            (vec![answered(503), unanswered(unknown)], ("unavailable", Some(503))),
+            (vec![answered(429), unanswered(not_sent)], ("rate-limited", Some(429))),
+            (vec![unanswered(not_sent)], ("unreachable", None)),
+            (vec![unanswered(Delivery::ConnectionTimeout)], ("unreachable", None)),
+            (vec![unanswered(unknown), unanswered(not_sent)], ("timed-out", None)),
+            (vec![broken(), unanswered(not_sent)], ("timed-out", None)),
+            (vec![], ("timed-out", None)),
+        ] {
+            assert_eq!(given_up(Get, &outcomes), expected, "{outcomes:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_create_that_tries_no_more_what_may_have_been_created_decides() {
+        let not_sent = Delivery::NotSent;
+        let unknown = |status| ("permanent-outcome-unknown", Some(status));
+        for (outcomes, expected) in [
+            (vec![answered(503)], unknown(503)),
+            (vec![answered(503), answered(429)], unknown(503)),
+            (vec![answered(429), answered(500)], unknown(500)),
+            (vec![answered(503), answered(500)], unknown(500)),
+            (vec![answered(408), unanswered(not_sent)], unknown(408)),
+            (vec![answered(429), unanswered(not_sent)], ("rate-limited", Some(429))),
+            (vec![unanswered(not_sent)], ("unreachable", None)),
+            (vec![], ("timed-out", None)),
+        ] {
+            assert_eq!(given_up(Post, &outcomes), expected, "{outcomes:?}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_outcome_shows_the_server_error_before_it_and_no_rate_limit() {
+        let settings = settings(&[]);
+        for (before, status) in [(503, Some(503)), (408, Some(408)), (429, None)] {
+            let last = unanswered(Delivery::Unknown);
+            let outcomes = [answered(before), unanswered(Delivery::Unknown)];
+            let history = history(&settings, Post, &outcomes);
+            let (case, failure) = take_apart(history.fail(Verdict::OutcomeUnknown, &last));
+            assert_eq!(case, "permanent-outcome-unknown");
+            assert_eq!(failure.response.map(|response| response.status), status);
+            assert!(failure.may_have_created);
+        }
+    }
+
+    #[test]
+    fn without_an_attempt_the_error_says_why_there_was_none() {
+        let settings = settings(&[]);
+        for (stop, said) in [
+            (Stop::TimeUp, "time ran out before anything was sent"),
+            (Stop::NoPlace, "VOICE_CALLING_MAX_IN_FLIGHT"),
+        ] {
+            let (case, failure) = take_apart(history(&settings, Post, &[]).give_up(stop));
+            assert_eq!((case, failure.may_have_created), ("timed-out", false));
+            assert!(failure.message.contains(said), "{}", failure.message);
+        }
+    }
+
+    #[test]
+    fn what_may_have_been_created_is_in_the_message() {
+        let settings = settings(&[]);
+        let said = |status| {
+            let history = history(&settings, Post, &[answered(status)]);
+            let (_, failure) = take_apart(history.give_up(Stop::TimeUp));
+            failure.message
+        };
+        assert_eq!(
+            said(503),
+            "the service answered 503 (1 attempt); it may have been created, and a phone may be ringing"
+        );
+        assert_eq!(said(429), "the service answered 429 (1 attempt)");
+    }
+
+    #[test]
+    fn an_attempt_is_recorded_with_its_times_since_the_beginning() {
+        let settings = settings(&[]);
+        let outcomes = [answered(503), broken(), unanswered(Delivery::NotSent)];
+        let attempt = |status, error: Option<&str>, started_ms| Attempt {
+            status,
+            transport_error: error.map(str::to_owned),
+            started_ms,
+            duration_ms: 10,
+        };
+        let history = history(&settings, Get, &outcomes);
+        let recorded = [
+            attempt(Some(503), None, 0),
+            attempt(Some(200), Some("cut"), 100),
+            attempt(None, Some("NotSent"), 200),
+        ];
+        assert_eq!(history.attempts(), recorded);
+    }
+
+    #[test]
+    fn a_hosts_message_is_cut_and_the_token_in_it_is_masked() {
+        let settings = settings(&[]);
+        let message = format!("simulated-token {}", "\u{e4}".repeat(400));
+        let delivery = Delivery::NotSent;
+        let outcome = Err(SendError { delivery, message });
+        let history = history(&settings, Get, &[outcome]);
+        let shown = history.attempts()[0].transport_error.clone().unwrap();
+        assert!(shown.starts_with("[api token] \u{e4}"), "{shown}");
+        assert_eq!(shown.len(), 512);
+    }
+
+    #[test]
+    fn an_error_keeps_the_beginning_of_a_long_body() {
+        let settings = settings(&[]);
+        for (body, kept, cut) in [
+            ("\u{e4}".repeat(4_096), 8_192, false),
+            ("\u{e4}".repeat(4_097), 8_192, true),
+            (format!("x{}", "\u{e4}".repeat(4_096)), 8_191, true),
+            // Masking makes it shorter, but what was not looked at is cut all the same.
+            ("simulated-token".repeat(2_000), 8_192, true),
+        ] {
+            let response = http_response(&settings, &answer(422, &body));
+            assert_eq!((response.body.len(), response.body_cut), (kept, cut));
+        }
+        let mut unfinished = answer(422, "x");
+        unfinished.body_end = BodyEnd::Broken(String::new());
+        assert!(http_response(&settings, &unfinished).body_cut);
+    }
+
+    #[test]
+    fn no_half_of_a_token_stays_where_a_body_is_cut() {
+        let settings = settings(&[]);
+        for before in 8_170..8_200 {
+            let body = format!("{} simulated-token", "x".repeat(before));
+            let response = http_response(&settings, &answer(422, &body));
+            assert!(!response.body.contains("sim"), "{before}");
+        }
+    }
+
+    #[test]
+    fn a_token_in_the_request_id_is_masked() {
+        let settings = settings(&[]);
+        let request_id = Some("simulated-token/1".to_owned());
+        let answer = Answer {
+            request_id,
+            ..answer(401, "bad: Bearer simulated-token")
+        };
+        let response = http_response(&settings, &answer);
+        assert_eq!(response.request_id.as_deref(), Some("[api token]/1"));
+        assert_eq!(response.body, "bad: Bearer [api token]");
+    }
+
+    #[test]
+    fn a_redirect_shows_where_to_and_other_refusals_show_their_status() {
+        let settings = settings(&[]);
+        let said = |status| {
+            let location = Some("https://login.example/?simulated-token".to_owned());
+            let outcome = Ok(Answer {
+                location,
+                ..answer(status, "")
+            });
+            let history = history(&settings, Get, &[answered(status)]);
+            take_apart(history.fail(Verdict::Rejected, &outcome)).1.message
+        };
+        assert_eq!(
+            said(307),
+            "the service redirects to https://login.example/?[api token] (307), and redirects are \
+             not followed"
+        );
+        assert_eq!(said(422), "the service refused the request (422)");
+    }
+
+    #[test]
+    fn a_problem_says_what_is_at_fault_what_was_found_and_what_is_allowed() {
+        let problem = problem("task-id", "an empty text", "a text");
+        let (case, failure) = take_apart(problem.clone().into());
+        assert_eq!(case, "permanent-invalid-input");
+        assert_eq!(failure.message, "task-id: found an empty text; allowed: a text");
+        assert_eq!(failure.problem.as_ref(), Some(&problem));
+        assert_eq!(take_apart(configuration_error(problem)).0, "permanent-configuration");
+    }
+
+    #[test]
+    fn a_very_long_duration_is_the_longest_that_there_is() {
+        assert_eq!((to_u32(7), to_u32(u64::MAX)), (7, u32::MAX));
+    }
+}

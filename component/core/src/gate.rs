@@ -36,25 +36,28 @@ impl Gate {
     /// Waits until the gate is open or `patience_ms` has come: a rate limit of others delays a
     /// request, and never prevents it. Returns for how long it waited.
     pub(crate) async fn pass<T: Transport>(&self, transport: &T, patience_ms: u64) -> u64 {
-        let came_ms = transport.now_ms();
+        let mut waited_ms = 0;
         loop {
             let now_ms = transport.now_ms();
             // Read again after every sleep: others may have closed it for longer, or opened it.
             let opens_ms = self.closed_until_ms.get().min(patience_ms);
             if opens_ms <= now_ms {
-                return now_ms - came_ms;
+                return waited_ms;
             }
             transport.sleep(opens_ms - now_ms).await;
+            waited_ms += transport.now_ms() - now_ms;
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::simulation::{Step, World};
-    use crate::transport::Transport;
     use crate::types::RequestError;
-    use futures_util::future::{join, join4};
+    use futures_util::future::{join, join5};
+
+    const FOREVER_MS: u64 = u64::MAX;
 
     fn limited(seconds: &str) -> Step {
         Step::status(429).with_header("retry-after", seconds)
@@ -65,14 +68,62 @@ mod tests {
     }
 
     #[test]
+    fn a_gate_is_closed_until_the_latest_moment_that_it_was_told() {
+        let gate = Gate::default();
+        assert!(gate.is_open(0, FOREVER_MS));
+        gate.close(10, 500);
+        gate.close(20, 300);
+        assert!(!gate.is_open(499, FOREVER_MS) && gate.is_open(500, FOREVER_MS));
+    }
+
+    #[test]
+    fn nobody_is_held_back_beyond_his_patience() {
+        let gate = Gate::default();
+        gate.close(0, 500);
+        assert!(!gate.is_open(199, 200) && gate.is_open(200, 200));
+        let world = World::default();
+        assert_eq!(world.run(gate.pass(&world, 200)), 200);
+        assert_eq!(world.run(gate.pass(&world, 800)), 300);
+        assert_eq!(world.run(gate.pass(&world, 800)), 0);
+    }
+
+    #[test]
+    fn only_an_answer_to_a_request_that_began_after_the_limit_opens_it() {
+        let gate = Gate::default();
+        gate.close(100, 5_000);
+        for started_ms in [0, 100] {
+            gate.served(started_ms, 200);
+            assert!(!gate.is_open(200, FOREVER_MS), "{started_ms}");
+        }
+        gate.served(101, 300);
+        assert!(gate.is_open(300, FOREVER_MS));
+        gate.served(6_000, 6_000);
+        gate.close(7_000, 8_000);
+        assert!(!gate.is_open(7_999, FOREVER_MS), "it closes again");
+    }
+
+    #[test]
+    fn who_waits_at_the_gate_waits_for_longer_where_it_is_closed_for_longer() {
+        let world = World::default();
+        let gate = Gate::default();
+        gate.close(0, 100);
+        let closes_again = async {
+            world.sleep(50).await;
+            gate.close(50, 400);
+        };
+        let (waited_ms, ()) = world.run(join(gate.pass(&world, FOREVER_MS), closes_again));
+        assert_eq!(waited_ms, 400);
+    }
+
+    #[test]
     fn a_rate_limit_that_one_call_meets_holds_back_the_others() {
         let world = World::with_script([limited("7").after(5), details()]);
         let client = world.client(&[]);
         let other = async {
             world.sleep(10).await;
-            client.get_call_details("other").await
+            client.get_call_details("other", None).await
         };
-        let (first, other) = world.run(join(client.get_call_details("first"), other));
+        let (first, other) = world.run(join(client.get_call_details("first", None), other));
         assert!(first.is_ok() && other.is_ok());
         assert_eq!(world.sent_at_ms(), [0, 7_005, 7_005]);
     }
@@ -83,10 +134,10 @@ mod tests {
         let world = World::with_script(steps);
         let client = world.client(&[]);
         let other = async {
-            let result = client.get_call_details("other").await;
+            let result = client.get_call_details("other", None).await;
             (result.is_ok(), world.now_ms())
         };
-        let (_, other) = world.run(join(client.get_call_details("first"), other));
+        let (_, other) = world.run(join(client.get_call_details("first", None), other));
         assert_eq!(other, (true, 10));
     }
 
@@ -94,44 +145,37 @@ mod tests {
     fn a_rate_limit_is_forgotten_when_no_call_is_in_flight() {
         let world = World::with_script([limited("60"), details()]);
         let client = world.client(&[]);
-        let error = world.run(client.get_call_details("first")).unwrap_err();
+        let error = world
+            .run(client.get_call_details("first", None))
+            .unwrap_err();
         assert!(matches!(error, RequestError::RateLimited(_)), "{error:?}");
-        world.run(client.get_call_details("next")).unwrap();
+        world.run(client.get_call_details("next", None)).unwrap();
         assert_eq!(world.sent_at_ms(), [0, 0]);
     }
 
     #[test]
-    fn a_call_that_a_rate_limit_holds_back_beyond_its_deadline_is_timed_out_at_once() {
-        let steps = [details().after(100), limited("60"), details()];
+    fn a_rate_limit_of_others_delays_a_call_as_long_as_it_can_bear_and_never_ends_it() {
+        let steps = [details().after(100), limited("60"), details().after(20)];
         let world = World::with_script(steps);
         let client = world.client(&[]);
-        let held = async {
-            world.sleep(10).await;
-            let result = client.get_call_details("held").await;
-            (result, world.now_ms())
+        let begun_at = |ms, task| {
+            let (world, client) = (&world, &client);
+            async move {
+                world.sleep(ms).await;
+                client.get_call_details(task, None).await
+            }
         };
-        let after_all = async {
-            world.sleep(200).await;
-            client.get_call_details("after all").await
-        };
-        let (slow, limited, held, after_all) = world.run(join4(
-            client.get_call_details("slow"),
-            client.get_call_details("limited"),
-            held,
-            after_all,
+        let (slow, limited, held, held_too, after_it) = world.run(join5(
+            begun_at(0, "slow"),
+            begun_at(0, "limited"),
+            begun_at(10, "held"),
+            begun_at(200, "held, too"),
+            begun_at(15_040, "after it was served"),
         ));
-        assert!(slow.is_ok() && after_all.is_ok());
         assert!(matches!(limited, Err(RequestError::RateLimited(_))));
-        let (Err(RequestError::TimedOut(failure)), 10) = held else {
-            panic!("{held:?}")
-        };
-        assert!(failure.attempts.is_empty());
-        assert!(
-            failure.message.contains("rate limit"),
-            "{}",
-            failure.message
-        );
-        assert_eq!(world.sent_at_ms(), [0, 0, 200]);
+        assert!(slow.is_ok() && held.is_ok() && held_too.is_ok() && after_it.is_ok());
+        // The first that it held back was served at 15,030: the service serves again.
+        assert_eq!(world.sent_at_ms(), [0, 0, 15_010, 15_040, 15_200]);
     }
 
     #[test]
@@ -139,8 +183,8 @@ mod tests {
         let steps = [limited("9").after(5), limited("4").after(10), details()];
         let world = World::with_script(steps);
         let client = world.client(&[]);
-        let first = client.get_call_details("first");
-        let other = client.get_call_details("other");
+        let first = client.get_call_details("first", None);
+        let other = client.get_call_details("other", None);
         let (first, other) = world.run(join(first, other));
         assert!(first.is_ok() && other.is_ok());
         assert_eq!(world.sent_at_ms(), [0, 0, 9_005, 9_005]);

@@ -436,7 +436,7 @@ impl<'a> Record<'a> {
                     let argument = member_name(argument, &name);
                     let members = value.to_object();
                     let members =
-                        members.map_err(|found| problem(&*argument, found, "an object"))?;
+                        members.map_err(|found| problem(&*argument, found, "a JSON object"))?;
                     record.add(&argument, &members)?;
                 }
                 Some(_) => {
@@ -613,7 +613,7 @@ mod tests {
             "\u{0}",
         ] {
             assert!(
-                Value::parse(text).unwrap_err().starts_with("no JSON: "),
+                Value::parse(text).unwrap_err().starts_with("not JSON: "),
                 "{text:?}"
             );
         }
@@ -626,18 +626,106 @@ mod tests {
     #[test]
     fn too_many_elements_are_refused() {
         let many = |count: usize| format!("[{}]", vec!["0"; count].join(","));
-        assert!(
-            Value::parse(&many(MAX_ELEMENTS))
-                .unwrap()
-                .to_array()
-                .is_ok()
-        );
-        let text = many(MAX_ELEMENTS + 1);
-        let found = Value::parse(&text).unwrap().to_array().unwrap_err();
-        assert!(found.contains("more than 100000 elements"), "{found}");
-        let text = format!("{{{}}}", vec![r#""a":0"#; MAX_ELEMENTS + 1].join(","));
-        let found = Value::parse(&text).unwrap().to_object().unwrap_err();
-        assert!(found.contains("more than 100000 members"), "{found}");
+        let found = |text: &str| Value::parse(text).unwrap().to_array().map(drop);
+        assert_eq!(found(&many(MAX_ELEMENTS)), Ok(()));
+        let refused = found(&many(MAX_ELEMENTS + 1)).unwrap_err();
+        assert!(refused.contains("more than 10000 elements"), "{refused}");
+    }
+
+    #[test]
+    fn too_many_members_are_refused() {
+        let many = |count: usize| format!("{{{}}}", vec![r#""a":0"#; count].join(","));
+        let found = |text: &str| Value::parse(text).unwrap().to_object().map(drop);
+        assert_eq!(found(&many(MAX_MEMBERS)), Ok(()));
+        let refused = found(&many(MAX_MEMBERS + 1)).unwrap_err();
+        assert!(refused.contains("more than 100000 members"), "{refused}");
+    }
+
+    #[test]
+    fn nulls_and_empty_values_are_no_evidence_however_deep_they_are() {
+        for (json, expected) in [
+            ("null", false),
+            (r#""""#, false),
+            ("[]", false),
+            ("{}", false),
+            (r#"{"a":null,"b":{"c":"","d":[{},[null]]}}"#, false),
+            ("[ ]", false),
+            ("0", true),
+            ("false", true),
+            (r#"" ""#, true),
+            (r#""\u0000""#, true),
+            ("[0]", true),
+            (r#"{"a":null,"b":{"c":[{"d":false}]}}"#, true),
+        ] {
+            assert_eq!(Value::parse(json).unwrap().is_evidence(), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_deep_or_too_much_to_look_into_is_evidence() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        for (depth, expected) in [(64, false), (65, true), (100_000, true)] {
+            let json = nested(depth);
+            assert_eq!(Value::parse(&json).unwrap().is_evidence(), expected, "{depth}");
+        }
+        let nulls = format!("[{}]", vec!["null"; MAX_ELEMENTS + 1].join(","));
+        assert!(Value::parse(&nulls).unwrap().is_evidence());
+    }
+
+    fn is_same(one: &str, two: &str) -> bool {
+        let (one, two) = (Value::parse(one).unwrap(), Value::parse(two).unwrap());
+        assert_eq!(one.is_same(two), two.is_same(one), "it is symmetrical");
+        assert!(one.is_same(one) && two.is_same(two));
+        one.is_same(two)
+    }
+
+    #[test]
+    fn values_are_the_same_however_they_are_written() {
+        for (one, two) in [
+            (r#"{"a":1,"b":[true,null]}"#, "{ \"b\" : [true , null],\n\"a\":1 }"),
+            (r#""\u00e4\/""#, "\"\u{e4}/\""),
+            (r#"{"\u0061":1}"#, r#"{"a":1}"#),
+            (r#"{"a":0,"a":1}"#, r#"{"a":1}"#),
+            ("1.50", "1.5"),
+            ("1.5e1", "15.0"),
+            ("15", "15.0"),
+            ("0", "-0"),
+        ] {
+            assert!(is_same(one, two), "{one} {two}");
+        }
+    }
+
+    #[test]
+    fn values_that_differ_anywhere_are_not_the_same() {
+        for (one, two) in [
+            ("1", "\"1\""),
+            ("1", "true"),
+            ("null", "false"),
+            ("null", "{}"),
+            ("{}", "[]"),
+            ("[1,2]", "[2,1]"),
+            ("[1]", "[1,1]"),
+            (r#"{"a":1}"#, r#"{"a":2}"#),
+            (r#"{"a":1}"#, r#"{"b":1}"#),
+            (r#"{"a":1}"#, r#"{"a":1,"b":null}"#),
+            (r#"{"a":{"b":["x"]}}"#, r#"{"a":{"b":["y"]}}"#),
+            (r#""\ud800""#, r#""\ud801""#),
+            ("12345678901234567890", "12345678901234567891"),
+            ("1e999", "2e999"),
+        ] {
+            assert!(!is_same(one, two), "{one} {two}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_deep_to_compare_is_the_same_only_as_the_same_text() {
+        let nested = |depth: usize, inside: &str| {
+            format!("{}{inside}{}", "[".repeat(depth), "]".repeat(depth))
+        };
+        assert!(is_same(&nested(63, "1"), &nested(63, "1.0")));
+        assert!(!is_same(&nested(64, "1"), &nested(64, "1.0")));
+        assert!(is_same(&nested(10_000, "1"), &nested(10_000, "1")));
+        assert!(!is_same(&nested(10_000, "1"), &nested(10_000, "2")));
     }
 
     #[test]
@@ -674,9 +762,80 @@ mod tests {
         ] {
             let problem = record(Some(extra)).err().unwrap();
             assert_eq!(
-                (problem.field.as_str(), problem.found.as_str()),
+                (problem.subject.as_str(), problem.found.as_str()),
                 (field, found)
             );
         }
+    }
+
+    /// A request with `extra_config`, to which the caller may add.
+    fn extensible(extra: &str, context: Option<&str>) -> Result<String, Problem> {
+        let context = context.map_or(Written::Absent, Written::Text);
+        let inner = Record::new(vec![("call_context", context)]);
+        let known = vec![("extra_config", Written::Extensible(inner))];
+        let record = Record::new(known).with_extra("extra", Some(extra))?;
+        record.to_json()
+    }
+
+    #[test]
+    fn members_of_the_callers_object_are_added_to_the_one_of_the_request() {
+        for (extra, context, written) in [
+            ("{}", Some("c"), r#"{"extra_config":{"call_context":"c"}}"#),
+            (
+                r#"{"x":1,"extra_config":{"z":0.10,"a":2}}"#,
+                Some("c"),
+                r#"{"extra_config":{"call_context":"c","z":0.10,"a":2},"x":1}"#,
+            ),
+            (
+                r#"{"extra_config":{"z":1}}"#,
+                None,
+                r#"{"extra_config":{"z":1}}"#,
+            ),
+            (
+                r#"{"extra_config":{"a":1},"extra_config":{"b":2}}"#,
+                None,
+                r#"{"extra_config":{"a":1,"b":2}}"#,
+            ),
+            (r#"{"extra_config":{}}"#, None, "{}"),
+        ] {
+            assert_eq!(extensible(extra, context).as_deref(), Ok(written), "{extra}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_added_to_an_object_of_the_request_is_named() {
+        for (extra, subject, found) in [
+            (
+                r#"{"extra_config":{"call_context":{}}}"#,
+                "extra.extra_config.call_context",
+                "a member that the request has a field for",
+            ),
+            (r#"{"extra_config":null}"#, "extra.extra_config", "null"),
+            (r#"{"extra_config":[]}"#, "extra.extra_config", "an array"),
+            (
+                r#"{"extra_config":{"\ud800":1}}"#,
+                "extra.extra_config",
+                "a key with a lone surrogate",
+            ),
+        ] {
+            let problem = extensible(extra, None).unwrap_err();
+            assert_eq!((&*problem.subject, &*problem.found), (subject, found));
+        }
+    }
+
+    #[test]
+    fn texts_are_written_as_an_object_in_their_order() {
+        let texts = [("z", "\"1\""), ("a", "\u{e4}")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        let record = Record::new(vec![("context", Written::Texts(&texts))]);
+        let written = "{\"context\":{\"z\":\"\\\"1\\\"\",\"a\":\"\u{e4}\"}}";
+        assert_eq!(record.to_json().as_deref(), Ok(written));
+    }
+
+    #[test]
+    fn a_long_key_is_cut_in_an_error() {
+        let key = "\u{e4}".repeat(33);
+        let cut = format!("extra.{}…", "\u{e4}".repeat(32));
+        assert_eq!(member_name("extra", &key), cut);
+        assert_eq!(member_name("extra", &key[..64]), cut.trim_end_matches('…'));
     }
 }

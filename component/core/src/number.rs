@@ -41,7 +41,7 @@ mod tests {
         ] {
             let error = check_docket_number(number).unwrap_err();
             assert_eq!(
-                (error.field.as_str(), error.found.as_str()),
+                (error.subject.as_str(), error.found.as_str()),
                 ("to-phone-number", found)
             );
         }

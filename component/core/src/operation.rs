@@ -251,74 +251,223 @@ impl Success<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Piece, Step, World};
+    use crate::simulation::{Piece, Step, World, take_apart};
     use crate::transport::Delivery;
-    use crate::types::{CallRequest, UnknownOutcome};
+    use crate::types::{CallRequest, Failure, StartedCall};
 
     const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
-    const DOCKET: &str = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"}"#;
 
-    type Operation = fn(&World, &[(&str, &str)]) -> Result<(), RequestError>;
+    type Variables<'a> = &'a [(&'a str, &'a str)];
+    type Operation = fn(&World, Variables<'_>) -> Result<(), RequestError>;
 
-    /// A reading and a creating operation, each with an answer that satisfies it.
-    fn read(world: &World, variables: &[(&str, &str)]) -> Result<(), RequestError> {
-        let client = world.client(variables);
-        world.run(client.get_docket(DOCKET_ID)).map(drop)
+    /// A reading and a creating operation, and what satisfies both.
+    const BOTH: [Operation; 2] = [read, create];
+
+    fn success() -> Step {
+        Step::ok(&format!(r#"{{"docket_id":"{DOCKET_ID}","task_id":"t-1"}}"#))
     }
 
-    fn create(world: &World, variables: &[(&str, &str)]) -> Result<(), RequestError> {
+    fn read(world: &World, variables: Variables<'_>) -> Result<(), RequestError> {
+        let client = world.client(variables);
+        world.run(client.get_docket(DOCKET_ID, None)).map(drop)
+    }
+
+    fn create(world: &World, variables: Variables<'_>) -> Result<(), RequestError> {
+        make_call(world, variables).map(drop)
+    }
+
+    fn make_call(world: &World, variables: Variables<'_>) -> Result<StartedCall, RequestError> {
         let client = world.client(variables);
         let request = CallRequest {
             from_agent_name: Some("renewals".into()),
             to_phone_number: "919876543210".into(),
-            call_context: None,
+            call_context: Vec::new(),
             extra: None,
         };
-        world.run(client.make_call(&request)).map(drop)
+        world.run(client.make_call(&request, None))
     }
 
-    fn created() -> Step {
-        Step::ok(r#"{"task_id":"t-1"}"#)
+    /// The case and the failure of an operation in a world with this script.
+    fn failed(
+        operation: Operation,
+        steps: impl IntoIterator<Item = Step>,
+        variables: Variables<'_>,
+    ) -> (World, &'static str, Failure) {
+        let world = World::with_script(steps);
+        let (case, failure) = take_apart(operation(&world, variables).unwrap_err());
+        (world, case, failure)
     }
 
     fn statuses(attempts: &[Attempt]) -> Vec<Option<u16>> {
         attempts.iter().map(|attempt| attempt.status).collect()
     }
 
-    fn unknown(error: RequestError) -> UnknownOutcome {
-        match error {
-            RequestError::PermanentOutcomeUnknown(unknown) => unknown,
-            other => panic!("{other:?}"),
+    fn status(failure: &Failure) -> Option<u16> {
+        failure.response.as_ref().map(|response| response.status)
+    }
+
+    // ------------------------------------------------------------ the theorem
+
+    /// What a service or a host may do with a create: whether it may have created, and whether
+    /// it is retried by default and with `CREATE_RETRY=not-sent`.
+    const CONDUCTS: [(Conduct, bool, bool, bool); 27] = [
+        (Conduct::Answer(200, r#"{"task_id":"t-1"}"#), true, false, false),
+        (Conduct::Answer(200, "<html>"), true, false, false),
+        (Conduct::Answer(204, ""), true, false, false),
+        (Conduct::Break(200), true, false, false),
+        (Conduct::Break(503), true, true, false),
+        (Conduct::Break(404), false, false, false),
+        (Conduct::Answer(100, ""), true, false, false),
+        (Conduct::Answer(302, ""), true, false, false),
+        (Conduct::Answer(400, ""), false, false, false),
+        (Conduct::Answer(401, ""), false, false, false),
+        (Conduct::Answer(403, ""), false, false, false),
+        (Conduct::Answer(404, ""), false, false, false),
+        (Conduct::Answer(408, ""), true, true, false),
+        (Conduct::Answer(409, ""), true, false, false),
+        (Conduct::Answer(410, ""), false, false, false),
+        (Conduct::Answer(422, ""), false, false, false),
+        (Conduct::Answer(425, ""), false, true, true),
+        (Conduct::Answer(429, ""), false, true, true),
+        (Conduct::Answer(500, ""), true, true, false),
+        (Conduct::Answer(503, ""), true, true, false),
+        (Conduct::Answer(600, ""), true, false, false),
+        (Conduct::Fail(Delivery::NotSent), false, true, true),
+        (Conduct::Fail(Delivery::Denied), false, false, false),
+        (Conduct::Fail(Delivery::Refused), false, false, false),
+        (Conduct::Fail(Delivery::Rejected), true, false, false),
+        (Conduct::Fail(Delivery::Unknown), true, false, false),
+        (Conduct::Silence, true, false, false),
+    ];
+
+    #[derive(Clone, Copy)]
+    enum Conduct {
+        Answer(u16, &'static str),
+        Break(u16),
+        Fail(Delivery),
+        Silence,
+    }
+
+    impl Conduct {
+        fn step(self) -> Step {
+            match self {
+                Conduct::Answer(status, body) => {
+                    Step::status(status).with_body(vec![Piece::Bytes(0, body.into())])
+                }
+                Conduct::Break(status) => {
+                    Step::status(status).with_body(vec![Piece::Bytes(0, b"{".into()), Piece::Break(0)])
+                }
+                Conduct::Fail(delivery) => Step::fail(delivery),
+                Conduct::Silence => Step::Silence,
+            }
         }
     }
 
-    #[test]
-    fn a_rate_limit_is_waited_out_as_long_as_the_service_asks() {
-        for (retry_after, waited_ms) in [
-            ("7", 7_000),
-            ("Sun, 06 Nov 1994 08:49:47 GMT", 10_000),
-            ("0", 0),
-            ("soon", 0),
-        ] {
-            for (operation, success) in [(read as Operation, Step::ok(DOCKET)), (create, created())]
-            {
-                let limited = Step::status(429).with_header("retry-after", retry_after);
-                let world = World::with_script([limited, success]);
-                operation(&world, &[]).unwrap();
-                assert_eq!(world.sent_at_ms(), [0, waited_ms], "{retry_after}");
+    /// Every sequence of up to four outcomes of a create that its retries allow, and of every
+    /// length at which time or attempts may run out.
+    fn assert_theorem(create_retry: &str, before: &mut Vec<usize>) -> usize {
+        let mut walks = 0;
+        for (index, (_, _, by_default, if_not_sent)) in CONDUCTS.iter().enumerate() {
+            before.push(index);
+            assert_walk_is_honest(create_retry, before);
+            walks += 1;
+            let is_retried = match create_retry {
+                "server-errors" => *by_default,
+                "not-sent" => *if_not_sent,
+                _ => false,
+            };
+            if is_retried && before.len() < 4 {
+                walks += assert_theorem(create_retry, before);
+            }
+            before.pop();
+        }
+        walks
+    }
+
+    fn assert_walk_is_honest(create_retry: &str, sequence: &[usize]) {
+        let conducts = sequence.iter().map(|index| CONDUCTS[*index]);
+        let world = World::with_script(conducts.clone().map(|(conduct, ..)| conduct.step()));
+        let max_attempts = sequence.len().to_string();
+        let variables = [
+            ("CREATE_RETRY", create_retry),
+            ("MAX_ATTEMPTS", &max_attempts),
+        ];
+        let result = make_call(&world, &variables);
+        assert_eq!(world.sent().len(), sequence.len(), "{sequence:?}");
+        let may_have: Vec<_> = conducts.map(|(_, may_have, ..)| may_have).collect();
+        match result {
+            Ok(call) => {
+                let before = &may_have[..may_have.len() - 1];
+                assert_eq!(call.may_be_duplicate, before.contains(&true), "{sequence:?}");
+                assert_eq!(call.attempts.len(), sequence.len());
+            }
+            Err(error) => {
+                let (case, failure) = take_apart(error);
+                let any = may_have.contains(&true);
+                assert_eq!(failure.may_have_created, any, "{sequence:?}: {case}");
+                assert!(!any || case.starts_with("permanent-"), "{sequence:?}: {case}");
+                assert_ne!(case, "unavailable", "{sequence:?}");
+                let warns = failure.message.contains("may have been created");
+                assert_eq!(warns, any, "{}", failure.message);
+                assert_eq!(failure.attempts.len(), sequence.len());
             }
         }
     }
 
     #[test]
-    fn a_rate_limit_that_lasts_longer_than_the_deadline_is_told_at_once() {
-        let limited = Step::status(429).with_header("retry-after", "31");
-        let world = World::with_script([limited]);
-        let Err(RequestError::RateLimited(failure)) = create(&world, &[]) else {
-            panic!()
-        };
-        assert_eq!(failure.response.retry_after_ms, Some(31_000));
-        assert_eq!((world.sent().len(), world.now_ms()), (1, 0));
+    fn an_error_of_a_create_that_is_not_permanent_means_that_nothing_was_created() {
+        let walks = ["server-errors", "not-sent", "never"]
+            .map(|create_retry| assert_theorem(create_retry, &mut Vec::new()));
+        let expected = |retried: usize| 27 * (0..4).map(|n| retried.pow(n)).sum::<usize>();
+        assert_eq!(walks, [expected(7), expected(3), 27]);
+    }
+
+    #[test]
+    fn an_error_of_a_read_never_says_that_something_was_created() {
+        for (conduct, ..) in CONDUCTS {
+            let world = World::with_script([conduct.step()]);
+            if let Err(error) = read(&world, &[]) {
+                let (case, failure) = take_apart(error);
+                assert!(!failure.may_have_created, "{case}");
+                assert!(!failure.message.contains("created"), "{}", failure.message);
+                assert_ne!(case, "permanent-outcome-unknown");
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- retries
+
+    #[test]
+    fn a_rate_limit_is_waited_out_as_long_as_the_service_asks() {
+        for (retry_after, waited_ms) in [
+            ("7", 7_000),
+            ("1.5", 1_500),
+            ("20", 20_000),
+            ("Sun, 06 Nov 1994 08:49:47 GMT", 10_000),
+            ("0", 1_000),
+            ("soon", 1_000),
+        ] {
+            for operation in BOTH {
+                for status in [429, 425, 503, 408] {
+                    let limited = Step::status(status).with_header("retry-after", retry_after);
+                    let world = World::with_script([limited, success()]);
+                    operation(&world, &[]).unwrap();
+                    assert_eq!(world.sent_at_ms(), [0, waited_ms], "{status} {retry_after}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_rate_limit_that_lasts_beyond_the_latest_start_is_told_at_once() {
+        for operation in BOTH {
+            let limited = Step::status(429).with_header("retry-after", "20.001");
+            let (world, case, failure) = failed(operation, [limited], &[]);
+            assert_eq!(case, "rate-limited");
+            let response = failure.response.unwrap();
+            assert_eq!(response.retry_after_ms, Some(20_001));
+            assert_eq!((world.sent().len(), world.now_ms()), (1, 0));
+        }
     }
 
     #[test]
@@ -330,74 +479,88 @@ mod tests {
             ("MAX_BACKOFF_MS", "1000"),
             ("MAX_ATTEMPTS", "6"),
         ];
-        // Jitter is the random number modulo the ceiling and one: 1000 % 251,
-        // 1000 % 501, and from then on 1000 % 1001.
-        let Err(RequestError::Unavailable(failure)) = create(&world, &variables) else {
-            panic!()
-        };
-        assert_eq!(world.sent_at_ms(), [0, 247, 746, 1_746, 2_746, 3_746]);
-        let started: Vec<_> = failure
-            .attempts
-            .iter()
-            .map(|a| u64::from(a.started_ms))
-            .collect();
-        assert_eq!(started, world.sent_at_ms());
+        // Half of the ceiling, and the random number modulo the other half and one: 125 +
+        // 1000 % 126, 250 + 1000 % 251, and from then on 500 + 1000 % 501.
+        let (_, failure) = take_apart(read(&world, &variables).unwrap_err());
+        assert_eq!(world.sent_at_ms(), [0, 243, 740, 1_739, 2_738, 3_737]);
+        let started = failure.attempts.iter().map(|a| u64::from(a.started_ms));
+        assert_eq!(started.collect::<Vec<_>>(), world.sent_at_ms());
     }
 
     #[test]
-    fn server_errors_are_repeated_up_to_max_attempts() {
-        for status in [500, 502, 503, 504, 599, 408] {
-            for operation in [read as Operation, create] {
-                let world = World::with_script([Step::status(status)]);
-                let Err(RequestError::Unavailable(failure)) = operation(&world, &[]) else {
-                    panic!("{status}")
-                };
-                assert_eq!(statuses(&failure.attempts), [Some(status); 4]);
-                assert_eq!(world.sent().len(), 4);
+    fn server_errors_are_retried_up_to_max_attempts() {
+        for of_server in [500, 502, 503, 504, 599, 408] {
+            for (operation, expected) in BOTH.into_iter().zip(["unavailable", "permanent-outcome-unknown"])
+            {
+                let (world, case, failure) = failed(operation, [Step::status(of_server)], &[]);
+                assert_eq!((case, status(&failure)), (expected, Some(of_server)));
+                assert_eq!(statuses(&failure.attempts), [Some(of_server); 4]);
+                assert_eq!(world.sent_at_ms(), [0, 1_000, 3_000, 7_000]);
             }
         }
     }
 
     #[test]
-    fn with_create_retry_not_sent_a_server_error_leaves_the_outcome_unknown() {
+    fn with_create_retry_not_sent_a_create_is_not_retried_after_a_server_error() {
         let not_sent = [("CREATE_RETRY", "not-sent")];
-        let world = World::with_script([Step::status(503), created()]);
-        let unknown = unknown(create(&world, &not_sent).unwrap_err());
-        assert_eq!(unknown.response.map(|response| response.status), Some(503));
+        let steps = [Step::status(503), success()];
+        let (world, case, failure) = failed(create, steps.clone(), &not_sent);
+        assert_eq!((case, status(&failure)), ("permanent-outcome-unknown", Some(503)));
         assert_eq!(world.sent().len(), 1);
 
-        let world = World::with_script([Step::status(503), Step::ok(DOCKET)]);
-        read(&world, &not_sent).unwrap();
-        let world = World::with_script([Step::status(429), created()]);
-        create(&world, &not_sent).unwrap();
-        let world = World::with_script([Step::fail(Delivery::NotSent), created()]);
-        create(&world, &not_sent).unwrap();
-    }
-
-    #[test]
-    fn what_was_never_sent_is_repeated_and_then_unreachable() {
-        for operation in [read as Operation, create] {
-            let world = World::with_script([Step::fail(Delivery::NotSent)]);
-            let Err(RequestError::Unreachable(failure)) = operation(&world, &[]) else {
-                panic!()
-            };
-            assert_eq!(failure.attempts.len(), 4);
-            assert!(
-                failure.message.contains("simulated: NotSent"),
-                "{}",
-                failure.message
-            );
+        read(&World::with_script(steps), &not_sent).unwrap();
+        for harmless in [Step::status(429), Step::fail(Delivery::NotSent)] {
+            create(&World::with_script([harmless, success()]), &not_sent).unwrap();
         }
     }
 
     #[test]
-    fn a_create_without_an_answer_is_never_repeated() {
-        for silence in [Step::fail(Delivery::Unknown), Step::Silence] {
-            let world = World::with_script([silence, created()]);
-            let unknown = unknown(create(&world, &[]).unwrap_err());
-            assert_eq!(unknown.response, None);
+    fn with_create_retry_never_a_create_is_never_retried() {
+        let never = [("CREATE_RETRY", "never")];
+        for (step, expected) in [
+            (Step::status(429), "rate-limited"),
+            (Step::fail(Delivery::NotSent), "unreachable"),
+            (Step::status(503), "permanent-outcome-unknown"),
+        ] {
+            let steps = [step, success()];
+            let (world, case, _) = failed(create, steps.clone(), &never);
+            assert_eq!((case, world.sent().len()), (expected, 1));
+            read(&World::with_script(steps), &never).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_was_never_sent_is_retried_and_then_unreachable() {
+        for operation in BOTH {
+            let (_, case, failure) = failed(operation, [Step::fail(Delivery::NotSent)], &[]);
+            assert_eq!((case, failure.attempts.len()), ("unreachable", 4));
+            let message = failure.message;
+            assert!(message.contains("simulated: NotSent"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_create_without_an_answer_is_never_retried() {
+        for silence in [
+            Step::fail(Delivery::Unknown),
+            Step::fail(Delivery::Rejected),
+            Step::fail(Delivery::ConnectionTimeout),
+            Step::Silence,
+        ] {
+            let (world, case, failure) = failed(create, [silence, success()], &[]);
+            assert_eq!((case, status(&failure)), ("permanent-outcome-unknown", None));
             assert_eq!(world.sent().len(), 1);
         }
+    }
+
+    #[test]
+    fn a_connection_timeout_of_a_create_is_retried_where_the_host_is_trusted() {
+        let trusted = [("TRUST_CONNECTION_TIMEOUT", "true")];
+        let timeout = || Step::fail(Delivery::ConnectionTimeout);
+        create(&World::with_script([timeout(), success()]), &trusted).unwrap();
+        read(&World::with_script([timeout(), success()]), &[]).unwrap();
+        let (_, case, failure) = failed(create, [timeout()], &trusted);
+        assert_eq!((case, failure.may_have_created), ("unreachable", false));
     }
 
     #[test]
@@ -406,111 +569,162 @@ mod tests {
             Step::status(503),
             Step::fail(Delivery::NotSent),
             Step::Silence,
-            created(),
+            success(),
         ];
-        let world = World::with_script(steps);
-        let unknown = unknown(create(&world, &[]).unwrap_err());
-        assert_eq!(statuses(&unknown.attempts), [Some(503), None, None]);
+        let (world, case, failure) = failed(create, steps, &[]);
+        assert_eq!((case, status(&failure)), ("permanent-outcome-unknown", Some(503)));
+        assert_eq!(statuses(&failure.attempts), [Some(503), None, None]);
         assert_eq!(world.sent().len(), 3);
     }
 
     #[test]
-    fn a_read_without_an_answer_is_repeated_and_then_timed_out() {
-        let world = World::with_script([Step::fail(Delivery::Unknown), Step::ok(DOCKET)]);
-        read(&world, &[]).unwrap();
-
-        let world = World::with_script([Step::fail(Delivery::Unknown)]);
-        let Err(RequestError::TimedOut(failure)) = read(&world, &[]) else {
-            panic!()
-        };
-        assert_eq!(failure.attempts.len(), 4);
+    fn what_an_attempt_may_have_created_is_remembered_whatever_ends_the_operation() {
+        for (step, expected) in [
+            (Step::status(401), "permanent-unauthorized"),
+            (Step::status(404), "permanent-not-found"),
+            (Step::status(422), "permanent-rejected"),
+            (Step::fail(Delivery::Denied), "permanent-configuration"),
+            (Step::fail(Delivery::Refused), "permanent-invalid-input"),
+        ] {
+            let (_, case, failure) = failed(create, [Step::status(503), step.clone()], &[]);
+            assert_eq!((case, failure.may_have_created), (expected, true));
+            let (_, case, failure) = failed(create, [step], &[]);
+            assert_eq!((case, failure.may_have_created), (expected, false));
+        }
     }
 
     #[test]
-    fn the_latest_answer_decides_but_after_a_server_error_a_create_may_exist() {
-        // After a 503 the docket may exist: a 429 must not say that nothing was created.
-        let limited = Step::status(429).with_header("retry-after", "60");
-        let world = World::with_script([Step::status(503), limited]);
-        let Err(RequestError::Unavailable(failure)) = create(&world, &[]) else {
-            panic!()
-        };
-        assert_eq!(failure.response.status, 503);
-        assert_eq!(statuses(&failure.attempts), [Some(503), Some(429)]);
+    fn a_success_after_a_server_error_may_be_a_duplicate() {
+        for (before, may_be_duplicate) in [(503, true), (408, true), (429, false)] {
+            let world = World::with_script([Step::status(before), success()]);
+            let call = make_call(&world, &[]).unwrap();
+            assert_eq!(call.may_be_duplicate, may_be_duplicate, "{before}");
+            assert_eq!(statuses(&call.attempts), [Some(before), Some(200)]);
+        }
+    }
 
-        let steps = [
+    #[test]
+    fn a_read_without_an_answer_is_retried_and_then_timed_out() {
+        let world = World::with_script([Step::fail(Delivery::Unknown), success()]);
+        read(&world, &[]).unwrap();
+        let (_, case, failure) = failed(read, [Step::fail(Delivery::Unknown)], &[]);
+        assert_eq!((case, failure.attempts.len()), ("timed-out", 4));
+    }
+
+    #[test]
+    fn what_the_host_does_not_take_is_not_retried() {
+        for (operation, delivery) in [
+            (create as Operation, Delivery::Refused),
+            (read, Delivery::Refused),
+            (read, Delivery::Rejected),
+        ] {
+            let (world, case, failure) = failed(operation, [Step::fail(delivery)], &[]);
+            assert_eq!((case, world.sent().len()), ("permanent-invalid-input", 1));
+            assert_eq!(failure.problem.unwrap().subject, "request");
+        }
+    }
+
+    #[test]
+    fn a_denied_host_is_a_matter_of_configuration() {
+        for operation in BOTH {
+            let (world, case, failure) = failed(operation, [Step::fail(Delivery::Denied)], &[]);
+            assert_eq!((case, world.sent().len()), ("permanent-configuration", 1));
+            assert_eq!(failure.attempts.len(), 1);
+            let problem = failure.problem.unwrap();
+            assert_eq!(problem.subject, "VOICE_CALLING_BASE_URL");
+            assert!(problem.found.contains("api.example"), "{}", problem.found);
+        }
+    }
+
+    #[test]
+    fn permanent_statuses_are_not_retried() {
+        for of_service in [
+            100, 300, 301, 302, 307, 308, 400, 401, 403, 404, 409, 410, 418, 422, 451, 600,
+        ] {
+            let expected = match of_service {
+                401 | 403 => "permanent-unauthorized",
+                404 | 410 => "permanent-not-found",
+                300..=499 => "permanent-rejected",
+                _ => "permanent-unexpected-response",
+            };
+            for operation in BOTH {
+                let (world, case, failure) = failed(operation, [Step::status(of_service)], &[]);
+                assert_eq!((case, status(&failure)), (expected, Some(of_service)));
+                assert_eq!(world.sent().len(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn with_one_attempt_nothing_is_retried() {
+        for step in [
             Step::status(503),
             Step::status(429),
-            Step::fail(Delivery::Unknown),
-        ];
-        let world = World::with_script(steps);
-        let Err(RequestError::RateLimited(failure)) = read(&world, &[]) else {
-            panic!()
-        };
-        assert_eq!(failure.response.status, 429);
-        assert_eq!(
-            statuses(&failure.attempts),
-            [Some(503), Some(429), None, None]
-        );
+            Step::fail(Delivery::NotSent),
+        ] {
+            for operation in BOTH {
+                let steps = [step.clone(), success()];
+                let (world, ..) = failed(operation, steps, &[("MAX_ATTEMPTS", "1")]);
+                assert_eq!((world.sent().len(), world.now_ms()), (1, 0));
+            }
+        }
     }
 
+    // ------------------------------------------------------------------- time
+
     #[test]
-    fn an_attempt_ends_with_its_timeout_and_an_operation_with_its_deadline() {
-        let world = World::with_script([Step::Silence]);
+    fn no_attempt_begins_without_time_to_hear_its_answer() {
         let variables = [("ATTEMPT_TIMEOUT_MS", "4000"), ("DEADLINE_MS", "10000")];
-        let Err(RequestError::TimedOut(failure)) = read(&world, &variables) else {
-            panic!()
-        };
-        let times: Vec<_> = failure
-            .attempts
-            .iter()
-            .map(|a| (a.started_ms, a.duration_ms))
-            .collect();
-        assert_eq!(times, [(0, 4_000), (4_000, 4_000), (8_000, 2_000)]);
-        assert_eq!(world.now_ms(), 10_000);
-        let allowed: Vec<_> = world.sent().iter().map(|sent| sent.timeouts).collect();
-        assert_eq!(
-            (
-                allowed[0].connect_ms,
-                allowed[0].attempt_ms,
-                allowed[2].connect_ms
-            ),
-            (3_000, 4_000, 1_500)
-        );
+        let (world, case, failure) = failed(read, [Step::Silence], &variables);
+        assert_eq!(case, "timed-out");
+        let times = failure.attempts.iter().map(|a| (a.started_ms, a.duration_ms));
+        assert_eq!(times.collect::<Vec<_>>(), [(0, 4_000), (5_000, 4_000)]);
+        assert_eq!(world.now_ms(), 9_000, "the next would begin at 11,000");
     }
 
     #[test]
-    fn a_pause_that_does_not_fit_before_the_deadline_is_not_begun() {
-        let world = World::with_script([Step::status(503).after(950)]);
-        world.set_random(79);
-        let variables = [("DEADLINE_MS", "1000"), ("BACKOFF_MS", "100")];
-        let Err(RequestError::Unavailable(failure)) = create(&world, &variables) else {
-            panic!()
-        };
-        assert_eq!((failure.attempts.len(), world.sent().len()), (1, 1));
-        assert_eq!(world.now_ms(), 950);
+    fn the_last_attempt_ends_with_the_deadline() {
+        let variables = [("ATTEMPT_TIMEOUT_MS", "5000"), ("DEADLINE_MS", "6000")];
+        let steps = [Step::status(503), Step::status(503), Step::Silence];
+        let (world, _, failure) = failed(read, steps, &variables);
+        // Half of the time is all that an attempt may need.
+        assert_eq!(world.sent_at_ms(), [0, 1_000, 3_000]);
+        assert_eq!((failure.attempts[2].duration_ms, world.now_ms()), (3_000, 6_000));
+        let allowed = world.sent().into_iter().map(|sent| sent.timeouts);
+        let allowed = allowed.map(|timeouts| (timeouts.connect_ms, timeouts.attempt_ms));
+        assert_eq!(allowed.collect::<Vec<_>>(), [(3_000, 5_000), (3_000, 5_000), (2_250, 3_000)]);
     }
 
     #[test]
-    fn a_body_that_breaks_off_is_repeated_on_reads_and_final_on_creates() {
-        let broken = |json: &str| {
-            let pieces = vec![Piece::Bytes(0, json.into()), Piece::Break(5)];
-            Step::status(200).with_body(pieces)
-        };
-        let world = World::with_script([broken(r#"{"docket_id""#), Step::ok(DOCKET)]);
+    fn a_pause_that_does_not_fit_before_the_latest_start_is_not_begun() {
+        for (answers_after_ms, requests) in [(450, 2), (451, 1)] {
+            let world = World::with_script([Step::status(503).after(answers_after_ms)]);
+            let variables = [("DEADLINE_MS", "1000"), ("BACKOFF_MS", "100")];
+            let (_, failure) = take_apart(create(&world, &variables).unwrap_err());
+            assert_eq!((failure.attempts.len(), world.sent().len()), (requests, requests));
+        }
+    }
+
+    // ----------------------------------------------------------------- bodies
+
+    fn broken(json: &str) -> Step {
+        let pieces = vec![Piece::Bytes(0, json.into()), Piece::Break(5)];
+        Step::status(200).with_body(pieces)
+    }
+
+    #[test]
+    fn a_body_that_breaks_off_is_retried_on_reads_and_final_on_creates() {
+        let world = World::with_script([broken(r#"{"docket_id""#), success()]);
         read(&world, &[]).unwrap();
 
-        let world = World::with_script([broken(r#"{"task_id":"t-"#), created()]);
-        let Err(RequestError::PermanentUnexpectedResponse(failure)) = create(&world, &[]) else {
-            panic!()
-        };
-        assert_eq!(
-            (failure.response.status, failure.response.body_cut),
-            (200, true)
-        );
-        assert_eq!(failure.response.body, r#"{"task_id":"t-"#);
+        let steps = [broken(r#"{"task_id":"t-"#), success()];
+        let (world, case, failure) = failed(create, steps, &[]);
+        assert_eq!((case, world.sent().len()), ("permanent-unexpected-response", 1));
+        let response = failure.response.unwrap();
+        assert_eq!((response.status, response.body_cut), (200, true));
+        assert_eq!(response.body, r#"{"task_id":"t-"#);
         assert_eq!(failure.attempts[0].status, Some(200));
         assert!(failure.attempts[0].transport_error.is_some());
-        assert_eq!(world.sent().len(), 1);
     }
 
     #[test]
@@ -519,76 +733,20 @@ mod tests {
             Piece::Bytes(6_000, b"{".to_vec()),
             Piece::Bytes(6_000, b"}".to_vec()),
         ];
-        let world = World::with_script([Step::status(200).with_body(slow)]);
-        let Err(RequestError::PermanentUnexpectedResponse(failure)) = create(&world, &[]) else {
-            panic!()
-        };
-        assert_eq!(failure.response.body, "{");
+        let slow = Step::status(200).with_body(slow);
+        let (_, case, failure) = failed(create, [slow], &[]);
+        assert_eq!(case, "permanent-unexpected-response");
+        assert_eq!(failure.response.unwrap().body, "{");
         assert_eq!(failure.attempts[0].duration_ms, 10_000);
     }
 
     #[test]
     fn the_status_of_an_error_counts_even_if_its_body_breaks_off() {
         let pieces = vec![Piece::Bytes(0, b"no such ".to_vec()), Piece::Break(0)];
-        let world = World::with_script([Step::status(404).with_body(pieces)]);
-        let Err(RequestError::PermanentNotFound(failure)) = read(&world, &[]) else {
-            panic!()
-        };
-        assert_eq!(
-            (failure.response.body.as_str(), failure.response.body_cut),
-            ("no such ", true)
-        );
-    }
-
-    #[test]
-    fn permanent_statuses_are_not_repeated() {
-        for status in [
-            100, 300, 301, 302, 307, 308, 400, 401, 403, 404, 410, 418, 422, 451, 600,
-        ] {
-            for operation in [read as Operation, create] {
-                let world = World::with_script([Step::status(status)]);
-                let error = operation(&world, &[]).unwrap_err();
-                let (name, failure) = match error {
-                    RequestError::PermanentUnauthorized(failure) => ("unauthorized", failure),
-                    RequestError::PermanentNotFound(failure) => ("not-found", failure),
-                    RequestError::PermanentRejected(failure) => ("rejected", failure),
-                    RequestError::PermanentUnexpectedResponse(failure) => ("unexpected", failure),
-                    other => panic!("{status}: {other:?}"),
-                };
-                let expected = match status {
-                    401 | 403 => "unauthorized",
-                    404 | 410 => "not-found",
-                    300..=499 => "rejected",
-                    _ => "unexpected",
-                };
-                assert_eq!((name, failure.response.status), (expected, status));
-                assert_eq!(world.sent().len(), 1);
-            }
-        }
-    }
-
-    #[test]
-    fn a_denied_host_is_a_matter_of_configuration() {
-        let world = World::with_script([Step::fail(Delivery::Denied)]);
-        let Err(RequestError::PermanentConfiguration(problem)) = create(&world, &[]) else {
-            panic!()
-        };
-        assert_eq!(problem.variable, "VOICE_CALLING_BASE_URL");
-        assert!(problem.found.contains("api.example"), "{}", problem.found);
-        assert_eq!((problem.attempts.len(), world.sent().len()), (1, 1));
-    }
-
-    #[test]
-    fn with_one_attempt_nothing_is_repeated() {
-        for step in [
-            Step::status(503),
-            Step::status(429),
-            Step::fail(Delivery::NotSent),
-        ] {
-            let world = World::with_script([step, created()]);
-            create(&world, &[("MAX_ATTEMPTS", "1")]).unwrap_err();
-            assert_eq!((world.sent().len(), world.now_ms()), (1, 0));
-        }
+        let (_, case, failure) = failed(read, [Step::status(404).with_body(pieces)], &[]);
+        assert_eq!(case, "permanent-not-found");
+        let response = failure.response.unwrap();
+        assert_eq!((&*response.body, response.body_cut), ("no such ", true));
     }
 
     #[test]
@@ -601,72 +759,70 @@ mod tests {
             r#"{"task_id":""}"#,
             r#"{"task_id":17}"#,
         ] {
-            let world = World::with_script([Step::ok(body)]);
-            let Err(RequestError::PermanentUnexpectedResponse(failure)) = create(&world, &[])
-            else {
-                panic!("{body}")
-            };
-            assert_eq!(failure.response.body, body);
-            assert!(!failure.response.body_cut);
-            assert_eq!(world.sent().len(), 1);
+            let (world, case, failure) = failed(create, [Step::ok(body)], &[]);
+            assert_eq!((case, world.sent().len()), ("permanent-unexpected-response", 1));
+            let response = failure.response.unwrap();
+            assert_eq!((&*response.body, response.body_cut), (body, false));
         }
     }
 
     #[test]
+    fn a_2xx_that_cannot_be_understood_names_its_content_type() {
+        let page = Step::ok("<html>")
+            .with_header("content-type", "text/html")
+            .with_header("content-encoding", "gzip");
+        let (_, _, failure) = failed(read, [page], &[]);
+        let said = "the answer (content-type text/html, content-encoding gzip) cannot be understood: not JSON: ";
+        assert!(failure.message.starts_with(said), "{}", failure.message);
+    }
+
+    #[test]
     fn a_body_over_the_limit_is_not_read_to_its_end() {
-        let pieces = vec![
-            Piece::Bytes(0, vec![b' '; 600]),
-            Piece::Bytes(0, vec![b' '; 600]),
-        ];
-        let world = World::with_script([Step::status(200).with_body(pieces)]);
-        let Err(RequestError::PermanentUnexpectedResponse(failure)) =
-            read(&world, &[("MAX_RESPONSE_BYTES", "1000")])
-        else {
-            panic!()
-        };
-        assert!(
-            failure.message.contains("MAX_RESPONSE_BYTES"),
-            "{}",
-            failure.message
-        );
-        assert_eq!(
-            (failure.response.body.len(), failure.response.body_cut),
-            (1_000, true)
-        );
+        let piece = || Piece::Bytes(0, vec![b' '; 600]);
+        let large = Step::status(200).with_body(vec![piece(), piece()]);
+        let (_, case, failure) = failed(read, [large], &[("MAX_RESPONSE_BYTES", "1000")]);
+        assert_eq!(case, "permanent-unexpected-response");
+        let message = failure.message;
+        assert!(message.contains("MAX_RESPONSE_BYTES"), "{message}");
+        let response = failure.response.unwrap();
+        assert_eq!((response.body.len(), response.body_cut), (1_000, true));
     }
 
     #[test]
-    fn an_error_keeps_the_beginning_of_a_long_body_and_the_request_id() {
-        let long = "\u{e4}".repeat(10_000);
-        let step = Step::status(422)
-            .with_body(vec![Piece::Bytes(0, long.into_bytes())])
-            .with_header("x-request-id", "req-7");
-        let world = World::with_script([step]);
-        let Err(RequestError::PermanentRejected(failure)) = create(&world, &[]) else {
-            panic!()
-        };
-        assert_eq!(failure.response.body, "\u{e4}".repeat(4_096));
-        assert!(failure.response.body_cut);
-        assert_eq!(failure.response.request_id.as_deref(), Some("req-7"));
+    fn a_status_that_means_nothing_is_named_however_large_its_body_is() {
+        let large = vec![Piece::Bytes(0, vec![b'x'; 70_000])];
+        let (_, case, failure) = failed(read, [Step::status(600).with_body(large)], &[]);
+        assert_eq!(case, "permanent-unexpected-response");
+        assert_eq!(failure.message, "the status 600 means nothing here");
     }
 
     #[test]
-    fn a_token_that_the_service_echoes_is_masked_in_errors() {
-        let step = Step::status(401)
-            .with_body(vec![Piece::Bytes(
-                0,
-                b"bad: Bearer simulated-token".to_vec(),
-            )])
-            .with_header("x-request-id", "simulated-token/1");
-        let world = World::with_script([step]);
-        let error = format!("{:?}", create(&world, &[]).unwrap_err());
-        assert!(!error.contains("simulated-token"), "{error}");
-        assert!(error.contains("bad: Bearer [api token]"), "{error}");
+    fn broken_characters_may_not_make_an_answer_larger_than_it_may_be() {
+        let body = |padding: usize| {
+            let mut body = br#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","x":""#.to_vec();
+            body.extend(vec![0xff; padding]);
+            body.extend(b"\"}");
+            World::with_script([Step::status(200).with_body(vec![Piece::Bytes(0, body)])])
+        };
+        let limit = [("MAX_RESPONSE_BYTES", "1000")];
+        read(&body(300), &limit).unwrap();
+        let (case, failure) = take_apart(read(&body(320), &limit).unwrap_err());
+        assert_eq!(case, "permanent-unexpected-response");
+        assert!(failure.message.contains("not UTF-8"), "{}", failure.message);
     }
+
+    #[test]
+    fn a_success_has_the_id_of_its_request_with_the_token_masked() {
+        let world = World::with_script([success().with_header("x-request-id", "simulated-token/7")]);
+        let call = make_call(&world, &[]).unwrap();
+        assert_eq!(call.request_id.as_deref(), Some("[api token]/7"));
+    }
+
+    // -------------------------------------------------------------------- log
 
     #[test]
     fn the_log_has_a_line_for_every_attempt_and_tells_nothing_of_the_call() {
-        let world = World::with_script([Step::status(503).after(12), created()]);
+        let world = World::with_script([Step::status(503).after(12), success()]);
         create(&world, &[("LOG", "attempts")]).unwrap();
         let line = |rest: &str| {
             format!(
@@ -676,22 +832,18 @@ mod tests {
         assert_eq!(
             world.log_lines(),
             [
-                line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":12,"pause_ms":0"#),
-                line(r#""attempt":2,"status":200,"started_ms":12,"duration_ms":0"#),
+                line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":12,"pause_ms":1000"#),
+                line(r#""attempt":2,"status":200,"started_ms":1012,"duration_ms":0"#),
             ]
         );
 
-        let world = World::with_script([Step::status(503)]);
         let once = [("LOG", "attempts"), ("MAX_ATTEMPTS", "1")];
-        create(&world, &once).unwrap_err();
+        let (world, ..) = failed(create, [Step::status(503)], &once);
         let last = line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":0"#);
-        assert_eq!(
-            world.log_lines(),
-            [last],
-            "no pause follows the last attempt"
-        );
+        let lines = world.log_lines();
+        assert_eq!(lines, [last], "no pause follows the last attempt");
 
-        let world = World::with_script([created()]);
+        let world = World::with_script([success()]);
         create(&world, &[]).unwrap();
         assert!(world.log_lines().is_empty());
     }

@@ -40,11 +40,11 @@ mod tests {
     use super::*;
     use crate::simulation::{Piece, Step, World};
     use crate::transport::Delivery;
-    use crate::types::{CallDetails, RequestError};
+    use crate::types::{CallDetailsList, RequestError};
     use futures_util::FutureExt;
     use futures_util::future::{join, join_all, join3};
 
-    type Details = Result<Vec<CallDetails>, RequestError>;
+    type Details = Result<CallDetailsList, RequestError>;
 
     fn details() -> Step {
         Step::ok("[]")
@@ -54,7 +54,9 @@ mod tests {
     fn calls(world: &World, count: usize, variables: &[(&str, &str)]) -> Vec<Details> {
         let client = world.client(variables);
         let tasks: Vec<_> = (0..count).map(|index| format!("t-{index}")).collect();
-        world.run(join_all(tasks.iter().map(|t| client.get_call_details(t))))
+        world.run(join_all(
+            tasks.iter().map(|t| client.get_call_details(t, None)),
+        ))
     }
 
     /// The task that each request asked for.
@@ -139,13 +141,13 @@ mod tests {
         let world = World::with_script([Step::Silence, details()]);
         let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
         let dropped = async {
-            let call = pin!(client.get_call_details("dropped"));
+            let call = pin!(client.get_call_details("dropped", None));
             assert!(matches!(
                 select(call, pin!(world.sleep(50))).await,
                 Either::Right(_)
             ));
         };
-        let ((), next) = world.run(join(dropped, client.get_call_details("next")));
+        let ((), next) = world.run(join(dropped, client.get_call_details("next", None)));
         assert!(next.is_ok());
         assert_eq!(world.sent_at_ms(), [0, 50]);
     }
@@ -155,14 +157,14 @@ mod tests {
         let world = World::with_script([details().after(100)]);
         let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
         let dropped = async {
-            let call = pin!(client.get_call_details("dropped"));
+            let call = pin!(client.get_call_details("dropped", None));
             assert!(matches!(
                 select(call, pin!(world.sleep(50))).await,
                 Either::Right(_)
             ));
         };
-        let first = client.get_call_details("first");
-        let last = client.get_call_details("last");
+        let first = client.get_call_details("first", None);
+        let last = client.get_call_details("last", None);
         let (first, (), last) = world.run(join3(first, dropped, last));
         assert!(first.is_ok() && last.is_ok());
         assert_eq!(asked(&world), ["first", "last"]);
@@ -192,8 +194,8 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_finds_no_place_in_half_of_its_time_is_timed_out_with_no_attempts() {
-        // The place comes back after 400 ms, and then after 800.
+    fn a_call_that_finds_no_place_before_its_latest_start_is_timed_out_with_no_attempts() {
+        // The place comes back after 400 ms, and then after 800: 600 is the latest start.
         let world = World::with_script([Step::Silence]);
         let variables = [
             ("MAX_IN_FLIGHT", "1"),

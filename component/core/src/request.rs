@@ -86,17 +86,17 @@ impl ApiRequest {
         settings: &AccountSettings,
     ) -> Result<Self, Problem> {
         let limit = settings.max_request_bytes;
-        let too_large = |bytes: usize| {
+        let too_large = |bytes: usize, of_what: &str| {
             let allowed = format!("at most VOICE_CALLING_MAX_REQUEST_BYTES, which is {limit}");
-            problem("request", format!("{bytes} bytes of JSON"), allowed)
+            problem("request", format!("{bytes} bytes of {of_what}"), allowed)
         };
         // A text that is far too large is not copied first.
         if body.text_bytes() > limit {
-            return Err(too_large(body.text_bytes()));
+            return Err(too_large(body.text_bytes(), "text"));
         }
         let body = body.to_json()?;
         if body.len() > limit {
-            return Err(too_large(body.len()));
+            return Err(too_large(body.len(), "JSON"));
         }
         Ok(Self {
             endpoint,
@@ -190,6 +190,16 @@ pub(crate) fn check_no_control(argument: &str, value: &str) -> Result<(), Proble
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::{Value, Written};
+    use crate::simulation::settings;
+
+    const READ: Endpoint = Endpoint::get("f", "/call_details/{task_id}");
+    const CREATE: Endpoint = Endpoint::post("g", "/make_call");
+
+    fn create(text: &str, variables: &[(&str, &str)]) -> Result<ApiRequest, Problem> {
+        let body = Record::new(vec![("text", Written::Text(text))]);
+        ApiRequest::create(&CREATE, &body, &settings(variables))
+    }
 
     #[test]
     fn a_value_stays_within_its_segment() {
@@ -202,8 +212,22 @@ mod tests {
             ("a&b=c+d", "a%26b%3Dc%2Bd"),
             ("...", "..."),
         ] {
-            assert_eq!(encode_segment(value), encoded);
+            assert_eq!(encode_value("task-id", value).as_deref(), Ok(encoded));
             assert!(check_identifier("task-id", value).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_too_long_for_a_path_when_it_is_encoded_is_refused() {
+        for (value, bytes) in [
+            ("a".repeat(4_096), None),
+            ("a".repeat(4_097), Some("4097 bytes, percent-encoded")),
+            ("/".repeat(1_365), None),
+            ("/".repeat(1_366), Some("4098 bytes, percent-encoded")),
+        ] {
+            let problem = ApiRequest::read(&READ, "task-id", &value).err();
+            assert_eq!(problem.as_ref().map(|problem| &*problem.found), bytes);
+            assert!(problem.is_none_or(|problem| problem.subject == "task-id"));
         }
     }
 
@@ -218,10 +242,74 @@ mod tests {
             ("a\u{85}", "'\\u{85}' as character 2"),
         ] {
             let problem = check_identifier("task-id", value).unwrap_err();
-            assert_eq!(
-                (problem.field.as_str(), problem.found.as_str()),
-                ("task-id", found)
-            );
+            assert_eq!((&*problem.subject, &*problem.found), ("task-id", found));
         }
+    }
+
+    #[test]
+    fn a_read_is_addressed_below_the_base_url_and_signed() {
+        let request = ApiRequest::read(&READ, "task-id", "t 1").unwrap();
+        let sent = request.accepting_json().address(&settings(&[]));
+        assert_eq!((sent.method, &*sent.authority), (Method::Get, "api.example"));
+        assert_eq!(sent.path_and_query, "/voice/call_details/t%201");
+        let token = ("auth_token", "Bearer simulated-token".to_owned());
+        let accept = ("accept", "application/json".to_owned());
+        assert_eq!((sent.headers, &*sent.body), (vec![token, accept], &b""[..]));
+    }
+
+    #[test]
+    fn a_create_says_what_its_body_is_and_how_long() {
+        let sent = create("x", &[]).unwrap().address(&settings(&[]));
+        assert_eq!((sent.method, &*sent.path_and_query), (Method::Post, "/voice/make_call"));
+        assert_eq!(&*sent.body, br#"{"text":"x"}"#);
+        assert_eq!(sent.headers[1..], [
+            ("content-type", "application/json".to_owned()),
+            ("content-length", "12".to_owned()),
+        ]);
+    }
+
+    #[test]
+    fn a_request_may_be_as_large_as_is_set() {
+        let limit = [("MAX_REQUEST_BYTES", "20")];
+        assert!(create("123456789", &limit).is_ok());
+        for (text, bytes) in [
+            ("1234567890", "21 bytes of JSON"),
+            ("\"\"\"\"\"", "21 bytes of JSON"),
+            ("123456789012345678901234567890", "30 bytes of JSON"),
+        ] {
+            let problem = create(text, &limit).err().unwrap();
+            assert_eq!((&*problem.subject, &*problem.found), ("request", bytes));
+            assert!(problem.allowed.contains("MAX_REQUEST_BYTES, which is 20"));
+        }
+    }
+
+    #[test]
+    fn the_answer_to_a_create_may_repeat_its_request_and_that_to_a_read_be_as_large_as_is_set() {
+        let read = ApiRequest::read(&READ, "task-id", "t").unwrap();
+        let created = create("x", &[]).unwrap();
+        assert_eq!(read.max_response_bytes(&settings(&[])), 8_388_608);
+        assert_eq!(created.max_response_bytes(&settings(&[])), 16_384 + 12);
+        let small = settings(&[("MAX_RESPONSE_BYTES", "9")]);
+        assert_eq!(read.max_response_bytes(&small), 9);
+        assert_eq!(created.max_response_bytes(&small), 9);
+    }
+
+    #[test]
+    fn what_is_known_to_be_too_large_is_never_larger_than_its_json() {
+        let text = r#"{"a":[1,"\u00e4"]}"#;
+        let texts = [("k".to_owned(), "v".to_owned())];
+        let inner = || Record::new(vec![("in", Written::Texts(&texts)), ("out", Written::Absent)]);
+        let record = Record::new(vec![
+            ("text", Written::Text("\u{e4}\"\n")),
+            ("json", Written::Json(Value::parse(text).unwrap())),
+            ("null", Written::Null),
+            ("integer", Written::Integer(-1)),
+            ("object", Written::Object(inner())),
+            ("extensible", Written::Extensible(inner())),
+        ]);
+        let record = record.with_extra("extra", Some(text)).ok().unwrap();
+        let bytes = 4 + text.len() + 2 + 2 + r#"[1,"\u00e4"]"#.len();
+        assert_eq!(record.text_bytes(), bytes);
+        assert!(record.text_bytes() <= record.to_json().unwrap().len());
     }
 }

@@ -153,22 +153,29 @@ pub(crate) fn pause_ms(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::SendError;
-    use CreateRetry::{NotSent, ServerErrors};
+    use crate::simulation::settings;
     use Method::{Get, Post};
 
-    fn answer(status: u16, body_end: BodyEnd) -> Outcome {
-        Outcome::Answer(Answer {
+    const CREATE_RETRIES: [&str; 3] = ["server-errors", "not-sent", "never"];
+
+    fn create_retry(word: &str) -> AccountSettings {
+        settings(&[("CREATE_RETRY", word)])
+    }
+
+    fn answer(status: u16, body_end: BodyEnd) -> Result<Answer, SendError> {
+        Ok(Answer {
             status,
             request_id: None,
             retry_after_ms: None,
+            location: None,
+            media: None,
             body: Vec::new(),
             body_end,
         })
     }
 
-    fn no_answer(delivery: Delivery) -> Outcome {
-        Outcome::NoAnswer(SendError {
+    fn no_answer(delivery: Delivery) -> Result<Answer, SendError> {
+        Err(SendError {
             delivery,
             message: String::new(),
         })
@@ -176,96 +183,186 @@ mod tests {
 
     #[test]
     fn every_status_has_its_verdict() {
-        for status in 0..=999 {
-            let expected = match status {
-                200..=299 => Verdict::Success,
-                401 | 403 => Verdict::Unauthorized,
-                404 | 410 => Verdict::NotFound,
-                425 | 429 => Verdict::RateLimited,
-                408 | 500..=599 => Verdict::Unavailable,
-                300..=499 => Verdict::Rejected,
-                _ => Verdict::Unexpected,
-            };
-            for (method, create_retry) in [
-                (Get, ServerErrors),
-                (Get, NotSent),
-                (Post, ServerErrors),
-                (Post, NotSent),
-            ] {
-                let unsure =
-                    expected == Verdict::Unavailable && (method, create_retry) == (Post, NotSent);
-                let expected = if unsure {
-                    Verdict::OutcomeUnknown
-                } else {
-                    expected
+        for word in CREATE_RETRIES {
+            let settings = create_retry(word);
+            for status in 0..=999 {
+                let of_reads = match status {
+                    200..=299 => Verdict::Success,
+                    401 | 403 => Verdict::Unauthorized,
+                    404 | 410 => Verdict::NotFound,
+                    425 | 429 => Verdict::RateLimited,
+                    408 | 500..=599 => Verdict::Unavailable,
+                    300..=499 => Verdict::Rejected,
+                    _ => Verdict::Unexpected,
+                };
+                let of_creates = match of_reads {
+                    Verdict::Unavailable if word != "server-errors" => Verdict::OutcomeUnknown,
+                    verdict => verdict,
                 };
                 for body_end in [BodyEnd::Whole, BodyEnd::Broken(String::new())] {
-                    if body_end != BodyEnd::Whole && expected == Verdict::Success {
-                        continue;
+                    if body_end == BodyEnd::Whole || of_reads != Verdict::Success {
+                        let answer = answer(status, body_end);
+                        assert_eq!(judge(Get, &settings, &answer), of_reads, "{status}");
+                        assert_eq!(judge(Post, &settings, &answer), of_creates, "{status} {word}");
                     }
-                    let verdict = judge(method, create_retry, &answer(status, body_end));
-                    assert_eq!(verdict, expected, "{status} {method:?} {create_retry:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn a_body_that_breaks_off_under_a_2xx_is_repeated_only_on_reads() {
-        let broken = answer(200, BodyEnd::Broken(String::new()));
-        assert_eq!(judge(Get, ServerErrors, &broken), Verdict::NoAnswer);
-        assert_eq!(judge(Post, ServerErrors, &broken), Verdict::Unexpected);
-        assert_eq!(judge(Post, NotSent, &broken), Verdict::Unexpected);
-        let large = answer(200, BodyEnd::TooLarge(9));
-        assert_eq!(judge(Get, ServerErrors, &large), Verdict::Unexpected);
-        assert_eq!(judge(Post, ServerErrors, &large), Verdict::Unexpected);
+    fn a_body_that_breaks_off_under_a_2xx_is_retried_only_on_reads() {
+        for settings in CREATE_RETRIES.map(create_retry) {
+            let broken = answer(200, BodyEnd::Broken(String::new()));
+            assert_eq!(judge(Get, &settings, &broken), Verdict::NoAnswer);
+            assert_eq!(judge(Post, &settings, &broken), Verdict::Unexpected);
+            let large = answer(200, BodyEnd::TooLarge(9));
+            assert_eq!(judge(Get, &settings, &large), Verdict::Unexpected);
+            assert_eq!(judge(Post, &settings, &large), Verdict::Unexpected);
+        }
     }
 
     #[test]
-    fn a_create_is_repeated_only_where_it_certainly_was_not_processed() {
-        for (delivery, read, create) in [
-            (Delivery::NotSent, Verdict::NotSent, Verdict::NotSent),
-            (Delivery::Denied, Verdict::Denied, Verdict::Denied),
-            (
-                Delivery::Unknown,
-                Verdict::NoAnswer,
-                Verdict::OutcomeUnknown,
-            ),
-        ] {
-            for create_retry in [ServerErrors, NotSent] {
-                assert_eq!(judge(Get, create_retry, &no_answer(delivery)), read);
-                assert_eq!(judge(Post, create_retry, &no_answer(delivery)), create);
+    fn a_create_without_an_answer_is_retried_only_where_it_certainly_was_not_sent() {
+        for trusted in ["false", "true"] {
+            let settings = settings(&[("TRUST_CONNECTION_TIMEOUT", trusted)]);
+            let connection_timeout = match trusted {
+                "true" => Verdict::NotSent,
+                _ => Verdict::OutcomeUnknown,
+            };
+            for (delivery, of_reads, of_creates) in [
+                (Delivery::NotSent, Verdict::NotSent, Verdict::NotSent),
+                (
+                    Delivery::ConnectionTimeout,
+                    Verdict::NotSent,
+                    connection_timeout,
+                ),
+                (Delivery::Denied, Verdict::Denied, Verdict::Denied),
+                (Delivery::Refused, Verdict::Refused, Verdict::Refused),
+                (Delivery::Rejected, Verdict::Refused, Verdict::OutcomeUnknown),
+                (Delivery::Unknown, Verdict::NoAnswer, Verdict::OutcomeUnknown),
+            ] {
+                let outcome = no_answer(delivery);
+                assert_eq!(judge(Get, &settings, &outcome), of_reads, "{delivery:?}");
+                assert_eq!(judge(Post, &settings, &outcome), of_creates, "{delivery:?}");
             }
         }
-        assert!(!Verdict::OutcomeUnknown.may_repeat());
     }
 
     #[test]
-    fn pauses_double_up_to_the_cap_and_honour_the_service() {
-        let settings = Settings::from_environment(
-            [
-                ("VOICE_CALLING_BASE_URL", "https://api.example"),
-                ("VOICE_CALLING_API_TOKEN", "t"),
-                ("VOICE_CALLING_BACKOFF_MS", "100"),
-                ("VOICE_CALLING_MAX_BACKOFF_MS", "1000"),
-            ]
-            .map(|(name, value)| (name.to_owned(), value.to_owned())),
-        )
-        .unwrap();
-        for (failed, ceiling) in [
-            (1, 100),
-            (2, 200),
-            (3, 400),
-            (4, 800),
-            (5, 1000),
-            (100, 1000),
-        ] {
-            assert_eq!(pause_ms(&settings, failed, None, ceiling), ceiling);
-            assert_eq!(pause_ms(&settings, failed, None, ceiling + 1), 0);
-            assert!(pause_ms(&settings, failed, None, u64::MAX) <= ceiling);
+    fn only_a_refusal_of_the_service_says_that_nothing_was_created() {
+        for status in 0..=999 {
+            let refused = (400..=499).contains(&status) && status != 408 && status != 409;
+            for settings in CREATE_RETRIES.map(create_retry) {
+                for body_end in [BodyEnd::Whole, BodyEnd::TooLarge(9)] {
+                    let answer = answer(status, body_end);
+                    assert_eq!(may_have_created(Post, &settings, &answer), !refused, "{status}");
+                    assert!(!may_have_created(Get, &settings, &answer), "{status}");
+                }
+            }
         }
-        assert_eq!(pause_ms(&settings, 1, Some(5_000), 50), 5_000);
-        assert_eq!(pause_ms(&settings, 1, Some(10), 50), 50);
-        assert_eq!(pause_ms(&settings, 1, Some(u64::MAX), 50), u64::MAX);
+    }
+
+    #[test]
+    fn what_was_not_sent_has_created_nothing() {
+        let (doubted, trusted) = (
+            settings(&[]),
+            settings(&[("TRUST_CONNECTION_TIMEOUT", "true")]),
+        );
+        for (delivery, by_default, where_trusted) in [
+            (Delivery::NotSent, false, false),
+            (Delivery::ConnectionTimeout, true, false),
+            (Delivery::Denied, false, false),
+            (Delivery::Refused, false, false),
+            (Delivery::Rejected, true, true),
+            (Delivery::Unknown, true, true),
+        ] {
+            let outcome = no_answer(delivery);
+            assert_eq!(may_have_created(Post, &doubted, &outcome), by_default);
+            assert_eq!(may_have_created(Post, &trusted, &outcome), where_trusted);
+            assert!(!may_have_created(Get, &doubted, &outcome));
+        }
+    }
+
+    #[test]
+    fn what_may_pass_is_retried_while_there_are_attempts_and_time() {
+        let settings = settings(&[("MAX_ATTEMPTS", "3")]);
+        for verdict in [
+            Verdict::RateLimited,
+            Verdict::Unavailable,
+            Verdict::NotSent,
+            Verdict::NoAnswer,
+        ] {
+            for (attempts, in_time, next) in [
+                (1, true, Next::Retry),
+                (2, true, Next::Retry),
+                (3, true, Next::GiveUp(Stop::AttemptsUsedUp)),
+                (3, false, Next::GiveUp(Stop::AttemptsUsedUp)),
+                (1, false, Next::GiveUp(Stop::TimeUp)),
+            ] {
+                for method in [Get, Post] {
+                    let decided = decide(method, &settings, verdict, attempts, in_time);
+                    assert_eq!(decided, next, "{verdict:?} {attempts} {in_time}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn with_create_retry_never_a_create_has_one_attempt_and_a_read_all_of_them() {
+        let settings = create_retry("never");
+        for verdict in [Verdict::RateLimited, Verdict::NotSent] {
+            let given_up = Next::GiveUp(Stop::AttemptsUsedUp);
+            assert_eq!(decide(Post, &settings, verdict, 1, true), given_up);
+            assert_eq!(decide(Get, &settings, verdict, 1, true), Next::Retry);
+        }
+    }
+
+    #[test]
+    fn what_is_final_is_final_whatever_is_left() {
+        for settings in CREATE_RETRIES.map(create_retry) {
+            for verdict in [
+                Verdict::Denied,
+                Verdict::Refused,
+                Verdict::Unauthorized,
+                Verdict::NotFound,
+                Verdict::Rejected,
+                Verdict::Unexpected,
+                Verdict::OutcomeUnknown,
+            ] {
+                assert_eq!(decide(Post, &settings, verdict, 1, true), Next::Fail);
+                assert_eq!(decide(Get, &settings, verdict, 1, true), Next::Fail);
+            }
+            let succeeded = decide(Post, &settings, Verdict::Success, 9, false);
+            assert_eq!(succeeded, Next::Succeed);
+        }
+    }
+
+    #[test]
+    fn pauses_double_up_to_the_cap_and_are_drawn_from_their_upper_half() {
+        let settings = settings(&[("BACKOFF_MS", "101"), ("MAX_BACKOFF_MS", "1000")]);
+        for (failed, shortest, longest) in [
+            (1, 50, 101),
+            (2, 101, 202),
+            (3, 202, 404),
+            (4, 404, 808),
+            (5, 500, 1_000),
+            (100, 500, 1_000),
+        ] {
+            let drawn = longest - shortest + 1;
+            let pause = |random| pause_ms(&settings, failed, None, random);
+            assert_eq!((pause(0), pause(drawn - 1)), (shortest, longest), "{failed}");
+            assert_eq!(pause(drawn), shortest, "every pause is as likely as another");
+            assert!((shortest..=longest).contains(&pause(u64::MAX)));
+        }
+        assert_eq!(pause_ms(&crate::simulation::settings(&[]), 1, None, 0), 1_000);
+    }
+
+    #[test]
+    fn a_pause_is_never_shorter_than_the_service_asks_for() {
+        let settings = settings(&[("BACKOFF_MS", "100")]);
+        assert_eq!(pause_ms(&settings, 1, Some(5_000), 0), 5_000);
+        assert_eq!(pause_ms(&settings, 1, Some(10), 0), 50);
+        assert_eq!(pause_ms(&settings, 1, Some(u64::MAX), 0), u64::MAX);
     }
 }

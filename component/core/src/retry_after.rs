@@ -51,26 +51,68 @@ fn http_date_s(value: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
+    /// Sun, 06 Nov 1994 08:49:37 GMT
+    const THEN_S: u64 = 784_111_777;
+
     #[test]
     fn seconds_and_dates_are_understood_and_nothing_else() {
-        // Sun, 06 Nov 1994 08:49:37 GMT
-        let then = 784_111_777;
         for (value, expected) in [
             ("0", Some(0)),
             ("7", Some(7_000)),
             (" 120 ", Some(120_000)),
-            ("99999999999999999999999", Some(u64::MAX)),
+            ("1.5", Some(1_500)),
+            ("0.0001", Some(1)),
+            ("2.", None),
+            (".5", None),
+            ("1.5.0", None),
+            ("1,5", None),
             ("Sun, 06 Nov 1994 08:49:47 GMT", Some(10_000)),
             ("Sunday, 06-Nov-94 08:49:47 GMT", Some(10_000)),
             ("Sun Nov  6 08:49:47 1994", Some(10_000)),
             ("Sun, 06 Nov 1994 08:49:00 GMT", Some(0)),
             ("", None),
             ("-1", None),
-            ("1.5", None),
+            ("1e3", None),
             ("soon", None),
             ("\u{0661}", None),
         ] {
-            assert_eq!(parse_retry_after(value, then), expected, "{value:?}");
+            assert_eq!(parse_retry_after(value, None, THEN_S), expected, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_more_than_a_day() {
+        for value in [
+            "86400",
+            "86400.001",
+            "99999999999999999999999",
+            "18446744073709551615.9",
+            "Fri, 31 Dec 9999 23:59:59 GMT",
+        ] {
+            assert_eq!(parse_retry_after(value, None, THEN_S), Some(A_DAY_MS), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_date_is_read_against_the_answers_date_and_else_against_the_clock() {
+        let until = "Sun, 06 Nov 1994 10:00:07 GMT";
+        for (date, expected) in [
+            (Some("Sun, 06 Nov 1994 10:00:00 GMT"), 7_000),
+            (Some(" Sun, 06 Nov 1994 10:00:00 GMT "), 7_000),
+            (Some("Sun, 06 Nov 1994 11:00:00 GMT"), 0),
+            (Some("today"), 4_230_000),
+            (None, 4_230_000),
+        ] {
+            assert_eq!(parse_retry_after(until, date, THEN_S), Some(expected), "{date:?}");
+            assert_eq!(parse_retry_after("7", date, THEN_S), Some(7_000), "{date:?}");
+        }
+    }
+
+    #[test]
+    fn every_thousandth_of_a_second_is_as_long_as_it_says() {
+        for ms in 0..1_000 {
+            let value = format!("3.{ms:03}");
+            assert_eq!(parse_retry_after(&value, None, 0), Some(3_000 + ms), "{value}");
         }
     }
 }

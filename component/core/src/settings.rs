@@ -124,7 +124,9 @@ impl Settings {
 type Variables = Vec<(String, String)>;
 
 fn value_of<'a>(variables: &'a Variables, name: &str) -> Option<&'a str> {
-    let variable = variables.iter().find(|(variable, _)| variable == name)?;
+    // The last one counts: hosts inherit an environment and add to it.
+    let mut latest_first = variables.iter().rev();
+    let variable = latest_first.find(|(variable, _)| variable == name)?;
     Some(&variable.1)
 }
 
@@ -418,18 +420,37 @@ fn setting_problem(name: &str, found: impl Into<String>, allowed: impl Into<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulation::{NO_OPTIONS, take_apart};
 
     const REQUIRED: [(&str, &str); 2] = [
         ("BASE_URL", "https://api.example"),
         ("API_TOKEN", "secret-token"),
     ];
 
-    fn settings(variables: &[(&str, &str)]) -> Result<Settings, ConfigurationProblem> {
-        let all = REQUIRED.iter().chain(variables);
-        Settings::from_environment(
-            all.map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned())),
-        )
+    fn read(variables: &[(&str, &str)]) -> Result<Settings, Problem> {
+        let variables = variables.iter();
+        let environment =
+            variables.map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned()));
+        Settings::from_environment(environment).map_err(|error| {
+            let (case, failure) = take_apart(error);
+            assert_eq!(case, "permanent-configuration");
+            failure.problem.unwrap()
+        })
     }
+
+    /// The settings of the account without a name, with these variables.
+    fn settings(variables: &[(&str, &str)]) -> Result<AccountSettings, Problem> {
+        read(&[&REQUIRED, variables].concat())?.unnamed
+    }
+
+    /// The settings of this account, with these variables.
+    fn account(name: &str, variables: &[(&str, &str)]) -> AccountSettings {
+        let settings = read(variables).unwrap();
+        let mut named = settings.named.into_iter();
+        named.find(|(known, _)| known == name).unwrap().1
+    }
+
+    // ----------------------------------------------------------------- values
 
     #[test]
     fn two_variables_suffice_and_the_rest_has_defaults() {
@@ -437,11 +458,13 @@ mod tests {
         assert_eq!(settings.base_url.authority(), "api.example");
         assert_eq!(settings.token.header_value(), "Bearer secret-token");
         assert_eq!(settings.max_attempts, 4);
-        assert_eq!((settings.backoff_ms, settings.max_backoff_ms), (250, 8_000));
+        let back_off = (settings.backoff_ms, settings.max_backoff_ms);
+        assert_eq!(back_off, (2_000, 8_000));
         assert_eq!(settings.connect_timeout_ms, 3_000);
         assert_eq!(settings.attempt_timeout_ms, 10_000);
         assert_eq!(settings.deadline_ms, 30_000);
         assert_eq!(settings.create_retry, CreateRetry::ServerErrors);
+        assert!(!settings.trust_connection_timeout);
         assert_eq!(settings.max_in_flight, 16);
         assert_eq!(settings.max_request_bytes, 1_048_576);
         assert_eq!(settings.max_response_bytes, 8_388_608);
@@ -458,6 +481,7 @@ mod tests {
             ("ATTEMPT_TIMEOUT_MS", "5"),
             ("DEADLINE_MS", "6"),
             ("CREATE_RETRY", "not-sent"),
+            ("TRUST_CONNECTION_TIMEOUT", "true"),
             ("MAX_IN_FLIGHT", "7"),
             ("MAX_REQUEST_BYTES", "8"),
             ("MAX_RESPONSE_BYTES", "9"),
@@ -470,10 +494,13 @@ mod tests {
         assert_eq!(settings.attempt_timeout_ms, 5);
         assert_eq!(settings.deadline_ms, 6);
         assert_eq!(settings.create_retry, CreateRetry::NotSent);
+        assert!(settings.trust_connection_timeout);
         assert_eq!(settings.max_in_flight, 7);
         assert_eq!(settings.max_request_bytes, 8);
         assert_eq!(settings.max_response_bytes, 9);
         assert!(settings.log_attempts);
+        let never = self::settings(&[("CREATE_RETRY", "never")]).unwrap();
+        assert_eq!(never.create_retry, CreateRetry::Never);
     }
 
     #[test]
@@ -486,13 +513,17 @@ mod tests {
 
     #[test]
     fn plain_http_needs_loopback_or_a_deliberate_word() {
-        assert!(settings(&[("BASE_URL", "http://127.0.0.1:8080")]).is_ok());
-        let problem = settings(&[("BASE_URL", "http://localhost.evil.example")]).unwrap_err();
-        assert_eq!(problem.variable, "VOICE_CALLING_BASE_URL");
+        assert!(settings(&[]).is_ok());
+        let with = |url, more: &[(&str, &str)]| {
+            let required = [("BASE_URL", url), ("API_TOKEN", "t")];
+            read(&[&required, more].concat())
+        };
+        assert!(with("http://127.0.0.1:8080", &[]).is_ok());
+        let problem = with("http://localhost.evil.example", &[]).unwrap_err();
+        assert_eq!(problem.subject, "VOICE_CALLING_BASE_URL");
         assert!(problem.found.contains("localhost.evil.example"));
-        let remote = ("BASE_URL", "http://api.example");
-        assert!(settings(&[remote, ("ALLOW_INSECURE_HTTP", "false")]).is_err());
-        assert!(settings(&[remote, ("ALLOW_INSECURE_HTTP", "true")]).is_ok());
+        let allow = |word| with("http://api.example", &[("ALLOW_INSECURE_HTTP", word)]);
+        assert!(allow("false").is_err() && allow("true").is_ok());
     }
 
     #[test]
@@ -514,19 +545,33 @@ mod tests {
                 "", "0", "-1", "+5", " 5", "5.0", "many", "\u{0665}", too_large,
             ] {
                 let problem = settings(&[(name, value)]).expect_err(name);
-                assert_eq!(problem.variable, format!("{PREFIX}{name}"), "{value:?}");
+                assert_eq!(problem.subject, format!("{PREFIX}{name}"), "{value:?}");
                 assert_eq!(problem.found, format!("{value:?}"), "{name}");
                 assert!(problem.allowed.starts_with("a whole number from 1 to "));
             }
         }
-        for name in ["CREATE_RETRY", "ALLOW_INSECURE_HTTP", "LOG"] {
+        for name in [
+            "CREATE_RETRY",
+            "TRUST_CONNECTION_TIMEOUT",
+            "ALLOW_INSECURE_HTTP",
+            "LOG",
+        ] {
             for value in ["", "1", "TRUE", "yes"] {
                 let problem = settings(&[(name, value)]).expect_err(name);
-                assert_eq!(problem.variable, format!("{PREFIX}{name}"));
+                assert_eq!(problem.subject, format!("{PREFIX}{name}"));
                 assert_eq!(problem.found, format!("{value:?}"));
                 assert!(problem.allowed.contains(" or "));
             }
         }
+    }
+
+    #[test]
+    fn a_long_value_and_a_long_name_are_cut() {
+        let problem = settings(&[("LOG", &"\u{e4}".repeat(100))]).unwrap_err();
+        assert_eq!(problem.found, format!("\"{}\"…", "\u{e4}".repeat(32)));
+        let name = format!("{}_API_TOKEN", "X".repeat(100));
+        let problem = settings(&[(&name, "t")]).unwrap_err();
+        assert_eq!(problem.subject, format!("{PREFIX}{}", "X".repeat(64)));
     }
 
     #[test]
@@ -535,6 +580,22 @@ mod tests {
         assert_eq!(most.max_in_flight, 100_000);
         let problem = settings(&[("MAX_IN_FLIGHT", "100001")]).unwrap_err();
         assert_eq!(problem.allowed, "a whole number from 1 to 100000");
+    }
+
+    #[test]
+    fn base_urls_and_tokens_are_as_long_as_servers_take() {
+        let with = |url: &str, token: &str| read(&[("BASE_URL", url), ("API_TOKEN", token)]);
+        let url = |bytes: usize| {
+            let begin = "https://api.example/";
+            format!("{begin}{}", "p".repeat(bytes - begin.len()))
+        };
+        assert!(with(&url(2_048), &"t".repeat(8_192)).is_ok());
+        let problem = with(&url(2_049), "t").unwrap_err();
+        assert_eq!(problem.subject, "VOICE_CALLING_BASE_URL");
+        assert_eq!((&*problem.found, &*problem.allowed), ("2049 bytes", "at most 2048 bytes"));
+        let problem = with(&url(100), &"t".repeat(8_193)).unwrap_err();
+        assert_eq!(problem.subject, "VOICE_CALLING_API_TOKEN");
+        assert!(problem.found.contains("8192"), "{}", problem.found);
     }
 
     #[test]
@@ -553,35 +614,240 @@ mod tests {
             (&[("BACKOFF_MS", "9000")], "BACKOFF_MS", "MAX_BACKOFF_MS"),
         ] {
             let problem = settings(variables).unwrap_err();
-            assert_eq!(problem.variable, format!("{PREFIX}{name}"));
+            assert_eq!(problem.subject, format!("{PREFIX}{name}"));
             assert!(problem.allowed.contains(limit), "{problem:?}");
         }
     }
 
     #[test]
-    fn missing_and_empty_and_misspelt_variables_are_named() {
-        let problem = Settings::from_environment([]).unwrap_err();
-        assert_eq!(problem.variable, "VOICE_CALLING_BASE_URL");
-        let url = (
-            "VOICE_CALLING_BASE_URL".to_owned(),
-            "https://api.example".to_owned(),
-        );
-        let problem = Settings::from_environment([url]).unwrap_err();
-        assert_eq!(problem.variable, "VOICE_CALLING_API_TOKEN");
-        let problem = settings(&[("BASE_URL", "")]).unwrap_err();
-        assert_eq!(problem.variable, "VOICE_CALLING_BASE_URL");
-        let problem = settings(&[("CREATE_RETRIES", "not-sent")]).unwrap_err();
-        assert_eq!(problem.variable, "VOICE_CALLING_CREATE_RETRIES");
-        assert!(problem.allowed.contains("CREATE_RETRY"));
+    fn missing_and_empty_variables_are_named() {
+        let problem = read(&[]).unwrap_err();
+        assert_eq!(problem.subject, "VOICE_CALLING_BASE_URL");
+        let problem = read(&REQUIRED[..1]).unwrap_err();
+        assert_eq!(problem.subject, "VOICE_CALLING_API_TOKEN");
+        let problem = read(&[("BASE_URL", ""), ("API_TOKEN", "t")]).unwrap_err();
+        assert_eq!(problem.subject, "VOICE_CALLING_BASE_URL");
     }
 
     #[test]
     fn a_bad_token_is_never_shown() {
-        for token in ["", "se\ncret", "Bearer secret", "secr\u{e9}t"] {
-            let problem = settings(&[("API_TOKEN", token)]).unwrap_err();
-            assert_eq!(problem.variable, "VOICE_CALLING_API_TOKEN");
+        for token in ["", "se\ncret", "Bearer secret", "bEARER secret", "secr\u{e9}t"] {
+            let problem = read(&[REQUIRED[0], ("API_TOKEN", token)]).unwrap_err();
+            assert_eq!(problem.subject, "VOICE_CALLING_API_TOKEN");
             assert!(!format!("{problem:?}").contains("cret"), "{problem:?}");
         }
         assert!(!format!("{:?}", settings(&[]).unwrap()).contains("secret"));
+    }
+
+    // ------------------------------------------------------------------ names
+
+    #[test]
+    fn what_looks_like_a_setting_misspelt_is_refused() {
+        for (name, meant) in [
+            ("CREATE_RETRIES", "CREATE_RETRY"),
+            ("CREATERETRY", "CREATE_RETRY"),
+            ("CREATE_RETRY_", "CREATE_RETRY"),
+            ("create_retry", "CREATE_RETRY"),
+            ("Base_Url", "BASE_URL"),
+            ("BASEURL", "BASE_URL"),
+            ("BASE_URI", "BASE_URL"),
+            ("TOKEN", "API_TOKEN"),
+            ("API_KEY", "API_TOKEN"),
+            ("APITOKEN", "API_TOKEN"),
+            ("MAX_RETRIES", "MAX_ATTEMPTS"),
+            ("DEADLINE", "DEADLINE_MS"),
+            ("LOGS", "LOG"),
+            ("ACCOUNT", "ACCOUNTS"),
+        ] {
+            match (settings(&[(name, "x")]), meant) {
+                (Err(problem), _) => {
+                    assert_eq!(problem.subject, format!("{PREFIX}{name}"));
+                    assert_eq!(problem.allowed, format!("{PREFIX}{meant}"), "{name}");
+                }
+                (Ok(_), _) => panic!("{name}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_looks_like_the_setting_of_an_account_that_there_is_not_is_refused() {
+        for name in ["PROD_BASE_URL", "GAMMA_API_TOKEN", "_DEADLINE_MS", "prod_deadline_ms"] {
+            let problem = settings(&[(name, "x")]).unwrap_err();
+            assert_eq!(problem.subject, format!("{PREFIX}{name}"));
+        }
+    }
+
+    #[test]
+    fn variables_that_have_nothing_to_do_with_it_pass() {
+        let of_kubernetes = [
+            "SERVICE_HOST",
+            "SERVICE_PORT",
+            "SERVICE_PORT_HTTP",
+            "PORT",
+            "PORT_8080_TCP",
+            "PORT_8080_TCP_ADDR",
+            "PORT_8080_TCP_PORT",
+            "PORT_8080_TCP_PROTO",
+        ];
+        let others = ["ORIGIN", "WEBHOOK_SECRET", "ACCESS_LOG", "REGION", "\u{e4}", ""];
+        for name in of_kubernetes.iter().chain(&others) {
+            let with_accounts = [("ACCOUNTS", "alpha"), ("ALPHA_API_TOKEN", "t"), (name, "x")];
+            assert!(settings(&[(name, "x")]).is_ok(), "{name}");
+            assert!(settings(&with_accounts).is_ok(), "{name}");
+        }
+        let environment = [("HOME", "/"), ("voice_calling_log", "x"), ("VOICE_CALLINGLOG", "x")];
+        let required = REQUIRED.map(|(name, value)| (format!("{PREFIX}{name}"), value.to_owned()));
+        let foreign = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert!(Settings::from_environment(required.into_iter().chain(foreign)).is_ok());
+    }
+
+    #[test]
+    fn edits_are_inserted_removed_and_replaced_characters() {
+        for (from, to, count) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "abc", 0),
+            ("abc", "axc", 1),
+            ("abc", "abxc", 1),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(edits(from, to), count, "{from} {to}");
+        }
+    }
+
+    // --------------------------------------------------------------- accounts
+
+    #[test]
+    fn an_account_has_settings_of_its_own_and_else_those_without_a_name() {
+        let variables = [
+            ("ACCOUNTS", "alpha,north-west"),
+            ("BASE_URL", "https://api.example"),
+            ("API_TOKEN", "unnamed"),
+            ("DEADLINE_MS", "20000"),
+            ("ALPHA_API_TOKEN", "of-alpha"),
+            ("ALPHA_DEADLINE_MS", "12000"),
+            ("NORTH_WEST_API_TOKEN", "of-north-west"),
+            ("NORTH_WEST_BASE_URL", "https://nw.example"),
+        ];
+        for (name, token, host, deadline_ms) in [
+            ("alpha", "Bearer of-alpha", "api.example", 12_000),
+            ("north-west", "Bearer of-north-west", "nw.example", 20_000),
+        ] {
+            let account = account(name, &variables);
+            assert_eq!(account.token.header_value(), token);
+            assert_eq!(account.base_url.authority(), host);
+            assert_eq!(account.deadline_ms, deadline_ms);
+        }
+        let unnamed = read(&variables).unwrap().unnamed.unwrap();
+        assert_eq!(unnamed.token.header_value(), "Bearer unnamed");
+        assert_eq!(unnamed.deadline_ms, 20_000);
+    }
+
+    #[test]
+    fn a_token_is_never_that_of_another_account() {
+        let problem = settings(&[("ACCOUNTS", "alpha")]).unwrap_err();
+        assert_eq!(problem.subject, "VOICE_CALLING_ALPHA_API_TOKEN");
+        let beta_alone = [("ACCOUNTS", "alpha,beta"), ("BETA_API_TOKEN", "t")];
+        let problem = settings(&beta_alone).unwrap_err();
+        assert_eq!(problem.subject, "VOICE_CALLING_ALPHA_API_TOKEN");
+    }
+
+    #[test]
+    fn settings_without_a_name_are_needed_only_where_no_account_is_named() {
+        let named = [
+            ("ACCOUNTS", "alpha"),
+            ("ALPHA_BASE_URL", "https://api.example"),
+            ("ALPHA_API_TOKEN", "t"),
+        ];
+        let unnamed = read(&named).unwrap().unnamed;
+        assert_eq!(unnamed.unwrap_err().subject, "VOICE_CALLING_BASE_URL");
+        // A token is there to be used: then the rest must be right.
+        let with_token = [&named[..], &[("API_TOKEN", "t")]].concat();
+        assert_eq!(read(&with_token).unwrap_err().subject, "VOICE_CALLING_BASE_URL");
+    }
+
+    #[test]
+    fn a_bad_value_names_the_variable_that_it_came_from() {
+        let account = [("ACCOUNTS", "alpha"), ("ALPHA_API_TOKEN", "t")];
+        for (variable, value, limit) in [
+            ("ALPHA_MAX_ATTEMPTS", "0", "from 1 to 100"),
+            ("MAX_ATTEMPTS", "0", "from 1 to 100"),
+            ("ALPHA_ATTEMPT_TIMEOUT_MS", "40000", "VOICE_CALLING_DEADLINE_MS"),
+            ("ALPHA_BASE_URL", "x", "http(s)://"),
+            ("ALPHA_LOG", "x", "off or attempts"),
+        ] {
+            let variables = [&account[..], &[(variable, value)]].concat();
+            let problem = settings(&variables).unwrap_err();
+            assert_eq!(problem.subject, format!("{PREFIX}{variable}"));
+            assert!(problem.allowed.contains(limit), "{problem:?}");
+        }
+        let both = [("ALPHA_DEADLINE_MS", "500"), ("ALPHA_ATTEMPT_TIMEOUT_MS", "501")];
+        let problem = settings(&[account, both].concat()).unwrap_err();
+        assert!(problem.allowed.contains("VOICE_CALLING_ALPHA_DEADLINE_MS, which is 500"));
+    }
+
+    #[test]
+    fn names_of_accounts_are_of_lower_case_letters_digits_and_hyphens() {
+        let tokens = [("A1_API_TOKEN", "t"), ("B___API_TOKEN", "t")];
+        let accounts = [("ACCOUNTS", "a1,b--")];
+        assert!(settings(&[&accounts[..], &tokens].concat()).is_ok());
+        for list in ["", ",", "alpha,", "Alpha", "1a", "-a", "a_b", "a b", "a, b", "\u{e4}"] {
+            let problem = settings(&[("ACCOUNTS", list)]).unwrap_err();
+            assert_eq!(problem.subject, "VOICE_CALLING_ACCOUNTS");
+            assert_eq!(problem.found, format!("{list:?}"));
+        }
+    }
+
+    #[test]
+    fn accounts_whose_variables_would_have_two_meanings_are_refused() {
+        for (list, named, ambiguous) in [
+            ("alpha,alpha", "alpha", "ALPHA_BASE_URL"),
+            // MAX_BACKOFF_MS is a setting of its own.
+            ("max", "max", "MAX_BACKOFF_MS"),
+            ("a,a-max", "a-max", "A_MAX_BACKOFF_MS"),
+            ("a-max,a", "a", "A_MAX_BACKOFF_MS"),
+        ] {
+            let problem = settings(&[("ACCOUNTS", list)]).unwrap_err();
+            assert_eq!(problem.subject, "VOICE_CALLING_ACCOUNTS");
+            let found = format!("\"{named}\", for which VOICE_CALLING_{ambiguous} has two meanings");
+            assert_eq!(problem.found, found);
+        }
+    }
+
+    #[test]
+    fn a_setting_of_an_account_misspelt_is_refused() {
+        let account = [("ACCOUNTS", "alpha"), ("ALPHA_API_TOKEN", "t")];
+        for (name, meant) in [
+            ("ALPHA_CREATE_RETRIES", "ALPHA_CREATE_RETRY"),
+            ("alpha_API_TOKEN", "ALPHA_API_TOKEN"),
+            ("APLHA_API_TOKEN", "ALPHA_API_TOKEN"),
+        ] {
+            let problem = settings(&[&account[..], &[(name, "x")]].concat()).unwrap_err();
+            assert_eq!(problem.subject, format!("{PREFIX}{name}"));
+            assert_eq!(problem.allowed, format!("{PREFIX}{meant}"));
+        }
+    }
+
+    // ---------------------------------------------------------------- options
+
+    #[test]
+    fn timeouts_give_way_to_the_deadline_of_a_call() {
+        let settings = settings(&[]).unwrap();
+        for (deadline_ms, attempt_timeout_ms, connect_timeout_ms) in [
+            (60_000, 10_000, 3_000),
+            (5_000, 5_000, 3_000),
+            (1, 1, 1),
+        ] {
+            let options = CallOptions {
+                deadline_ms: Some(deadline_ms),
+                ..NO_OPTIONS
+            };
+            let changed = settings.with_options(&options).unwrap();
+            assert_eq!(changed.deadline_ms, u64::from(deadline_ms));
+            assert_eq!(changed.attempt_timeout_ms, attempt_timeout_ms);
+            assert_eq!(changed.connect_timeout_ms, connect_timeout_ms);
+        }
+        assert!(matches!(settings.with_options(&NO_OPTIONS), Ok(Cow::Borrowed(_))));
     }
 }

@@ -1,7 +1,10 @@
 //! A service and a clock that exist only in memory: what the service does is told
 //! in advance, and hours pass in no time.
 
+use crate::operation;
+use crate::settings::AccountSettings;
 use crate::transport::{Delivery, Request, Response, SendError, Timeouts, Transport};
+use crate::types::{CallOptions, Failure, RequestError};
 use crate::{Client, Settings};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -82,6 +85,60 @@ impl Step {
     }
 }
 
+fn all_settings(variables: &[(&str, &str)]) -> Settings {
+    let required = [
+        ("BASE_URL", "https://api.example/voice"),
+        ("API_TOKEN", "simulated-token"),
+    ];
+    let all = required.iter().chain(variables);
+    let settings = Settings::from_environment(
+        all.map(|(name, value)| (format!("VOICE_CALLING_{name}"), (*value).to_owned())),
+    );
+    settings.expect("settings of a simulation")
+}
+
+/// The settings of the account without a name, with these variables.
+pub(crate) fn settings(variables: &[(&str, &str)]) -> AccountSettings {
+    let account = all_settings(variables).unnamed;
+    account.expect("an account of a simulation")
+}
+
+/// Options that change nothing.
+pub(crate) const NO_OPTIONS: CallOptions = CallOptions {
+    account: None,
+    deadline_ms: None,
+    max_attempts: None,
+};
+
+/// The name of an error's case, as in the WIT package, and what it carries.
+pub(crate) fn take_apart(error: RequestError) -> (&'static str, Failure) {
+    match error {
+        RequestError::ExecutionFailed => panic!("only hosts make this case"),
+        RequestError::PermanentConfiguration(failure) => ("permanent-configuration", failure),
+        RequestError::PermanentInvalidInput(failure) => ("permanent-invalid-input", failure),
+        RequestError::PermanentUnauthorized(failure) => ("permanent-unauthorized", failure),
+        RequestError::PermanentNotFound(failure) => ("permanent-not-found", failure),
+        RequestError::PermanentRejected(failure) => ("permanent-rejected", failure),
+        RequestError::PermanentUnexpectedResponse(failure) => {
+            ("permanent-unexpected-response", failure)
+        }
+        RequestError::PermanentOutcomeUnknown(failure) => ("permanent-outcome-unknown", failure),
+        RequestError::RateLimited(failure) => ("rate-limited", failure),
+        RequestError::Unavailable(failure) => ("unavailable", failure),
+        RequestError::Unreachable(failure) => ("unreachable", failure),
+        RequestError::TimedOut(failure) => ("timed-out", failure),
+    }
+}
+
+/// How an answer was had that no attempt was needed for.
+pub(crate) fn no_attempts() -> operation::Sent {
+    operation::Sent {
+        request_id: None,
+        attempts: Vec::new(),
+        may_be_duplicate: false,
+    }
+}
+
 /// The world as a client sees it. Clones are the same world.
 #[derive(Clone, Default)]
 pub(crate) struct World(Rc<State>);
@@ -145,15 +202,7 @@ impl World {
 
     /// A client in this world.
     pub(crate) fn client(&self, variables: &[(&str, &str)]) -> Client<World> {
-        let required = [
-            ("BASE_URL", "https://api.example/voice"),
-            ("API_TOKEN", "simulated-token"),
-        ];
-        let all = required.iter().chain(variables);
-        let settings = Settings::from_environment(
-            all.map(|(name, value)| (format!("VOICE_CALLING_{name}"), (*value).to_owned())),
-        );
-        Client::new(settings.expect("settings of a simulation"), self.clone())
+        Client::new(all_settings(variables), self.clone())
     }
 
     /// Runs a future, letting time pass when everybody waits.

@@ -53,3 +53,73 @@ impl TimeFrame {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::settings;
+
+    #[test]
+    fn an_attempt_begins_with_its_timeout_left_or_half_of_the_frame() {
+        for (attempt_timeout_ms, now_ms, duration_ms, patience_ms, latest_start_ms) in [
+            ("10000", 0, 30_000, 15_000, 20_000),
+            ("10000", 100, 30_000, 15_100, 20_100),
+            ("10000", 0, 20_000, 7_500, 10_000),
+            ("10000", 0, 12_000, 4_500, 6_000),
+            ("400", 0, 1_000, 450, 600),
+            ("10000", 0, 3, 2, 2),
+            ("10000", 5, 1, 6, 6),
+            ("10000", 5, 0, 5, 5),
+        ] {
+            let settings = settings(&[("ATTEMPT_TIMEOUT_MS", attempt_timeout_ms)]);
+            let frame = TimeFrame::new(&settings, now_ms, duration_ms);
+            assert_eq!(
+                (frame.began_ms, frame.patience_ms, frame.latest_start_ms),
+                (now_ms, patience_ms, latest_start_ms),
+                "{duration_ms}"
+            );
+            assert_eq!(frame.may_begin(now_ms), duration_ms > 0, "{duration_ms}");
+            assert!(!frame.may_begin(latest_start_ms + 1));
+            assert!(!frame.may_begin(now_ms + duration_ms));
+        }
+    }
+
+    #[test]
+    fn an_attempt_may_begin_at_the_latest_start_itself() {
+        let frame = TimeFrame::new(&settings(&[]), 0, 30_000);
+        assert!(frame.may_begin(20_000));
+    }
+
+    #[test]
+    fn what_only_has_to_begin_has_all_of_its_frame_for_that() {
+        let frame = TimeFrame::to_begin(100, 1_000);
+        assert_eq!((frame.patience_ms, frame.latest_start_ms), (850, 1_100));
+        assert!(frame.may_begin(1_099) && !frame.may_begin(1_100));
+    }
+
+    #[test]
+    fn a_frame_may_reach_the_end_of_time() {
+        let frame = TimeFrame::new(&settings(&[]), u64::MAX - 1, 30_000);
+        assert!(frame.patience_ms <= frame.latest_start_ms);
+        assert!(frame.latest_start_ms < u64::MAX);
+    }
+
+    #[test]
+    fn an_attempt_ends_with_the_frame_and_a_connection_has_three_quarters_of_it() {
+        let settings = settings(&[]);
+        let frame = TimeFrame::new(&settings, 0, 12_000);
+        for (now_ms, connect_ms, attempt_ms) in [
+            (0, 3_000, 10_000),
+            (6_000, 3_000, 6_000),
+            (9_000, 2_250, 3_000),
+            (11_999, 1, 1),
+        ] {
+            let timeouts = frame.timeouts(&settings, now_ms);
+            let expected = Timeouts {
+                connect_ms,
+                attempt_ms,
+            };
+            assert_eq!(timeouts, expected, "{now_ms}");
+        }
+    }
+}

@@ -177,8 +177,66 @@ mod tests {
             r#"to/k\"en\\0123"#,
             r#"to\/k\"en\\0123"#,
             r#"to\/k\"en\\01"#,
+            r#"t\u006f/k\u0022en\u005c0123"#,
+            r#"\u0074o\u002fk\"en\\\u0030123"#,
+            r#"\u0074\u006F\u002F\u006B\u0022\u0065\u006E\u005C\u0030\u0031\u0032\u0033"#,
         ] {
             assert_eq!(token.mask(&format!("echo: {echo}")), "echo: [api token]");
+            let whole = echo.ends_with('3');
+            if whole {
+                assert_eq!(token.mask(&format!(r#"["{echo}"]"#)), r#"["[api token]"]"#);
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_is_masked_whichever_of_its_characters_are_escaped() {
+        let token = "ab+cd/efg=";
+        for escaped in 0_u32..1 << token.len() {
+            for upper in [false, true] {
+                let write = |(index, c): (usize, char)| match (escaped >> index & 1, upper) {
+                    (0, _) => c.to_string(),
+                    (_, false) => format!("\\u{:04x}", u32::from(c)),
+                    (_, true) => format!("\\u{:04X}", u32::from(c)),
+                };
+                let echo: String = token.chars().enumerate().map(write).collect();
+                assert_eq!(mask(token, &format!("<{echo}>")), "<[api token]>", "{echo}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_that_is_cut_within_an_escape_is_masked_to_the_end() {
+        for cut in [r"tok-0123\", r"tok-0123\u", r"tok-0123\u003"] {
+            assert_eq!(mask("tok-01234567", &format!("echo: {cut}")), "echo: [api token]");
+        }
+        let short = r"echo: tok-\u00";
+        assert_eq!(mask("tok-01234567", short), short);
+    }
+
+    #[test]
+    fn a_token_with_backslashes_is_masked_as_it_is_and_as_json_writes_it() {
+        for token in [r"to\\ken-0123", r"\\\\\\\\\", r"token-0123\\", r"\u0041bcdefgh"] {
+            let written = token.replace('\\', r"\\");
+            for echo in [token, &written] {
+                let masked = mask(token, &format!("<{echo}> <{echo}>"));
+                assert_eq!(masked, "<[api token]> <[api token]>", "{token}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_is_left_as_it_is() {
+        for text in [
+            r"\u0074ok-9",
+            r"\",
+            r"\u",
+            r"\uD83D\uDE00",
+            r"\n\t\q \\ tok-",
+            "tok-012",
+            "t\u{1f4de}ok-0123",
+        ] {
+            assert_eq!(mask("tok-01234567", text), text);
         }
     }
 
@@ -199,6 +257,9 @@ mod tests {
         for (value, found) in [
             ("", "empty"),
             ("Bearer abc", "starts with `Bearer `"),
+            ("bearer abc", "starts with `Bearer `"),
+            ("BEARER abc", "starts with `Bearer `"),
+            (&"t".repeat(8_193), "more than 8192 bytes"),
             ("abc\r\nx: y", "control character"),
             ("abc\n", "control character"),
             ("abc\u{7f}", "control character"),
@@ -209,6 +270,8 @@ mod tests {
             let message = ApiToken::parse(value).unwrap_err();
             assert!(message.contains(found), "{value:?}: {message}");
         }
-        assert!(ApiToken::parse("Bearer").is_ok());
+        for good in ["Bearer", "Bearer-abc", "a b", &"t".repeat(8_192)] {
+            assert!(ApiToken::parse(good).is_ok());
+        }
     }
 }

@@ -147,3 +147,25 @@ pub trait Response {
     /// The next piece of the body; none at its end; a message where it breaks.
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_is_printed_shows_neither_its_token_nor_its_body() {
+        let request = Request {
+            method: Method::Post,
+            scheme: Scheme::Https,
+            authority: "api.example".into(),
+            path_and_query: "/make_call".into(),
+            headers: vec![("auth_token", "Bearer secret-token".into())],
+            body: br#"{"to_phone_number":"919876543210"}"#.to_vec(),
+        };
+        let shown = format!("{request:?}");
+        assert!(!shown.contains("secret") && !shown.contains("9198"), "{shown}");
+        for part in ["Post", "api.example", "/make_call", "auth_token", "34"] {
+            assert!(shown.contains(part), "{shown}");
+        }
+    }
+}

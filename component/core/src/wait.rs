@@ -153,8 +153,11 @@ fn failure(error: &RequestError) -> Option<&Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Step, World};
-    use crate::types::{CallDetailsWait, DocketStatus, DocketWait};
+    use crate::simulation::{Step, World, take_apart};
+    use crate::types::{
+        CallDetailsOutcome, CallDetailsWait, Docket, DocketOutcome, DocketStatus, DocketWait,
+        WaitOptions,
+    };
     use futures_util::future::join;
 
     const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
@@ -165,242 +168,275 @@ mod tests {
         ))
     }
 
-    fn options(timeout_ms: u32) -> WaitOptions {
+    fn limited(seconds: &str) -> Step {
+        Step::status(429).with_header("retry-after", seconds)
+    }
+
+    fn within(timeout_ms: u32) -> WaitOptions {
         WaitOptions {
             timeout_ms,
-            not_found_is_pending: false,
+            not_found_is_pending: None,
         }
     }
 
     fn wait_for_docket(
         world: &World,
-        options: WaitOptions,
+        wait: WaitOptions,
         variables: &[(&str, &str)],
     ) -> Result<DocketWait, RequestError> {
         let client = world.client(variables);
-        world.run(client.wait_for_docket(DOCKET_ID, options))
+        world.run(client.wait_for_docket(DOCKET_ID, wait, None))
     }
 
-    fn wait_for_details(world: &World, options: WaitOptions) -> CallDetailsWait {
+    fn wait_for_details(world: &World, wait: WaitOptions) -> Result<CallDetailsWait, RequestError> {
         let client = world.client(&[]);
-        world
-            .run(client.wait_for_call_details("t-1", options))
-            .unwrap()
+        world.run(client.wait_for_call_details("t-1", wait, None))
+    }
+
+    /// The docket that a wait has seen last, and whether it is completed.
+    fn seen(waited: DocketWait) -> (bool, Option<Docket>) {
+        match waited.outcome {
+            DocketOutcome::Completed(docket) => (true, Some(docket)),
+            DocketOutcome::Pending(docket) => (false, docket),
+        }
+    }
+
+    fn is_completed(waited: &DocketWait) -> bool {
+        matches!(waited.outcome, DocketOutcome::Completed(_))
     }
 
     #[test]
-    fn pauses_between_polls_double_up_to_the_cap() {
-        let world = World::with_script(
-            (0..8)
-                .map(|_| docket("IN_PROGRESS"))
-                .chain([docket("COMPLETED")]),
-        );
+    fn pauses_between_polls_double_up_to_the_cap_without_jitter() {
+        let polls = (0..8).map(|_| docket("IN_PROGRESS"));
+        let world = World::with_script(polls.chain([docket("COMPLETED")]));
+        world.set_random(77);
         let variables = [("BACKOFF_MS", "100"), ("MAX_BACKOFF_MS", "1000")];
-        let waited = wait_for_docket(&world, options(60_000), &variables).unwrap();
-        assert!(waited.completed);
+        let waited = wait_for_docket(&world, within(60_000), &variables).unwrap();
         assert_eq!(
             (waited.polls, waited.failed_polls, waited.waited_ms),
             (9, 0, 5_500)
         );
+        assert_eq!(waited.held_back_ms, 0);
         assert_eq!(
             world.sent_at_ms(),
             [0, 100, 300, 700, 1_500, 2_500, 3_500, 4_500, 5_500]
         );
-        assert_eq!(
-            waited.docket.and_then(|docket| docket.status),
-            Some(DocketStatus::Completed)
-        );
+        let (completed, docket) = seen(waited);
+        assert!(completed);
+        assert_eq!(docket.unwrap().status, Some(DocketStatus::Completed));
     }
 
     #[test]
     fn when_time_runs_out_the_last_answer_is_returned() {
         let world = World::with_script([docket("OPEN"), docket("IN_PROGRESS")]);
-        let waited = wait_for_docket(&world, options(1_000), &[]).unwrap();
-        assert!(!waited.completed);
-        assert_eq!(world.sent_at_ms(), [0, 250, 750]);
-        assert_eq!(
-            waited.docket.and_then(|docket| docket.status),
-            Some(DocketStatus::InProgress)
-        );
-        assert!(world.now_ms() <= 1_000);
+        let waited = wait_for_docket(&world, within(10_000), &[]).unwrap();
+        // The pause after the third is 8 seconds: it does not fit.
+        assert_eq!(world.sent_at_ms(), [0, 2_000, 6_000]);
+        assert_eq!((waited.polls, waited.waited_ms), (3, 6_000));
+        let (completed, docket) = seen(waited);
+        assert!(!completed);
+        assert_eq!(docket.unwrap().status, Some(DocketStatus::InProgress));
     }
 
     #[test]
     fn failures_that_may_pass_do_not_end_a_wait() {
         let steps = [docket("OPEN"), Step::status(503), docket("COMPLETED")];
         let world = World::with_script(steps);
-        let waited = wait_for_docket(&world, options(9_000), &[("MAX_ATTEMPTS", "1")]).unwrap();
-        assert!(waited.completed);
+        let waited = wait_for_docket(&world, within(9_000), &[("MAX_ATTEMPTS", "1")]).unwrap();
+        assert!(is_completed(&waited));
         assert_eq!((waited.polls, waited.failed_polls), (3, 1));
+    }
+
+    #[test]
+    fn retries_within_a_poll_are_not_polls() {
+        let world = World::with_script([Step::status(503), docket("COMPLETED")]);
+        let waited = wait_for_docket(&world, within(9_000), &[]).unwrap();
+        assert_eq!((waited.polls, waited.failed_polls), (1, 0));
+        assert_eq!(world.sent_at_ms(), [0, 1_000]);
     }
 
     #[test]
     fn where_every_poll_failed_the_failure_is_returned() {
         let world = World::with_script([Step::status(503)]);
-        let error = wait_for_docket(&world, options(2_000), &[("MAX_ATTEMPTS", "1")]).unwrap_err();
+        let variables = [("MAX_ATTEMPTS", "1"), ("BACKOFF_MS", "250")];
+        let error = wait_for_docket(&world, within(2_000), &variables).unwrap_err();
         assert!(matches!(error, RequestError::Unavailable(_)), "{error:?}");
         assert_eq!(world.sent_at_ms(), [0, 250, 750, 1_750]);
     }
 
     #[test]
-    fn a_rate_limit_holds_back_the_next_poll() {
-        let limited = Step::status(429).with_header("retry-after", "40");
-        let world = World::with_script([limited, docket("COMPLETED")]);
-        let waited = wait_for_docket(&world, options(60_000), &[]).unwrap();
-        assert!(waited.completed);
-        assert_eq!(world.sent_at_ms(), [0, 40_000]);
-    }
-
-    /// A wait that begins while another one is under way, which was told at once to come
-    /// again in 40 seconds.
-    fn wait_behind_a_rate_limit(timeout_ms: u32) -> (World, Result<DocketWait, RequestError>) {
-        let limited = Step::status(429).with_header("retry-after", "40");
-        let world = World::with_script([limited, docket("COMPLETED")]);
-        let client = world.client(&[]);
-        let wait = async {
-            world.sleep(10).await;
-            client.wait_for_docket(DOCKET_ID, options(timeout_ms)).await
-        };
-        let other = client.wait_for_docket(DOCKET_ID, options(60_000));
-        let (other, waited) = world.run(join(other, wait));
-        assert!(other.unwrap().completed);
-        (world, waited)
+    fn a_poll_has_no_more_time_than_is_left_of_the_wait() {
+        let world = World::with_script([docket("OPEN"), Step::Silence]);
+        let waited = wait_for_docket(&world, within(5_000), &[]).unwrap();
+        assert_eq!(world.sent_at_ms(), [0, 2_000]);
+        assert_eq!(world.sent()[1].timeouts.attempt_ms, 3_000);
+        assert_eq!((waited.waited_ms, waited.failed_polls), (5_000, 1));
     }
 
     #[test]
-    fn a_poll_that_another_calls_rate_limit_holds_back_has_failed_and_passes() {
-        let (world, waited) = wait_behind_a_rate_limit(60_000);
-        let waited = waited.unwrap();
-        assert!(waited.completed);
+    fn the_next_poll_comes_when_the_service_asks_for_it_whatever_it_answered() {
+        let asks = |step: Step| step.with_header("retry-after", "13");
+        for step in [
+            asks(docket("OPEN")),
+            asks(Step::status(404)),
+            asks(Step::status(429)),
+            asks(Step::status(503)),
+        ] {
+            let world = World::with_script([step, docket("COMPLETED")]);
+            let wait = WaitOptions {
+                not_found_is_pending: Some(true),
+                ..within(60_000)
+            };
+            let waited = wait_for_docket(&world, wait, &[("MAX_ATTEMPTS", "1")]).unwrap();
+            assert!(is_completed(&waited));
+            assert_eq!(world.sent_at_ms(), [0, 13_000]);
+        }
+    }
+
+    #[test]
+    fn a_rate_limit_beyond_the_deadline_of_a_poll_holds_back_the_next() {
+        let world = World::with_script([limited("40"), docket("COMPLETED")]);
+        let waited = wait_for_docket(&world, within(60_000), &[]).unwrap();
         assert_eq!((waited.polls, waited.failed_polls), (2, 1));
-        assert_eq!(waited.waited_ms, 39_990);
-        assert_eq!(world.sent_at_ms(), [0, 40_000, 40_000]);
+        assert_eq!((waited.waited_ms, waited.held_back_ms), (40_000, 0));
+        assert_eq!(world.sent_at_ms(), [0, 40_000]);
     }
 
     #[test]
-    fn a_rate_limit_of_another_call_that_outlasts_a_wait_is_told_at_once() {
-        let (world, waited) = wait_behind_a_rate_limit(35_000);
-        let Err(RequestError::TimedOut(failure)) = waited else {
-            panic!("{waited:?}")
-        };
-        assert!(failure.attempts.is_empty());
-        assert!(failure.message.contains("rate limit"), "{failure:?}");
-        assert_eq!(world.sent_at_ms(), [0, 40_000]);
+    fn a_rate_limit_of_another_call_delays_a_poll_which_is_then_sent() {
+        for (timeout_ms, sent_at_ms) in [(60_000, 15_010), (8_000, 3_010)] {
+            let world = World::with_script([limited("40"), docket("COMPLETED")]);
+            let client = world.client(&[]);
+            let wait = async {
+                world.sleep(10).await;
+                let wait = within(timeout_ms);
+                client.wait_for_docket(DOCKET_ID, wait, None).await
+            };
+            let other = client.wait_for_docket(DOCKET_ID, within(60_000), None);
+            let (other, waited) = world.run(join(other, wait));
+            assert!(is_completed(&other.unwrap()));
+            let waited = waited.unwrap();
+            assert!(is_completed(&waited));
+            assert_eq!((waited.polls, waited.failed_polls), (1, 0));
+            assert_eq!(waited.held_back_ms, waited.waited_ms);
+            assert_eq!(u64::from(waited.waited_ms), sent_at_ms - 10);
+            assert_eq!(world.sent_at_ms(), [0, sent_at_ms, 40_000]);
+        }
     }
 
     #[test]
     fn a_rate_limit_of_another_call_lengthens_the_pause_between_polls() {
-        let limited = Step::status(429).with_header("retry-after", "7");
-        let steps = [docket("OPEN"), limited.after(5), docket("COMPLETED")];
+        let steps = [docket("OPEN"), limited("7").after(5), docket("COMPLETED")];
         let world = World::with_script(steps);
         let client = world.client(&[]);
-        let wait = client.wait_for_docket(DOCKET_ID, options(60_000));
-        let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID)));
+        let wait = client.wait_for_docket(DOCKET_ID, within(60_000), None);
+        let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID, None)));
         let waited = waited.unwrap();
-        assert!(waited.completed && other.is_ok());
-        assert_eq!((waited.polls, waited.failed_polls), (2, 0));
+        assert!(is_completed(&waited) && other.is_ok());
+        assert_eq!((waited.polls, waited.held_back_ms), (2, 5_005));
         assert_eq!(world.sent_at_ms(), [0, 0, 7_005, 7_005]);
     }
 
     #[test]
-    fn a_poll_that_finds_no_place_has_failed_and_passes() {
+    fn a_poll_that_finds_no_place_passes_and_is_not_counted() {
         let world = World::with_script([Step::Silence, docket("COMPLETED")]);
         let client = world.client(&[
             ("MAX_IN_FLIGHT", "1"),
             ("ATTEMPT_TIMEOUT_MS", "1000"),
             ("DEADLINE_MS", "1000"),
         ]);
-        let other = client.get_docket(DOCKET_ID);
-        let wait = client.wait_for_docket(DOCKET_ID, options(9_000));
+        let other = client.get_docket(DOCKET_ID, None);
+        let wait = client.wait_for_docket(DOCKET_ID, within(9_000), None);
         let (other, waited) = world.run(join(other, wait));
         let waited = waited.unwrap();
-        assert!(other.is_err() && waited.completed);
-        assert_eq!((waited.polls, waited.failed_polls), (2, 1));
-        assert_eq!(world.sent_at_ms(), [0, 1_000]);
+        assert!(other.is_err() && is_completed(&waited));
+        assert_eq!((waited.polls, waited.failed_polls), (1, 0));
+        // It gave up after half of its deadline, and paused.
+        assert_eq!(world.sent_at_ms(), [0, 2_500]);
     }
 
     #[test]
     fn a_wait_that_pauses_has_no_place() {
         let world = World::with_script([docket("OPEN"), docket("OPEN"), docket("COMPLETED")]);
         let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
-        let wait = client.wait_for_docket(DOCKET_ID, options(9_000));
-        let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID)));
-        assert!(waited.unwrap().completed && other.is_ok());
-        assert_eq!(world.sent_at_ms(), [0, 0, 250]);
+        let wait = client.wait_for_docket(DOCKET_ID, within(9_000), None);
+        let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID, None)));
+        assert!(is_completed(&waited.unwrap()) && other.is_ok());
+        assert_eq!(world.sent_at_ms(), [0, 0, 2_000]);
     }
 
     #[test]
     fn permanent_errors_end_a_wait_at_once() {
-        let world = World::with_script([Step::status(401), docket("COMPLETED")]);
-        let error = wait_for_docket(&world, options(60_000), &[]).unwrap_err();
-        assert!(matches!(error, RequestError::PermanentUnauthorized(_)));
+        for step in [Step::status(401), Step::status(422), Step::ok("[]")] {
+            let world = World::with_script([step, docket("COMPLETED")]);
+            let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
+            assert!(take_apart(error).0.starts_with("permanent-"));
+            assert_eq!(world.sent().len(), 1);
+        }
+    }
+
+    #[test]
+    fn not_found_means_not_yet_for_details_unless_the_caller_says_otherwise() {
+        for (not_found_is_pending, of_details, of_docket) in
+            [(None, true, false), (Some(true), true, true), (Some(false), false, false)]
+        {
+            let wait = WaitOptions {
+                not_found_is_pending,
+                ..within(60_000)
+            };
+            let busy = Step::ok(r#"{"call_status":"BUSY"}"#);
+            let world = World::with_script([Step::status(404), busy]);
+            assert_eq!(wait_for_details(&world, wait).is_ok(), of_details);
+            let world = World::with_script([Step::status(404), docket("COMPLETED")]);
+            assert_eq!(wait_for_docket(&world, wait, &[]).is_ok(), of_docket);
+        }
+    }
+
+    #[test]
+    fn what_is_gone_ends_a_wait_even_where_not_found_means_not_yet() {
+        let world = World::with_script([Step::status(410)]);
+        let error = wait_for_details(&world, within(60_000)).unwrap_err();
+        assert!(matches!(error, RequestError::PermanentNotFound(_)));
         assert_eq!(world.sent().len(), 1);
     }
 
     #[test]
-    fn not_found_means_not_yet_only_where_the_caller_says_so() {
-        let script = || World::with_script([Step::status(404), docket("COMPLETED")]);
-        let error = wait_for_docket(&script(), options(60_000), &[]).unwrap_err();
-        assert!(matches!(error, RequestError::PermanentNotFound(_)));
-        let pending = WaitOptions {
-            timeout_ms: 60_000,
-            not_found_is_pending: true,
-        };
-        let waited = wait_for_docket(&script(), pending, &[]).unwrap();
-        assert_eq!((waited.completed, waited.polls), (true, 2));
-
-        let never = World::with_script([Step::status(404)]);
-        let waited = wait_for_docket(&never, pending, &[]).unwrap();
-        assert_eq!((waited.completed, waited.docket), (false, None));
+    fn what_was_never_found_is_pending_without_a_record() {
+        let world = World::with_script([Step::status(404), Step::status(503), Step::status(404)]);
+        let waited = wait_for_details(&world, within(9_000)).unwrap();
+        assert_eq!(waited.outcome, CallDetailsOutcome::Pending(None));
+        assert_eq!((waited.polls, waited.failed_polls), (3, 0));
     }
 
     #[test]
-    fn a_time_out_of_zero_is_refused() {
-        let world = World::with_script([docket("COMPLETED")]);
-        let error = wait_for_docket(&world, options(0), &[]).unwrap_err();
-        let RequestError::PermanentInvalidInput(input) = error else {
-            panic!("{error:?}")
+    fn details_are_completed_when_all_are_ready_and_pending_as_they_were_seen_last() {
+        let ringing = || Step::ok(r#"[{"call_status":"RINGING"}]"#);
+        let world = World::with_script([ringing(), Step::ok(r#"[{"call_status":"BUSY"}]"#)]);
+        let waited = wait_for_details(&world, within(9_000)).unwrap();
+        let CallDetailsOutcome::Completed(list) = waited.outcome else {
+            panic!("{waited:?}")
         };
-        assert_eq!(input.field, "options.timeout-ms");
+        assert_eq!((list.calls.len(), list.attempts.len()), (1, 1));
+        let waited = wait_for_details(&World::with_script([ringing()]), within(1_000)).unwrap();
+        let CallDetailsOutcome::Pending(Some(list)) = waited.outcome else {
+            panic!("{waited:?}")
+        };
+        assert_eq!(list.raw_json, r#"[{"call_status":"RINGING"}]"#);
+    }
+
+    #[test]
+    fn a_timeout_of_zero_is_refused() {
+        let world = World::with_script([docket("COMPLETED")]);
+        let error = wait_for_docket(&world, within(0), &[]).unwrap_err();
+        let (case, failure) = take_apart(error);
+        assert_eq!(case, "permanent-invalid-input");
+        assert_eq!(failure.problem.unwrap().subject, "wait.timeout-ms");
         assert!(world.sent().is_empty());
     }
 
     #[test]
-    fn details_are_ready_with_insights_or_when_the_call_was_not_answered() {
-        for (record, ready) in [
-            (
-                r#"{"call_insights":{"metadata":{}},"call_status":"ANSWERED"}"#,
-                true,
-            ),
-            (r#"{"call_insights":{"metadata":{}}}"#, true),
-            (r#"{"call_insights":null,"call_status":"NO_ANSWER"}"#, true),
-            (r#"{"call_status":"BUSY"}"#, true),
-            (r#"{"call_insights":{},"call_status":"ANSWERED"}"#, false),
-            (r#"{"call_insights":null,"call_status":"ANSWERED"}"#, false),
-            (
-                r#"{"call_insights":"soon","call_status":"ANSWERED"}"#,
-                false,
-            ),
-            (r#"{"call_status":"RINGING"}"#, false),
-            (r#"{"call_status":null}"#, false),
-        ] {
-            let world = World::with_script([Step::ok(&format!("[{record}]"))]);
-            assert_eq!(
-                wait_for_details(&world, options(1_000)).completed,
-                ready,
-                "{record}"
-            );
-        }
-        let busy = r#"{"call_status":"BUSY"}"#;
-        for (answer, ready) in [
-            ("[]".to_owned(), false),
-            (busy.to_owned(), true),
-            (format!("[{busy},{busy}]"), true),
-            (format!(r#"[{busy},{{"call_status":"RINGING"}}]"#), false),
-        ] {
-            let world = World::with_script([Step::ok(&answer)]);
-            let waited = wait_for_details(&world, options(1_000));
-            assert_eq!(waited.completed, ready, "{answer}");
-        }
+    fn a_wait_of_a_millisecond_asks_once() {
+        let world = World::with_script([docket("COMPLETED")]);
+        assert!(is_completed(&wait_for_docket(&world, within(1), &[]).unwrap()));
     }
 }

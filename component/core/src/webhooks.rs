@@ -132,23 +132,32 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulation::{Step, World, take_apart};
 
-    const ANSWERED: &str = r#"{"docket_id":"d","call_insights":{"call_disposition":"INTERESTED","call_metadata":{"amount":0.10}},"call_context":{"id":12345678901234567890},"attempts":[{"n":1}],"dashboard_url":"https://dash.example/1","new":null}"#;
+    const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
-    fn parse(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
-        parse_docket_completed(body.as_bytes())
+    /// A JSON object with the docket's id and these members.
+    fn with_id(members: &str) -> String {
+        format!(r#"{{"docket_id":"{DOCKET_ID}",{members}}}"#)
+    }
+
+    fn answered() -> String {
+        with_id(
+            r#""call_insights":{"call_disposition":"INTERESTED","call_metadata":{"amount":0.10}},"call_context":{"id":12345678901234567890},"attempts":[{"n":1}],"dashboard_url":"https://dash.example/1","new":null"#,
+        )
     }
 
     fn completed(body: &str) -> DocketCompleted {
-        parse(body)
-            .unwrap()
-            .unwrap_or_else(|| panic!("no completion: {body}"))
+        let parsed = parse_docket_completed(body).unwrap();
+        parsed.unwrap_or_else(|| panic!("no completion: {body}"))
     }
+
+    // ---------------------------------------------------------------- parsing
 
     #[test]
     fn a_completion_is_read_whole() {
-        let docket = completed(ANSWERED);
-        assert_eq!(docket.docket_id, "d");
+        let docket = completed(&answered());
+        assert_eq!(docket.docket_id, DOCKET_ID);
         let insights = docket.call_insights.unwrap();
         assert_eq!(insights.call_disposition.as_deref(), Some("INTERESTED"));
         assert_eq!(
@@ -160,30 +169,24 @@ mod tests {
             Some(r#"{"id":12345678901234567890}"#)
         );
         assert_eq!(docket.attempts.as_deref(), Some(r#"[{"n":1}]"#));
-        assert_eq!(
-            docket.dashboard_url.as_deref(),
-            Some("https://dash.example/1")
-        );
-        assert_eq!(docket.raw_json, ANSWERED);
+        let dashboard_url = docket.dashboard_url.as_deref();
+        assert_eq!(dashboard_url, Some("https://dash.example/1"));
+        assert_eq!(docket.raw_json, answered());
     }
 
     #[test]
-    fn nobody_picked_up_means_no_insights_and_no_dashboard() {
-        let docket = completed(
-            r#"{"docket_id":"d","call_insights":null,"call_context":{},"attempts":[],"dashboard_url":null}"#,
-        );
+    fn where_nobody_picked_up_there_are_no_insights_and_no_dashboard() {
+        let docket = completed(&with_id(
+            r#""call_insights":null,"call_context":{},"attempts":[{"n":1}],"dashboard_url":null"#,
+        ));
         assert_eq!((docket.call_insights, docket.dashboard_url), (None, None));
-        assert_eq!(
-            completed(r#"{"docket_id":"d","call_insights":null}"#).attempts,
-            None
-        );
     }
 
     #[test]
     fn odd_values_cost_only_themselves() {
-        let docket = completed(
-            r#"{"docket_id":"d","call_insights":{"call_disposition":7,"call_metadata":"m"},"call_context":"c","attempts":{"1":2},"dashboard_url":3}"#,
-        );
+        let docket = completed(&with_id(
+            r#""call_insights":{"call_disposition":7,"call_metadata":"m"},"call_context":"c","attempts":{"1":2},"dashboard_url":3"#,
+        ));
         let insights = docket.call_insights.unwrap();
         assert_eq!(
             (insights.call_disposition, insights.call_metadata),
@@ -191,8 +194,38 @@ mod tests {
         );
         assert_eq!((docket.call_context, docket.dashboard_url), (None, None));
         assert_eq!(docket.attempts.as_deref(), Some(r#"{"1":2}"#));
-        let docket = completed(r#"{"docket_id":"d","call_insights":[],"attempts":null}"#);
+        let docket = completed(&with_id(
+            r#""status":"COMPLETED","call_insights":[],"attempts":null"#,
+        ));
         assert_eq!((docket.call_insights, docket.attempts), (None, None));
+    }
+
+    #[test]
+    fn a_completion_has_evidence_that_the_docket_is_done() {
+        for (members, is_one) in [
+            (r#""attempts":[{"n":1}]"#, true),
+            (r#""attempts":{"1":{"n":1}}"#, true),
+            (r#""dashboard_url":"https://dash.example""#, true),
+            (r#""call_insights":{"call_disposition":"BUSY"}"#, true),
+            (r#""status":"COMPLETED""#, true),
+            (r#""status":"COMPLETED","attempts":[]"#, true),
+            (r#""status":"ARCHIVED","attempts":[1]"#, true),
+            (r#""status":"OPEN","attempts":[1],"dashboard_url":"x""#, false),
+            (r#""status":"IN_PROGRESS","attempts":[1]"#, false),
+            (r#""status":"ARCHIVED""#, false),
+            (r#""attempts":[]"#, false),
+            (r#""attempts":[{"n":null}]"#, false),
+            (r#""attempts":null"#, false),
+            (r#""dashboard_url":"""#, false),
+            (r#""dashboard_url":true"#, false),
+            (r#""call_insights":null"#, false),
+            (r#""call_insights":{"call_disposition":""}"#, false),
+            (r#""call_insights":{"call_disposition":7}"#, false),
+            (r#""event":"call.ended","call_insights":{"metadata":{"n":1}}"#, false),
+        ] {
+            let parsed = parse_docket_completed(&with_id(members)).unwrap();
+            assert_eq!(parsed.is_some(), is_one, "{members}");
+        }
     }
 
     #[test]
@@ -203,50 +236,161 @@ mod tests {
             "[]",
             "{}",
             r#"{"event":"call.started","task_id":"t"}"#,
-            r#"{"docket_id":"d","event":"call.ended","call_insights":{"metadata":{}}}"#,
-            r#"{"attempts":[],"dashboard_url":null}"#,
+            r#"{"attempts":[1],"dashboard_url":"x"}"#,
+            r#"{"docket_id":"d"}"#,
         ] {
-            assert_eq!(parse(other), Ok(None), "{other}");
+            assert_eq!(parse_docket_completed(other), Ok(None), "{other}");
         }
-        for (broken, field) in [
+        for (broken, subject) in [
             ("", "body"),
             ("{", "body"),
             ("docket", "body"),
-            (r#"{"docket_id":7,"attempts":[]}"#, "body.docket_id"),
-            (r#"{"docket_id":"","attempts":[]}"#, "body.docket_id"),
+            (r#"{"docket_id":"d","attempts":[1]}"#, "body.docket_id"),
+            (r#"{"docket_id":7,"attempts":[1]}"#, "body.docket_id"),
+            (r#"{"docket_id":"","attempts":[1]}"#, "body.docket_id"),
             (
-                r#"{"docket_id":null,"call_insights":null}"#,
+                r#"{"docket_id":null,"status":"COMPLETED"}"#,
                 "body.docket_id",
             ),
         ] {
-            let Err(RequestError::PermanentInvalidInput(input)) = parse(broken) else {
-                panic!("{broken}")
-            };
-            assert_eq!(input.field, field, "{broken}");
+            let (case, failure) = take_apart(parse_docket_completed(broken).unwrap_err());
+            assert_eq!(case, "permanent-invalid-input");
+            assert_eq!(failure.problem.unwrap().subject, subject, "{broken}");
         }
-        assert!(parse_docket_completed(b"\xff").is_err());
     }
 
     #[test]
-    fn a_broken_character_costs_only_itself() {
-        let body = b"{\"docket_id\":\"d\",\"attempts\":[],\"call_context\":{\"name\":\"Ash\xff\"}}";
-        let docket = parse_docket_completed(body).unwrap().unwrap();
-        assert_eq!(docket.docket_id, "d");
-        assert_eq!(
-            docket.call_context.as_deref(),
-            Some("{\"name\":\"Ash\u{fffd}\"}")
-        );
+    fn a_delivery_may_have_8_mib_and_no_more() {
+        let padded = |bytes: usize| format!("null{}", " ".repeat(bytes - 4));
+        assert_eq!(parse_docket_completed(&padded(8_388_608)), Ok(None));
+        let (_, failure) = take_apart(parse_docket_completed(&padded(8_388_609)).unwrap_err());
+        let problem = failure.problem.unwrap();
+        assert_eq!((&*problem.subject, &*problem.found), ("body", "8388609 bytes"));
     }
 
     #[test]
-    fn no_bytes_make_it_panic() {
-        for end in 0..ANSWERED.len() {
-            let _ = parse_docket_completed(&ANSWERED.as_bytes()[..end]);
-            let mut bytes = ANSWERED.as_bytes().to_vec();
-            for byte in [0, b'"', b'\\', b'{', 0xff] {
-                bytes[end] = byte;
-                let _ = parse_docket_completed(&bytes);
+    fn no_text_makes_it_panic() {
+        let body = answered();
+        for end in 0..body.len() {
+            let _ = parse_docket_completed(&body[..end]);
+            for odd in ["\0", "\"", "\\", "{", "\u{fffd}"] {
+                let mut changed = body.clone();
+                changed.replace_range(end..=end, odd);
+                let _ = parse_docket_completed(&changed);
             }
         }
+    }
+
+    // ----------------------------------------------------------- verification
+
+    fn verify(delivery: &str, docket: Step) -> (World, Result<Verification, RequestError>) {
+        let world = World::with_script([docket]);
+        let client = world.client(&[]);
+        let result = world.run(client.verify_docket_completed(delivery, None));
+        (world, result)
+    }
+
+    /// What a docket with these members contradicts of a delivery with these, and what it cannot
+    /// confirm.
+    fn compared(delivered: &str, fetched: &str) -> (Vec<String>, Vec<String>) {
+        let delivery = with_id(&format!(r#""status":"COMPLETED",{delivered}"#));
+        let docket = Step::ok(&with_id(fetched));
+        match verify(&delivery, docket).1.unwrap() {
+            Verification::Confirmed(completion) => {
+                assert!(completion.contradicted.is_empty());
+                (completion.contradicted, completion.unverified)
+            }
+            Verification::Contradicted(completion) => {
+                assert!(!completion.contradicted.is_empty());
+                (completion.contradicted, completion.unverified)
+            }
+            Verification::NotACompletion => panic!("{delivery}"),
+        }
+    }
+
+    #[test]
+    fn a_docket_confirms_contradicts_or_cannot_verify_each_member_of_a_delivery() {
+        let done = r#""status":"COMPLETED""#;
+        for (delivered, fetched, contradicted, unverified) in [
+            (r#""call_context":{"a":1}"#, r#""call_context":{"a":1.0}"#, "", ""),
+            (r#""call_context":{"a":1}"#, r#""call_context":{"a":2}"#, "call_context", ""),
+            (r#""call_context":{"a":1}"#, r#""call_context":null"#, "call_context", ""),
+            (r#""call_context":null"#, r#""call_context":{}"#, "call_context", ""),
+            (r#""call_context":{"a":1}"#, r#""x":1"#, "", "call_context"),
+            (
+                r#""attempts":[1],"dashboard_url":"x","call_insights":{"call_disposition":"BUSY"},"new":1"#,
+                r#""x":1"#,
+                "",
+                "attempts dashboard_url call_insights new",
+            ),
+            (r#""external_id":"a""#, r#""external_id":"b""#, "external_id", ""),
+            (r#""to_phone_number":"1""#, r#""to_phone_number":"1""#, "", ""),
+            (r#""closure_reason":"A","closed_at":"1""#, r#""closed_at":"2","closure_reason":"B""#, "closure_reason closed_at", ""),
+            // These go on changing.
+            (r#""updated_at":"1""#, r#""updated_at":"2""#, "", "updated_at"),
+            (r#""notification_status":"1""#, r#""notification_status":"2""#, "", "notification_status"),
+            // A name that comes again is one member.
+            (r#""external_id":"b","external_id":"a""#, r#""external_id":"b""#, "external_id", ""),
+            (r#""new":1,"new":2"#, r#""x":1"#, "", "new"),
+        ] {
+            let (denied, open) = compared(delivered, &format!("{done},{fetched}"));
+            assert_eq!(denied.join(" "), contradicted, "{delivered} {fetched}");
+            assert_eq!(open.join(" "), unverified, "{delivered} {fetched}");
+        }
+    }
+
+    #[test]
+    fn a_docket_that_is_not_completed_contradicts_any_delivery() {
+        for (fetched, contradicted) in [
+            (r#""status":"IN_PROGRESS""#, "status"),
+            (r#""status":"OPEN","closed_at":"2026-01-02""#, "status"),
+            (r#""status":"ARCHIVED""#, "status"),
+            (r#""closed_at":"2026-01-02""#, ""),
+        ] {
+            let (denied, _) = compared(r#""x":1"#, fetched);
+            assert_eq!(denied.join(" "), contradicted, "{fetched}");
+        }
+    }
+
+    #[test]
+    fn a_docket_is_fetched_as_get_docket_does() {
+        let docket = Step::ok(&with_id(r#""status":"COMPLETED""#));
+        let (world, result) = verify(&answered(), docket);
+        assert!(matches!(result, Ok(Verification::Confirmed(_))), "{result:?}");
+        let sent = world.sent().pop().unwrap().request;
+        assert_eq!(sent.path_and_query, format!("/voice/api/v1/dockets/{DOCKET_ID}"));
+        let accept = ("accept", "application/json".to_owned());
+        assert_eq!(sent.headers[1], accept);
+    }
+
+    #[test]
+    fn what_is_no_completion_or_broken_asks_nobody() {
+        let docket = || Step::ok(&with_id(r#""status":"COMPLETED""#));
+        let (world, result) = verify("{}", docket());
+        assert_eq!(result, Ok(Verification::NotACompletion));
+        assert!(world.sent().is_empty());
+        let (world, result) = verify("{", docket());
+        assert_eq!(take_apart(result.unwrap_err()).0, "permanent-invalid-input");
+        assert!(world.sent().is_empty());
+    }
+
+    #[test]
+    fn errors_of_fetching_the_docket_are_those_of_verifying() {
+        for (step, expected) in [
+            (Step::status(404), "permanent-not-found"),
+            (Step::status(401), "permanent-unauthorized"),
+            (Step::status(503), "unavailable"),
+            (Step::ok(r#"{"docket_id":"d"}"#), "permanent-unexpected-response"),
+        ] {
+            let (_, result) = verify(&answered(), step);
+            assert_eq!(take_apart(result.unwrap_err()).0, expected);
+        }
+    }
+
+    #[test]
+    fn a_delivery_of_very_many_members_is_compared_in_no_time() {
+        let members: Vec<_> = (0..90_000).map(|index| format!(r#""m{index}":0"#)).collect();
+        let (denied, open) = compared(&members.join(","), r#""status":"COMPLETED""#);
+        assert_eq!((denied.len(), open.len()), (0, 90_000));
     }
 }
