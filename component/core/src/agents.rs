@@ -251,7 +251,11 @@ mod tests {
                 attempts: Vec::new(),
                 may_be_duplicate: false,
             };
-            assert_eq!(decode_created_agent(body, no_attempts()), expected, "{body}");
+            assert_eq!(
+                decode_created_agent(body, no_attempts()),
+                expected,
+                "{body}"
+            );
         }
     }
 
@@ -269,7 +273,10 @@ mod tests {
             .collect();
         assert_eq!(seen, [(Some(7), Some("a")), (None, None), (None, None)]);
         assert_eq!(list.raw_json, json);
-        assert_eq!(listed("{}").unwrap_err(), "an object, not an array of agents");
+        assert_eq!(
+            listed("{}").unwrap_err(),
+            "an object, not an array of agents"
+        );
     }
 
     #[test]

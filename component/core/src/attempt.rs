@@ -173,26 +173,39 @@ mod tests {
         let pieces = |pieces: Vec<Piece>| attempted(Step::status(200).with_body(pieces));
         let part = |bytes: &str| Piece::Bytes(0, bytes.into());
         let whole = pieces(vec![part("12345"), part("6789")]);
-        assert_eq!((&*whole.body, whole.body_end), (&b"123456789"[..], BodyEnd::Whole));
+        assert_eq!(
+            (&*whole.body, whole.body_end),
+            (&b"123456789"[..], BodyEnd::Whole)
+        );
         let large = pieces(vec![part("12345"), part("67890")]);
-        assert_eq!((&*large.body, large.body_end), (&b"123456789"[..], BodyEnd::TooLarge(9)));
+        assert_eq!(
+            (&*large.body, large.body_end),
+            (&b"123456789"[..], BodyEnd::TooLarge(9))
+        );
         let broken = pieces(vec![part("12345"), Piece::Break(0)]);
         assert_eq!(&*broken.body, b"12345");
         assert!(matches!(broken.body_end, BodyEnd::Broken(_)));
-        let late = pieces(vec![part("12345"), Piece::Bytes(100, b"6".into())]);
+        let late = pieces(vec![part("12345"), Piece::Bytes(101, b"6".into())]);
         let too_late = "no end of the body within 100 ms".to_owned();
-        assert_eq!((&*late.body, late.body_end), (&b"12345"[..], BodyEnd::Broken(too_late)));
+        assert_eq!(
+            (&*late.body, late.body_end),
+            (&b"12345"[..], BodyEnd::Broken(too_late))
+        );
     }
 
     #[test]
     fn the_usual_name_of_a_request_id_comes_first_and_its_siblings_count_too() {
         let id = |headers: &[(&'static str, &str)]| {
-            let step = headers
-                .iter()
-                .fold(Step::status(200), |step, (name, id)| step.with_header(name, id));
+            let step = headers.iter().fold(Step::status(200), |step, (name, id)| {
+                step.with_header(name, id)
+            });
             attempted(step).request_id
         };
-        let all = [("x-correlation-id", "c"), ("request-id", "b"), ("x-request-id", "a")];
+        let all = [
+            ("x-correlation-id", "c"),
+            ("request-id", "b"),
+            ("x-request-id", "a"),
+        ];
         assert_eq!(id(&all).as_deref(), Some("a"));
         assert_eq!(id(&all[..2]).as_deref(), Some("b"));
         assert_eq!(id(&all[..1]).as_deref(), Some("c"));
@@ -202,7 +215,8 @@ mod tests {
     #[test]
     fn a_date_to_retry_after_is_read_against_the_answers_own_date() {
         // By the clock here it is 08:49:37.
-        let limited = || Step::status(429).with_header("retry-after", "Sun, 06 Nov 1994 10:00:07 GMT");
+        let limited =
+            || Step::status(429).with_header("retry-after", "Sun, 06 Nov 1994 10:00:07 GMT");
         let dated = limited().with_header("date", "Sun, 06 Nov 1994 10:00:00 GMT");
         assert_eq!(attempted(dated).retry_after_ms, Some(7_000));
         let undated = limited().with_header("date", "today");
@@ -232,7 +246,10 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_utf_8_are_replaced_as_long_as_the_text_fits() {
-        assert_eq!(answer(b"a\xffb\xff").into_text(8).as_deref(), Ok("a\u{fffd}b\u{fffd}"));
+        assert_eq!(
+            answer(b"a\xffb\xff").into_text(8).as_deref(),
+            Ok("a\u{fffd}b\u{fffd}")
+        );
         assert!(answer(b"a\xffb\xff").into_text(7).is_err());
         // One mark for a character that is cut short, as the standard library has it.
         assert_eq!(answer(b"\xe2\x82").into_text(3).as_deref(), Ok("\u{fffd}"));

@@ -182,7 +182,10 @@ mod tests {
         let results = batch(&world, 3, 60_000, &[("MAX_IN_FLIGHT", "1")]);
         assert!(results[0].is_ok() && results[2].is_ok());
         let (case, failure) = take_apart(results[1].clone().unwrap_err());
-        assert_eq!((case, failure.may_have_created), ("permanent-unexpected-response", true));
+        assert_eq!(
+            (case, failure.may_have_created),
+            ("permanent-unexpected-response", true)
+        );
         assert!(failure.message.contains("16384"), "{}", failure.message);
         let response = failure.response.unwrap();
         assert!(response.body.starts_with(r#"{"docket_id":"7f8d"#) && response.body_cut);
@@ -408,6 +411,9 @@ mod tests {
         assert!(check_size(&requests).is_ok());
         requests[0].call_context.push(' ');
         let problem = check_size(&requests).unwrap_err();
-        assert_eq!((&*problem.subject, &*problem.found), ("requests", "16777217 bytes of text"));
+        assert_eq!(
+            (&*problem.subject, &*problem.found),
+            ("requests", "16777217 bytes of text")
+        );
     }
 }

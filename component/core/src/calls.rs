@@ -393,22 +393,41 @@ mod tests {
     #[test]
     fn a_record_is_ready_with_insights_that_say_something_or_when_nobody_answered() {
         for (record, ready) in [
-            (r#"{"call_insights":{"metadata":{"n":0}},"call_status":"ANSWERED"}"#, true),
-            (r#"{"call_insights":{"next_action":{"value":"REDIAL"}}}"#, true),
+            (
+                r#"{"call_insights":{"metadata":{"n":0}},"call_status":"ANSWERED"}"#,
+                true,
+            ),
+            (
+                r#"{"call_insights":{"next_action":{"value":"REDIAL"}}}"#,
+                true,
+            ),
             (r#"{"call_insights":{"new":[false]}}"#, true),
             (r#"{"call_insights":null,"call_status":"NO_ANSWER"}"#, true),
             (r#"{"call_status":"BUSY"}"#, true),
-            (r#"{"call_insights":{"metadata":{},"user_interest":null},"call_status":"ANSWERED"}"#, false),
-            (r#"{"call_insights":{"user_interest":{"status":"","reasoning":null}}}"#, false),
+            (
+                r#"{"call_insights":{"metadata":{},"user_interest":null},"call_status":"ANSWERED"}"#,
+                false,
+            ),
+            (
+                r#"{"call_insights":{"user_interest":{"status":"","reasoning":null}}}"#,
+                false,
+            ),
             (r#"{"call_insights":{},"call_status":"ANSWERED"}"#, false),
             (r#"{"call_insights":null,"call_status":"ANSWERED"}"#, false),
-            (r#"{"call_insights":"soon","call_status":"ANSWERED"}"#, false),
+            (
+                r#"{"call_insights":"soon","call_status":"ANSWERED"}"#,
+                false,
+            ),
             (r#"{"call_insights":["soon"]}"#, false),
             (r#"{"call_status":"RINGING"}"#, false),
             (r#"{"call_status":null}"#, false),
             ("7", false),
         ] {
-            assert_eq!(seen(&format!("[{record}]")).unwrap().is_ready, ready, "{record}");
+            assert_eq!(
+                seen(&format!("[{record}]")).unwrap().is_ready,
+                ready,
+                "{record}"
+            );
         }
     }
 

@@ -131,7 +131,10 @@ mod tests {
                 let (case, failure) = take_apart(result.unwrap_err());
                 assert_eq!(case, "permanent-configuration");
                 let problem = failure.problem.unwrap();
-                assert_eq!((&*problem.subject, &*problem.allowed), ("options.account", allowed));
+                assert_eq!(
+                    (&*problem.subject, &*problem.allowed),
+                    ("options.account", allowed)
+                );
                 assert_eq!(problem.found, format!("{name:?}"));
                 assert!(world.sent().is_empty());
             }
@@ -147,7 +150,10 @@ mod tests {
         ];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let world = World::with_script([details()]);
-        let client = Client::new(Settings::from_environment(environment).unwrap(), world.clone());
+        let client = Client::new(
+            Settings::from_environment(environment).unwrap(),
+            world.clone(),
+        );
         let named = world.run(client.get_call_details("t", account("alpha")));
         assert!(named.is_ok());
         let unnamed = world.run(client.get_call_details("t", None));

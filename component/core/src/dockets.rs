@@ -430,7 +430,10 @@ mod tests {
             ("null".into(), Ok(DOCKET_ID)),
             ("7".into(), Ok(DOCKET_ID)),
             ("\"\"".into(), Ok(DOCKET_ID)),
-            ("\"d\"".into(), Err("`docket_id` is \"d\", not the one asked for")),
+            (
+                "\"d\"".into(),
+                Err("`docket_id` is \"d\", not the one asked for"),
+            ),
         ] {
             let docket = decoded(&format!(r#"{{"docket_id":{id}}}"#), Some(DOCKET_ID));
             let docket_id = docket.as_ref().map(|docket| &*docket.docket_id);
@@ -489,7 +492,10 @@ mod tests {
             let client = world.client(&[]);
             let result = world.run(client.create_docket_v2(&request(), None));
             let (case, failure) = take_apart(result.unwrap_err());
-            assert_eq!((case, failure.may_have_created), ("permanent-unexpected-response", true));
+            assert_eq!(
+                (case, failure.may_have_created),
+                ("permanent-unexpected-response", true)
+            );
             assert!(failure.message.contains(id), "{}", failure.message);
         }
     }

@@ -424,7 +424,10 @@ mod tests {
         let history = history(&settings, method, outcomes);
         let (case, failure) = take_apart(history.give_up(Stop::AttemptsUsedUp));
         assert_eq!(failure.attempts.len(), outcomes.len());
-        assert_eq!(failure.may_have_created, case == "permanent-outcome-unknown");
+        assert_eq!(
+            failure.may_have_created,
+            case == "permanent-outcome-unknown"
+        );
         (case, failure.response.map(|response| response.status))
     }
 
@@ -433,13 +436,31 @@ mod tests {
         let (not_sent, unknown) = (Delivery::NotSent, Delivery::Unknown);
         for (outcomes, expected) in [
             (vec![answered(503)], ("unavailable", Some(503))),
-            (vec![answered(503), answered(429)], ("rate-limited", Some(429))),
-            (vec![answered(425), answered(408)], ("unavailable", Some(408))),
-            (vec![answered(503), unanswered(unknown)], ("unavailable", Some(503))),
-            (vec![answered(429), unanswered(not_sent)], ("rate-limited", Some(429))),
+            (
+                vec![answered(503), answered(429)],
+                ("rate-limited", Some(429)),
+            ),
+            (
+                vec![answered(425), answered(408)],
+                ("unavailable", Some(408)),
+            ),
+            (
+                vec![answered(503), unanswered(unknown)],
+                ("unavailable", Some(503)),
+            ),
+            (
+                vec![answered(429), unanswered(not_sent)],
+                ("rate-limited", Some(429)),
+            ),
             (vec![unanswered(not_sent)], ("unreachable", None)),
-            (vec![unanswered(Delivery::ConnectionTimeout)], ("unreachable", None)),
-            (vec![unanswered(unknown), unanswered(not_sent)], ("timed-out", None)),
+            (
+                vec![unanswered(Delivery::ConnectionTimeout)],
+                ("unreachable", None),
+            ),
+            (
+                vec![unanswered(unknown), unanswered(not_sent)],
+                ("timed-out", None),
+            ),
             (vec![broken(), unanswered(not_sent)], ("timed-out", None)),
             (vec![], ("timed-out", None)),
         ] {
@@ -457,7 +478,10 @@ mod tests {
             (vec![answered(429), answered(500)], unknown(500)),
             (vec![answered(503), answered(500)], unknown(500)),
             (vec![answered(408), unanswered(not_sent)], unknown(408)),
-            (vec![answered(429), unanswered(not_sent)], ("rate-limited", Some(429))),
+            (
+                vec![answered(429), unanswered(not_sent)],
+                ("rate-limited", Some(429)),
+            ),
             (vec![unanswered(not_sent)], ("unreachable", None)),
             (vec![], ("timed-out", None)),
         ] {
@@ -589,7 +613,9 @@ mod tests {
                 ..answer(status, "")
             });
             let history = history(&settings, Get, &[answered(status)]);
-            take_apart(history.fail(Verdict::Rejected, &outcome)).1.message
+            take_apart(history.fail(Verdict::Rejected, &outcome))
+                .1
+                .message
         };
         assert_eq!(
             said(307),
@@ -604,9 +630,15 @@ mod tests {
         let problem = problem("task-id", "an empty text", "a text");
         let (case, failure) = take_apart(problem.clone().into());
         assert_eq!(case, "permanent-invalid-input");
-        assert_eq!(failure.message, "task-id: found an empty text; allowed: a text");
+        assert_eq!(
+            failure.message,
+            "task-id: found an empty text; allowed: a text"
+        );
         assert_eq!(failure.problem.as_ref(), Some(&problem));
-        assert_eq!(take_apart(configuration_error(problem)).0, "permanent-configuration");
+        assert_eq!(
+            take_apart(configuration_error(problem)).0,
+            "permanent-configuration"
+        );
     }
 
     #[test]

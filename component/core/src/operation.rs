@@ -251,9 +251,9 @@ impl Success<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Piece, Step, World, take_apart};
+    use crate::simulation::{NO_OPTIONS, Piece, Step, World, take_apart};
     use crate::transport::Delivery;
-    use crate::types::{CallRequest, Failure, StartedCall};
+    use crate::types::{CallOptions, CallRequest, Failure, StartedCall};
 
     const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
@@ -311,7 +311,12 @@ mod tests {
     /// What a service or a host may do with a create: whether it may have created, and whether
     /// it is retried by default and with `CREATE_RETRY=not-sent`.
     const CONDUCTS: [(Conduct, bool, bool, bool); 27] = [
-        (Conduct::Answer(200, r#"{"task_id":"t-1"}"#), true, false, false),
+        (
+            Conduct::Answer(200, r#"{"task_id":"t-1"}"#),
+            true,
+            false,
+            false,
+        ),
         (Conduct::Answer(200, "<html>"), true, false, false),
         (Conduct::Answer(204, ""), true, false, false),
         (Conduct::Break(200), true, false, false),
@@ -354,9 +359,8 @@ mod tests {
                 Conduct::Answer(status, body) => {
                     Step::status(status).with_body(vec![Piece::Bytes(0, body.into())])
                 }
-                Conduct::Break(status) => {
-                    Step::status(status).with_body(vec![Piece::Bytes(0, b"{".into()), Piece::Break(0)])
-                }
+                Conduct::Break(status) => Step::status(status)
+                    .with_body(vec![Piece::Bytes(0, b"{".into()), Piece::Break(0)]),
                 Conduct::Fail(delivery) => Step::fail(delivery),
                 Conduct::Silence => Step::Silence,
             }
@@ -398,14 +402,21 @@ mod tests {
         match result {
             Ok(call) => {
                 let before = &may_have[..may_have.len() - 1];
-                assert_eq!(call.may_be_duplicate, before.contains(&true), "{sequence:?}");
+                assert_eq!(
+                    call.may_be_duplicate,
+                    before.contains(&true),
+                    "{sequence:?}"
+                );
                 assert_eq!(call.attempts.len(), sequence.len());
             }
             Err(error) => {
                 let (case, failure) = take_apart(error);
                 let any = may_have.contains(&true);
                 assert_eq!(failure.may_have_created, any, "{sequence:?}: {case}");
-                assert!(!any || case.starts_with("permanent-"), "{sequence:?}: {case}");
+                assert!(
+                    !any || case.starts_with("permanent-"),
+                    "{sequence:?}: {case}"
+                );
                 assert_ne!(case, "unavailable", "{sequence:?}");
                 let warns = failure.message.contains("may have been created");
                 assert_eq!(warns, any, "{}", failure.message);
@@ -490,7 +501,9 @@ mod tests {
     #[test]
     fn server_errors_are_retried_up_to_max_attempts() {
         for of_server in [500, 502, 503, 504, 599, 408] {
-            for (operation, expected) in BOTH.into_iter().zip(["unavailable", "permanent-outcome-unknown"])
+            for (operation, expected) in BOTH
+                .into_iter()
+                .zip(["unavailable", "permanent-outcome-unknown"])
             {
                 let (world, case, failure) = failed(operation, [Step::status(of_server)], &[]);
                 assert_eq!((case, status(&failure)), (expected, Some(of_server)));
@@ -505,7 +518,10 @@ mod tests {
         let not_sent = [("CREATE_RETRY", "not-sent")];
         let steps = [Step::status(503), success()];
         let (world, case, failure) = failed(create, steps.clone(), &not_sent);
-        assert_eq!((case, status(&failure)), ("permanent-outcome-unknown", Some(503)));
+        assert_eq!(
+            (case, status(&failure)),
+            ("permanent-outcome-unknown", Some(503))
+        );
         assert_eq!(world.sent().len(), 1);
 
         read(&World::with_script(steps), &not_sent).unwrap();
@@ -548,7 +564,10 @@ mod tests {
             Step::Silence,
         ] {
             let (world, case, failure) = failed(create, [silence, success()], &[]);
-            assert_eq!((case, status(&failure)), ("permanent-outcome-unknown", None));
+            assert_eq!(
+                (case, status(&failure)),
+                ("permanent-outcome-unknown", None)
+            );
             assert_eq!(world.sent().len(), 1);
         }
     }
@@ -572,7 +591,10 @@ mod tests {
             success(),
         ];
         let (world, case, failure) = failed(create, steps, &[]);
-        assert_eq!((case, status(&failure)), ("permanent-outcome-unknown", Some(503)));
+        assert_eq!(
+            (case, status(&failure)),
+            ("permanent-outcome-unknown", Some(503))
+        );
         assert_eq!(statuses(&failure.attempts), [Some(503), None, None]);
         assert_eq!(world.sent().len(), 3);
     }
@@ -677,7 +699,10 @@ mod tests {
         let variables = [("ATTEMPT_TIMEOUT_MS", "4000"), ("DEADLINE_MS", "10000")];
         let (world, case, failure) = failed(read, [Step::Silence], &variables);
         assert_eq!(case, "timed-out");
-        let times = failure.attempts.iter().map(|a| (a.started_ms, a.duration_ms));
+        let times = failure
+            .attempts
+            .iter()
+            .map(|a| (a.started_ms, a.duration_ms));
         assert_eq!(times.collect::<Vec<_>>(), [(0, 4_000), (5_000, 4_000)]);
         assert_eq!(world.now_ms(), 9_000, "the next would begin at 11,000");
     }
@@ -689,10 +714,16 @@ mod tests {
         let (world, _, failure) = failed(read, steps, &variables);
         // Half of the time is all that an attempt may need.
         assert_eq!(world.sent_at_ms(), [0, 1_000, 3_000]);
-        assert_eq!((failure.attempts[2].duration_ms, world.now_ms()), (3_000, 6_000));
+        assert_eq!(
+            (failure.attempts[2].duration_ms, world.now_ms()),
+            (3_000, 6_000)
+        );
         let allowed = world.sent().into_iter().map(|sent| sent.timeouts);
         let allowed = allowed.map(|timeouts| (timeouts.connect_ms, timeouts.attempt_ms));
-        assert_eq!(allowed.collect::<Vec<_>>(), [(3_000, 5_000), (3_000, 5_000), (2_250, 3_000)]);
+        assert_eq!(
+            allowed.collect::<Vec<_>>(),
+            [(3_000, 5_000), (3_000, 5_000), (2_250, 3_000)]
+        );
     }
 
     #[test]
@@ -701,7 +732,10 @@ mod tests {
             let world = World::with_script([Step::status(503).after(answers_after_ms)]);
             let variables = [("DEADLINE_MS", "1000"), ("BACKOFF_MS", "100")];
             let (_, failure) = take_apart(create(&world, &variables).unwrap_err());
-            assert_eq!((failure.attempts.len(), world.sent().len()), (requests, requests));
+            assert_eq!(
+                (failure.attempts.len(), world.sent().len()),
+                (requests, requests)
+            );
         }
     }
 
@@ -719,7 +753,10 @@ mod tests {
 
         let steps = [broken(r#"{"task_id":"t-"#), success()];
         let (world, case, failure) = failed(create, steps, &[]);
-        assert_eq!((case, world.sent().len()), ("permanent-unexpected-response", 1));
+        assert_eq!(
+            (case, world.sent().len()),
+            ("permanent-unexpected-response", 1)
+        );
         let response = failure.response.unwrap();
         assert_eq!((response.status, response.body_cut), (200, true));
         assert_eq!(response.body, r#"{"task_id":"t-"#);
@@ -760,7 +797,10 @@ mod tests {
             r#"{"task_id":17}"#,
         ] {
             let (world, case, failure) = failed(create, [Step::ok(body)], &[]);
-            assert_eq!((case, world.sent().len()), ("permanent-unexpected-response", 1));
+            assert_eq!(
+                (case, world.sent().len()),
+                ("permanent-unexpected-response", 1)
+            );
             let response = failure.response.unwrap();
             assert_eq!((&*response.body, response.body_cut), (body, false));
         }
@@ -797,23 +837,24 @@ mod tests {
     }
 
     #[test]
-    fn broken_characters_may_not_make_an_answer_larger_than_it_may_be() {
+    fn broken_characters_may_make_an_answer_larger_but_not_without_end() {
         let body = |padding: usize| {
             let mut body = br#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","x":""#.to_vec();
             body.extend(vec![0xff; padding]);
             body.extend(b"\"}");
             World::with_script([Step::status(200).with_body(vec![Piece::Bytes(0, body)])])
         };
-        let limit = [("MAX_RESPONSE_BYTES", "1000")];
-        read(&body(300), &limit).unwrap();
-        let (case, failure) = take_apart(read(&body(320), &limit).unwrap_err());
+        let limit = [("MAX_RESPONSE_BYTES", "400000")];
+        read(&body(349_000), &limit).unwrap();
+        let (case, failure) = take_apart(read(&body(350_000), &limit).unwrap_err());
         assert_eq!(case, "permanent-unexpected-response");
         assert!(failure.message.contains("not UTF-8"), "{}", failure.message);
     }
 
     #[test]
     fn a_success_has_the_id_of_its_request_with_the_token_masked() {
-        let world = World::with_script([success().with_header("x-request-id", "simulated-token/7")]);
+        let world =
+            World::with_script([success().with_header("x-request-id", "simulated-token/7")]);
         let call = make_call(&world, &[]).unwrap();
         assert_eq!(call.request_id.as_deref(), Some("[api token]/7"));
     }
@@ -846,5 +887,26 @@ mod tests {
         let world = World::with_script([success()]);
         create(&world, &[]).unwrap();
         assert!(world.log_lines().is_empty());
+    }
+
+    #[test]
+    fn a_line_of_the_log_names_the_account_where_it_has_a_name() {
+        let world = World::with_script([success()]);
+        let client = world.client(&[
+            ("ACCOUNTS", "alpha"),
+            ("ALPHA_API_TOKEN", "token-of-alpha"),
+            ("ALPHA_LOG", "attempts"),
+        ]);
+        let alpha = CallOptions {
+            account: Some("alpha".into()),
+            ..NO_OPTIONS
+        };
+        world
+            .run(client.get_docket(DOCKET_ID, Some(alpha)))
+            .unwrap();
+        world.run(client.get_docket(DOCKET_ID, None)).unwrap();
+        let begin = r#"{"function":"dockets.get-docket","account":"alpha","method":"GET","path":"/api/v1/dockets/{docket_id}","#;
+        let lines = world.log_lines();
+        assert!(lines.len() == 1 && lines[0].starts_with(begin), "{lines:?}");
     }
 }

@@ -250,7 +250,10 @@ mod tests {
     fn a_read_is_addressed_below_the_base_url_and_signed() {
         let request = ApiRequest::read(&READ, "task-id", "t 1").unwrap();
         let sent = request.accepting_json().address(&settings(&[]));
-        assert_eq!((sent.method, &*sent.authority), (Method::Get, "api.example"));
+        assert_eq!(
+            (sent.method, &*sent.authority),
+            (Method::Get, "api.example")
+        );
         assert_eq!(sent.path_and_query, "/voice/call_details/t%201");
         let token = ("auth_token", "Bearer simulated-token".to_owned());
         let accept = ("accept", "application/json".to_owned());
@@ -260,12 +263,18 @@ mod tests {
     #[test]
     fn a_create_says_what_its_body_is_and_how_long() {
         let sent = create("x", &[]).unwrap().address(&settings(&[]));
-        assert_eq!((sent.method, &*sent.path_and_query), (Method::Post, "/voice/make_call"));
+        assert_eq!(
+            (sent.method, &*sent.path_and_query),
+            (Method::Post, "/voice/make_call")
+        );
         assert_eq!(&*sent.body, br#"{"text":"x"}"#);
-        assert_eq!(sent.headers[1..], [
-            ("content-type", "application/json".to_owned()),
-            ("content-length", "12".to_owned()),
-        ]);
+        assert_eq!(
+            sent.headers[1..],
+            [
+                ("content-type", "application/json".to_owned()),
+                ("content-length", "12".to_owned()),
+            ]
+        );
     }
 
     #[test]
@@ -275,7 +284,7 @@ mod tests {
         for (text, bytes) in [
             ("1234567890", "21 bytes of JSON"),
             ("\"\"\"\"\"", "21 bytes of JSON"),
-            ("123456789012345678901234567890", "30 bytes of JSON"),
+            ("123456789012345678901234567890", "30 bytes of text"),
         ] {
             let problem = create(text, &limit).err().unwrap();
             assert_eq!((&*problem.subject, &*problem.found), ("request", bytes));
@@ -298,7 +307,12 @@ mod tests {
     fn what_is_known_to_be_too_large_is_never_larger_than_its_json() {
         let text = r#"{"a":[1,"\u00e4"]}"#;
         let texts = [("k".to_owned(), "v".to_owned())];
-        let inner = || Record::new(vec![("in", Written::Texts(&texts)), ("out", Written::Absent)]);
+        let inner = || {
+            Record::new(vec![
+                ("in", Written::Texts(&texts)),
+                ("out", Written::Absent),
+            ])
+        };
         let record = Record::new(vec![
             ("text", Written::Text("\u{e4}\"\n")),
             ("json", Written::Json(Value::parse(text).unwrap())),

@@ -203,7 +203,11 @@ mod tests {
                     if body_end == BodyEnd::Whole || of_reads != Verdict::Success {
                         let answer = answer(status, body_end);
                         assert_eq!(judge(Get, &settings, &answer), of_reads, "{status}");
-                        assert_eq!(judge(Post, &settings, &answer), of_creates, "{status} {word}");
+                        assert_eq!(
+                            judge(Post, &settings, &answer),
+                            of_creates,
+                            "{status} {word}"
+                        );
                     }
                 }
             }
@@ -239,8 +243,16 @@ mod tests {
                 ),
                 (Delivery::Denied, Verdict::Denied, Verdict::Denied),
                 (Delivery::Refused, Verdict::Refused, Verdict::Refused),
-                (Delivery::Rejected, Verdict::Refused, Verdict::OutcomeUnknown),
-                (Delivery::Unknown, Verdict::NoAnswer, Verdict::OutcomeUnknown),
+                (
+                    Delivery::Rejected,
+                    Verdict::Refused,
+                    Verdict::OutcomeUnknown,
+                ),
+                (
+                    Delivery::Unknown,
+                    Verdict::NoAnswer,
+                    Verdict::OutcomeUnknown,
+                ),
             ] {
                 let outcome = no_answer(delivery);
                 assert_eq!(judge(Get, &settings, &outcome), of_reads, "{delivery:?}");
@@ -256,7 +268,11 @@ mod tests {
             for settings in CREATE_RETRIES.map(create_retry) {
                 for body_end in [BodyEnd::Whole, BodyEnd::TooLarge(9)] {
                     let answer = answer(status, body_end);
-                    assert_eq!(may_have_created(Post, &settings, &answer), !refused, "{status}");
+                    assert_eq!(
+                        may_have_created(Post, &settings, &answer),
+                        !refused,
+                        "{status}"
+                    );
                     assert!(!may_have_created(Get, &settings, &answer), "{status}");
                 }
             }
@@ -351,11 +367,22 @@ mod tests {
         ] {
             let drawn = longest - shortest + 1;
             let pause = |random| pause_ms(&settings, failed, None, random);
-            assert_eq!((pause(0), pause(drawn - 1)), (shortest, longest), "{failed}");
-            assert_eq!(pause(drawn), shortest, "every pause is as likely as another");
+            assert_eq!(
+                (pause(0), pause(drawn - 1)),
+                (shortest, longest),
+                "{failed}"
+            );
+            assert_eq!(
+                pause(drawn),
+                shortest,
+                "every pause is as likely as another"
+            );
             assert!((shortest..=longest).contains(&pause(u64::MAX)));
         }
-        assert_eq!(pause_ms(&crate::simulation::settings(&[]), 1, None, 0), 1_000);
+        assert_eq!(
+            pause_ms(&crate::simulation::settings(&[]), 1, None, 0),
+            1_000
+        );
     }
 
     #[test]

@@ -76,7 +76,11 @@ mod tests {
             ("soon", None),
             ("\u{0661}", None),
         ] {
-            assert_eq!(parse_retry_after(value, None, THEN_S), expected, "{value:?}");
+            assert_eq!(
+                parse_retry_after(value, None, THEN_S),
+                expected,
+                "{value:?}"
+            );
         }
     }
 
@@ -89,7 +93,11 @@ mod tests {
             "18446744073709551615.9",
             "Fri, 31 Dec 9999 23:59:59 GMT",
         ] {
-            assert_eq!(parse_retry_after(value, None, THEN_S), Some(A_DAY_MS), "{value}");
+            assert_eq!(
+                parse_retry_after(value, None, THEN_S),
+                Some(A_DAY_MS),
+                "{value}"
+            );
         }
     }
 
@@ -103,8 +111,16 @@ mod tests {
             (Some("today"), 4_230_000),
             (None, 4_230_000),
         ] {
-            assert_eq!(parse_retry_after(until, date, THEN_S), Some(expected), "{date:?}");
-            assert_eq!(parse_retry_after("7", date, THEN_S), Some(7_000), "{date:?}");
+            assert_eq!(
+                parse_retry_after(until, date, THEN_S),
+                Some(expected),
+                "{date:?}"
+            );
+            assert_eq!(
+                parse_retry_after("7", date, THEN_S),
+                Some(7_000),
+                "{date:?}"
+            );
         }
     }
 
@@ -112,7 +128,11 @@ mod tests {
     fn every_thousandth_of_a_second_is_as_long_as_it_says() {
         for ms in 0..1_000 {
             let value = format!("3.{ms:03}");
-            assert_eq!(parse_retry_after(&value, None, 0), Some(3_000 + ms), "{value}");
+            assert_eq!(
+                parse_retry_after(&value, None, 0),
+                Some(3_000 + ms),
+                "{value}"
+            );
         }
     }
 }

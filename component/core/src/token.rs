@@ -104,13 +104,19 @@ pub fn mask(token: &str, text: &str) -> String {
 }
 
 /// How much of a token a text begins with: so many bytes of the token, in so many of the text.
+/// A text with a backslash may be JSON or not.
 fn common(token: &str, text: &str) -> (usize, usize) {
+    let mut characters = token.char_indices().zip(text.chars());
+    let differs = characters.find(|((_, expected), found)| expected != found);
+    let plain = differs.map_or(token.len().min(text.len()), |((index, _), _)| index);
+    common_with_json(token, text).max((plain, plain))
+}
+
+fn common_with_json(token: &str, text: &str) -> (usize, usize) {
     let mut length = 0;
     for (index, expected) in token.char_indices() {
         match character(&text[length..]) {
             Some((found, bytes)) if found == expected => length += bytes,
-            // A backslash of a text that is not JSON.
-            _ if text[length..].starts_with(expected) => length += expected.len_utf8(),
             _ => return (index, length),
         }
     }
@@ -208,7 +214,10 @@ mod tests {
     #[test]
     fn a_token_that_is_cut_within_an_escape_is_masked_to_the_end() {
         for cut in [r"tok-0123\", r"tok-0123\u", r"tok-0123\u003"] {
-            assert_eq!(mask("tok-01234567", &format!("echo: {cut}")), "echo: [api token]");
+            assert_eq!(
+                mask("tok-01234567", &format!("echo: {cut}")),
+                "echo: [api token]"
+            );
         }
         let short = r"echo: tok-\u00";
         assert_eq!(mask("tok-01234567", short), short);
@@ -216,7 +225,12 @@ mod tests {
 
     #[test]
     fn a_token_with_backslashes_is_masked_as_it_is_and_as_json_writes_it() {
-        for token in [r"to\\ken-0123", r"\\\\\\\\\", r"token-0123\\", r"\u0041bcdefgh"] {
+        for token in [
+            r"to\\ken-0123",
+            r"\\\\\\\\\",
+            r"token-0123\\",
+            r"\u0041bcdefgh",
+        ] {
             let written = token.replace('\\', r"\\");
             for echo in [token, &written] {
                 let masked = mask(token, &format!("<{echo}> <{echo}>"));

@@ -163,7 +163,10 @@ mod tests {
             body: br#"{"to_phone_number":"919876543210"}"#.to_vec(),
         };
         let shown = format!("{request:?}");
-        assert!(!shown.contains("secret") && !shown.contains("9198"), "{shown}");
+        assert!(
+            !shown.contains("secret") && !shown.contains("9198"),
+            "{shown}"
+        );
         for part in ["Post", "api.example", "/make_call", "auth_token", "34"] {
             assert!(shown.contains(part), "{shown}");
         }

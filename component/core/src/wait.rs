@@ -377,9 +377,11 @@ mod tests {
 
     #[test]
     fn not_found_means_not_yet_for_details_unless_the_caller_says_otherwise() {
-        for (not_found_is_pending, of_details, of_docket) in
-            [(None, true, false), (Some(true), true, true), (Some(false), false, false)]
-        {
+        for (not_found_is_pending, of_details, of_docket) in [
+            (None, true, false),
+            (Some(true), true, true),
+            (Some(false), false, false),
+        ] {
             let wait = WaitOptions {
                 not_found_is_pending,
                 ..within(60_000)
@@ -437,6 +439,8 @@ mod tests {
     #[test]
     fn a_wait_of_a_millisecond_asks_once() {
         let world = World::with_script([docket("COMPLETED")]);
-        assert!(is_completed(&wait_for_docket(&world, within(1), &[]).unwrap()));
+        assert!(is_completed(
+            &wait_for_docket(&world, within(1), &[]).unwrap()
+        ));
     }
 }

@@ -111,12 +111,16 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
     let members = |json| Value::parse(json).and_then(Value::to_object);
     // Both were objects before.
     if let (Ok(claims), Ok(facts)) = (members(&delivered.raw_json), members(&docket.raw_json)) {
+        let (mut claimed, facts) = (claims.by_name(), facts.by_name());
         for name in claims.names() {
-            let (claim, fact) = (claims.member(&name), facts.member(&name));
-            match (claim, fact) {
+            // A name that comes again is one member.
+            let Some(claim) = claimed.remove(&name) else {
+                continue;
+            };
+            match facts.get(&name) {
                 _ if name == "docket_id" || name == "status" => {}
-                (Some(claim), Some(fact)) if claim.is_same(fact) => {}
-                (_, Some(_)) if STABLE.contains(&&*name) => contradicted.push(name.into_owned()),
+                Some(fact) if claim.is_same(*fact) => {}
+                Some(_) if STABLE.contains(&&*name) => contradicted.push(name.into_owned()),
                 _ => unverified.push(name.into_owned()),
             }
         }
@@ -210,7 +214,10 @@ mod tests {
             (r#""status":"COMPLETED""#, true),
             (r#""status":"COMPLETED","attempts":[]"#, true),
             (r#""status":"ARCHIVED","attempts":[1]"#, true),
-            (r#""status":"OPEN","attempts":[1],"dashboard_url":"x""#, false),
+            (
+                r#""status":"OPEN","attempts":[1],"dashboard_url":"x""#,
+                false,
+            ),
             (r#""status":"IN_PROGRESS","attempts":[1]"#, false),
             (r#""status":"ARCHIVED""#, false),
             (r#""attempts":[]"#, false),
@@ -221,7 +228,10 @@ mod tests {
             (r#""call_insights":null"#, false),
             (r#""call_insights":{"call_disposition":""}"#, false),
             (r#""call_insights":{"call_disposition":7}"#, false),
-            (r#""event":"call.ended","call_insights":{"metadata":{"n":1}}"#, false),
+            (
+                r#""event":"call.ended","call_insights":{"metadata":{"n":1}}"#,
+                false,
+            ),
         ] {
             let parsed = parse_docket_completed(&with_id(members)).unwrap();
             assert_eq!(parsed.is_some(), is_one, "{members}");
@@ -265,7 +275,10 @@ mod tests {
         assert_eq!(parse_docket_completed(&padded(8_388_608)), Ok(None));
         let (_, failure) = take_apart(parse_docket_completed(&padded(8_388_609)).unwrap_err());
         let problem = failure.problem.unwrap();
-        assert_eq!((&*problem.subject, &*problem.found), ("body", "8388609 bytes"));
+        assert_eq!(
+            (&*problem.subject, &*problem.found),
+            ("body", "8388609 bytes")
+        );
     }
 
     #[test]
@@ -312,10 +325,30 @@ mod tests {
     fn a_docket_confirms_contradicts_or_cannot_verify_each_member_of_a_delivery() {
         let done = r#""status":"COMPLETED""#;
         for (delivered, fetched, contradicted, unverified) in [
-            (r#""call_context":{"a":1}"#, r#""call_context":{"a":1.0}"#, "", ""),
-            (r#""call_context":{"a":1}"#, r#""call_context":{"a":2}"#, "call_context", ""),
-            (r#""call_context":{"a":1}"#, r#""call_context":null"#, "call_context", ""),
-            (r#""call_context":null"#, r#""call_context":{}"#, "call_context", ""),
+            (
+                r#""call_context":{"a":1}"#,
+                r#""call_context":{"a":1.0}"#,
+                "",
+                "",
+            ),
+            (
+                r#""call_context":{"a":1}"#,
+                r#""call_context":{"a":2}"#,
+                "call_context",
+                "",
+            ),
+            (
+                r#""call_context":{"a":1}"#,
+                r#""call_context":null"#,
+                "call_context",
+                "",
+            ),
+            (
+                r#""call_context":null"#,
+                r#""call_context":{}"#,
+                "call_context",
+                "",
+            ),
             (r#""call_context":{"a":1}"#, r#""x":1"#, "", "call_context"),
             (
                 r#""attempts":[1],"dashboard_url":"x","call_insights":{"call_disposition":"BUSY"},"new":1"#,
@@ -323,14 +356,44 @@ mod tests {
                 "",
                 "attempts dashboard_url call_insights new",
             ),
-            (r#""external_id":"a""#, r#""external_id":"b""#, "external_id", ""),
-            (r#""to_phone_number":"1""#, r#""to_phone_number":"1""#, "", ""),
-            (r#""closure_reason":"A","closed_at":"1""#, r#""closed_at":"2","closure_reason":"B""#, "closure_reason closed_at", ""),
+            (
+                r#""external_id":"a""#,
+                r#""external_id":"b""#,
+                "external_id",
+                "",
+            ),
+            (
+                r#""to_phone_number":"1""#,
+                r#""to_phone_number":"1""#,
+                "",
+                "",
+            ),
+            (
+                r#""closure_reason":"A","closed_at":"1""#,
+                r#""closed_at":"2","closure_reason":"B""#,
+                "closure_reason closed_at",
+                "",
+            ),
             // These go on changing.
-            (r#""updated_at":"1""#, r#""updated_at":"2""#, "", "updated_at"),
-            (r#""notification_status":"1""#, r#""notification_status":"2""#, "", "notification_status"),
+            (
+                r#""updated_at":"1""#,
+                r#""updated_at":"2""#,
+                "",
+                "updated_at",
+            ),
+            (
+                r#""notification_status":"1""#,
+                r#""notification_status":"2""#,
+                "",
+                "notification_status",
+            ),
             // A name that comes again is one member.
-            (r#""external_id":"b","external_id":"a""#, r#""external_id":"b""#, "external_id", ""),
+            (
+                r#""external_id":"b","external_id":"a""#,
+                r#""external_id":"b""#,
+                "external_id",
+                "",
+            ),
             (r#""new":1,"new":2"#, r#""x":1"#, "", "new"),
         ] {
             let (denied, open) = compared(delivered, &format!("{done},{fetched}"));
@@ -356,9 +419,15 @@ mod tests {
     fn a_docket_is_fetched_as_get_docket_does() {
         let docket = Step::ok(&with_id(r#""status":"COMPLETED""#));
         let (world, result) = verify(&answered(), docket);
-        assert!(matches!(result, Ok(Verification::Confirmed(_))), "{result:?}");
+        assert!(
+            matches!(result, Ok(Verification::Confirmed(_))),
+            "{result:?}"
+        );
         let sent = world.sent().pop().unwrap().request;
-        assert_eq!(sent.path_and_query, format!("/voice/api/v1/dockets/{DOCKET_ID}"));
+        assert_eq!(
+            sent.path_and_query,
+            format!("/voice/api/v1/dockets/{DOCKET_ID}")
+        );
         let accept = ("accept", "application/json".to_owned());
         assert_eq!(sent.headers[1], accept);
     }
@@ -380,7 +449,10 @@ mod tests {
             (Step::status(404), "permanent-not-found"),
             (Step::status(401), "permanent-unauthorized"),
             (Step::status(503), "unavailable"),
-            (Step::ok(r#"{"docket_id":"d"}"#), "permanent-unexpected-response"),
+            (
+                Step::ok(r#"{"docket_id":"d"}"#),
+                "permanent-unexpected-response",
+            ),
         ] {
             let (_, result) = verify(&answered(), step);
             assert_eq!(take_apart(result.unwrap_err()).0, expected);
@@ -389,7 +461,9 @@ mod tests {
 
     #[test]
     fn a_delivery_of_very_many_members_is_compared_in_no_time() {
-        let members: Vec<_> = (0..90_000).map(|index| format!(r#""m{index}":0"#)).collect();
+        let members: Vec<_> = (0..90_000)
+            .map(|index| format!(r#""m{index}":0"#))
+            .collect();
         let (denied, open) = compared(&members.join(","), r#""status":"COMPLETED""#);
         assert_eq!((denied.len(), open.len()), (0, 90_000));
     }
