@@ -1,7 +1,7 @@
 //! Random histories: settings, an operation, and a service that does anything. Each
 //! comes from its seed alone, and can be played again.
 
-use super::directed::created_docket;
+use super::batches::created_docket;
 use super::scenario::{CreateRetry, Satisfies, Scenario, Settings, Turn};
 use crate::error_codes;
 use crate::operation::{Arguments, DOCKET_ID, Operation};

@@ -4,7 +4,10 @@
 //! A check needs only the component's file: the service is in memory ([`script`]), and the clock
 //! is virtual.
 
+mod batches;
+mod bodies;
 mod directed;
+mod documents;
 pub mod error_codes;
 pub mod faults;
 pub mod history;
@@ -178,6 +181,8 @@ pub struct Options {
     pub only: Vec<Check>,
     /// What is played.
     pub sources: Vec<Source>,
+    /// With which functions; random histories take any.
+    pub operations: Vec<Operation>,
     /// How many random histories.
     pub histories: u64,
     /// The seed of the first; the others follow.
@@ -193,6 +198,7 @@ impl Default for Options {
         Self {
             only: Vec::new(),
             sources: Source::VARIANTS.to_vec(),
+            operations: Operation::ALL.to_vec(),
             histories: 10_000,
             seed: 1,
             simplify: true,
@@ -288,7 +294,7 @@ impl Play {
             Play::Of(Source::Faults, operation) => faults::scenarios(operation),
             Play::Of(Source::Statuses, operation) => directed::statuses(operation),
             Play::Of(Source::Directed, operation) => directed::scenarios(operation),
-            Play::Of(Source::Bodies, operation) => directed::too_much(operation),
+            Play::Of(Source::Bodies, operation) => bodies::scenarios(operation),
             Play::Of(Source::Histories, _) => Vec::new(),
             Play::History(seed) => vec![history::of_seed(seed)],
         }
@@ -305,7 +311,8 @@ impl Options {
                     plays.extend(seeds.map(Play::History));
                 }
                 source => {
-                    plays.extend(Operation::ALL.map(|operation| Play::Of(*source, operation)))
+                    let operations = self.operations.iter();
+                    plays.extend(operations.map(|operation| Play::Of(*source, *operation)));
                 }
             }
         }

@@ -113,6 +113,7 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
     let options = check::Options {
         only: arguments.only,
         sources,
+        operations: usual.operations,
         histories: arguments.histories.unwrap_or(histories),
         seed: arguments.seed.unwrap_or(usual.seed),
         simplify: true,

@@ -1,0 +1,217 @@
+//! When requests are sent, and how many.
+
+use super::batches::meets_rate_limit;
+use super::{DATE_PRECISION_MS, Findings, ROUNDING_MS, TOLERANCE_MS, told, told_attempts, told_of};
+use crate::operation::{Operation, Returned};
+use crate::scenario::{Run, Scenario, Settings};
+use crate::script::HeardBody;
+use crate::trace::{Attempt, Outcome, Trace};
+
+/// When the operation began that has these requests: with the call, unless they are those of a
+/// poll or of an item of a batch. Then its result says so.
+pub(super) fn began_ms(run: &Run, told: &Trace, returned: &Returned) -> u64 {
+    let Scenario {
+        operation,
+        arguments,
+        ..
+    } = &run.scenario;
+    match (told.attempts.first(), told_attempts(returned).first()) {
+        (Some(sent), Some(told)) if operation.is_wait() || arguments.items > 1 => {
+            sent.sent.at_ms.saturating_sub(told.started_ms.into())
+        }
+        _ => 0,
+    }
+}
+
+/// How much time an attempt needs that may take so long, of an operation with so much time.
+fn needed_ms(settings: &Settings, own_ms: u64) -> u64 {
+    settings.attempt_timeout_ms.min(own_ms / 2)
+}
+
+/// No attempt begins so late that its answer might not be heard.
+pub(super) fn time_to_hear(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    let Scenario {
+        operation,
+        arguments,
+        settings,
+        ..
+    } = &run.scenario;
+    let told = told_of(run, trace, returned)?;
+    let began_ms = began_ms(run, &told, returned);
+    let attempts = told.attempts;
+    if attempts.is_empty() {
+        return None;
+    }
+    let own_ms = match operation.is_wait() {
+        true => settings
+            .deadline_ms
+            .min(u64::from(arguments.timeout_ms).saturating_sub(began_ms)),
+        false => settings.deadline_ms,
+    };
+    let latest_ms = (began_ms + own_ms).saturating_sub(needed_ms(settings, own_ms));
+    let late = attempts
+        .iter()
+        .filter(|attempt| attempt.sent.at_ms > latest_ms + ROUNDING_MS);
+    let finding = |late: &Attempt| {
+        let at_ms = late.sent.at_ms;
+        format!("an attempt began at {at_ms} ms, the latest that leaves time is {latest_ms}")
+    };
+    Some(late.map(finding).collect())
+}
+
+pub(super) fn deadline(run: &Run, traces: &[Trace]) -> Findings {
+    let Settings { deadline_ms, .. } = run.scenario.settings;
+    let timeout_ms = u64::from(run.scenario.arguments.timeout_ms);
+    let limit_ms = match run.scenario.operation {
+        Operation::CreateDocketsV2 => timeout_ms + deadline_ms,
+        operation if operation.is_wait() => timeout_ms,
+        _ => deadline_ms,
+    };
+    let mut found = Findings::new();
+    if run.ended_ms > limit_ms + TOLERANCE_MS {
+        found.push(format!(
+            "ended after {} ms, the limit is {limit_ms}",
+            run.ended_ms
+        ));
+    }
+    if run.scenario.operation.is_wait() {
+        return found;
+    }
+    for trace in traces {
+        let (Some(first), Some(last)) = (trace.attempts.first(), trace.attempts.last()) else {
+            continue;
+        };
+        let took_ms = last.ended_ms().unwrap_or(run.ended_ms) - first.sent.at_ms;
+        if took_ms > deadline_ms + TOLERANCE_MS {
+            found.push(format!(
+                "attempts over {took_ms} ms, the limit is {deadline_ms}"
+            ));
+        }
+        if run.scenario.operation == Operation::CreateDocketsV2 && first.sent.at_ms > timeout_ms {
+            found.push(format!(
+                "begun at {} ms, requests may begin until {timeout_ms}",
+                first.sent.at_ms
+            ));
+        }
+    }
+    found
+}
+
+pub(super) fn attempt_timeout(run: &Run) -> Findings {
+    let limit_ms = run.scenario.settings.attempt_timeout_ms;
+    let late = run.sent.iter().filter_map(|sent| {
+        let took_ms = sent.ended_ms.unwrap_or(run.ended_ms) - sent.at_ms;
+        (took_ms > limit_ms + TOLERANCE_MS)
+            .then(|| format!("an attempt took {took_ms} ms, the limit is {limit_ms}"))
+    });
+    late.collect()
+}
+
+pub(super) fn max_attempts(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+    // A wait has so many for each poll.
+    let count = told_of(run, trace, returned)?.attempts.len();
+    let limit = run.scenario.settings.max_attempts as usize;
+    Some(match count > limit {
+        true => vec![format!("{count} attempts, the limit is {limit}")],
+        false => Vec::new(),
+    })
+}
+
+pub(super) fn retry_after(run: &Run, trace: &Trace) -> Option<Findings> {
+    // A wait heeds it after each poll, whatever came.
+    let heeded = |attempt: &Attempt| {
+        (attempt.may_be_repeated() || run.scenario.operation.is_wait()) && !attempt.on_the_edge
+    };
+    let asks = |attempt: &Attempt| {
+        let asked_ms = attempt.asked_ms().filter(|_| heeded(attempt));
+        asked_ms.filter(|asked_ms| *asked_ms > 0)
+    };
+    trace.attempts.iter().find_map(asks)?;
+    let mut found = Findings::new();
+    for pair in trace.attempts.windows(2) {
+        let (Some(asked_ms), Some(ended_ms)) = (asks(&pair[0]), pair[0].ended_ms()) else {
+            continue;
+        };
+        let pause_ms = pair[1].sent.at_ms.saturating_sub(ended_ms);
+        if pause_ms < asked_ms {
+            found.push(format!(
+                "sent again {pause_ms} ms after {}, which asks for {asked_ms}",
+                told(&pair[0])
+            ));
+        }
+    }
+    Some(found)
+}
+
+/// What can be repeated is, while there are attempts and time; pauses are those that back-off
+/// and service ask for, and where nothing follows, the error comes at once.
+pub(super) fn retries(run: &Run, trace: &Trace) -> Option<Findings> {
+    let Scenario {
+        operation,
+        arguments,
+        settings,
+        ..
+    } = &run.scenario;
+    // One item's rate limit holds back all others.
+    let held_back = arguments.items > 1 && meets_rate_limit(run);
+    if operation.is_wait()
+        || held_back
+        || run.returned.is_err()
+        || trace.on_the_edge()
+        || !trace.attempts.iter().any(Attempt::may_be_repeated)
+    {
+        return None;
+    }
+    let ceiling_ms = |index: usize| {
+        let doubled = settings.backoff_ms.saturating_mul(1 << index.min(32));
+        doubled.min(settings.max_backoff_ms)
+    };
+    let longest_pause_ms =
+        |index: usize, attempt: &Attempt| ceiling_ms(index).max(attempt.asked_ms().unwrap_or(0));
+    let mut found = Findings::new();
+    for (index, pair) in trace.attempts.windows(2).enumerate() {
+        let longest_ms = longest_pause_ms(index, &pair[0]);
+        let shortest_ms = ceiling_ms(index) / 2;
+        let ended_ms = pair[0].ended_ms();
+        let Some(pause_ms) = ended_ms.and_then(|ended_ms| pair[1].sent.at_ms.checked_sub(ended_ms))
+        else {
+            found.push(format!("sent again while {} was open", told(&pair[0])));
+            continue;
+        };
+        if pause_ms > longest_ms.saturating_add(DATE_PRECISION_MS + TOLERANCE_MS)
+            || pause_ms + ROUNDING_MS < shortest_ms
+        {
+            found.push(format!(
+                "a pause of {pause_ms} ms after {}, {shortest_ms} to {longest_ms} are due",
+                told(&pair[0])
+            ));
+        }
+    }
+    let (first, last) = (trace.attempts.first()?, trace.attempts.last()?);
+    let ended_ms = last.ended_ms()?;
+    let longest_ms = longest_pause_ms(trace.attempts.len() - 1, last);
+    let fits = ended_ms
+        .saturating_add(longest_ms)
+        .saturating_add(DATE_PRECISION_MS)
+        + needed_ms(settings, settings.deadline_ms)
+        < first.sent.at_ms + settings.deadline_ms;
+    let attempts_left = trace.attempts.len() < settings.max_attempts as usize;
+    // Too large a body is given up and not read again.
+    let too_large = matches!(last.outcome(), Outcome::Status(_, HeardBody::Begun));
+    if last.may_be_repeated() && attempts_left && fits && !too_large {
+        found.push(format!(
+            "given up after {} attempts and {}, with {} attempts and time left",
+            trace.attempts.len(),
+            told(last),
+            settings.max_attempts
+        ));
+    }
+    if arguments.items == 1 && run.ended_ms > ended_ms + TOLERANCE_MS {
+        found.push(format!(
+            "ended at {} ms, though nothing follows {}",
+            run.ended_ms,
+            told(last)
+        ));
+    }
+    Some(found)
+}
