@@ -60,7 +60,7 @@ impl<T: Transport> Client<T> {
                 &request,
                 wait.timeout_ms,
                 not_found_is_pending,
-                |answer, sent| decode_call_details(answer, sent),
+                decode_call_details,
             )
             .await?;
         Ok(CallDetailsWait {

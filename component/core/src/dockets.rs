@@ -245,7 +245,7 @@ fn decode_docket(answer: Value<'_>, sent: Sent, asked: Option<&str>) -> Result<D
 
 /// No further calls are to be made: the status says so, or one that is not specified does not
 /// deny that the docket was closed.
-pub(crate) fn is_completed(docket: &Docket) -> bool {
+pub fn is_completed(docket: &Docket) -> bool {
     match &docket.status {
         Some(DocketStatus::Completed) => true,
         Some(DocketStatus::Open | DocketStatus::InProgress) => false,

@@ -324,7 +324,7 @@ impl<'a> History<'a> {
         response: Option<HttpResponse>,
     ) -> Failure {
         let created = match self.may_have_created {
-            true => "; it may have been created, and a phone may be ringing",
+            true => "; it may have been created: make sure before you retry",
             false => "",
         };
         Failure {
@@ -526,7 +526,7 @@ mod tests {
         };
         assert_eq!(
             said(503),
-            "the service answered 503 (1 attempt); it may have been created, and a phone may be ringing"
+            "the service answered 503 (1 attempt); it may have been created: make sure before you retry"
         );
         assert_eq!(said(429), "the service answered 429 (1 attempt)");
     }

@@ -213,7 +213,7 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
             let account = upper.strip_suffix(*setting);
             *setting != "LOG" && account.is_some_and(|account| account.ends_with('_'))
         };
-        if NAMES.iter().any(|setting| of_no_account(&setting)) {
+        if NAMES.iter().any(of_no_account) {
             let found = "a setting of an account that VOICE_CALLING_ACCOUNTS does not name";
             return Err(setting_problem(name, found, "settings of named accounts"));
         }

@@ -49,7 +49,7 @@ async fn a_silent_service_leaves_the_outcome_of_a_create_unknown_after_one_attem
         assert_eq!((script.sent().len(), script.now_ms()), (1, 10_000));
         assert!(may_have_created(&error), "{operation:?}");
         let message = &failure(&error).message;
-        assert!(message.contains("may be ringing"), "{message}");
+        assert!(message.contains("may have been created"), "{message}");
     }
 }
 

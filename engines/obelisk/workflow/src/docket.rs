@@ -1,8 +1,6 @@
 //! One docket, from its creation to its completion.
 
-use voice_calling_core::types::{
-    Docket, DocketCompleted, DocketRequestV2, DocketStatus, Problem, RequestError,
-};
+use voice_calling_core::types::{Docket, DocketCompleted, DocketRequestV2, Problem, RequestError};
 use voice_calling_core::{dockets, webhooks};
 use voice_calling_correlation::{CONTEXT_KEY, Completion, ContextError, run_of_context, with_run};
 
@@ -155,7 +153,10 @@ impl Run {
 
     /// Whether the service has said so when it was asked last.
     fn is_completed(&self) -> bool {
-        self.asked.docket.as_ref().is_some_and(is_completed)
+        self.asked
+            .docket
+            .as_ref()
+            .is_some_and(dockets::is_completed)
     }
 
     /// Takes what was told through the stub, if it is the completion of this run's docket. If not,
@@ -291,15 +292,6 @@ fn read_completion(told: Result<String, String>) -> Result<(Docket, DocketComple
     match webhooks::parse_docket_completed(&completion.delivery) {
         Ok(Some(delivery)) => Ok((docket, delivery)),
         Ok(None) | Err(_) => Err("a delivery of something else".to_owned()),
-    }
-}
-
-/// Whether no further calls are to be made, as `wait-for-docket` sees it.
-fn is_completed(docket: &Docket) -> bool {
-    match docket.status {
-        Some(DocketStatus::Completed) => true,
-        Some(DocketStatus::Open | DocketStatus::InProgress) => false,
-        Some(DocketStatus::Other(_)) | None => docket.closed_at.is_some(),
     }
 }
 
