@@ -141,6 +141,10 @@ fn one_after_the_other(operation: Operation) -> Vec<Scenario> {
         ("429, then 409", vec![status(429), status(409)]),
         ("503, then 429", vec![status(503), status(429)]),
         (
+            "429 in four attempts, then an answer",
+            vec![status(429), status(429), status(429), status(429), answer()],
+        ),
+        (
             "429, then 500, then 429",
             vec![status(429), status(500), status(429)],
         ),
