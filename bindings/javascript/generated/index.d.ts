@@ -1040,11 +1040,12 @@ export interface Webhooks {
    *   the specified one costs only itself.
    * - `undefined`: JSON, but not the completion of a docket. The service mentions
    *   call-level webhooks too. The completion of a docket is an object with a
-   *   `docket_id` and evidence that the docket is done: `attempts` that are not empty,
-   *   a text as `dashboard_url` or `call_insights.call_disposition`, or the status
+   *   `docket_id` and evidence that the docket is done: `attempts` in which something is
+   *   neither null nor empty, a text as `dashboard_url` or
+   *   `call_insights.call_disposition`, or the status
    *   `COMPLETED`. A status of `OPEN` or `IN_PROGRESS` is evidence that it is not.
    * - `InvalidInput`: broken. It is not JSON, or the completion of a
-   *   docket whose `docket_id` is not a UUID.
+   *   docket whose `docket_id` is not a UUID; or it has more than 8388608 bytes.
    */
   parse(body: string | Uint8Array): Promise<DocketCompleted | undefined>;
   /**
