@@ -135,24 +135,37 @@ impl AccountSettings {
     pub(crate) fn with_options(&self, options: &CallOptions) -> Result<Cow<'_, Self>, Problem> {
         let mut settings = Cow::Borrowed(self);
         if let Some(deadline_ms) = options.deadline_ms {
-            let deadline_ms = option("options.deadline-ms", deadline_ms, DURATION_MS)?;
+            let deadline_ms = option(
+                "options.deadline-ms",
+                deadline_ms,
+                DURATION_MS,
+                " milliseconds",
+            )?;
             let changed = settings.to_mut();
             changed.deadline_ms = deadline_ms;
             changed.attempt_timeout_ms = changed.attempt_timeout_ms.min(deadline_ms);
             changed.connect_timeout_ms = changed.connect_timeout_ms.min(deadline_ms);
         }
         if let Some(max_attempts) = options.max_attempts {
-            option("options.max-attempts", max_attempts, ATTEMPTS)?;
+            option("options.max-attempts", max_attempts, ATTEMPTS, "")?;
             settings.to_mut().max_attempts = max_attempts;
         }
         Ok(settings)
     }
 }
 
-fn option(subject: &str, value: u32, range: RangeInclusive<u64>) -> Result<u64, Problem> {
+fn option(
+    subject: &str,
+    value: u32,
+    range: RangeInclusive<u64>,
+    unit: &str,
+) -> Result<u64, Problem> {
     match range.contains(&value.into()) {
         true => Ok(value.into()),
-        false => Err(problem(subject, value.to_string(), whole_number(&range))),
+        false => {
+            let allowed = format!("{} to {}{unit}", range.start(), range.end());
+            Err(problem(subject, value.to_string(), allowed))
+        }
     }
 }
 
