@@ -40,11 +40,6 @@ impl<'a> Members<'a> {
         Self(members.collect())
     }
 
-    /// Whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The last member of that name, as JSON.
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         let named = |key: &Option<String>| key.as_deref() == Some(name);
@@ -96,6 +91,42 @@ impl<'a> Members<'a> {
 /// The elements of a valid JSON array; none for anything else.
 pub(crate) fn elements(json: &str) -> Option<Vec<&str>> {
     json.starts_with('[').then(|| parts(json))
+}
+
+/// How deep values are looked into.
+const MAX_DEPTH: usize = 64;
+
+/// Whether a valid JSON value has anything in it but nulls and what is empty; what is too deep
+/// to look into counts.
+pub(crate) fn is_evidence(json: &str) -> bool {
+    let mut layer = vec![json];
+    for _ in 0..MAX_DEPTH {
+        let (inner, scalars): (Vec<_>, Vec<_>) = layer
+            .into_iter()
+            .partition(|json| json.starts_with(['{', '[']));
+        if scalars.iter().any(|json| !matches!(*json, "null" | "\"\"")) {
+            return true;
+        }
+        layer = inner
+            .into_iter()
+            .flat_map(|json| match elements(json) {
+                Some(elements) => elements,
+                None => Members::of(json)
+                    .0
+                    .into_iter()
+                    .map(|(_, json)| json)
+                    .collect(),
+            })
+            .collect();
+    }
+    !layer.is_empty()
+}
+
+/// Whether a text is a UUID of five groups of digits.
+pub(crate) fn is_uuid(text: &str) -> bool {
+    let groups: Vec<_> = text.split('-').collect();
+    let digits = |group: &&str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
+    groups.iter().all(digits) && groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
 }
 
 /// What stands between the commas of a valid JSON object or array.

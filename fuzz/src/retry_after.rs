@@ -10,52 +10,105 @@ const LAST_DATE_S: u64 = 253_402_300_799;
 /// The beginning, a day in 1994, the end, and beyond it.
 const MOMENTS_S: [u64; 4] = [0, 784_111_777, LAST_DATE_S, u64::MAX];
 
-/// A header is a number of seconds, or a date that exists, or nothing; what the client
-/// reports of an answer is the same.
+const A_DAY_MS: u64 = 86_400_000;
+
+/// How much of a header is read.
+const HEADER_BYTES: usize = 256;
+
+/// The data is a header, and after a line break the answer's own date. A header is a number of
+/// seconds, or a date that exists, or nothing, and at most a day; what the client reports of an
+/// answer is the same.
 pub fn retry_after(data: &[u8]) {
-    let read = match std::str::from_utf8(data) {
-        Ok(value) => assert_read(value),
-        Err(_) => None,
+    let line_break = data.iter().position(|byte| *byte == b'\n');
+    let (value, date) = match line_break {
+        Some(at) => (&data[..at], Some(&data[at + 1..])),
+        None => (data, None),
     };
-    let service = Service::answering(429, b"").with_retry_after(data);
+    let mut service = Service::answering(429, b"").with_header("retry-after", value);
+    if let Some(date) = date {
+        service = service.with_header("date", date);
+    }
     let client = client(&service);
-    match run(client.list_agents("org-1")) {
+    let (value, date) = (header(value), date.map(header));
+    for moment_s in MOMENTS_S {
+        let read = parse_retry_after(&value, date.as_deref(), moment_s);
+        assert_eq!(
+            read,
+            expected(&value, date.as_deref(), moment_s),
+            "{value:?} {date:?}"
+        );
+    }
+    match run(client.list_agents("org-1", None)) {
         Err(RequestError::RateLimited(failure)) => {
-            assert_eq!(failure.response.retry_after_ms, read);
+            let response = failure.response.expect("a rate limit");
+            let read = response.retry_after_ms.map(u64::from);
+            assert_eq!(read, expected(&value, date.as_deref(), 0));
         }
         other => panic!("a rate limit became {other:?}"),
     }
 }
 
-/// Returns what is read at the beginning of time.
-fn assert_read(value: &str) -> Option<u64> {
-    let read = MOMENTS_S.map(|moment_s| parse_retry_after(value, moment_s));
-    let trimmed = value.trim();
-    if !trimmed.is_empty() && trimmed.bytes().all(|byte| byte.is_ascii_digit()) {
-        let number = trimmed.bytes().fold(0_u64, |number, digit| {
-            number
-                .saturating_mul(10)
-                .saturating_add((digit - b'0').into())
-        });
-        assert_eq!(read, [Some(number.saturating_mul(1_000)); 4], "{value:?}");
-        return read[0];
-    }
-    let Some(date_ms) = read[0] else {
-        assert_eq!(read, [None; 4], "{value:?}");
-        return None;
+/// A header as a text, as much of it as is read.
+fn header(value: &[u8]) -> String {
+    String::from_utf8_lossy(&value[..value.len().min(HEADER_BYTES)]).into_owned()
+}
+
+fn expected(value: &str, date: Option<&str>, moment_s: u64) -> Option<u64> {
+    let ms = match seconds_ms(value.trim()) {
+        Some(ms) => ms,
+        None => {
+            let now_s = date.and_then(date_s).unwrap_or(moment_s);
+            date_s(value)?.saturating_sub(now_s).saturating_mul(1_000)
+        }
     };
-    let date_s = date_ms / 1_000;
-    assert!(date_ms % 1_000 == 0 && date_s <= LAST_DATE_S, "{value:?}");
-    let left = MOMENTS_S.map(|moment_s| Some(date_s.saturating_sub(moment_s) * 1_000));
-    assert_eq!(read, left, "{value:?}");
+    Some(ms.min(A_DAY_MS))
+}
+
+/// Decimal digits with or without a fraction, rounded up to a millisecond.
+fn seconds_ms(value: &str) -> Option<u64> {
+    let (whole, fraction) = value.split_once('.').unwrap_or((value, "0"));
+    if whole.is_empty() || fraction.is_empty() {
+        return None;
+    }
+    let mut digits = whole.chars().chain("000".chars()).map(|c| c.to_digit(10));
+    let whole_ms = digits.try_fold(0_u64, |number, digit| {
+        Some(number.saturating_mul(10).saturating_add(digit?.into()))
+    })?;
+    let digits: Option<Vec<_>> = fraction.chars().map(|c| c.to_digit(10)).collect();
+    let digits = digits?;
+    let digit = |place: usize| u64::from(digits.get(place).copied().unwrap_or(0));
+    let more = digits.iter().skip(3).any(|digit| *digit > 0);
+    let fraction_ms = digit(0) * 100 + digit(1) * 10 + digit(2) + u64::from(more);
+    Some(whole_ms.saturating_add(fraction_ms))
+}
+
+/// The date that a text spells: the moment from which on nobody has to wait for it. None where
+/// the text is not one.
+fn date_s(text: &str) -> Option<u64> {
+    let trimmed = text.trim();
+    if seconds_ms(trimmed).is_some() {
+        return None;
+    }
+    let left = |moment_s| parse_retry_after(trimmed, None, moment_s);
+    if left(0).is_none() {
+        assert_eq!(MOMENTS_S.map(left), [None; 4], "{trimmed:?}");
+        return None;
+    }
+    assert_eq!(left(LAST_DATE_S), Some(0), "{trimmed:?}");
+    let (mut before, mut passed) = (0, LAST_DATE_S);
+    while before < passed {
+        let middle = before + (passed - before) / 2;
+        match left(middle) {
+            Some(0) => passed = middle,
+            _ => before = middle + 1,
+        }
+    }
+    let spellings = spellings(passed);
     assert!(
-        spellings(date_s)
-            .iter()
-            .any(|date| is_spelled(trimmed, date)),
-        "{value:?} is not the date {:?}",
-        spellings(date_s)
+        spellings.iter().any(|date| is_spelled(trimmed, date)),
+        "{trimmed:?} is not the date {spellings:?}"
     );
-    read[0]
+    Some(passed)
 }
 
 /// Whether a value is this date. What stands in the place of a space does not matter: a

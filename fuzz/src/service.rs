@@ -13,7 +13,7 @@ pub(crate) const TOKEN: &str = r#"to/k"en\0123"#;
 /// What the service answers, and what it has seen.
 pub(crate) struct Service {
     status: u16,
-    retry_after: Option<Vec<u8>>,
+    headers: Vec<(&'static str, Vec<u8>)>,
     body: Vec<u8>,
     now_ms: Cell<u64>,
     /// Every request with the time it may take.
@@ -29,7 +29,7 @@ impl Service {
     pub(crate) fn answering(status: u16, body: &[u8]) -> Self {
         Self {
             status,
-            retry_after: None,
+            headers: Vec::new(),
             body: body.to_vec(),
             now_ms: Cell::new(0),
             sent: RefCell::default(),
@@ -38,9 +38,9 @@ impl Service {
         }
     }
 
-    /// The same with the header `retry-after`.
-    pub(crate) fn with_retry_after(mut self, value: &[u8]) -> Self {
-        self.retry_after = Some(value.to_vec());
+    /// The same with a header.
+    pub(crate) fn with_header(mut self, name: &'static str, value: &[u8]) -> Self {
+        self.headers.push((name, value.to_vec()));
         self
     }
 
@@ -81,7 +81,7 @@ impl Transport for &Service {
         self.sent.borrow_mut().push((request.clone(), timeouts));
         Ok(Answer {
             status: self.status,
-            retry_after: self.retry_after.clone(),
+            headers: self.headers.clone(),
             body: Some(self.body.clone()),
         })
     }
@@ -113,7 +113,7 @@ impl Transport for &Service {
 /// An answer on its way.
 pub(crate) struct Answer {
     status: u16,
-    retry_after: Option<Vec<u8>>,
+    headers: Vec<(&'static str, Vec<u8>)>,
     body: Option<Vec<u8>>,
 }
 
@@ -123,7 +123,9 @@ impl Response for Answer {
     }
 
     fn header(&self, name: &str) -> Option<Vec<u8>> {
-        self.retry_after.clone().filter(|_| name == "retry-after")
+        let mut headers = self.headers.iter();
+        let (_, value) = headers.find(|(known, _)| *known == name)?;
+        Some(value.clone())
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {

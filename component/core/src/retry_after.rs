@@ -34,11 +34,16 @@ fn seconds_to_ms(value: &str) -> Option<u64> {
     }
     // More digits than a u64 has are a time that nobody waits for either.
     let seconds = whole.parse().unwrap_or(u64::MAX);
-    let fraction_ms = (format!("0.{fraction}").parse::<f64>().ok()? * 1_000.0).ceil();
+    let fraction_ms = fraction
+        .bytes()
+        .chain(*b"000")
+        .take(3)
+        .fold(0, |ms, digit| ms * 10 + u64::from(digit - b'0'));
+    let is_more = fraction.bytes().skip(3).any(|digit| digit != b'0');
     Some(
         seconds
             .saturating_mul(1_000)
-            .saturating_add(fraction_ms as u64),
+            .saturating_add(fraction_ms + u64::from(is_more)),
     )
 }
 
@@ -62,6 +67,8 @@ mod tests {
             (" 120 ", Some(120_000)),
             ("1.5", Some(1_500)),
             ("0.0001", Some(1)),
+            ("1.0010000000000000000000001", Some(1_002)),
+            ("1.00100", Some(1_001)),
             ("2.", None),
             (".5", None),
             ("1.5.0", None),
