@@ -105,11 +105,6 @@ impl<'a, T: Transport> Operation<'a, T> {
                 .and_then(|answer| answer.retry_after_ms);
             let pause_ms = pause_ms(settings, history.count(), asked_ms, transport.random());
             let resume_ms = ended_ms.saturating_add(pause_ms);
-            match (verdict, &outcome) {
-                (Verdict::RateLimited, _) => self.gate.close(ended_ms, resume_ms),
-                (_, Ok(_)) => self.gate.served(started_ms, ended_ms),
-                (_, Err(_)) => {}
-            }
             let in_time = time.may_begin(resume_ms);
             let next = decide(
                 addressed.method,
@@ -118,6 +113,15 @@ impl<'a, T: Transport> Operation<'a, T> {
                 history.count(),
                 in_time,
             );
+            match (verdict, next) {
+                (Verdict::RateLimited, Next::Retry) => self.gate.close(ended_ms, resume_ms),
+                (Verdict::RateLimited, _) => {
+                    let asked_ms = asked_ms.unwrap_or(0);
+                    self.gate.close(ended_ms, ended_ms.saturating_add(asked_ms));
+                }
+                _ if outcome.is_ok() => self.gate.served(started_ms, ended_ms),
+                _ => {}
+            }
             self.log(request, &history, (next == Next::Retry).then_some(pause_ms))
                 .await;
             match (next, outcome) {
