@@ -18,7 +18,7 @@
 //!   that there is nothing to decode. Bytes are those of the context.
 //! - `decode`: answers that grow in each of the ways in which they can, and webhooks. Bytes
 //!   are those of the body.
-//! - `retry`: an operation that is refused with 503 and repeated, up to the most attempts that
+//! - `retry`: an operation that is refused with 503 and retried, up to the most attempts that
 //!   the settings allow; the last attempt succeeds. Elements are the refusals: each is judged,
 //!   recorded with what it said, and waited out. A large request must not make them dearer.
 //! - `settings`: the environment into settings.
@@ -235,14 +235,31 @@ fn settings(criterion: &mut Criterion) {
         let settings = Settings::from_environment(environment.clone()).expect("settings");
         assert_eq!(settings == defaults, variables.is_empty());
 
-        group.bench_function(name, |bencher| {
-            bencher.iter_batched(
-                || environment.clone(),
-                Settings::from_environment,
-                BatchSize::SmallInput,
-            );
-        });
+        read_settings(&mut group, name, environment);
     }
+
+    let names: Vec<_> = (0..100).map(|index| format!("a{index}")).collect();
+    let mut accounts = environment(&[("ACCOUNTS", &names.join(","))]);
+    for name in names {
+        let variable = format!("VOICE_CALLING_{}_API_TOKEN", name.to_uppercase());
+        accounts.push((variable, format!("token-of-{name}")));
+    }
+    assert!(Settings::from_environment(accounts.clone()).is_ok());
+    read_settings(&mut group, "100 accounts", accounts);
+}
+
+fn read_settings(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    environment: Vec<(String, String)>,
+) {
+    group.bench_function(name, |bencher| {
+        bencher.iter_batched(
+            || environment.clone(),
+            Settings::from_environment,
+            BatchSize::SmallInput,
+        );
+    });
 }
 
 fn whole(criterion: &mut Criterion) {
