@@ -356,7 +356,11 @@ async fn a_rate_limit_delays_others_for_three_quarters_of_their_time_until_one_i
         let created = instance.create_docket_v2(&item(number), None).await;
         created.expect("no failure of the host")
     };
-    let creates = (create_at(1_000, 1), create_at(30_000, 2), create_at(50_000, 3));
+    let creates = (
+        create_at(1_000, 1),
+        create_at(30_000, 2),
+        create_at(50_000, 3),
+    );
     let (in_flight, limited, delayed, later) =
         tokio::join!(in_flight, creates.0, creates.1, creates.2);
     in_flight.unwrap().unwrap();
