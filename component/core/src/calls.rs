@@ -462,7 +462,7 @@ mod tests {
         for (id, found) in [
             ("..", "`task_id` is \"..\", which a path cannot carry"),
             ("t\\n", "`task_id` is '\\n' as character 2"),
-            (&long, "`task_id` is 4097 bytes, percent-encoded"),
+            (&long, "`task_id` is 4097 bytes"),
         ] {
             let json = format!(r#"{{"task_id":"{id}"}}"#);
             assert_eq!(started(&json).unwrap_err(), found);

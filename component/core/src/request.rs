@@ -146,7 +146,7 @@ fn encode_value(argument: &str, value: &str) -> Result<String, Problem> {
         0..=MAX_VALUE_BYTES => Ok(encoded),
         bytes => Err(problem(
             argument,
-            format!("{bytes} bytes, percent-encoded"),
+            format!("{bytes} bytes"),
             format!("at most {MAX_VALUE_BYTES} bytes, percent-encoded"),
         )),
     }
@@ -221,9 +221,9 @@ mod tests {
     fn a_value_that_is_too_long_for_a_path_when_it_is_encoded_is_refused() {
         for (value, bytes) in [
             ("a".repeat(4_096), None),
-            ("a".repeat(4_097), Some("4097 bytes, percent-encoded")),
+            ("a".repeat(4_097), Some("4097 bytes")),
             ("/".repeat(1_365), None),
-            ("/".repeat(1_366), Some("4098 bytes, percent-encoded")),
+            ("/".repeat(1_366), Some("4098 bytes")),
         ] {
             let problem = ApiRequest::read(&READ, "task-id", &value).err();
             assert_eq!(problem.as_ref().map(|problem| &*problem.found), bytes);

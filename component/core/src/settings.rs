@@ -234,9 +234,10 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
     Ok(())
 }
 
-/// Whether a name is a third of the meant one, or less, away from it.
+/// Whether a name is as far away from the meant one as a third of the setting's name, or less.
 fn is_near(name: &str, meant: &str) -> bool {
-    let limit = meant.len() / 3;
+    let setting = NAMES.iter().find(|setting| meant.ends_with(**setting));
+    let limit = setting.map_or(meant.len(), |setting| setting.len()) / 3;
     name.len().abs_diff(meant.len()) <= limit && edits(name, meant) <= limit
 }
 
