@@ -1,5 +1,5 @@
 //! What wasi:http's error codes say about a request that got no answer. The codes are the same in
-//! WASI 0.2 and 0.3, whose bindings have a type each: [`error_code`](crate::error_code) maps
+//! WASI 0.2 and 0.3, whose bindings have a type each: [`error_code`](crate::error_code!) maps
 //! either to the one here.
 
 use crate::transport::{Delivery, SendError};
