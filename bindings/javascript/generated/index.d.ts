@@ -43,8 +43,9 @@ export interface CallOptions {
    */
   readonly account?: string | null | undefined;
   /**
-   * In place of `deadlineMs`. Unit: milliseconds; 1 to 86400000. The timeouts of
-   * an attempt give way to a smaller deadline.
+   * In place of `deadlineMs`: for the operation, each item of a batch, each poll of a
+   * wait. Unit: milliseconds; 1 to 86400000. The timeouts of an attempt give way to a
+   * smaller deadline.
    */
   readonly deadlineMs?: number | null | undefined;
   /** In place of `maxAttempts`: 1 to 100. */
@@ -74,7 +75,7 @@ export interface WaitOptions extends CallOptions {
 /** The last argument of a batch. Time in the queue for an instance counts. */
 export interface BatchOptions extends CallOptions {
   /**
-   * How long requests may be begun; 1 or more. Those that were not
+   * for How long new requests may be begun; 1 or more. Those that were not
    * begun by then are `TimedOut` with no attempts. Those that were are finished,
    * each within its deadline, so that no docket id is lost.
    */
@@ -502,7 +503,7 @@ export interface CallRequest {
   readonly toPhoneNumber: string;
   /**
    * `extra_config.call_context`: the variables of the agent's prompt, as names and
-   * values. No name occurs twice. Empty leaves `extra_config` out.
+   * values. No name occurs twice. Empty leaves `call_context` out.
    */
   readonly callContext?: { readonly [name: string]: string } | null | undefined;
   /**
@@ -795,7 +796,10 @@ export type CallDetailsOutcome =
   /** Time ran out. What was seen last; `undefined` where nothing was. */
   | { readonly kind: 'pending'; readonly value?: CallDetailsList };
 
-/** How a wait for a call's details ended. */
+/**
+ * How a wait for a call's details ended. Each poll is an operation of its own: what was
+ * seen has the attempts of its poll.
+ */
 export interface CallDetailsWait {
   /** What was seen. */
   readonly outcome: CallDetailsOutcome;
@@ -806,7 +810,7 @@ export interface CallDetailsWait {
   /** How long the wait took. Unit: milliseconds. */
   readonly waitedMs: number;
   /**
-   * For how much of that a rate limit held the wait back that another call of the
+   * How much of that the wait was held back by a rate limit that another call of the
    * same account had met. Unit: milliseconds.
    */
   readonly heldBackMs: number;
@@ -822,7 +826,10 @@ export type DocketOutcome =
   /** Time ran out. What was seen last; `undefined` where nothing was. */
   | { readonly kind: 'pending'; readonly value?: Docket };
 
-/** How a wait for a docket ended. */
+/**
+ * How a wait for a docket ended. Each poll is an operation of its own: what was seen has
+ * the attempts of its poll.
+ */
 export interface DocketWait {
   /** What was seen. */
   readonly outcome: DocketOutcome;
@@ -833,7 +840,7 @@ export interface DocketWait {
   /** How long the wait took. Unit: milliseconds. */
   readonly waitedMs: number;
   /**
-   * For how much of that a rate limit held the wait back that another call of the
+   * How much of that the wait was held back by a rate limit that another call of the
    * same account had met. Unit: milliseconds.
    */
   readonly heldBackMs: number;
@@ -885,9 +892,9 @@ export interface VerifiedCompletion {
    */
   readonly contradicted: readonly string[];
   /**
-   * The members of the delivery that could not be verified, since a docket as
-   * fetched does not have them: `call_insights`, `attempts`, `dashboard_url` and any
-   * that the specification does not name.
+   * The members of the delivery that could not be verified: `call_insights`,
+   * `attempts`, `dashboard_url` and others that a docket as fetched does not have, and
+   * those that differ but may have changed since, such as `updated_at`.
    */
   readonly unverified: readonly string[];
 }
@@ -899,7 +906,7 @@ export type Verification =
   /** The docket is completed, and nothing that it says contradicts the delivery. */
   | { readonly kind: 'confirmed'; readonly value: VerifiedCompletion }
   /**
-   * The docket is not completed, or says otherwise than the delivery, which may be
+   * The docket is not completed, or disagrees with the delivery, which may be
    * forged: do not act on it.
    */
   | { readonly kind: 'contradicted'; readonly value: VerifiedCompletion };
@@ -958,8 +965,8 @@ export interface Calls {
    * Each poll is a whole `calls.getDetails`, with attempts and a deadline of its
    * own. The pause after the first is `backoffMs`; it doubles up to
    * `maxBackoffMs`, without jitter, and is longer where `retry-after` asks for it.
-   * A pause that does not fit into the time that is left ends the wait, which may
-   * so end before `timeoutMs`. A poll
+   * A pause that does not fit into the time that is left ends the wait, so that it
+   * may end before `timeoutMs`. A poll
    * that fails in a way that may pass (`RateLimited`, `Unavailable`,
    * `Unreachable`, `TimedOut`) does not end it, unless every poll did: then
    * the last error is returned. For waits of hours on a workflow engine, let
@@ -1020,7 +1027,7 @@ export interface Dockets {
    * hides another. A rate limit that one request meets slows the others. A request that
    * is not allowed fails in its place, and the others are sent.
    *
-   * `timeoutMs`: how long requests may be begun; 1 or more. Those that were not
+   * `timeoutMs`: for how long new requests may be begun; 1 or more. Those that were not
    * begun by then are `TimedOut` with no attempts. Those that were are finished,
    * each within its deadline, so that no docket id is lost.
    *
@@ -1053,8 +1060,8 @@ export interface Webhooks {
    * (`GET /api/v1/dockets/{docket_id}`), and compares the two. Deliveries are not known
    * to be signed, so that anyone may send one: this is what a receiver needs.
    *
-   * The docket must be completed and have the same `call_context`, member by member.
-   * What it cannot confirm is listed. A docket that the service does not know is
+   * The docket must be completed, and must not disagree with the delivery: with its
+   * `call_context`, for example, member by member. What it cannot confirm is listed. A docket that the service does not know is
    * `NotFound`; errors are those of both functions.
    */
   verify(body: string | Uint8Array, options?: CallOptions): Promise<Verification>;

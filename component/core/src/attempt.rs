@@ -8,6 +8,9 @@ use std::pin::pin;
 /// How much of the body of an error is read.
 const ERROR_BODY_BYTES: usize = 65_536;
 
+/// How large a text may become in any case by the replacement of bytes that are not UTF-8.
+const SMALL_BYTES: usize = 1_024;
+
 /// How long a header may be that an error shows. A longer one is cut.
 const HEADER_BYTES: usize = 256;
 
@@ -133,7 +136,9 @@ impl Answer {
         match String::from_utf8(self.body) {
             Ok(text) => Ok(text),
             Err(error) => match error.as_bytes().utf8_chunks().map(replaced).sum::<usize>() {
-                bytes if bytes > max_bytes => Err("too many bytes that are not UTF-8".to_owned()),
+                bytes if bytes > max_bytes.max(SMALL_BYTES) => {
+                    Err("too many bytes that are not UTF-8".to_owned())
+                }
                 _ => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
             },
         }
@@ -247,10 +252,15 @@ mod tests {
     #[test]
     fn bytes_that_are_not_utf_8_are_replaced_as_long_as_the_text_fits() {
         assert_eq!(
-            answer(b"a\xffb\xff").into_text(8).as_deref(),
+            answer(b"a\xffb\xff").into_text(0).as_deref(),
             Ok("a\u{fffd}b\u{fffd}")
         );
-        assert!(answer(b"a\xffb\xff").into_text(7).is_err());
+        let broken = || Answer {
+            body: vec![0xff; 700],
+            ..answer(b"")
+        };
+        assert!(broken().into_text(2_099).is_err());
+        assert!(broken().into_text(2_100).is_ok());
         // One mark for a character that is cut short, as the standard library has it.
         assert_eq!(answer(b"\xe2\x82").into_text(3).as_deref(), Ok("\u{fffd}"));
         assert_eq!(answer(b"plain").into_text(0).as_deref(), Ok("plain"));

@@ -67,11 +67,21 @@ fn check_size(requests: &[DocketRequestV2]) -> Result<(), Problem> {
 }
 
 fn text_bytes(request: &DocketRequestV2) -> usize {
-    let optional = [&request.external_id, &request.extra];
-    let optional = optional.iter().filter_map(|text| text.as_ref());
+    let external_id = request.external_id.as_deref();
     request.to_phone_number.len()
         + request.call_context.len()
-        + optional.map(String::len).sum::<usize>()
+        + external_id.map_or(0, json_bytes)
+        + request.extra.as_ref().map_or(0, String::len)
+}
+
+/// How long a text is in JSON, whose escapes take up to six bytes.
+fn json_bytes(text: &str) -> usize {
+    let escaped = |character: char| match character {
+        '"' | '\\' => 2,
+        '\0'..='\u{1f}' => 6,
+        _ => character.len_utf8(),
+    };
+    text.chars().map(escaped).sum()
 }
 
 /// A batch that several lanes work through.

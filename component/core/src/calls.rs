@@ -102,7 +102,7 @@ fn encode_context(request: &CallRequest) -> Result<Written<'_>, Problem> {
     let mut names = BTreeSet::new();
     if let Some((name, _)) = context.iter().find(|(name, _)| !names.insert(name)) {
         let argument = member_name("call-context", name);
-        return Err(problem(argument, "the name again", "each name once"));
+        return Err(problem(argument, "a duplicate name", "each name once"));
     }
     Ok(match context.is_empty() {
         true => Written::Absent,
@@ -128,7 +128,7 @@ fn check_extra_selects_agent(request: &CallRequest) -> Result<(), Problem> {
 fn decode_started_call(answer: Value<'_>, sent: Sent) -> Result<StartedCall, String> {
     let object = answer.to_object()?;
     let task_id = object.identifier("task_id")?;
-    // One that its details cannot be had with is of no use.
+    // One with which no details can be fetched is of no use.
     if let Err(problem) = details_request(&GET_CALL_DETAILS, &task_id) {
         return Err(format!("`task_id` is {}", problem.found));
     }
@@ -317,8 +317,8 @@ mod tests {
             (nobody(Some("7")), "extra", "a number"),
             (number(""), "to-phone-number", "an empty text"),
             (number("91\n98"), "to-phone-number", "'\\n' as character 3"),
-            (twice("a"), "call-context.a", "the name again"),
-            (twice(""), "call-context.", "the name again"),
+            (twice("a"), "call-context.a", "a duplicate name"),
+            (twice(""), "call-context.", "a duplicate name"),
             (
                 nobody(Some(r#"{"extra_config":{"agent":"a"}}"#)),
                 "from-agent-name",

@@ -2,7 +2,7 @@
 
 use crate::attempt::{Answer, BodyEnd};
 use crate::operation::Success;
-use crate::retry::{Verdict, judge, may_have_created};
+use crate::retry::{Verdict, may_have_created};
 use crate::settings::AccountSettings;
 use crate::transport::{Delivery, Method, SendError};
 use crate::types::{Attempt, Failure, HttpResponse, Problem, RequestError};
@@ -10,7 +10,7 @@ use crate::types::{Attempt, Failure, HttpResponse, Problem, RequestError};
 /// How much of a body an error keeps.
 const KEPT_BODY_BYTES: usize = 8_192;
 
-/// How much of a body is looked at for that. Masking makes it shorter.
+/// How much of a body is looked at for that: a token that begins in what is kept is masked whole.
 const MASKED_BODY_BYTES: usize = 2 * KEPT_BODY_BYTES;
 
 /// How much of a host's message an attempt keeps.
@@ -120,6 +120,7 @@ impl<'a> History<'a> {
         started_ms: u64,
         ended_ms: u64,
         outcome: &Result<Answer, SendError>,
+        verdict: Verdict,
     ) {
         let (status, transport_error) = match outcome {
             Err(error) => (None, Some(error.message.as_str())),
@@ -131,15 +132,14 @@ impl<'a> History<'a> {
         self.attempts.push(Attempt {
             status,
             transport_error: transport_error.map(|message| self.shown(message)),
-            started_ms: to_u32(started_ms - self.began_ms),
-            duration_ms: to_u32(ended_ms - started_ms),
+            started_ms: to_u32(started_ms.saturating_sub(self.began_ms)),
+            duration_ms: to_u32(ended_ms.saturating_sub(started_ms)),
         });
         self.may_have_created_before = self.may_have_created;
         self.may_have_created |= may_have_created(self.method, self.settings, outcome);
         match outcome {
             Ok(answer) => {
                 self.sent = true;
-                let verdict = judge(self.method, self.settings, outcome);
                 let refused = match verdict {
                     Verdict::Unavailable => true,
                     Verdict::RateLimited => !self.may_have_created,
@@ -155,11 +155,12 @@ impl<'a> History<'a> {
         }
     }
 
-    pub(crate) fn succeed(self, answer: Answer) -> Success<'a> {
+    pub(crate) fn succeed(self, answer: Answer, max_bytes: usize) -> Success<'a> {
         Success {
             settings: self.settings,
             history: self,
             answer,
+            max_bytes,
         }
     }
 
@@ -263,7 +264,7 @@ impl<'a> History<'a> {
             ),
             (Verdict::NotFound, _) => (
                 RequestError::PermanentNotFound,
-                format!("the service does not know it ({status})"),
+                format!("the service did not find it ({status})"),
             ),
             (Verdict::Rejected, _) => (
                 RequestError::PermanentRejected,
@@ -277,7 +278,7 @@ impl<'a> History<'a> {
             ),
             _ if !(200..=299).contains(&status) => (
                 RequestError::PermanentUnexpectedResponse,
-                format!("the status {status} means nothing here"),
+                format!("unexpected status {status}"),
             ),
             (_, BodyEnd::TooLarge(limit)) => (
                 RequestError::PermanentUnexpectedResponse,
@@ -308,6 +309,8 @@ impl<'a> History<'a> {
         let media = media.map_or(String::new(), |media| {
             format!(" ({})", self.settings.token.mask(media))
         });
+        // It may have a part of the answer in it.
+        let found = self.settings.token.mask(found);
         let message = format!("the answer{media} cannot be understood: {found}");
         RequestError::PermanentUnexpectedResponse(self.failure(message, None, Some(response)))
     }
@@ -324,7 +327,7 @@ impl<'a> History<'a> {
         response: Option<HttpResponse>,
     ) -> Failure {
         let created = match self.may_have_created {
-            true => "; it may have been created: make sure before you retry",
+            true => "; it may have been created: check before you retry",
             false => "",
         };
         Failure {
@@ -374,6 +377,7 @@ pub(crate) fn to_u32(duration_ms: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::retry::judge;
     use crate::simulation::{settings, take_apart};
     use Method::{Get, Post};
 
@@ -413,7 +417,8 @@ mod tests {
     fn history<'a>(settings: &'a AccountSettings, method: Method, all: &[Outcome]) -> History<'a> {
         let mut history = History::begin(settings, method, 1_000);
         for (outcome, at_ms) in all.iter().zip((1_000..).step_by(100)) {
-            history.record(at_ms, at_ms + 10, outcome);
+            let verdict = judge(method, settings, outcome);
+            history.record(at_ms, at_ms + 10, outcome, verdict);
         }
         history
     }
@@ -526,7 +531,7 @@ mod tests {
         };
         assert_eq!(
             said(503),
-            "the service answered 503 (1 attempt); it may have been created: make sure before you retry"
+            "the service answered 503 (1 attempt); it may have been created: check before you retry"
         );
         assert_eq!(said(429), "the service answered 429 (1 attempt)");
     }

@@ -45,7 +45,7 @@ impl Gate {
                 return waited_ms;
             }
             transport.sleep(opens_ms - now_ms).await;
-            waited_ms += transport.now_ms() - now_ms;
+            waited_ms += transport.now_ms().saturating_sub(now_ms);
         }
     }
 }

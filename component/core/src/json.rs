@@ -232,9 +232,10 @@ impl<'a> Object<'a> {
         members
     }
 
-    /// The names of the members, those that Unicode strings can hold.
+    /// The names of the members; one that no Unicode string can hold, as it is written.
     pub(crate) fn names(&self) -> impl Iterator<Item = Cow<'a, str>> {
-        self.members().filter_map(|(name, _)| name)
+        let keys = self.members.iter().map(|(key, _)| *key);
+        keys.map(|key| decode_key(key).unwrap_or(Cow::Borrowed(key.get())))
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<String> {

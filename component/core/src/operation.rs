@@ -16,9 +16,6 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// How large a text may always become by the replacement of bytes that are not UTF-8.
-const REPLACED_BYTES: usize = 1 << 20;
-
 /// An operation under way: one call of a function.
 pub(crate) struct Operation<'a, T> {
     pub(crate) transport: &'a T,
@@ -98,7 +95,7 @@ impl<'a, T: Transport> Operation<'a, T> {
 
             // Decide.
             let verdict = judge(addressed.method, settings, &outcome);
-            history.record(started_ms, ended_ms, &outcome);
+            history.record(started_ms, ended_ms, &outcome, verdict);
             let asked_ms = outcome
                 .as_ref()
                 .ok()
@@ -116,7 +113,8 @@ impl<'a, T: Transport> Operation<'a, T> {
             match (verdict, next) {
                 (Verdict::RateLimited, Next::Retry) => self.gate.close(ended_ms, resume_ms),
                 (Verdict::RateLimited, _) => {
-                    let asked_ms = asked_ms.unwrap_or(0);
+                    // Not longer than a wait pauses before its next poll.
+                    let asked_ms = asked_ms.unwrap_or(settings.backoff_ms);
                     self.gate.close(ended_ms, ended_ms.saturating_add(asked_ms));
                 }
                 _ if outcome.is_ok() => self.gate.served(started_ms, ended_ms),
@@ -127,7 +125,7 @@ impl<'a, T: Transport> Operation<'a, T> {
             match (next, outcome) {
                 (Next::Retry, _) => not_before_ms = resume_ms,
                 (Next::GiveUp(stop), _) => return Err(history.give_up(stop)),
-                (Next::Succeed, Ok(answer)) => return Ok(history.succeed(answer)),
+                (Next::Succeed, Ok(answer)) => return Ok(history.succeed(answer, max_bytes)),
                 (_, outcome) => return Err(history.fail(verdict, &outcome)),
             }
         }
@@ -206,6 +204,8 @@ pub(crate) struct Success<'a> {
     pub(crate) settings: &'a AccountSettings,
     pub(crate) history: History<'a>,
     pub(crate) answer: Answer,
+    /// How much of it was read at most.
+    pub(crate) max_bytes: usize,
 }
 
 /// What the record of an answer says about how it was had.
@@ -237,8 +237,7 @@ impl Success<'_> {
             attempts: self.history.attempts().to_vec(),
             may_be_duplicate: self.history.may_have_created_before(),
         };
-        let max_bytes = self.settings.max_response_bytes.max(REPLACED_BYTES);
-        let text = self.answer.into_text(max_bytes);
+        let text = self.answer.into_text(self.max_bytes);
         let decoded = text.and_then(|text| decode(&text, sent));
         decoded.map_err(|found| {
             self.history
@@ -837,7 +836,7 @@ mod tests {
         let large = vec![Piece::Bytes(0, vec![b'x'; 70_000])];
         let (_, case, failure) = failed(read, [Step::status(600).with_body(large)], &[]);
         assert_eq!(case, "permanent-unexpected-response");
-        assert_eq!(failure.message, "the status 600 means nothing here");
+        assert_eq!(failure.message, "unexpected status 600");
     }
 
     #[test]
@@ -849,8 +848,8 @@ mod tests {
             World::with_script([Step::status(200).with_body(vec![Piece::Bytes(0, body)])])
         };
         let limit = [("MAX_RESPONSE_BYTES", "400000")];
-        read(&body(349_000), &limit).unwrap();
-        let (case, failure) = take_apart(read(&body(350_000), &limit).unwrap_err());
+        read(&body(133_000), &limit).unwrap();
+        let (case, failure) = take_apart(read(&body(134_000), &limit).unwrap_err());
         assert_eq!(case, "permanent-unexpected-response");
         assert!(failure.message.contains("not UTF-8"), "{}", failure.message);
     }

@@ -34,6 +34,8 @@ pub const NAMES: [&str; 15] = [
 /// The names of the accounts, separated by commas.
 pub const ACCOUNTS: &str = "ACCOUNTS";
 
+const MAX_ACCOUNTS: usize = 100;
+
 const A_DAY_MS: u64 = 86_400_000;
 const DURATION_MS: RangeInclusive<u64> = 1..=A_DAY_MS;
 const ATTEMPTS: RangeInclusive<u64> = 1..=100;
@@ -185,6 +187,7 @@ fn account_names(variables: &Variables) -> Result<Vec<String>, Problem> {
     let Some(list) = value_of(variables, ACCOUNTS) else {
         return Ok(names);
     };
+    let mut taken = setting_names(&names);
     for name in list.split(',') {
         let follows = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if !(name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(follows)) {
@@ -192,12 +195,20 @@ fn account_names(variables: &Variables) -> Result<Vec<String>, Problem> {
                            letter, separated by commas";
             return Err(setting_problem(ACCOUNTS, shown(list), allowed));
         }
-        let taken = setting_names(&names);
         let own = NAMES.map(|setting| format!("{}_{setting}", variable_part(name)));
         if let Some(ambiguous) = own.iter().find(|variable| taken.contains(variable)) {
             let found = format!("{name:?}, for which {PREFIX}{ambiguous} has two meanings");
             return Err(setting_problem(ACCOUNTS, found, "another name"));
         }
+        if names.len() == MAX_ACCOUNTS {
+            let found = format!("more than {MAX_ACCOUNTS} names");
+            return Err(setting_problem(
+                ACCOUNTS,
+                found,
+                format!("at most {MAX_ACCOUNTS}"),
+            ));
+        }
+        taken.extend(own);
         names.push(name.to_owned());
     }
     Ok(names)
@@ -222,6 +233,16 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
             let found = "an unknown setting";
             return Err(setting_problem(name, found, format!("{PREFIX}{meant}")));
         }
+        let reversed = accounts.iter().find_map(|account| {
+            let part = variable_part(account);
+            let setting = upper.strip_suffix(&part)?.strip_suffix('_')?;
+            NAMES
+                .contains(&setting)
+                .then(|| format!("{PREFIX}{part}_{setting}"))
+        });
+        if let Some(meant) = reversed {
+            return Err(setting_problem(name, "an unknown setting", meant));
+        }
         let of_no_account = |setting: &&str| {
             let account = upper.strip_suffix(*setting);
             *setting != "LOG" && account.is_some_and(|account| account.ends_with('_'))
@@ -236,8 +257,12 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
 
 /// Whether a name is as far away from the meant one as a third of the setting's name, or less.
 fn is_near(name: &str, meant: &str) -> bool {
-    let setting = NAMES.iter().find(|setting| meant.ends_with(**setting));
-    let limit = setting.map_or(meant.len(), |setting| setting.len()) / 3;
+    let settings = NAMES.iter().filter(|setting| meant.ends_with(**setting));
+    let limit = settings
+        .map(|setting| setting.len())
+        .max()
+        .unwrap_or(meant.len())
+        / 3;
     name.len().abs_diff(meant.len()) <= limit && edits(name, meant) <= limit
 }
 
@@ -392,8 +417,12 @@ impl Scope<'_> {
         limit: u64,
     ) -> Result<u64, Problem> {
         let number = self.number(name, DURATION_MS, default.min(limit))?;
+        let (variable, _) = self.find(name);
+        if number > limit && variable != self.own(name) {
+            // What an account has not set itself gives way, as a default does.
+            return Ok(limit);
+        }
         if number > limit {
-            let (variable, _) = self.find(name);
             let (limit_variable, _) = self.find(limit_name);
             return Err(setting_problem(
                 &variable,

@@ -61,8 +61,8 @@ impl ApiToken {
     }
 }
 
-/// A text in which a token is masked: as it is, and as JSON libraries write it, each character
-/// escaped or not. Texts are cut in many places, so that a beginning of it counts too: with 16
+/// A text in which a token is masked: as it is, and as JSON libraries and addresses write it, each
+/// character escaped or not. Texts are cut in many places, so that a beginning of it counts too: with 16
 /// bytes anywhere, with 8 at the very end. A token of less than 8 bytes is left alone.
 ///
 /// Hosts that show what a component answered, wrote or sent mask it by the same rule,
@@ -79,7 +79,7 @@ pub fn mask(token: &str, text: &str) -> String {
     let needed = token.len().min(CUT_FROM_BYTES);
     let mut masked = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find([first, '\\']) {
+    while let Some(at) = rest.find([first, '\\', '%']) {
         let (before, found) = rest.split_at(at);
         masked.push_str(before);
         let (of_token, of_text) = common(token, found);
@@ -123,10 +123,17 @@ fn common_with_json(token: &str, text: &str) -> (usize, usize) {
     (token.len(), length)
 }
 
-/// The first character of a text, as JSON may write it, and how many bytes it takes.
+/// The first character of a text, as JSON or an address may write it, and how many bytes it takes.
 fn character(text: &str) -> Option<(char, usize)> {
     let mut characters = text.chars();
     let first = characters.next()?;
+    if first == '%'
+        && let Some(byte) = text
+            .get(1..3)
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok())
+    {
+        return Some((byte.into(), 3));
+    }
     if first != '\\' {
         return Some((first, first.len_utf8()));
     }

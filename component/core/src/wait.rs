@@ -75,7 +75,7 @@ impl<T: Transport> Operation<'_, T> {
                         seen,
                         polls,
                         failed_polls,
-                        waited_ms: to_u32(now_ms - began_ms),
+                        waited_ms: to_u32(now_ms.saturating_sub(began_ms)),
                         held_back_ms: to_u32(self.held_back_ms()),
                     }),
                 };

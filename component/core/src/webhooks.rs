@@ -14,7 +14,7 @@ use crate::types::{
 const MAX_BODY_BYTES: usize = 8_388_608;
 
 /// The members of a docket that do not change any more when it is completed.
-const STABLE: [&str; 11] = [
+const STABLE: [&str; 12] = [
     "agent_name",
     "call_context",
     "call_type",
@@ -25,6 +25,7 @@ const STABLE: [&str; 11] = [
     "external_id",
     "first_called_at",
     "from_number",
+    "status",
     "to_phone_number",
 ];
 
@@ -118,8 +119,10 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
                 continue;
             };
             match facts.get(&name) {
-                _ if name == "docket_id" || name == "status" => {}
+                _ if name == "docket_id" => {}
                 Some(fact) if claim.is_same(*fact) => {}
+                // It was found to be not completed.
+                _ if name == "status" && !contradicted.is_empty() && contradicted[0] == name => {}
                 Some(_) if STABLE.contains(&&*name) => contradicted.push(name.into_owned()),
                 _ => unverified.push(name.into_owned()),
             }

@@ -19,9 +19,6 @@ use wasi::random::insecure::get_insecure_random_u64;
 
 const CHUNK_BYTES: u64 = 65_536;
 
-/// The most that `blocking-write-and-flush` takes at a time.
-const STDERR_BYTES: usize = 4_096;
-
 pub(crate) struct WasiTransport;
 
 impl Transport for WasiTransport {
@@ -75,11 +72,15 @@ impl Transport for WasiTransport {
         get_insecure_random_u64()
     }
 
+    /// Writes what fits at this moment: no call waits for its log, and a line that does not fit is
+    /// lost instead.
     async fn log(&self, line: &str) {
         let stderr = wasi::cli::stderr::get_stderr();
-        for piece in format!("{line}\n").as_bytes().chunks(STDERR_BYTES) {
-            // Nobody is left to tell that the log cannot be written.
-            let _ = stderr.blocking_write_and_flush(piece);
+        let line = format!("{line}\n");
+        let fits = |room: u64| usize::try_from(room).map_or(true, |room| line.len() <= room);
+        if stderr.check_write().is_ok_and(fits) && stderr.write(line.as_bytes()).is_ok() {
+            // Errors while writing are ignored: there is nowhere to report them.
+            let _ = stderr.flush();
         }
     }
 }
@@ -103,7 +104,8 @@ type Writing = Pin<Box<dyn Future<Output = ()>>>;
 struct Unwritten {
     stream: OutputStream,
     body: OutgoingBody,
-    rest: Vec<u8>,
+    bytes: Vec<u8>,
+    written: usize,
 }
 
 /// Writes what the host takes before the request is on its way, so that head and body
@@ -114,7 +116,8 @@ fn write_ahead(outgoing: &HttpRequest, bytes: &[u8]) -> Result<Option<Unwritten>
     let mut unwritten = Unwritten {
         stream,
         body,
-        rest: bytes.to_vec(),
+        bytes: bytes.to_vec(),
+        written: 0,
     };
     if unwritten.write_some().map_err(drop)? {
         unwritten.finish();
@@ -127,17 +130,18 @@ impl Unwritten {
     /// Writes until the host takes no more for now; true when it has taken everything.
     fn write_some(&mut self) -> Result<bool, StreamError> {
         loop {
-            let room = self.stream.check_write()? as usize;
+            let room = usize::try_from(self.stream.check_write()?).unwrap_or(usize::MAX);
+            let rest = &self.bytes[self.written..];
             if room == 0 {
                 return Ok(false);
             }
-            if self.rest.is_empty() {
+            if rest.is_empty() {
                 return Ok(true);
             }
-            let later = self.rest.split_off(self.rest.len().min(room));
-            self.stream.write(&self.rest)?;
-            self.rest = later;
-            if self.rest.is_empty() {
+            let piece = &rest[..rest.len().min(room)];
+            self.stream.write(piece)?;
+            self.written += piece.len();
+            if self.written == self.bytes.len() {
                 self.stream.flush()?;
             }
         }

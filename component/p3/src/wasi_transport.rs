@@ -24,6 +24,9 @@ use wit_bindgen::{
 const FIRST_CHUNK_BYTES: usize = 4_096;
 const CHUNK_BYTES: usize = 16_384;
 
+/// How long a line of the log may take.
+const LOG_NS: u64 = 100 * NANOSECONDS_PER_MS;
+
 type BodyEnd = Result<Option<Trailers>, ErrorCode>;
 
 /// What came of a request's transmission. The answer says it as well, so nobody waits for it;
@@ -81,10 +84,13 @@ impl Transport for WasiTransport {
         let written = stderr::write_via_stream(end);
         let line = format!("{line}\n").into_bytes();
         let write = async move {
-            // What is not written, nobody is left to tell of.
+            // Errors while writing are ignored: there is nowhere to report them.
             let _ = pipe.write_all(line).await;
         };
-        let _ = join(write, written.into_future()).await;
+        // No call waits long for its log.
+        let written = pin!(join(write, written.into_future()));
+        let time_is_up = pin!(monotonic_clock::wait_for(LOG_NS));
+        let _ = select(written, time_is_up).await;
     }
 }
 
@@ -200,7 +206,15 @@ impl Response for WasiResponse {
         let Some(body) = self.body.take() else {
             return Ok(None);
         };
-        match body.end.await {
+        let mut end = body.end.into_future();
+        let end = match &mut self.writing {
+            None => end.await,
+            Some(writing) => match select(&mut end, writing).await {
+                Either::Left((end, _)) => end,
+                Either::Right(((), end)) => end.await,
+            },
+        };
+        match end {
             Ok(_) => Ok(None),
             Err(code) => Err(send_error(&code).message),
         }

@@ -299,7 +299,7 @@ async fn no_name_of_a_calls_context_may_occur_twice() {
         call_context(&[("name", "Asha"), ("name", "Ravi")]),
         call_context(&[("name", "Asha"), ("due", "today"), ("name", "Asha")]),
     ];
-    let (found, allowed) = ("the name again", "each name once");
+    let (found, allowed) = ("a duplicate name", "each name once");
     all_are_refused(&inputs, "call-context.name", found, allowed).await;
 }
 

@@ -87,8 +87,9 @@ class AsyncAgents:
           has a field for are refused.
         - `account`: Which account sends the request: one of the names in the setting `accounts`.
           `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The
-          timeouts of an attempt give way to a smaller deadline.
+        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
+          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
+          give way to a smaller deadline.
         - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
         """
         return await self._call(
@@ -132,8 +133,9 @@ class AsyncAgents:
 
         - `account`: Which account sends the request: one of the names in the setting `accounts`.
           `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The
-          timeouts of an attempt give way to a smaller deadline.
+        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
+          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
+          give way to a smaller deadline.
         - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
         """
         return await self._call(
@@ -184,14 +186,15 @@ class AsyncCalls:
         - `to_phone_number`: The number to be called; not empty, without control characters. Its
           format is not specified.
         - `call_context`: `extra_config.call_context`: the variables of the agent's prompt, as
-          names and values. No name occurs twice. Empty leaves `extra_config` out.
+          names and values. No name occurs twice. Empty leaves `call_context` out.
         - `extra`: A JSON object whose members are added to the request; those of its
           `extra_config` are added to `extra_config`. Members that this record has a field for
           are refused.
         - `account`: Which account sends the request: one of the names in the setting `accounts`.
           `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The
-          timeouts of an attempt give way to a smaller deadline.
+        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
+          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
+          give way to a smaller deadline.
         - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
         """
         return await self._call(
@@ -226,8 +229,9 @@ class AsyncCalls:
 
         - `account`: Which account sends the request: one of the names in the setting `accounts`.
           `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The
-          timeouts of an attempt give way to a smaller deadline.
+        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
+          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
+          give way to a smaller deadline.
         - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
         """
         return await self._call(
@@ -256,8 +260,8 @@ class AsyncCalls:
         Each poll is a whole `calls.get_details`, with attempts and a deadline of its own. The
         pause after the first is `backoff`; it doubles up to `max_backoff`, without jitter, and
         is longer where `retry-after` asks for it. A pause that does not fit into the time that
-        is left ends the wait, which may so end before `timeout`. A poll that fails in a way that
-        may pass (`RateLimited`, `Unavailable`, `Unreachable`, `TimedOut`) does not end it,
+        is left ends the wait, so that it may end before `timeout`. A poll that fails in a way
+        that may pass (`RateLimited`, `Unavailable`, `Unreachable`, `TimedOut`) does not end it,
         unless every poll did: then the last error is raised. For waits of hours on a workflow
         engine, let the workflow sleep and call `calls.get_details`.
 
@@ -268,8 +272,9 @@ class AsyncCalls:
           for (a wrong one then waits until time runs out); `False` for a docket.
         - `account`: Which account sends the request: one of the names in the setting `accounts`.
           `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The
-          timeouts of an attempt give way to a smaller deadline.
+        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
+          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
+          give way to a smaller deadline.
         - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
         """
         return await self._call(
@@ -334,8 +339,9 @@ class AsyncDockets:
           are refused.
         - `account`: Which account sends the request: one of the names in the setting `accounts`.
           `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The
-          timeouts of an attempt give way to a smaller deadline.
+        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
+          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
+          give way to a smaller deadline.
         - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
         """
         return await self._call(
@@ -382,8 +388,9 @@ class AsyncDockets:
           are refused.
         - `account`: Which account sends the request: one of the names in the setting `accounts`.
           `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The
-          timeouts of an attempt give way to a smaller deadline.
+        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
+          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
+          give way to a smaller deadline.
         - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
         """
         return await self._call(
@@ -417,8 +424,9 @@ class AsyncDockets:
 
         - `account`: Which account sends the request: one of the names in the setting `accounts`.
           `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The
-          timeouts of an attempt give way to a smaller deadline.
+        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
+          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
+          give way to a smaller deadline.
         - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
         """
         return await self._call(
@@ -451,8 +459,9 @@ class AsyncDockets:
           for (a wrong one then waits until time runs out); `False` for a docket.
         - `account`: Which account sends the request: one of the names in the setting `accounts`.
           `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The
-          timeouts of an attempt give way to a smaller deadline.
+        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
+          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
+          give way to a smaller deadline.
         - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
         """
         return await self._call(
@@ -486,9 +495,9 @@ class AsyncDockets:
         another. A rate limit that one request meets slows the others. A request that is not
         allowed fails in its place, and the others are sent.
 
-        `timeout`: how long requests may be begun; seconds, 0.001 or more. Those that were not
-        begun by then are `TimedOut` with no attempts. Those that were are finished, each within
-        its deadline, so that no docket id is lost.
+        `timeout`: for how long new requests may be begun; seconds, 0.001 or more. Those that
+        were not begun by then are `TimedOut` with no attempts. Those that were are finished,
+        each within its deadline, so that no docket id is lost.
 
         The outer error is `ConfigurationProblem`, or `InvalidInput` for `requests`, `timeout` or
         `options`; then nothing was sent.
@@ -500,8 +509,9 @@ class AsyncDockets:
 
         - `account`: Which account sends the request: one of the names in the setting `accounts`.
           `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The
-          timeouts of an attempt give way to a smaller deadline.
+        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
+          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
+          give way to a smaller deadline.
         - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
         """
         return await self._call(
@@ -558,14 +568,15 @@ class AsyncWebhooks:
         /api/v1/dockets/{docket_id}`), and compares the two. Deliveries are not known to be
         signed, so that anyone may send one: this is what a receiver needs.
 
-        The docket must be completed and have the same `call_context`, member by member. What it
-        cannot confirm is listed. A docket that the service does not know is `NotFound`; errors
-        are those of both functions.
+        The docket must be completed, and must not disagree with the delivery: with its
+        `call_context`, for example, member by member. What it cannot confirm is listed. A docket
+        that the service does not know is `NotFound`; errors are those of both functions.
 
         - `account`: Which account sends the request: one of the names in the setting `accounts`.
           `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The
-          timeouts of an attempt give way to a smaller deadline.
+        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
+          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
+          give way to a smaller deadline.
         - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
         """
         return await self._call(

@@ -28,10 +28,11 @@ __all__ = [
 class RequestError(Exception):
     """Why an operation did not succeed.
 
-    **An error without `permanent` in its name means that nothing was created**: the same call
-    may be repeated later, and workflow engines do so by themselves. Cases with `permanent` in
-    their names are not worth repeating as they are: the same call would fail again, or would
-    risk that a person is called twice. Which of the two it is, `may_have_created` says.
+    **An error of this component without `permanent` in its name means that nothing was
+    created**: the same call may be repeated later, and workflow engines do so by themselves.
+    Cases with `permanent` in their names are not worth repeating as they are: the same call
+    would fail again, or would risk that a person is called twice. Which of the two it is,
+    `may_have_created` says. Only `ExecutionFailed`, which is the host's, says nothing about it.
 
     Here `is_permanent` stands for that part of the name. All errors have the same attributes.
     """

@@ -58,8 +58,9 @@ class CallOptions:
     """
 
     deadline: float | None = None
-    """In place of the client's `deadline`. Unit: seconds; 0.001 to 86400. The timeouts of an
-    attempt give way to a smaller deadline.
+    """In place of the client's `deadline`: for the operation, each item of a batch, each poll of a
+    wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt give way to a smaller
+    deadline.
     """
 
     max_attempts: int | None = None
@@ -273,7 +274,7 @@ class CallRequest:
 
     call_context: Mapping[str, str] | None = None
     """`extra_config.call_context`: the variables of the agent's prompt, as names and values. No
-    name occurs twice. Empty leaves `extra_config` out.
+    name occurs twice. Empty leaves `call_context` out.
     """
 
     extra: Json | None = None
@@ -667,7 +668,9 @@ CallDetailsOutcome: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDetailsWait:
-    """How a wait for a call's details ended."""
+    """How a wait for a call's details ended. Each poll is an operation of its own: what was seen
+    has the attempts of its poll.
+    """
 
     outcome: CallDetailsOutcome
     """What was seen."""
@@ -682,7 +685,7 @@ class CallDetailsWait:
     """How long the wait took. Unit: milliseconds."""
 
     held_back_ms: int
-    """For how much of that a rate limit held the wait back that another call of the same account
+    """How much of that the wait was held back by a rate limit that another call of the same account
     had met. Unit: milliseconds.
     """
 
@@ -706,7 +709,9 @@ DocketOutcome: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocketWait:
-    """How a wait for a docket ended."""
+    """How a wait for a docket ended. Each poll is an operation of its own: what was seen has the
+    attempts of its poll.
+    """
 
     outcome: DocketOutcome
     """What was seen."""
@@ -721,7 +726,7 @@ class DocketWait:
     """How long the wait took. Unit: milliseconds."""
 
     held_back_ms: int
-    """For how much of that a rate limit held the wait back that another call of the same account
+    """How much of that the wait was held back by a rate limit that another call of the same account
     had met. Unit: milliseconds.
     """
 
@@ -803,9 +808,9 @@ class VerifiedCompletion:
     """
 
     unverified: tuple[str, ...]
-    """The members of the delivery that could not be verified, since a docket as fetched does not
-    have them: `call_insights`, `attempts`, `dashboard_url` and any that the specification does
-    not name.
+    """The members of the delivery that could not be verified: `call_insights`, `attempts`,
+    `dashboard_url` and others that a docket as fetched does not have, and those that differ but
+    may have changed since, such as `updated_at`.
     """
 
 
@@ -818,6 +823,6 @@ Verification: TypeAlias = (
 
 - `NotACompletion`: JSON, but not the completion of a docket.
 - `Confirmed`: The docket is completed, and nothing that it says contradicts the delivery.
-- `Contradicted`: The docket is not completed, or says otherwise than the delivery, which may be
+- `Contradicted`: The docket is not completed, or disagrees with the delivery, which may be
   forged: do not act on it.
 """
