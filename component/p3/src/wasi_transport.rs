@@ -170,6 +170,18 @@ impl WasiResponse {
     }
 }
 
+/// Waits for something, and writes the rest of the request's body meanwhile.
+async fn while_writing<T>(writing: &mut Option<Writing>, awaited: impl Future<Output = T>) -> T {
+    let mut awaited = pin!(awaited);
+    if let Some(rest) = writing {
+        if let Either::Left((output, _)) = select(awaited.as_mut(), rest).await {
+            return output;
+        }
+        *writing = None;
+    }
+    awaited.await
+}
+
 impl Response for WasiResponse {
     fn status(&self) -> u16 {
         self.status
@@ -184,18 +196,8 @@ impl Response for WasiResponse {
             return Ok(None);
         };
         loop {
-            let mut reading = pin!(body.stream.read(Vec::with_capacity(self.room)));
-            let read = match &mut self.writing {
-                None => reading.await,
-                Some(writing) => match select(&mut reading, writing).await {
-                    Either::Left((read, _)) => read,
-                    Either::Right(((), reading)) => {
-                        self.writing = None;
-                        reading.await
-                    }
-                },
-            };
-            let (result, chunk) = read;
+            let reading = body.stream.read(Vec::with_capacity(self.room));
+            let (result, chunk) = while_writing(&mut self.writing, reading).await;
             self.room = (2 * self.room).min(CHUNK_BYTES);
             match result {
                 _ if !chunk.is_empty() => return Ok(Some(chunk)),
@@ -206,15 +208,7 @@ impl Response for WasiResponse {
         let Some(body) = self.body.take() else {
             return Ok(None);
         };
-        let mut end = body.end.into_future();
-        let end = match &mut self.writing {
-            None => end.await,
-            Some(writing) => match select(&mut end, writing).await {
-                Either::Left((end, _)) => end,
-                Either::Right(((), end)) => end.await,
-            },
-        };
-        match end {
+        match while_writing(&mut self.writing, body.end.into_future()).await {
             Ok(_) => Ok(None),
             Err(code) => Err(send_error(&code).message),
         }

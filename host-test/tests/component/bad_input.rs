@@ -333,7 +333,7 @@ async fn extra_members_must_not_collide_with_fields() {
     inputs.push(call_with(|request| {
         request.extra = Some(r#"{"extra_config":7}"#.into())
     }));
-    all_are_refused(&inputs, "extra.extra_config", "a number", "an object").await;
+    all_are_refused(&inputs, "extra.extra_config", "a number", "a JSON object").await;
 
     for name in [
         "prompt",
@@ -413,7 +413,7 @@ async fn a_request_must_not_be_larger_than_is_allowed() {
     for input in inputs {
         let problem = refused(&input, &[("MAX_REQUEST_BYTES", "1000")]).await;
         assert_eq!(problem.subject, "request", "{input:?}");
-        assert!(problem.found.ends_with(" bytes of JSON"), "{problem:?}");
+        assert!(problem.found.ends_with(" bytes of text"), "{problem:?}");
         assert_eq!(
             problem.allowed,
             "at most VOICE_CALLING_MAX_REQUEST_BYTES, which is 1000"
@@ -472,7 +472,7 @@ async fn options_must_be_in_their_ranges_for_every_function() {
             },
             "options.deadline-ms",
             "0",
-            "a whole number from 1 to 86400000",
+            "1 to 86400000 milliseconds",
         ),
         (
             CallOptions {
@@ -481,7 +481,7 @@ async fn options_must_be_in_their_ranges_for_every_function() {
             },
             "options.deadline-ms",
             "86400001",
-            "a whole number from 1 to 86400000",
+            "1 to 86400000 milliseconds",
         ),
         (
             CallOptions {
@@ -490,7 +490,7 @@ async fn options_must_be_in_their_ranges_for_every_function() {
             },
             "options.max-attempts",
             "0",
-            "a whole number from 1 to 100",
+            "1 to 100",
         ),
         (
             CallOptions {
@@ -499,7 +499,7 @@ async fn options_must_be_in_their_ranges_for_every_function() {
             },
             "options.max-attempts",
             "101",
-            "a whole number from 1 to 100",
+            "1 to 100",
         ),
     ] {
         for input in good() {
