@@ -182,6 +182,43 @@ mod tests {
         }
     }
 
+    /// The functions of a world with their names.
+    fn functions<'a>(resolve: &'a Resolve, wasi: Wasi) -> Vec<(&'a str, &'a Function)> {
+        exports(resolve, world(resolve, wasi, "plugin").unwrap()).collect()
+    }
+
+    #[test]
+    fn functions_are_documented_in_both_packages_in_the_same_words() {
+        let resolve = resolve().unwrap();
+        let both = [Wasi::V0_2, Wasi::V0_3].map(|wasi| functions(&resolve, wasi));
+        assert_eq!(both[0].len(), both[1].len());
+        for ((interface, function), (_, other)) in both[0].iter().zip(&both[1]) {
+            assert_eq!(function.name, other.name, "{interface}");
+            assert!(function.docs.contents.is_some(), "{}", function.name);
+            assert_eq!(function.docs, other.docs, "{}", function.name);
+        }
+    }
+
+    /// The guest puts errors where hosts look for them, by a list of its own.
+    #[test]
+    fn the_guest_knows_where_the_error_of_each_function_is_in_memory() {
+        let errors = include_str!("../../../../component/p2/src/errors.rs");
+        let resolve = resolve().unwrap();
+        let mut sizes = wit_parser::SizeAlign::default();
+        sizes.fill(&resolve);
+        for (_, function) in functions(&resolve, Wasi::V0_2) {
+            let result = function.result.expect("every function has a result");
+            let place = match sizes.align(&result).align_wasm32() {
+                8 => "WIDE",
+                4 => "NARROW",
+                other => panic!("{}: aligned to {other}", function.name),
+            };
+            let name = function.name.replace('-', "_");
+            let listed = format!("{place} _export_{name}_cabi __post_return_{name} ");
+            assert!(errors.contains(&listed), "{listed}");
+        }
+    }
+
     #[test]
     fn functions_come_with_their_parameters_and_docs() {
         let functions = exported_functions().unwrap();
