@@ -19,6 +19,9 @@ use wasi::random::insecure::get_insecure_random_u64;
 
 const CHUNK_BYTES: u64 = 65_536;
 
+/// How long a line of the log may take.
+const LOG_MS: u64 = 100;
+
 pub(crate) struct WasiTransport;
 
 impl Transport for WasiTransport {
@@ -72,16 +75,14 @@ impl Transport for WasiTransport {
         get_insecure_random_u64()
     }
 
-    /// Writes what fits at this moment: no call waits for its log, and a line that does not fit is
-    /// lost instead.
     async fn log(&self, line: &str) {
-        let stderr = wasi::cli::stderr::get_stderr();
-        let line = format!("{line}\n");
-        let fits = |room: u64| usize::try_from(room).map_or(true, |room| line.len() <= room);
-        if stderr.check_write().is_ok_and(fits) && stderr.write(line.as_bytes()).is_ok() {
-            // Errors while writing are ignored: there is nowhere to report them.
-            let _ = stderr.flush();
-        }
+        let mut line = Rest::of(
+            wasi::cli::stderr::get_stderr(),
+            format!("{line}\n").into_bytes(),
+        );
+        // No call waits long for its log. Errors while writing are ignored: there is nowhere to
+        // report them.
+        let _ = select(pin!(line.write()), pin!(self.sleep(LOG_MS))).await;
     }
 }
 
@@ -102,24 +103,17 @@ type Writing = Pin<Box<dyn Future<Output = ()>>>;
 
 /// What is not written of a body. The stream is dropped before the body.
 struct Unwritten {
-    stream: OutputStream,
+    rest: Rest,
     body: OutgoingBody,
-    bytes: Vec<u8>,
-    written: usize,
 }
 
 /// Writes what the host takes before the request is on its way, so that head and body
 /// may go out together. Most bodies are done with that.
 fn write_ahead(outgoing: &HttpRequest, bytes: &[u8]) -> Result<Option<Unwritten>, ()> {
     let body = outgoing.body()?;
-    let stream = body.write()?;
-    let mut unwritten = Unwritten {
-        stream,
-        body,
-        bytes: bytes.to_vec(),
-        written: 0,
-    };
-    if unwritten.write_some().map_err(drop)? {
+    let rest = Rest::of(body.write()?, bytes.to_vec());
+    let mut unwritten = Unwritten { rest, body };
+    if unwritten.rest.write_some().map_err(drop)? {
         unwritten.finish();
         return Ok(None);
     }
@@ -127,6 +121,36 @@ fn write_ahead(outgoing: &HttpRequest, bytes: &[u8]) -> Result<Option<Unwritten>
 }
 
 impl Unwritten {
+    async fn write(mut self) {
+        // The host says in its answer what is wrong with the body.
+        if self.rest.write().await.is_ok() {
+            self.finish();
+        }
+    }
+
+    fn finish(self) {
+        drop(self.rest);
+        // What is wrong with the body, the host says in its answer.
+        let _ = OutgoingBody::finish(self.body, None);
+    }
+}
+
+/// Bytes on their way into a stream.
+struct Rest {
+    stream: OutputStream,
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Rest {
+    fn of(stream: OutputStream, bytes: Vec<u8>) -> Self {
+        Self {
+            stream,
+            bytes,
+            written: 0,
+        }
+    }
+
     /// Writes until the host takes no more for now; true when it has taken everything.
     fn write_some(&mut self) -> Result<bool, StreamError> {
         loop {
@@ -147,22 +171,12 @@ impl Unwritten {
         }
     }
 
-    /// Writes all that is left.
-    async fn write(mut self) {
-        loop {
-            match self.write_some() {
-                Ok(true) => return self.finish(),
-                Ok(false) => ready(self.stream.subscribe()).await,
-                // The host says in its answer what is wrong with the body.
-                Err(_) => return,
-            }
+    /// Writes all of them.
+    async fn write(&mut self) -> Result<(), StreamError> {
+        while !self.write_some()? {
+            ready(self.stream.subscribe()).await;
         }
-    }
-
-    fn finish(self) {
-        drop(self.stream);
-        // What is wrong with the body, the host says in its answer.
-        let _ = OutgoingBody::finish(self.body, None);
+        Ok(())
     }
 }
 
