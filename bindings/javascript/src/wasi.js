@@ -190,10 +190,6 @@ export function wasi(instance, { environment, connections, stderr }) {
         ok(at);
       },
       '[method]output-stream.flush': (stream, at) => ok(at),
-      '[method]output-stream.blocking-write-and-flush'(stream, begin, length, at) {
-        get(stream).write(instance.memory.slice(begin, length));
-        ok(at);
-      },
       '[resource-drop]output-stream': drop,
     },
 
