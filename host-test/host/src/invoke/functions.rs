@@ -183,7 +183,7 @@ mod tests {
     }
 
     /// The functions of a world with their names.
-    fn functions<'a>(resolve: &'a Resolve, wasi: Wasi) -> Vec<(&'a str, &'a Function)> {
+    fn functions(resolve: &Resolve, wasi: Wasi) -> Vec<(&str, &Function)> {
         exports(resolve, world(resolve, wasi, "plugin").unwrap()).collect()
     }
 
