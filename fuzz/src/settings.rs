@@ -133,7 +133,8 @@ fn accounts<'a>(variables: &Variables<'a>) -> Option<Vec<&'a str>> {
     let count = known.len();
     known.sort();
     known.dedup();
-    (accounts.iter().all(is_allowed) && known.len() == count).then_some(accounts)
+    let are_allowed = accounts.len() <= 100 && accounts.iter().all(is_allowed);
+    (are_allowed && known.len() == count).then_some(accounts)
 }
 
 /// The variables that look like settings and are none.
@@ -142,9 +143,20 @@ fn misspelt(variables: &Variables<'_>, accounts: &[&str]) -> Vec<String> {
     let is_misspelt = |name: &&&str| {
         let upper = name.to_ascii_uppercase();
         let of_an_account = |setting: &str| setting != "LOG" && upper.ends_with(&own("", setting));
-        let is_near = |known: &String| edits(upper.as_bytes(), known.as_bytes()) <= known.len() / 3;
+        let is_near = |known: &String| {
+            let settings = names().into_iter().filter(|name| known.ends_with(name));
+            let length = settings.map(str::len).max().unwrap_or(known.len());
+            edits(upper.as_bytes(), known.as_bytes()) <= length / 3
+        };
+        let is_reversed = |account: &&str| {
+            let part = own(account, "");
+            let reversed = |name: &str| upper == format!("{name}_{}", part.trim_end_matches('_'));
+            names().into_iter().any(reversed)
+        };
         !known.iter().any(|known| known == **name)
-            && (known.iter().any(is_near) || names().into_iter().any(of_an_account))
+            && (known.iter().any(is_near)
+                || accounts.iter().any(is_reversed)
+                || names().into_iter().any(of_an_account))
     };
     let misspelt = variables.keys().filter(is_misspelt);
     misspelt.map(|name| (*name).to_owned()).collect()
@@ -202,12 +214,18 @@ impl<'a> Table<'a> {
 
     /// The number of that name, as it is set or by default.
     fn number(&self, name: &str) -> u64 {
+        let limit = LIMITS.iter().find(|(limited, _)| *limited == name);
         if let Some(value) = self.find(name) {
-            return value.parse().unwrap_or(u64::MAX);
+            let number = value.parse().unwrap_or(u64::MAX);
+            // What an account has from the settings without a name gives way.
+            let inherits = self.account.is_some() && self.variable(name) == name;
+            return match limit.filter(|_| inherits) {
+                Some((_, limit)) => number.min(self.number(limit)),
+                None => number,
+            };
         }
         let number = NUMBERS.iter().find(|(number, ..)| *number == name);
         let default = number.expect("a number").1;
-        let limit = LIMITS.iter().find(|(limited, _)| *limited == name);
         limit.map_or(default, |(_, limit)| default.min(self.number(limit)))
     }
 

@@ -931,4 +931,42 @@ mod tests {
             Ok(Cow::Borrowed(_))
         ));
     }
+
+    #[test]
+    fn what_an_account_inherits_gives_way_and_what_it_sets_does_not() {
+        let with = |name: &str| {
+            let of_alpha = [
+                ("ACCOUNTS", "alpha"),
+                ("ALPHA_API_TOKEN", "token"),
+                ("ALPHA_DEADLINE_MS", "8000"),
+                (name, "9000"),
+            ];
+            read(&[&REQUIRED[..], &of_alpha].concat())
+        };
+        let settings = with("ATTEMPT_TIMEOUT_MS").unwrap();
+        assert_eq!(settings.named[0].1.attempt_timeout_ms, 8_000);
+        assert!(with("ALPHA_ATTEMPT_TIMEOUT_MS").is_err());
+    }
+
+    #[test]
+    fn an_account_behind_its_setting_is_refused() {
+        let reversed = [
+            ("ACCOUNTS", "alpha"),
+            ("ALPHA_API_TOKEN", "token"),
+            ("CREATE_RETRY_ALPHA", "never"),
+        ];
+        let problem = settings(&reversed).unwrap_err();
+        assert_eq!(problem.subject, "VOICE_CALLING_CREATE_RETRY_ALPHA");
+        assert_eq!(problem.allowed, "VOICE_CALLING_ALPHA_CREATE_RETRY");
+    }
+
+    #[test]
+    fn there_are_at_most_a_hundred_accounts() {
+        let problem = |count: usize| {
+            let names: Vec<_> = (0..count).map(|index| format!("a{index}")).collect();
+            settings(&[("ACCOUNTS", &names.join(","))]).unwrap_err()
+        };
+        assert_eq!(problem(100).subject, "VOICE_CALLING_A0_API_TOKEN");
+        assert_eq!(problem(101).subject, "VOICE_CALLING_ACCOUNTS");
+    }
 }
