@@ -882,7 +882,7 @@ export interface DocketCompleted {
 
 /** A delivery beside the docket as the service has it. */
 export interface VerifiedCompletion {
-  /** The delivery, as it came from whoever sent it. */
+  /** The delivery, as it was received. */
   readonly delivered: DocketCompleted;
   /** The docket, as the service returned it. */
   readonly docket: Docket;

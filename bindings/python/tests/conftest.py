@@ -161,7 +161,7 @@ def mock_service() -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing but loopback is ever called, whoever runs the tests."""
+    """Nothing but loopback is ever called, in any environment."""
     for name in os.environ:
         if name.startswith("VOICE_CALLING_"):
             monkeypatch.delenv(name)

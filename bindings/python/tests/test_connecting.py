@@ -52,7 +52,7 @@ def test_a_create_that_gets_no_connection_is_retried_and_has_created_nothing(ful
     assert not raised.value.may_have_created
 
 
-def test_whoever_does_not_trust_wasmtime_in_this_can_say_so(full: str) -> None:
+def test_trust_in_the_connection_timeout_of_wasmtime_can_be_turned_off(full: str) -> None:
     environ = {"VOICE_CALLING_TRUST_CONNECTION_TIMEOUT": "false"}
     with VoiceClient(
         environ=environ, base_url=full, token=TOKEN, connect_timeout=0.2, backoff=0.01

@@ -1,4 +1,4 @@
-"""What errors say, whoever makes them: the component or this package."""
+"""What errors say, both those of the component and those of this package."""
 
 from __future__ import annotations
 

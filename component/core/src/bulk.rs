@@ -426,4 +426,20 @@ mod tests {
             ("requests", "16777217 bytes of text")
         );
     }
+
+    #[test]
+    fn the_escapes_of_an_external_id_count_towards_the_size_of_a_batch() {
+        let world = World::with_script([created()]);
+        let client = world.client(&[]);
+        let mut requests = requests(20);
+        // 3.4 MB of text, and 20 MB of JSON.
+        for request in &mut requests {
+            request.external_id = Some("\u{1}".repeat(170_000));
+        }
+        let batch = client.create_dockets_v2(&requests, 1_000, None);
+        let (case, failure) = take_apart(world.run(batch).unwrap_err());
+        assert_eq!(case, "permanent-invalid-input");
+        assert_eq!(failure.problem.unwrap().subject, "requests");
+        assert!(world.sent().is_empty());
+    }
 }

@@ -499,4 +499,16 @@ mod tests {
             assert!(failure.message.contains(id), "{}", failure.message);
         }
     }
+
+    #[test]
+    fn a_token_in_the_place_of_a_docket_id_is_not_shown() {
+        let echo = Step::ok(r#"{"docket_id":"simulated-token"}"#);
+        let world = World::with_script([echo]);
+        let client = world.client(&[]);
+        let fetched = client.get_docket("7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11", None);
+        let (case, failure) = take_apart(world.run(fetched).unwrap_err());
+        assert_eq!(case, "permanent-unexpected-response");
+        assert!(failure.message.contains("[api token]"), "{failure:?}");
+        assert!(!failure.message.contains("simulated-token"), "{failure:?}");
+    }
 }

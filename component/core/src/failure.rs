@@ -54,6 +54,26 @@ impl From<Problem> for RequestError {
     }
 }
 
+impl RequestError {
+    /// What all cases but one have in common; none where the host could not run the component.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            RequestError::ExecutionFailed => None,
+            RequestError::PermanentConfiguration(failure)
+            | RequestError::PermanentInvalidInput(failure)
+            | RequestError::PermanentUnauthorized(failure)
+            | RequestError::PermanentNotFound(failure)
+            | RequestError::PermanentRejected(failure)
+            | RequestError::PermanentUnexpectedResponse(failure)
+            | RequestError::PermanentOutcomeUnknown(failure)
+            | RequestError::RateLimited(failure)
+            | RequestError::Unavailable(failure)
+            | RequestError::Unreachable(failure)
+            | RequestError::TimedOut(failure) => Some(failure),
+        }
+    }
+}
+
 /// Why an operation makes no further attempt, although it might have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {

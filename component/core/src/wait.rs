@@ -97,7 +97,7 @@ impl<T: Transport> Operation<'_, T> {
             Ok(success) => (success.retry_after_ms(), success.decode(decode)),
             Err(error) => (None, Err(error)),
         };
-        let failure = outcome.as_ref().err().and_then(failure);
+        let failure = outcome.as_ref().err().and_then(RequestError::failure);
         let asked_in_failure = failure.and_then(|failure| {
             let response = failure.response.as_ref()?;
             response.retry_after_ms.map(u64::from)
@@ -136,18 +136,6 @@ fn may_pass(error: &RequestError) -> bool {
 fn is_not_found(error: &RequestError) -> bool {
     let status = |failure: &Failure| Some(failure.response.as_ref()?.status);
     matches!(error, RequestError::PermanentNotFound(failure) if status(failure) == Some(404))
-}
-
-fn failure(error: &RequestError) -> Option<&Failure> {
-    match error {
-        RequestError::RateLimited(failure)
-        | RequestError::Unavailable(failure)
-        | RequestError::Unreachable(failure)
-        | RequestError::TimedOut(failure)
-        | RequestError::PermanentNotFound(failure) => Some(failure),
-        // A wait ends with these.
-        _ => None,
-    }
 }
 
 #[cfg(test)]

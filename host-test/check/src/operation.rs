@@ -268,13 +268,13 @@ pub struct Answered {
     pub attempts: Vec<Attempt>,
     /// Whether an earlier attempt may have created as well.
     pub may_be_duplicate: bool,
-    /// What a wait tells of itself.
+    /// What a wait reports about itself.
     pub waited: Option<Waited>,
     /// Whether a delivery is confirmed.
     pub confirmed: Option<bool>,
 }
 
-/// What a wait tells of itself.
+/// What a wait reports about itself.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited {

@@ -141,7 +141,7 @@ const OF_RESULTS: [(Check, OfResult); 13] = [
     (Check::Confirmations, confirmations),
 ];
 
-/// The attempts that a result tells of.
+/// The attempts that a result reports.
 fn told_attempts(returned: &Returned) -> &[types::Attempt] {
     match returned {
         Ok(answered) => &answered.attempts,
@@ -149,8 +149,8 @@ fn told_attempts(returned: &Returned) -> &[types::Attempt] {
     }
 }
 
-/// The requests that a result tells of: all of them, or those of the last poll of a wait.
-/// None where that is not known: a wait that ends without what it waits for tells of the last
+/// The requests that a result reports: all of them, or those of the last poll of a wait.
+/// None where that is not known: a wait that ends without what it waits for reports the last
 /// poll that was answered.
 fn told_of<'a>(run: &Run, trace: &Trace<'a>, returned: &Returned) -> Option<Trace<'a>> {
     let pending = |answered: &Answered| answered.waited.is_some_and(|wait| !wait.completed);

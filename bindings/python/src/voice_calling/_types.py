@@ -797,7 +797,7 @@ class VerifiedCompletion:
     """A delivery beside the docket as the service has it."""
 
     delivered: DocketCompleted
-    """The delivery, as it came from whoever sent it."""
+    """The delivery, as it was received."""
 
     docket: Docket
     """The docket, as the service returned it."""

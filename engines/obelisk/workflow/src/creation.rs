@@ -3,7 +3,7 @@
 
 use voice_calling_core::types::RequestError;
 
-use crate::error::{failure, is_permanent};
+use crate::error::is_permanent;
 
 /// What became of a creation that was not answered with a docket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Creation {
 impl Creation {
     /// Judges an error of `create-docket-v2`.
     pub fn of(error: &RequestError) -> Self {
-        let Some(failure) = failure(error) else {
+        let Some(failure) = error.failure() else {
             // The engine lost the activity, perhaps after the request had left.
             return Self::Unknown;
         };

@@ -1,6 +1,6 @@
 //! What an error of the client says, whatever its case.
 
-use voice_calling_core::types::{Failure, RequestError};
+use voice_calling_core::types::RequestError;
 
 /// The case of an error, without what a service may have put into its payload.
 pub fn name(error: &RequestError) -> &'static str {
@@ -23,22 +23,4 @@ pub fn name(error: &RequestError) -> &'static str {
 /// Whether the same call would fail again, or would risk that a person is called twice.
 pub fn is_permanent(error: &RequestError) -> bool {
     name(error).starts_with("permanent-")
-}
-
-/// What went wrong; none where the engine could not run the component.
-pub fn failure(error: &RequestError) -> Option<&Failure> {
-    match error {
-        RequestError::ExecutionFailed => None,
-        RequestError::PermanentConfiguration(failure)
-        | RequestError::PermanentInvalidInput(failure)
-        | RequestError::PermanentUnauthorized(failure)
-        | RequestError::PermanentNotFound(failure)
-        | RequestError::PermanentRejected(failure)
-        | RequestError::PermanentUnexpectedResponse(failure)
-        | RequestError::PermanentOutcomeUnknown(failure)
-        | RequestError::RateLimited(failure)
-        | RequestError::Unavailable(failure)
-        | RequestError::Unreachable(failure)
-        | RequestError::TimedOut(failure) => Some(failure),
-    }
 }

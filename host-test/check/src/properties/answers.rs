@@ -35,7 +35,7 @@ pub(super) fn attempts_are_told(run: &Run, trace: &Trace, returned: &Returned) -
     let seen = told_of(run, trace, returned)?;
     if told.len() != seen.attempts.len() {
         return Some(vec![format!(
-            "tells of {} attempts, there were {}",
+            "reports {} attempts, there were {}",
             told.len(),
             seen.attempts.len()
         )]);
@@ -48,7 +48,7 @@ pub(super) fn attempts_are_told(run: &Run, trace: &Trace, returned: &Returned) -
         let near = |told: u32, seen: u64| u64::from(told).abs_diff(seen) <= ROUNDING_MS;
         if !near(told.started_ms, started_ms) || !near(told.duration_ms, took_ms) {
             found.push(format!(
-                "tells of an attempt at {} ms for {} ms, there was one at {started_ms} for {took_ms}",
+                "reports an attempt at {} ms for {} ms, there was one at {started_ms} for {took_ms}",
                 told.started_ms, told.duration_ms
             ));
         }
@@ -65,7 +65,7 @@ pub(super) fn attempts_are_told(run: &Run, trace: &Trace, returned: &Returned) -
             .is_some_and(|text| !text.is_empty());
         if told.status != status || broken && !says_why {
             found.push(format!(
-                "tells of {:?} and {:?}, there was {}",
+                "reports {:?} and {:?}, there was {}",
                 told.status,
                 told.transport_error,
                 self::told(seen)
@@ -94,7 +94,7 @@ pub(super) fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> O
     };
     let Some(response) = &failure.response else {
         let last = decisive.or(trace.attempts.last())?;
-        // A read without a whole answer tells of its attempts.
+        // A read without a whole answer reports its attempts.
         let due = status(last).is_some() && !last.on_the_edge && run.scenario.operation.is_create();
         return due.then(|| vec![format!("{} keeps no answer", error.case())]);
     };
@@ -135,7 +135,7 @@ pub(super) fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> O
         location.filter(|location| !shows_token(location) && !failure.message.contains(location));
     Some(
         hidden
-            .map(|location| format!("does not tell of the location {location}"))
+            .map(|location| format!("does not report the location {location}"))
             .into_iter()
             .collect(),
     )

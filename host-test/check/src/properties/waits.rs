@@ -1,4 +1,4 @@
-//! When waits end, and what they tell of themselves.
+//! When waits end, and what they report about themselves.
 
 use super::{Findings, ROUNDING_MS, TOLERANCE_MS};
 use crate::operation::Returned;
@@ -56,12 +56,12 @@ pub(super) fn polls_are_counted(run: &Run, trace: &Trace, returned: &Returned) -
     let mut found = Findings::new();
     if !(least..=requests).contains(&polls) || failed + answered != polls {
         found.push(format!(
-            "tells of {polls} polls, {failed} of which failed, in {requests} requests with \
+            "reports {polls} polls, {failed} of which failed, in {requests} requests with \
              {answered} answers"
         ));
     }
     if !near || waited.held_back_ms > 0 {
-        found.push(format!("tells of {waited:?}, it took {} ms", run.ended_ms));
+        found.push(format!("reports {waited:?}, it took {} ms", run.ended_ms));
     }
     Some(found)
 }
