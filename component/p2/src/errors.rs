@@ -1,7 +1,7 @@
 //! How an error leaves the guest: by one piece of code for all functions.
 //!
 //! wit-bindgen writes out for each function and each case of the error how its result is put into
-//! memory for the host, and freed later: without this file the component has twice the size. Here
+//! memory for the host, and freed later: without this file the component is half as large again. Here
 //! a function that fails leaves its error aside and returns the one error that carries
 //! nothing. [`exports`] has what is exported in the place of the generated functions: where
 //! one failed, the error that was left aside goes to the host instead, as the result of a
