@@ -16,8 +16,8 @@ use bindings::exports::voice_calling::client_async as exports;
 use std::rc::Rc;
 use voice_calling_core::types::*;
 use voice_calling_core::{Client, Settings};
+use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
-use wasip3::cli::environment::get_environment;
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -25,9 +25,18 @@ mod bindings {
         path: ["../../wit", "../../wit-async"],
         world: "voice-calling:client-async/plugin",
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        generate_all,
     });
     use super::Plugin;
     export!(Plugin);
+}
+
+/// WASI 0.3, without the versions by which its packages are told from those of WASI 0.2, which
+/// the types come with.
+mod wasi {
+    pub(crate) use crate::bindings::wasi::{
+        cli0_3_2 as cli, clocks0_3_2 as clocks, http0_3_2 as http, random0_3_2 as random,
+    };
 }
 
 thread_local! {

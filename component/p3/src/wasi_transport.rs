@@ -1,20 +1,20 @@
 //! The core's transport on WASI 0.3: wasi:http, wasi:clocks, wasi:random, stderr.
 
+use crate::bindings::{wit_future, wit_stream};
 use crate::http::{NANOSECONDS_PER_MS, address, fields, request_options, send_error};
+use crate::wasi::cli::stderr;
+use crate::wasi::clocks::{monotonic_clock, system_clock};
+use crate::wasi::http::client;
+pub(crate) use crate::wasi::http::types::{
+    ErrorCode, Fields, Method as HttpMethod, Request as HttpRequest, RequestOptions,
+    Scheme as HttpScheme,
+};
+use crate::wasi::http::types::{Response as HttpResponse, Trailers};
+use crate::wasi::random::insecure::get_insecure_random_u64;
 use futures_util::FutureExt;
 use futures_util::future::{Either, join, select};
 use std::pin::{Pin, pin};
 use voice_calling_core::{Method, Request, Response, SendError, Timeouts, Transport};
-use wasip3::cli::stderr;
-use wasip3::clocks::{monotonic_clock, system_clock};
-use wasip3::http::client;
-pub(crate) use wasip3::http::types::{
-    ErrorCode, Fields, Method as HttpMethod, Request as HttpRequest, RequestOptions,
-    Scheme as HttpScheme,
-};
-use wasip3::http::types::{Response as HttpResponse, Trailers};
-use wasip3::random::insecure::get_insecure_random_u64;
-use wasip3::{wit_future, wit_stream};
 use wit_bindgen::{
     FutureReader, FutureWriter, StreamReader, StreamResult, StreamWriter, yield_async,
 };

@@ -5,10 +5,10 @@
 #![deny(unsafe_code)]
 
 use bindings::voice_calling::client_async::dockets::create_docket_v2;
+use bindings::wasi::clocks0_3_2::monotonic_clock;
 use bindings::{CreatedDocketV2, DocketRequestV2, RequestError};
 use futures_util::future::{Either, join_all, select};
 use std::pin::pin;
-use wasip3::clocks::monotonic_clock;
 
 #[allow(unsafe_code)]
 mod bindings {
