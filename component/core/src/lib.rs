@@ -35,6 +35,7 @@ mod transport;
 mod wait;
 pub mod webhooks;
 
+pub use bulk::{Batch, DocketResult, Recipient};
 pub use client::Client;
 pub use error_code::ErrorCode;
 pub use settings::Settings;

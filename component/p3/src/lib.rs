@@ -4,6 +4,7 @@
 
 #![deny(unsafe_code)]
 
+mod batch;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
 #[path = "../../p2/src/heap.rs"]
@@ -13,11 +14,12 @@ mod http;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client_async as exports;
-use std::rc::Rc;
+use bindings::exports::voice_calling::client_async::bulk::BatchResult;
 use voice_calling_core::types::*;
 use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
+use wit_bindgen::StreamReader;
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -40,13 +42,14 @@ mod wasi {
 }
 
 thread_local! {
-    /// Settings are read once for an instance, by its first call.
-    static CLIENT: Result<Rc<Client<WasiTransport>>, RequestError> =
+    /// Settings are read once for an instance, by its first call. The client is never freed: a
+    /// batch needs it after its call has returned.
+    static CLIENT: Result<&'static Client<WasiTransport>, RequestError> =
         Settings::from_environment(get_environment())
-            .map(|settings| Rc::new(Client::new(settings, WasiTransport)));
+            .map(|settings| &*Box::leak(Box::new(Client::new(settings, WasiTransport))));
 }
 
-fn client() -> Result<Rc<Client<WasiTransport>>, RequestError> {
+fn client() -> Result<&'static Client<WasiTransport>, RequestError> {
     CLIENT.with(Clone::clone)
 }
 
@@ -131,10 +134,9 @@ impl exports::bulk::Guest for Plugin {
         requests: Vec<DocketRequestV2>,
         timeout_ms: u32,
         options: Option<CallOptions>,
-    ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
-        client()?
-            .create_dockets_v2(&requests, timeout_ms, options)
-            .await
+    ) -> Result<StreamReader<BatchResult>, RequestError> {
+        let batch = client()?.begin_batch(requests.into(), timeout_ms, options)?;
+        Ok(batch::begin(batch))
     }
 }
 

@@ -131,7 +131,7 @@ pub struct ExportedFunction {
 }
 
 /// All functions of the world `plugin`, in the order of the WIT. They are the same for both
-/// WASIs, documented in the package for 0.2.
+/// WASIs, documented in the package for 0.2, but that on 0.3 the results of a batch are a stream.
 pub fn exported_functions() -> Result<Vec<ExportedFunction>> {
     let resolve = resolve()?;
     let world = world(&resolve, Wasi::V0_2, "plugin")?;
@@ -237,15 +237,18 @@ mod tests {
         exports(resolve, world(resolve, wasi, "plugin").unwrap()).collect()
     }
 
+    /// A batch does not return the same on both: a list, and a stream.
     #[test]
-    fn functions_are_documented_in_both_packages_in_the_same_words() {
+    fn functions_are_documented_in_both_packages_in_the_same_words_but_for_batches() {
         let resolve = resolve().unwrap();
         let both = [Wasi::V0_2, Wasi::V0_3].map(|wasi| functions(&resolve, wasi));
         assert_eq!(both[0].len(), both[1].len());
         for ((interface, function), (_, other)) in both[0].iter().zip(&both[1]) {
             assert_eq!(function.name, other.name, "{interface}");
             assert!(function.docs.contents.is_some(), "{}", function.name);
-            assert_eq!(function.docs, other.docs, "{}", function.name);
+            if *interface != "bulk" {
+                assert_eq!(function.docs, other.docs, "{}", function.name);
+            }
         }
     }
 
