@@ -31,7 +31,7 @@ use anyhow::Result;
 use clap::Parser;
 
 use crate::{
-    guest::{CLIENT, CLIENT_P3},
+    guest::{CLIENT, PRODUCTS},
     setup::What,
     workspace::Workspace,
 };
@@ -45,7 +45,8 @@ enum Command {
         #[arg(value_enum, default_value = "guest")]
         what: Vec<What>,
     },
-    /// Build target/voice-calling.wasm (WASI 0.2) and target/voice-calling-p3.wasm (WASI 0.3)
+    /// Build target/voice-calling.wasm (WASI 0.2), target/voice-calling-p3.wasm (WASI 0.3),
+    /// target/voice-calling-steps.wasm and target/voice-calling-steps-text.wasm (without I/O)
     Build,
     /// Set up and build what the demo needs, and run it against the mock service
     Demo(demo::Demo),
@@ -126,7 +127,7 @@ fn run(command: Command) -> Result<()> {
     }
 }
 
-/// The component, for hosts of WASI 0.2 and for those of WASI 0.3.
+/// The client: for hosts of WASI 0.2, for those of WASI 0.3, and without I/O.
 fn build(workspace: &Workspace) -> Result<()> {
-    component::build(workspace, &[&CLIENT, &CLIENT_P3])
+    component::build(workspace, &PRODUCTS)
 }

@@ -137,7 +137,7 @@ impl<T: Transport> Batch<'_, T> {
 
     async fn work_through(&self, recipient: &impl Recipient) {
         while let Some((index, request)) = self.next_request() {
-            let Some(result) = self.create(request, recipient).await else {
+            let Some(result) = self.create(index, request, recipient).await else {
                 return;
             };
             recipient.take(index, result).await;
@@ -154,12 +154,13 @@ impl<T: Transport> Batch<'_, T> {
     /// None if nobody is there to take the result any more when the request could begin.
     async fn create(
         &self,
+        index: usize,
         request: &DocketRequestV2,
         recipient: &impl Recipient,
     ) -> Option<DocketResult> {
         let operation = &self.operation;
         let request = match create_docket_v2_request(request, &operation.settings) {
-            Ok(request) => request,
+            Ok(request) => request.of_batch(index),
             Err(problem) => return Some(Err(problem.into())),
         };
         // A rate limit and the requests of other calls are not this request's own time: its
@@ -187,6 +188,7 @@ impl<T: Transport> Batch<'_, T> {
 mod tests {
     use super::*;
     use crate::simulation::{NO_OPTIONS, Step, World, settings, take_apart};
+    use crate::transport::ABANDONED;
     use futures_util::future::{join, join3};
     use std::collections::BTreeMap;
 
@@ -398,6 +400,31 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_that_is_abandoned_begins_nothing_more_and_tells_what_became_of_each() {
+        let world = World::with_script([created().after(400)]);
+        world.abandon_at(600);
+        let results = batch(&world, 40, 60_000, &[("MAX_IN_FLIGHT", "2")]);
+        assert_eq!((world.sent().len(), world.now_ms()), (4, 600));
+        assert!(results[..2].iter().all(Result::is_ok));
+        for result in &results[2..4] {
+            let (case, failure) = take_apart(result.clone().unwrap_err());
+            assert_eq!(case, "permanent-outcome-unknown");
+            assert_eq!(failure.attempts[0].duration_ms, 200);
+        }
+        results[4..].iter().for_each(assert_not_begun);
+        let (_, failure) = take_apart(results[4].clone().unwrap_err());
+        assert!(failure.message.ends_with(ABANDONED), "{}", failure.message);
+    }
+
+    #[test]
+    fn a_request_says_which_item_of_its_batch_it_is() {
+        let world = World::with_script([created()]);
+        batch(&world, 3, 60_000, &[]);
+        let items: Vec<_> = world.sent().iter().map(|sent| sent.request.item).collect();
+        assert_eq!(items, [Some(0), Some(1), Some(2)]);
+    }
+
+    #[test]
     fn a_rate_limit_that_another_call_meets_slows_a_batch() {
         let limited = Step::status(429).with_header("retry-after", "15");
         let steps = [limited.after(5), created().after(10), created()];
@@ -457,7 +484,7 @@ mod tests {
         assert!(other.is_ok() && results.unwrap().iter().all(Result::is_ok));
         assert_eq!(world.sent_at_ms(), [0, 100, 200]);
         let sent = world.sent();
-        assert!(sent.iter().all(|sent| sent.timeouts.attempt_ms == 250));
+        assert!(sent.iter().all(|sent| sent.limits.attempt_ms == 250));
     }
 
     #[test]

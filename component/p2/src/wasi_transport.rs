@@ -18,7 +18,7 @@ use crate::wasi::random::insecure::get_insecure_random_u64;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use std::pin::{Pin, pin};
-use voice_calling_core::{Delivery, Method, Request, Response, SendError, Timeouts, Transport};
+use voice_calling_core::{Delivery, Limits, Method, Request, Response, SendError, Transport};
 
 const CHUNK_BYTES: u64 = 65_536;
 
@@ -30,7 +30,7 @@ pub(crate) struct WasiTransport;
 impl Transport for WasiTransport {
     type Response = WasiResponse;
 
-    async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<WasiResponse, SendError> {
+    async fn send(&self, request: &Request, limits: Limits) -> Result<WasiResponse, SendError> {
         let outgoing = HttpRequest::new(fields(request)?);
         address(&outgoing, request)?;
         let unwritten = match request.method {
@@ -40,7 +40,7 @@ impl Transport for WasiTransport {
             })?,
             Method::Get => None,
         };
-        let options = request_options(timeouts);
+        let options = request_options(limits);
         let answer =
             outgoing_handler::handle(outgoing, Some(options)).map_err(|code| send_error(&code))?;
         let mut head = pin!(head(&answer));

@@ -14,7 +14,7 @@ use crate::wasi::random::insecure::get_insecure_random_u64;
 use futures_util::FutureExt;
 use futures_util::future::{Either, join, select};
 use std::pin::{Pin, pin};
-use voice_calling_core::{Method, Request, Response, SendError, Timeouts, Transport};
+use voice_calling_core::{Limits, Method, Request, Response, SendError, Transport};
 use wit_bindgen::{
     FutureReader, FutureWriter, StreamReader, StreamResult, StreamWriter, yield_async,
 };
@@ -39,8 +39,8 @@ pub(crate) struct WasiTransport;
 impl Transport for WasiTransport {
     type Response = WasiResponse;
 
-    async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<WasiResponse, SendError> {
-        let (outgoing, body, sent) = outgoing_request(request, timeouts)?;
+    async fn send(&self, request: &Request, limits: Limits) -> Result<WasiResponse, SendError> {
+        let (outgoing, body, sent) = outgoing_request(request, limits)?;
         let mut head = pin!(client::send(outgoing));
         let mut writing: Writing = Box::pin(body.write(request.body.clone()));
         // Both at once: the host takes the body only while it sends the request. A service
@@ -96,7 +96,7 @@ impl Transport for WasiTransport {
 
 fn outgoing_request(
     request: &Request,
-    timeouts: Timeouts,
+    limits: Limits,
 ) -> Result<(HttpRequest, Unwritten, Sent), SendError> {
     let (stream, contents) = match request.method {
         Method::Post => {
@@ -107,7 +107,7 @@ fn outgoing_request(
     };
     // A body that is given up must not look like one that is at its end.
     let (end, trailers) = wit_future::new(|| Err(ErrorCode::InternalError(None)));
-    let options = request_options(timeouts);
+    let options = request_options(limits);
     let headers = fields(request)?;
     let (outgoing, sent) = HttpRequest::new(headers, contents, trailers, Some(options));
     address(&outgoing, request)?;

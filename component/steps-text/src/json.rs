@@ -1,0 +1,44 @@
+//! JSON as it goes in and out.
+
+use crate::strict::Strict;
+use serde::{Deserialize, Serialize};
+use serde_json::ser::Formatter;
+use std::io;
+
+/// The largest integer that every JSON library reads as it is: 2^53 - 1.
+const LARGEST_INTEGER: u64 = 9_007_199_254_740_991;
+
+/// Reads a value. The error says in one line what is wrong with it, and where.
+pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    let value = T::deserialize(Strict(&mut deserializer));
+    let read = value.and_then(|value| deserializer.end().map(|()| value));
+    read.map_err(|error| error.to_string().trim_start_matches('.').to_owned())
+}
+
+/// Writes a value, the same for the same value.
+pub(crate) fn write(value: &impl Serialize, json: &mut Vec<u8>) {
+    let mut serializer = serde_json::Serializer::with_formatter(json, ExactIntegers);
+    value
+        .serialize(&mut serializer)
+        .expect("what the machine returns can be written as JSON");
+}
+
+/// Integers that some libraries would round are written as texts.
+struct ExactIntegers;
+
+impl Formatter for ExactIntegers {
+    fn write_i64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: i64) -> io::Result<()> {
+        match value.unsigned_abs() {
+            0..=LARGEST_INTEGER => write!(writer, "{value}"),
+            _ => write!(writer, "\"{value}\""),
+        }
+    }
+
+    fn write_u64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: u64) -> io::Result<()> {
+        match value {
+            0..=LARGEST_INTEGER => write!(writer, "{value}"),
+            _ => write!(writer, "\"{value}\""),
+        }
+    }
+}
