@@ -67,3 +67,36 @@ extern "C" fn parse_docket_completed(bytes: usize) -> *const u8 {
 extern "C" fn mask(bytes: usize) -> *const u8 {
     call(bytes, Text::mask)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a host does it.
+    fn called(function: extern "C" fn(usize) -> *const u8, json: &str) -> String {
+        let buffer = input(json.len());
+        // SAFETY: `input` gave so much room.
+        unsafe { buffer.copy_from_nonoverlapping(json.as_ptr(), json.len()) };
+        let output = function(json.len());
+        // SAFETY: the answer is as long as it says.
+        unsafe {
+            let length = u32::from_le_bytes(output.cast::<[u8; 4]>().read());
+            let json = std::slice::from_raw_parts(output.add(4), length as usize);
+            String::from_utf8(json.to_vec()).unwrap()
+        }
+    }
+
+    #[test]
+    fn texts_go_in_and_out_by_memory() {
+        assert_eq!(called(parse_docket_completed, r#""{}""#), r#"{"Ok":null}"#);
+        assert_eq!(called(mask, r#""a text""#), r#"{"Ok":"a text"}"#);
+        let not_configured = r#"{"misuse":"the client is not configured"}"#;
+        let step_json = r#"{"events":[],"now_ms":0,"unix_s":0}"#;
+        assert_eq!(called(step, step_json), not_configured);
+        assert_eq!(
+            called(configure, "{}"),
+            r#"{"misuse":"missing field `environment` at line 1 column 2"}"#
+        );
+        assert!(called(step, "").starts_with(r#"{"misuse":"EOF"#));
+    }
+}

@@ -42,3 +42,21 @@ impl Formatter for ExactIntegers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_that_a_double_cannot_hold_are_written_as_texts() {
+        let mut json = Vec::new();
+        let limit = LARGEST_INTEGER as i64;
+        let signed = [limit, limit + 1, -limit, -limit - 1, i64::MIN];
+        write(&(signed, LARGEST_INTEGER, u64::MAX, 7_u32, "7"), &mut json);
+        assert_eq!(
+            String::from_utf8(json).unwrap(),
+            "[[9007199254740991,\"9007199254740992\",-9007199254740991,\"-9007199254740992\",\
+             \"-9223372036854775808\"],9007199254740991,\"18446744073709551615\",7,\"7\"]"
+        );
+    }
+}

@@ -333,3 +333,128 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Contents<A> {
         self.contents.struct_variant(fields, visitor)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::json::read;
+    use serde::Deserialize;
+    use voice_calling_steps::types::Event;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Input {
+        events: Vec<Event>,
+        now_ms: u64,
+    }
+
+    fn misuse(json: &str) -> String {
+        read::<Input>(json.as_bytes()).unwrap_err()
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_the_path_to_it() {
+        let event = |event: &str| misuse(&format!(r#"{{"events":[{{"Abandon":1}},{event}]}}"#));
+        let create = |fields: &str| {
+            event(&format!(
+                r#"{{"Begin":{{"operation":1,"call":{{"CreateDocketV2":{{{fields}}}}}}}}}"#
+            ))
+        };
+        for (said, expected) in [
+            (
+                misuse(r#"{"event":[]}"#),
+                "unknown field `event`, not one of events, now_ms",
+            ),
+            (misuse(r#"{"events":[]}"#), "missing field `now_ms`"),
+            (
+                misuse(r#"{"events":[],"now_ms":-1}"#),
+                "now_ms: invalid value: integer `-1`",
+            ),
+            (
+                misuse(r#"{"events":[],"now_ms":1.5}"#),
+                "now_ms: invalid type: floating point `1.5`",
+            ),
+            (
+                misuse(r#"{"events":[],"now_ms":"x"}"#),
+                "now_ms: invalid value: string \"x\"",
+            ),
+            (
+                misuse(r#"{"events":[],"now_ms":1,"now_ms":1}"#),
+                "duplicate field `now_ms`",
+            ),
+            (
+                misuse(r#"{"events":[],"now_ms":1} x"#),
+                "trailing characters",
+            ),
+            (misuse("events"), "expected value"),
+            (misuse(""), "EOF while parsing a value"),
+            (event("7"), "events.1: expected value"),
+            (
+                event(r#"{"Begun":1}"#),
+                "events.1: unknown variant `Begun`, not one of Begin, Answered",
+            ),
+            (
+                event(r#"{"Abandon":null}"#),
+                "events.1.Abandon: invalid type: null",
+            ),
+            (
+                event(r#""Abandon""#),
+                "events.1.Abandon: invalid type: unit variant",
+            ),
+            (
+                event(r#"{"Head":{"exchange":1,"status":70000,"headers":[]}}"#),
+                "events.1.Head.status: invalid value: integer `70000`",
+            ),
+            (
+                event(r#"{"Head":{"exchange":1,"status":200,"headers":[["a","b"],["a"]]}}"#),
+                "events.1.Head.headers.1: invalid length 1",
+            ),
+            (
+                create(r#""agent_id":1,"to_phone_numbr":"91""#),
+                "events.1.Begin.call.CreateDocketV2: unknown field `to_phone_numbr`, not one of agent_id",
+            ),
+            (
+                create(r#""agent_id":1,"external_id":7"#),
+                "events.1.Begin.call.CreateDocketV2.external_id: invalid type: integer `7`",
+            ),
+            (
+                create(r#""agent_id":1"#),
+                "events.1.Begin.call.CreateDocketV2: missing field `to_phone_number`",
+            ),
+        ] {
+            assert!(said.starts_with(expected), "{said}\n{expected}");
+        }
+    }
+
+    #[test]
+    fn integers_of_64_bits_may_be_texts() {
+        let read = |json: &str| read::<Input>(json.as_bytes());
+        let largest = u64::MAX;
+        assert_eq!(
+            read(r#"{"events":[{"Abandon":"18446744073709551615"}],"now_ms":"7"}"#),
+            Ok(Input {
+                events: vec![Event::Abandon(largest)],
+                now_ms: 7
+            })
+        );
+        for text in ["", "-1", "1.0", " 1", "0x1", "18446744073709551616"] {
+            assert!(
+                read(&format!(r#"{{"events":[],"now_ms":"{text}"}}"#)).is_err(),
+                "{text}"
+            );
+        }
+        // A status is none.
+        let status =
+            r#"{"events":[{"Head":{"exchange":1,"status":"200","headers":[]}}],"now_ms":1}"#;
+        assert!(read(status).is_err());
+    }
+
+    #[test]
+    fn options_may_be_left_out_and_bodies_be_bytes_or_texts() {
+        let json = r#"{"events":[
+            {"Ended":{"exchange":1}},
+            {"Ended":{"exchange":1,"error":null}},
+            {"Chunk":{"exchange":1,"bytes":{"Bytes":[0,255]}}},
+            {"Chunk":{"exchange":1,"bytes":{"Text":"\u00e4\ud83d\ude00"}}}
+        ],"now_ms":0}"#;
+        assert_eq!(read::<Input>(json.as_bytes()).unwrap().events.len(), 4);
+    }
+}

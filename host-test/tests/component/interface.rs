@@ -1,8 +1,11 @@
 //! The WIT package and the built component by the rules of the engines that run them.
 
+mod steps;
+
 use crate::stage::component_path;
 use crate::stage::plugin;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use voice_calling_host::Wasi;
 use voice_calling_host::load::interface::package;
 use wit_parser::decoding::{DecodedWasm, decode};
@@ -18,7 +21,11 @@ fn wit() -> Resolve {
 }
 
 fn component() -> (Resolve, World) {
-    let wasm = std::fs::read(component_path()).expect("the component");
+    decoded(&component_path())
+}
+
+fn decoded(component: &Path) -> (Resolve, World) {
+    let wasm = std::fs::read(component).expect("the component");
     match decode(&wasm).expect("a component with types") {
         DecodedWasm::Component(resolve, world) => {
             let world = resolve.worlds[world].clone();
@@ -273,7 +280,10 @@ fn check_docs(missing: &mut Vec<String>, docs: &Docs, name: &str) {
 
 #[test]
 fn every_item_is_documented() {
-    let resolve = wit();
+    assert_eq!(undocumented(&wit()), Vec::<String>::new());
+}
+
+fn undocumented(resolve: &Resolve) -> Vec<String> {
     let mut missing = Vec::new();
     let is_ours = |id: Option<PackageId>| {
         id.is_some_and(|id| resolve.packages[id].name.namespace == "voice-calling")
@@ -318,7 +328,7 @@ fn every_item_is_documented() {
             }
         }
     }
-    assert_eq!(missing, Vec::<String>::new());
+    missing
 }
 
 #[test]
@@ -388,7 +398,11 @@ fn the_world_of_consumers_imports_what_the_plugin_exports() {
 
 #[test]
 fn the_component_holds_no_path_of_a_machine() {
-    let wasm = std::fs::read(component_path()).expect("the component");
+    assert_holds_no_path(&component_path());
+}
+
+fn assert_holds_no_path(wasm: &Path) {
+    let wasm = std::fs::read(wasm).expect("the component");
     let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let workspace = std::fs::canonicalize(workspace).expect("the workspace");
     let workspace = workspace.to_str().expect("a path that is text");
