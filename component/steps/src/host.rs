@@ -12,7 +12,7 @@ use std::task::Waker;
 pub(crate) struct Host {
     now_ms: Cell<u64>,
     unix_s: Cell<u64>,
-    random: RefCell<fastrand::Rng>,
+    random: RefCell<Random>,
     effects: RefCell<Vec<Effect>>,
     /// The operation that is polled at the moment.
     polled: Cell<OperationId>,
@@ -25,6 +25,31 @@ pub(crate) struct Host {
     latest_timer: Cell<u64>,
     /// Who waits, by operation: one that is abandoned is woken wherever it waits.
     waiting: RefCell<BTreeMap<(OperationId, Awaited), Waker>>,
+}
+
+/// A seed below this is itself each number that is drawn, so that a test knows every pause.
+const FIXED_BELOW: u64 = 1 << 40;
+
+/// The numbers that pauses are drawn with.
+enum Random {
+    Fixed(u64),
+    Drawn(fastrand::Rng),
+}
+
+impl Random {
+    fn of(seed: u64) -> Self {
+        match seed < FIXED_BELOW {
+            true => Self::Fixed(seed),
+            false => Self::Drawn(fastrand::Rng::with_seed(seed)),
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        match self {
+            Self::Fixed(number) => *number,
+            Self::Drawn(numbers) => numbers.u64(..),
+        }
+    }
 }
 
 /// What an operation waits for.
@@ -51,7 +76,7 @@ impl Host {
         Self {
             now_ms: Cell::default(),
             unix_s: Cell::default(),
-            random: fastrand::Rng::with_seed(seed).into(),
+            random: Random::of(seed).into(),
             effects: RefCell::default(),
             polled: Cell::default(),
             operations: RefCell::default(),
@@ -80,7 +105,7 @@ impl Host {
     }
 
     pub(crate) fn random(&self) -> u64 {
-        self.random.borrow_mut().u64(..)
+        self.random.borrow_mut().next()
     }
 
     // ------------------------------------------------------------------ effects

@@ -42,8 +42,23 @@ fn pauses_differ_by_the_seed_and_by_nothing_else() {
         stage.step([answered(first, 503, "")]).wake_at_ms
     };
     assert_eq!(pause(1), pause(1));
-    let pauses: std::collections::BTreeSet<_> = (0..20).map(pause).collect();
+    let seeds = (0..20).map(|seed| seed + (1 << 40));
+    let pauses: std::collections::BTreeSet<_> = seeds.map(pause).collect();
     assert!(pauses.len() > 10, "{pauses:?}");
+}
+
+/// A test needs to know them.
+#[test]
+fn a_small_seed_is_itself_each_number_that_is_drawn() {
+    for (seed, pauses_ms) in [(0, [1_000, 2_000]), (1_000, [2_000, 3_000])] {
+        let mut stage = Stage::with_seed(&[], seed);
+        let first = stage.begin(1, read());
+        let wake_at_ms = stage.step([answered(first, 503, "")]).wake_at_ms.unwrap();
+        assert_eq!(wake_at_ms, pauses_ms[0]);
+        let second = stage.step_at(wake_at_ms, []).sends()[0].exchange;
+        let led = stage.step([answered(second, 503, "")]);
+        assert_eq!(led.wake_at_ms.unwrap() - wake_at_ms, pauses_ms[1]);
+    }
 }
 
 #[test]
