@@ -30,11 +30,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-use crate::{
-    guest::{CLIENT, PRODUCTS},
-    setup::What,
-    workspace::Workspace,
-};
+use crate::{guest::PRODUCTS, setup::What, workspace::Workspace};
 
 /// Builds the component, and runs what the README promises about it
 #[derive(Parser)]
@@ -77,7 +73,7 @@ enum Command {
         #[command(subcommand)]
         command: Option<examples::Command>,
     },
-    /// Build, and print the component's WIT, size, SHA-256 and metadata
+    /// Build, and print what each component is: size, SHA-256, metadata, and the WIT of the first
     Inspect,
     /// Check licences, sources, doubled versions and known vulnerabilities of all dependencies
     Deny,
@@ -118,7 +114,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bindings { command } => bindings::run(workspace, command),
         Command::Examples { command } => examples::run(workspace, command),
         Command::Inspect => {
-            component::build(workspace, &[&CLIENT])?;
+            build(workspace)?;
             inspect::print(workspace)
         }
         Command::Deny => deny::check(workspace),
