@@ -26,8 +26,7 @@ pub struct Led {
 }
 
 impl Stage {
-    /// Settings are added to those that are needed; pauses are the shortest that back-off allows
-    /// or up to twice as long.
+    /// Settings are added to those that are needed. Pauses are as short as they can be.
     pub fn with(variables: &[(&str, &str)]) -> Self {
         Self::with_seed(variables, 0)
     }
