@@ -188,3 +188,35 @@ fn the_text_module_traps_where_its_host_writes_more_than_it_asked_for() {
     input.call(&mut text.store, 10).expect("a buffer");
     assert!(step.call(&mut text.store, 11).is_err());
 }
+
+#[test]
+fn an_operation_under_way_takes_two_kilobytes_and_its_request() {
+    let mut text = Text::load();
+    let environment = [
+        ["VOICE_CALLING_BASE_URL", "https://api.example"],
+        ["VOICE_CALLING_API_TOKEN", "token-of-a-test"],
+        ["VOICE_CALLING_MAX_IN_FLIGHT", "10000"],
+    ];
+    let configure = json!({"environment": environment, "seed": 7});
+    text.call("configure", &configure);
+    let request = json!({"agent_id": 7, "to_phone_number": "911234567890", "call_context": "{}"});
+    let mut begin = |operations: std::ops::Range<u64>| {
+        let begin = |operation| {
+            let call = json!({"CreateDocketV2": request});
+            json!({"Begin": {"operation": operation, "call": call}})
+        };
+        let events: Vec<_> = operations.map(begin).collect();
+        let stepped = text.call("step", &json!({"events": events, "now_ms": 0, "unix_s": 0}));
+        let sends = stepped["Ok"]["effects"].as_array().unwrap().len();
+        assert_eq!(sends, events.len());
+        text.memory.data_size(&text.store)
+    };
+    // What all of them need together is there after some.
+    let before = begin(0..100);
+    let mut after = before;
+    for first in (100..10_000).step_by(100) {
+        after = begin(first..first + 100);
+    }
+    let bytes = (after - before) / 9_900;
+    assert!((1_000..2_500).contains(&bytes), "{bytes}");
+}
