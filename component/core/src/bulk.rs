@@ -151,7 +151,7 @@ impl<T: Transport> Batch<'_, T> {
         Some((index, request))
     }
 
-    /// None if nobody is there to take the result any more when the request could begin.
+    /// None if the recipient is gone when the request could begin.
     async fn create(
         &self,
         index: usize,

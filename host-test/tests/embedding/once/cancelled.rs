@@ -266,7 +266,6 @@ async fn a_guest_that_drops_the_results_has_nothing_more_begun_and_what_is_open_
     }
 }
 
-/// A drop is seen before each request, also where no second has passed.
 #[tokio::test(start_paused = true)]
 async fn no_request_of_a_batch_is_begun_once_its_results_are_dropped() {
     for dropped_ms in 1..=60 {
@@ -276,4 +275,20 @@ async fn no_request_of_a_batch_is_begun_once_its_results_are_dropped() {
         let last_ms = script.sent().iter().map(|sent| sent.at_ms).max();
         assert!(last_ms <= Some(dropped_ms), "{dropped_ms}: {last_ms:?}");
     }
+}
+
+/// The others of the batch wait for 400 ms, and the results are dropped in the middle.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_waits_when_the_results_are_dropped_is_not_begun() {
+    let limited = Step::status(429).header("retry-after", "0.4");
+    let script = Script::new([limited, Step::ok(CREATED).after_ms(10)]);
+    let mut guest = Impatient::with_places(2, &script).await;
+    assert_eq!(guest.create_batch(9, 0, 200).await, [1]);
+    let sent = script.sent().into_iter();
+    let mut sent: Vec<_> = sent.map(|sent| sent.external_id()).collect();
+    sent.dedup();
+    assert!(
+        sent.len() <= 3 && !sent.contains(&external_id(2)),
+        "{sent:?}"
+    );
 }

@@ -62,7 +62,7 @@ impl SharedInstance {
         let (at_end, ended) = oneshot::channel();
         let job: Job = Box::new(move |accessor| {
             Box::pin(async move {
-                // Or nobody waits for it any more, and it has not begun.
+                // Else its caller has gone before it began.
                 if !begun.is_closed() {
                     let call = (function, arguments, in_flight);
                     batch(accessor, call, reader, begun, read).await;
@@ -114,7 +114,7 @@ impl SharedInstance {
     }
 }
 
-/// A batch, from its beginning to its last result, whether anybody waits for them or not.
+/// A batch, from its beginning to its last result, whether its caller waits for them or not.
 async fn batch(
     accessor: &Accessor<Guest>,
     (function, arguments, in_flight): (Streaming, Arguments, Arc<InFlight>),
