@@ -111,26 +111,29 @@ impl Component {
 /// Which of the components that `cargo xtask build` makes.
 #[derive(Args)]
 struct Built {
-    /// Instead of a file: the component that was built for this WASI (0.3 is experimental)
-    #[arg(long, value_name = "VERSION", conflicts_with = "component")]
-    wasi: Option<WasiVersion>,
+    /// Instead of a file: the component that was built of this kind
+    #[arg(long, value_name = "KIND", conflicts_with = "component")]
+    guest: Option<BuiltGuest>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum WasiVersion {
-    /// target/voice-calling.wasm
+enum BuiltGuest {
+    /// For WASI 0.2: target/voice-calling.wasm
     #[value(name = "0.2")]
     V0_2,
-    /// target/voice-calling-p3.wasm
+    /// For WASI 0.3, which is experimental: target/voice-calling-p3.wasm
     #[value(name = "0.3")]
     V0_3,
+    /// Without I/O of its own: target/voice-calling-steps.wasm
+    Steps,
 }
 
 impl Built {
     fn or_given(&self, given: Option<&Path>) -> PathBuf {
-        let built = match self.wasi {
-            None | Some(WasiVersion::V0_2) => "target/voice-calling.wasm",
-            Some(WasiVersion::V0_3) => "target/voice-calling-p3.wasm",
+        let built = match self.guest {
+            None | Some(BuiltGuest::V0_2) => "target/voice-calling.wasm",
+            Some(BuiltGuest::V0_3) => "target/voice-calling-p3.wasm",
+            Some(BuiltGuest::Steps) => "target/voice-calling-steps.wasm",
         };
         given.unwrap_or(built.as_ref()).to_owned()
     }

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 
 use crate::{
     component::Building,
-    guest::{CLIENT, CLIENT_P3},
+    guest::{CLIENT, CLIENT_P3, STEPS},
     harness,
     process::announce,
     setup::What,
@@ -15,26 +15,31 @@ use crate::{
 #[derive(Args)]
 pub struct Demo {
     /// Which component to build and run
-    #[arg(long, value_name = "VERSION", default_value = "0.2")]
-    wasi: Wasi,
+    #[arg(long, value_name = "KIND", default_value = "0.2")]
+    guest: Kind,
     /// For `host-test demo`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Wasi {
+enum Kind {
+    /// For WASI 0.2
     #[value(name = "0.2")]
     V0_2,
+    /// For WASI 0.3
     #[value(name = "0.3")]
     V0_3,
+    /// Without I/O of its own
+    Steps,
 }
 
 impl Demo {
     pub fn run(&self, workspace: &Workspace) -> Result<()> {
-        let guest = match self.wasi {
-            Wasi::V0_2 => &CLIENT,
-            Wasi::V0_3 => &CLIENT_P3,
+        let guest = match self.guest {
+            Kind::V0_2 => &CLIENT,
+            Kind::V0_3 => &CLIENT_P3,
+            Kind::Steps => &STEPS,
         };
         What::Guest.install(workspace)?;
         // At the same time: each leaves processors idle, the guest while it is linked.

@@ -34,12 +34,13 @@ macro_rules! error_codes {
         }
 
         /// The [`ErrorCode`](crate::ErrorCode) of a value of the type that bindings of wasi:http
-        /// call `$Code`.
+        /// call `$Code`. If it has other cases too, their arms come behind it.
         #[macro_export]
         macro_rules! error_code {
-            ($dollar Code:ident, $dollar code:expr) => {
+            ($dollar Code:ident, $dollar code:expr $dollar(, $dollar other:pat => $dollar its:expr)* $dollar(,)?) => {
                 match $dollar code {
                     $($dollar Code::$code { .. } => $dollar crate::ErrorCode::$code,)*
+                    $dollar($dollar other => $dollar its,)*
                 }
             };
         }

@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use subject::Subjects;
 use voice_calling_host::load::cache::CompiledCache;
-use voice_calling_host::{Trust, Wasi};
+use voice_calling_host::{GuestKind, Trust};
 
 /// What a bench needs.
 pub struct Options {
@@ -69,8 +69,11 @@ pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
         },
     };
     let concurrent = subject::beside(&options.component);
-    for (component, wasi) in [(&options.component, Wasi::V0_2), (&concurrent, Wasi::V0_3)] {
-        check_component(component, wasi)?;
+    for (component, kind) in [
+        (&options.component, GuestKind::V0_2),
+        (&concurrent, GuestKind::V0_3),
+    ] {
+        check_component(component, kind)?;
     }
     let folder = tempfile::tempdir().context("cannot make a folder for the cache")?;
     let service = Service::start((options.serving)()?)?;
@@ -123,18 +126,18 @@ pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
     Ok(report)
 }
 
-fn check_component(component: &Path, wasi: Wasi) -> Result<()> {
+fn check_component(component: &Path, kind: GuestKind) -> Result<()> {
     let wasm = fs::read(component).with_context(|| {
         format!(
-            "cannot read {}, the component for {wasi} (`cargo xtask build` makes those for WASI \
+            "cannot read {}, the component for {kind} (`cargo xtask build` makes those for WASI \
              0.2 and 0.3, and the bench needs both, one beside the other)",
             component.display()
         )
     })?;
-    let found = Wasi::of(&wasm);
+    let found = GuestKind::of(&wasm);
     ensure!(
-        found == wasi,
-        "{} is a component for {found}, and must be one for {wasi}: the bench is given that \
+        found == kind,
+        "{} is a component for {found}, and must be one for {kind}: the bench is given that \
          for WASI 0.2, and finds that for WASI 0.3 beside it",
         component.display()
     );

@@ -17,7 +17,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 use voice_calling_host::load::plugin::{Instance, Plugin};
-use voice_calling_host::{Allocation, Outgoing, PooledNetwork, Reach, Wasi};
+use voice_calling_host::{Allocation, GuestKind, Outgoing, PooledNetwork, Reach};
 use voice_calling_host::{InstanceSettings, Loading};
 
 /// How many calls are in flight where nothing else is said.
@@ -658,7 +658,7 @@ pub(super) async fn components(stage: &Stage, extent: Extent, report: &mut Repor
             answer.push(first_answer(&plugin, &base_url).await?);
         }
         report.components.push(Built {
-            wasi: Wasi::of(&wasm).to_string(),
+            wasi: GuestKind::of(&wasm).to_string(),
             kb: kb(&wasm),
             gzip_kb: kb(&gzip.finish()?),
             compile_ms: figure::median(&compile),
@@ -688,12 +688,16 @@ async fn first_answer(plugin: &Plugin, base_url: &str) -> Result<f64> {
     let began = Instant::now();
     let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
     let settings = InstanceSettings::new(subject::environment(base_url), outgoing);
-    let created = match plugin.wasi() {
-        Wasi::V0_2 => {
+    let created = match plugin.kind() {
+        GuestKind::V0_2 => {
             let mut instance = plugin.instantiate(settings).await?;
             instance.create_docket_v2(&docket(), None).await?
         }
-        Wasi::V0_3 => {
+        GuestKind::Steps => {
+            let client = plugin.client(settings)?;
+            client.create_docket_v2(&docket(), None).await?
+        }
+        GuestKind::V0_3 => {
             let instance = plugin.share(settings).await?;
             instance.create_docket_v2(&docket(), None).await?
         }

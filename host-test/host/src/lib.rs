@@ -101,6 +101,7 @@
 #![deny(unsafe_code)]
 
 pub mod calls;
+pub mod client;
 pub mod clock;
 pub mod guest;
 pub mod invoke;
@@ -114,14 +115,16 @@ pub use calls::pool::{Isolation, Pool, PooledInstance};
 pub use calls::shared::batch::BatchResults;
 #[cfg(feature = "wasi-0-3")]
 pub use calls::shared::{SharedInstance, SharedPool};
+pub use client::history::History;
+pub use client::{Batch, Client};
 pub use guest::capabilities::Guest;
 pub use guest::limits::Limits;
 pub use guest::settings::{InstanceSettings, STDERR_TARGET, Stderr};
 pub use load::allocation::Allocation;
 pub use load::cache::CompiledCache;
+pub use load::kind::GuestKind;
 pub use load::plugin::{Instance, Plugin, types};
 pub use load::sandbox::{Loading, Running, Sandbox};
-pub use load::wasi::Wasi;
 pub use network::outgoing::Outgoing;
 pub use network::pooled::PooledNetwork;
 pub use network::reach::{Hosts, NotAHost, Reach};

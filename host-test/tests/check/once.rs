@@ -1,5 +1,5 @@
 //! Tests of components that misbehave, and of files that are no component of ours: they are run once
-//! and not again on the component for WASI 0.3.
+//! and not again on the components for WASI 0.3 and for steps.
 
 use crate::compiled::loading;
 use crate::{assert_current, in_repository};

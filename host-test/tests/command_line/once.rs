@@ -1,5 +1,5 @@
 //! Tests that load no component, or choose it themselves: they are run once and not again on the
-//! component for WASI 0.3.
+//! components for WASI 0.3 and for steps.
 
 use crate::{MockProcess, REPOSITORY, check, component, host_test, invoke, stderr, stdout_json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,8 +8,15 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// The files that `cargo xtask build` makes, for WASI 0.2 and for 0.3.
-const BUILT: [&str; 2] = ["target/voice-calling.wasm", "target/voice-calling-p3.wasm"];
+/// The components that `cargo xtask build` makes, as `--guest` calls them, and their files.
+const BUILT: [(&str, &str); 3] = [
+    ("0.2", "target/voice-calling.wasm"),
+    ("0.3", "target/voice-calling-p3.wasm"),
+    ("steps", "target/voice-calling-steps.wasm"),
+];
+
+/// Those that are not the default.
+const OTHERS: [(&str, &str); 2] = [BUILT[1], BUILT[2]];
 
 #[test]
 fn no_real_phone_rings_without_a_deliberate_word() {
@@ -202,55 +209,60 @@ const CHECK: [&str; 7] = [
     "5",
 ];
 
-/// Every command that takes `--wasi`, as short as it can be.
-const WITH_WASI: [&[&str]; 4] = [&WEBHOOK, &["demo"], &["faults", "--markdown"], &CHECK];
+/// Every command that takes `--guest`, as short as it can be.
+const WITH_GUEST: [&[&str]; 4] = [&WEBHOOK, &["demo"], &["faults", "--markdown"], &CHECK];
 
-/// Where the component for WASI 0.2 is missing, so that nothing else can be taken for it.
-fn with_only_0_3(arguments: &[&str]) -> Output {
-    let [_, for_0_3] = BUILT;
+/// Where every other component is missing, so that none can be taken for it.
+fn with_only((guest, file): (&str, &str), arguments: &[&str]) -> Output {
     host_test()
-        .current_dir(folder_with_only(for_0_3).path())
+        .current_dir(folder_with_only(file).path())
         .args(arguments)
-        .args(["--wasi", "0.3"])
+        .args(["--guest", guest])
         .output()
         .expect("the command runs")
 }
 
 #[test]
-fn invoke_calls_the_component_for_wasi_0_3_when_it_is_asked_for() {
-    let output = with_only_0_3(&WEBHOOK);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(stdout_json(&output)["attempts"], "[1]");
+fn invoke_calls_the_component_that_is_asked_for() {
+    for other in OTHERS {
+        let output = with_only(other, &WEBHOOK);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(stdout_json(&output)["attempts"], "[1]");
+    }
 }
 
 #[test]
-fn the_demo_runs_the_component_for_wasi_0_3_when_it_is_asked_for() {
-    let output = with_only_0_3(&["demo"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let shown = String::from_utf8_lossy(&output.stdout);
-    let statuses = "create-docket-v2 ┆ 200 × 21, 503 × 1";
-    assert!(shown.contains(statuses), "{shown}");
+fn the_demo_runs_the_component_that_is_asked_for() {
+    for other in OTHERS {
+        let output = with_only(other, &["demo"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let shown = String::from_utf8_lossy(&output.stdout);
+        let statuses = "create-docket-v2 ┆ 200 × 21, 503 × 1";
+        assert!(shown.contains(statuses), "{shown}");
+    }
 }
 
 #[test]
-fn the_component_for_wasi_0_3_is_checked_when_it_is_asked_for() {
-    let [.., check] = WITH_WASI;
-    let output = with_only_0_3(check);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let table = String::from_utf8_lossy(&output.stdout);
-    assert!(table.ends_with("2 checks passed, 0 failed\n"), "{table}");
+fn the_component_that_is_asked_for_is_checked() {
+    let [.., check] = WITH_GUEST;
+    for other in OTHERS {
+        let output = with_only(other, check);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let table = String::from_utf8_lossy(&output.stdout);
+        assert!(table.ends_with("2 checks passed, 0 failed\n"), "{table}");
+    }
 }
 
 #[test]
-fn a_component_for_the_wasi_that_is_asked_for_is_missing_and_the_error_says_how_to_build_it() {
-    let [for_0_2, for_0_3] = BUILT;
-    for (built, version, missing) in [(for_0_2, "0.3", for_0_3), (for_0_3, "0.2", for_0_2)] {
+fn the_component_that_is_asked_for_is_missing_and_the_error_says_how_to_build_it() {
+    for (index, (guest, missing)) in BUILT.into_iter().enumerate() {
+        let (_, built) = BUILT[(index + 1) % BUILT.len()];
         let folder = folder_with_only(built);
-        for arguments in WITH_WASI {
+        for arguments in WITH_GUEST {
             let output = host_test()
                 .current_dir(folder.path())
                 .args(arguments)
-                .args(["--wasi", version])
+                .args(["--guest", guest])
                 .output()
                 .expect("the command runs");
             assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -261,47 +273,47 @@ fn a_component_for_the_wasi_that_is_asked_for_is_missing_and_the_error_says_how_
 }
 
 #[test]
-fn a_file_and_a_wasi_exclude_each_other_and_the_error_names_both() {
-    for arguments in WITH_WASI {
+fn a_file_and_a_guest_exclude_each_other_and_the_error_names_both() {
+    for arguments in WITH_GUEST {
         let (file, named) = match arguments {
             ["check", ..] => (&["any.wasm"][..], "[FILE]"),
             _ => (&["--component", "any.wasm"][..], "--component <FILE>"),
         };
-        for wasi in ["0.2", "0.3"] {
+        for (guest, _) in BUILT {
             let output = host_test()
                 .args(arguments)
                 .args(file)
-                .args(["--wasi", wasi])
+                .args(["--guest", guest])
                 .output()
                 .expect("the command runs");
             assert_eq!(output.status.code(), Some(2), "{output:?}");
             let told = stderr(&output);
-            let both = told.contains("--wasi <VERSION>") && told.contains(named);
+            let both = told.contains("--guest <KIND>") && told.contains(named);
             assert!(both && told.contains("cannot be used with"), "{told}");
         }
     }
 }
 
 #[test]
-fn another_wasi_is_refused_and_the_error_names_those_that_there_are() {
-    for arguments in WITH_WASI {
+fn another_guest_is_refused_and_the_error_names_those_that_there_are() {
+    for arguments in WITH_GUEST {
         let output = host_test()
             .args(arguments)
-            .args(["--wasi", "0.4"])
+            .args(["--guest", "0.4"])
             .output()
             .expect("the command runs");
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         let told = stderr(&output);
-        assert!(told.contains("possible values: 0.2, 0.3"), "{told}");
+        assert!(told.contains("possible values: 0.2, 0.3, steps"), "{told}");
     }
 }
 
 /// What a guest passes to its host is traced by wasmtime, call by call, if nobody prevents it.
 #[test]
-fn no_trace_shows_the_token_or_the_people_of_a_call_whichever_wasi_the_component_is_for() {
+fn no_trace_shows_the_token_or_the_people_of_a_call_of_any_component() {
     const CANARY: &str = r#"canary/5f1e0c"77a1b2"#;
     let mock = MockProcess::start(&["--token", CANARY]);
-    for component in BUILT {
+    for (_, component) in BUILT {
         for (function, json, code) in [
             (
                 "dockets.create-docket-v2",

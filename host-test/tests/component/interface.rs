@@ -6,7 +6,7 @@ use crate::stage::component_path;
 use crate::stage::plugin;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use voice_calling_host::Wasi;
+use voice_calling_host::GuestKind;
 use voice_calling_host::load::interface::package;
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{
@@ -14,7 +14,7 @@ use wit_parser::{
     WorldItem, WorldKey,
 };
 
-const BOTH: [Wasi; 2] = [Wasi::V0_2, Wasi::V0_3];
+const BOTH: [GuestKind; 2] = [GuestKind::V0_2, GuestKind::V0_3];
 
 fn wit() -> Resolve {
     voice_calling_host::invoke::functions::resolve().expect("the WIT package")
@@ -35,8 +35,8 @@ fn decoded(component: &Path) -> (Resolve, World) {
     }
 }
 
-fn world<'a>(resolve: &'a Resolve, wasi: Wasi, name: &str) -> &'a World {
-    voice_calling_host::invoke::functions::world(resolve, wasi, name).expect("the world")
+fn world<'a>(resolve: &'a Resolve, kind: GuestKind, name: &str) -> &'a World {
+    voice_calling_host::invoke::functions::world(resolve, kind, name).expect("the world")
 }
 
 /// The interfaces among the items of a world; whether there is anything else.
@@ -170,22 +170,10 @@ fn request_error(resolve: &Resolve) -> String {
 }
 
 #[test]
-fn the_component_exports_interfaces_only() {
-    let resolve = wit();
-    for wasi in BOTH {
-        let (exports, others) = interfaces(&world(&resolve, wasi, "plugin").exports);
-        assert_eq!((exports.len(), others), (5, false));
-    }
-    let (_, built) = component();
-    let (exports, others) = interfaces(&built.exports);
-    assert_eq!((exports.len(), others), (5, false));
-}
-
-#[test]
 fn every_function_returns_a_result_with_request_error() {
     let resolve = wit();
     let error = request_error(&resolve);
-    let functions = signatures(&resolve, world(&resolve, Wasi::V0_2, "plugin"));
+    let functions = signatures(&resolve, world(&resolve, GuestKind::V0_2, "plugin"));
     assert_eq!(functions.len(), 12);
     for (name, signature) in functions {
         let (_, result) = signature.rsplit_once(") -> ").expect("a result");
@@ -255,7 +243,7 @@ fn the_errors_that_engines_must_not_replay_have_permanent_in_their_names() {
 #[test]
 fn no_function_has_a_type_that_engines_refuse() {
     let resolve = wit();
-    for (name, signature) in signatures(&resolve, world(&resolve, Wasi::V0_2, "plugin")) {
+    for (name, signature) in signatures(&resolve, world(&resolve, GuestKind::V0_2, "plugin")) {
         assert!(!signature.contains('!'), "{name}{signature}");
     }
 }
@@ -331,38 +319,18 @@ fn undocumented(resolve: &Resolve) -> Vec<String> {
     missing
 }
 
-#[test]
-fn the_component_imports_what_the_wit_says() {
-    let resolve = wit();
-    let (built, built_world) = component();
-    assert_eq!(
-        imported(&built, &built_world),
-        imported(&resolve, world(&resolve, plugin().wasi(), "plugin"))
-    );
-}
-
-#[test]
-fn the_component_exports_what_the_wit_says() {
-    let resolve = wit();
-    let (built, built_world) = component();
-    assert_eq!(
-        signatures(&built, &built_world),
-        signatures(&resolve, world(&resolve, plugin().wasi(), "plugin"))
-    );
-}
-
 /// Parsing is pure: there is nothing to wait for. The results of a batch are a list on WASI 0.2, and
 /// come one by one on 0.3.
 #[test]
 fn both_packages_have_the_same_functions_which_are_async_for_wasi_0_3_save_one() {
     let resolve = wit();
-    let [mut functions, async_functions] = BOTH.map(|wasi| {
-        let functions = exported(&resolve, world(&resolve, wasi, "plugin")).into_iter();
+    let [mut functions, async_functions] = BOTH.map(|kind| {
+        let functions = exported(&resolve, world(&resolve, kind, "plugin")).into_iter();
         let by_name = functions.map(|(name, function)| {
-            let name = name.replace(&format!("{}/", package(wasi)), "");
+            let name = name.replace(&format!("{}/", package(kind)), "");
             let is_async = matches!(function.kind, FunctionKind::AsyncFreestanding);
             let is_pure = name.ends_with("#parse-docket-completed");
-            assert_eq!(is_async, wasi == Wasi::V0_3 && !is_pure, "{name}");
+            assert_eq!(is_async, kind == GuestKind::V0_3 && !is_pure, "{name}");
             (name, signature(&resolve, function))
         });
         by_name.collect::<BTreeMap<_, _>>()
@@ -386,9 +354,9 @@ fn both_packages_have_the_same_functions_which_are_async_for_wasi_0_3_save_one()
 #[test]
 fn the_world_of_consumers_imports_what_the_plugin_exports() {
     let resolve = wit();
-    for wasi in BOTH {
-        let (imported, _) = interfaces(&world(&resolve, wasi, "consumer").imports);
-        let (exported, _) = interfaces(&world(&resolve, wasi, "plugin").exports);
+    for kind in BOTH {
+        let (imported, _) = interfaces(&world(&resolve, kind, "consumer").imports);
+        let (exported, _) = interfaces(&world(&resolve, kind, "plugin").exports);
         let imported: BTreeSet<_> = imported.into_iter().collect();
         for interface in exported {
             assert!(imported.contains(&interface));
@@ -418,5 +386,42 @@ fn assert_holds_no_path(wasm: &Path) {
     ] {
         let mut windows = wasm.windows(path.len());
         assert!(!windows.any(|window| window == path.as_bytes()), "{path}");
+    }
+}
+
+/// Of components that do their I/O themselves, which one for steps does not.
+mod on_wasi {
+    use super::*;
+
+    #[test]
+    fn the_component_exports_interfaces_only() {
+        let resolve = wit();
+        for kind in BOTH {
+            let (exports, others) = interfaces(&world(&resolve, kind, "plugin").exports);
+            assert_eq!((exports.len(), others), (5, false));
+        }
+        let (_, built) = component();
+        let (exports, others) = interfaces(&built.exports);
+        assert_eq!((exports.len(), others), (5, false));
+    }
+
+    #[test]
+    fn the_component_imports_what_the_wit_says() {
+        let resolve = wit();
+        let (built, built_world) = component();
+        assert_eq!(
+            imported(&built, &built_world),
+            imported(&resolve, world(&resolve, plugin().kind(), "plugin"))
+        );
+    }
+
+    #[test]
+    fn the_component_exports_what_the_wit_says() {
+        let resolve = wit();
+        let (built, built_world) = component();
+        assert_eq!(
+            signatures(&built, &built_world),
+            signatures(&resolve, world(&resolve, plugin().kind(), "plugin"))
+        );
     }
 }

@@ -12,7 +12,7 @@ use voice_calling_host::load::interface::exported_interface;
 use voice_calling_host::types::{
     AgentList, CallOptions, CreatedDocketV2, DocketRequestV2, RequestError,
 };
-use voice_calling_host::{InMemoryNetwork, InstanceSettings, Outgoing, Wasi};
+use voice_calling_host::{GuestKind, InMemoryNetwork, InstanceSettings, Outgoing};
 use wasmtime::component::{
     Component, ComponentNamedList, Instance, Lift, Linker, Lower, Resource, ResourceTable,
 };
@@ -26,7 +26,7 @@ use wasmtime_wasi_http::{RequestOptions, WasiHttpCtx, WasiHttpCtxView, WasiHttpV
 /// The component, compiled once for all tests.
 struct Compiled {
     component: Component,
-    wasi: Wasi,
+    kind: GuestKind,
 }
 
 fn compiled() -> &'static Compiled {
@@ -38,7 +38,7 @@ fn compiled() -> &'static Compiled {
         let engine = Engine::new(&config).expect("an engine");
         Compiled {
             component: Component::new(&engine, &wasm).expect("a component"),
-            wasi: Wasi::of(&wasm),
+            kind: GuestKind::of(&wasm),
         }
     })
 }
@@ -83,7 +83,7 @@ impl OtherHost {
         stderr: impl StdoutStream + 'static,
     ) -> Self {
         let mut linker = linker();
-        if compiled().wasi == Wasi::V0_2 {
+        if compiled().kind == GuestKind::V0_2 {
             wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).unwrap();
         }
         Self::start(&linker, settings, stderr).await
@@ -98,15 +98,16 @@ impl OtherHost {
         let requests = Arc::new(AtomicUsize::new(0));
         let (counter, code) = (requests.clone(), code.clone());
         let mut linker = linker();
-        match compiled().wasi {
-            Wasi::V0_2 => fail_in_handle(&mut linker, code, counter).unwrap(),
-            Wasi::V0_3 => {
+        match compiled().kind {
+            GuestKind::V0_2 => fail_in_handle(&mut linker, code, counter).unwrap(),
+            GuestKind::V0_3 => {
                 // `send` has returned when it is first polled.
                 settings.outgoing = Outgoing::loopback(InMemoryNetwork(move |_, _| {
                     counter.fetch_add(1, Ordering::Relaxed);
                     ready(Err(script::error(code.clone())))
                 }));
             }
+            GuestKind::Steps => unreachable!("it does no I/O of its own"),
         }
         let host = Self::start(&linker, settings, tokio::io::empty()).await;
         (host, requests)
@@ -162,7 +163,7 @@ impl OtherHost {
         (Result<T, RequestError>,): ComponentNamedList + Lift + Send + Sync + 'static,
     {
         let Self { store, instance } = self;
-        let interface = exported_interface(compiled().wasi, interface);
+        let interface = exported_interface(compiled().kind, interface);
         let interface = instance.get_export_index(&mut *store, None, &interface);
         let function = instance
             .get_export_index(&mut *store, interface.as_ref(), function)
@@ -178,7 +179,7 @@ impl OtherHost {
 fn linker() -> Linker<Guest> {
     let mut linker = Linker::new(compiled().component.engine());
     wasmtime_wasi::p2::add_to_linker_async(&mut linker).unwrap();
-    if compiled().wasi == Wasi::V0_3 {
+    if compiled().kind == GuestKind::V0_3 {
         wasmtime_wasi::p3::add_to_linker(&mut linker).unwrap();
         wasmtime_wasi_http::p3::add_to_linker(&mut linker).unwrap();
     }

@@ -2,10 +2,10 @@
 //! WASI 0.3 hands over each as it comes.
 
 use crate::guest::in_flight::{LoneCall, alive};
+use crate::load::kind::GuestKind;
 use crate::load::plugin::types::*;
-use crate::load::plugin::{Called, Instance};
+use crate::load::plugin::{Called, OnWasi};
 use crate::load::sandbox::Running;
-use crate::load::wasi::Wasi;
 #[cfg(feature = "wasi-0-3")]
 use anyhow::anyhow;
 use std::fmt;
@@ -98,22 +98,20 @@ pub(crate) fn in_order(
     }
 }
 
-impl Instance {
-    /// `bulk.create-dockets-v2`. If the instance ends in the middle, the results that a component
-    /// for WASI 0.3 had handed over are in the error: [`UnfinishedBatch`].
-    pub async fn create_dockets_v2(
+impl OnWasi {
+    pub(crate) async fn create_dockets_v2(
         &mut self,
         requests: &[DocketRequestV2],
         timeout_ms: u32,
         options: Option<CallOptions>,
     ) -> Called<Vec<DocketResult>> {
         let arguments = (requests.to_owned(), timeout_ms, options);
-        match self.running.wasi {
-            Wasi::V0_2 => self.list_dockets_v2(arguments).await,
+        match self.running.kind {
+            GuestKind::V0_2 | GuestKind::Steps => self.list_dockets_v2(arguments).await,
             #[cfg(feature = "wasi-0-3")]
-            Wasi::V0_3 => self.collect_dockets_v2(arguments).await,
+            GuestKind::V0_3 => self.collect_dockets_v2(arguments).await,
             #[cfg(not(feature = "wasi-0-3"))]
-            Wasi::V0_3 => unreachable!("it is not loaded"),
+            GuestKind::V0_3 => unreachable!("it is not loaded"),
         }
     }
 
@@ -181,7 +179,7 @@ mod streamed {
 
     pub(crate) type Streaming = TypedFunc<Arguments, (Result<Stream, RequestError>,)>;
 
-    /// Reads all that comes, at once, for as long as somebody wants it.
+    /// Reads all that comes, at once, for as long as its caller waits for results.
     pub(crate) struct Reader {
         results: mpsc::UnboundedSender<BatchResult>,
         _is_open: oneshot::Sender<()>,

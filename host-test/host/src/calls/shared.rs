@@ -9,10 +9,10 @@ use crate::guest::capabilities::Guest;
 use crate::guest::in_flight::{Caller, InFlight, alive};
 use crate::guest::limits::MemoryBytes;
 use crate::guest::settings::{InstanceSettings, Stderr};
+use crate::load::kind::GuestKind;
 use crate::load::plugin::types::*;
-use crate::load::plugin::{Called, Instance, Plugin, with_functions};
+use crate::load::plugin::{Called, OnWasi, Plugin, with_functions};
 use crate::load::sandbox::Running;
-use crate::load::wasi::Wasi;
 use crate::network::Network;
 use anyhow::{Result, anyhow, ensure};
 use futures_util::future::BoxFuture;
@@ -66,11 +66,11 @@ impl Plugin {
     /// a [`crate::Pool`], or the component for WASI 0.3.
     pub async fn share(&self, mut settings: InstanceSettings) -> Result<SharedInstance> {
         ensure!(
-            self.wasi() == Wasi::V0_3,
+            self.kind() == GuestKind::V0_3,
             "an instance of a component for {} has one call at a time: many calls in flight \
              take an instance each, or the component for {} (voice-calling-p3.wasm)",
-            self.wasi(),
-            Wasi::V0_3,
+            self.kind(),
+            GuestKind::V0_3,
         );
         let most = settings.limits.calls.get();
         let answers = Turnstile::default();
@@ -78,7 +78,7 @@ impl Plugin {
             network: settings.outgoing.network,
             answers: answers.clone(),
         });
-        let mut instance = self.instantiate(settings).await?;
+        let mut instance = self.instantiate_on_wasi(settings).await?;
         let functions = Arc::new(Functions::of(&mut instance)?);
         let memory = instance.running.memory.clone();
         let stderr = instance.running.stderr.clone();
@@ -127,7 +127,7 @@ impl Network for AnswersInTurn {
 /// Runs calls, so many at once at most, until there are no handles and no calls left, or one
 /// of them traps.
 async fn run(
-    instance: Instance,
+    instance: OnWasi,
     mut queue: mpsc::Receiver<Job>,
     most: usize,
     answers: Turnstile,
@@ -227,7 +227,7 @@ macro_rules! shared_functions {
         }
 
         impl Functions {
-            fn of(instance: &mut Instance) -> Result<Self> {
+            fn of(instance: &mut OnWasi) -> Result<Self> {
                 let Running { store, instance: component, .. } = &mut instance.running;
                 let store = alive(store)?;
                 let places = &instance.places;

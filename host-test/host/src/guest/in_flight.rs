@@ -29,7 +29,7 @@ impl InFlight {
     }
 
     /// Whether it may send a request, which is counted then.
-    pub(super) fn begin_request(&self, is_create: bool) -> bool {
+    pub(crate) fn begin_request(&self, is_create: bool) -> bool {
         let mut progress = self.progress();
         if !progress.is_abandoned && is_create {
             progress.creates += 1;
@@ -105,7 +105,7 @@ impl Drop for Caller {
     }
 }
 
-const ENDED: &str = "the instance has ended: one of its calls trapped or was dropped";
+pub(crate) const ENDED: &str = "the instance has ended: one of its calls trapped or was dropped";
 
 /// The store of an instance that has not ended.
 pub(crate) fn alive(place: &mut Option<Store<Guest>>) -> Result<&mut Store<Guest>> {

@@ -6,4 +6,4 @@ pub mod capabilities;
 pub(crate) mod in_flight;
 pub mod limits;
 pub mod settings;
-mod stderr;
+pub(crate) mod stderr;

@@ -1,6 +1,7 @@
 //! What an instance gets from outside.
 
 use super::limits::Limits;
+use crate::client::history::History;
 use crate::network::outgoing::Outgoing;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 
@@ -20,6 +21,9 @@ pub struct InstanceSettings {
     pub stderr: Stderr,
     /// What it may use up.
     pub limits: Limits,
+    /// Where its history is written, if it is one for steps; a component that does its I/O itself
+    /// has none.
+    pub history: Option<History>,
 }
 
 impl InstanceSettings {
@@ -36,6 +40,7 @@ impl InstanceSettings {
             date: None,
             stderr: Stderr::default(),
             limits: Limits::default(),
+            history: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! their documentation says.
 
 use crate::load::interface::package;
-use crate::load::wasi::Wasi;
+use crate::load::kind::GuestKind;
 use anyhow::{Context, Result};
 use std::path::Path;
 use wit_parser::{
@@ -105,18 +105,18 @@ fn push(resolve: &mut Resolve, files: &[(&str, &str)]) -> Result<()> {
     Ok(())
 }
 
-/// A world of the package for this WASI.
-pub fn world<'a>(resolve: &'a Resolve, wasi: Wasi, name: &str) -> Result<&'a World> {
+/// A world of the package that components of this kind export.
+pub fn world<'a>(resolve: &'a Resolve, kind: GuestKind, name: &str) -> Result<&'a World> {
     let of_package = |world: &World| {
         world.package.is_some_and(|id| {
             let package_name = &resolve.packages[id].name;
-            format!("{}:{}", package_name.namespace, package_name.name) == package(wasi)
+            format!("{}:{}", package_name.namespace, package_name.name) == package(kind)
         })
     };
     let mut worlds = resolve.worlds.iter().map(|(_, world)| world);
     worlds
         .find(|world| world.name == name && of_package(world))
-        .with_context(|| format!("no world `{name}` in {}", package(wasi)))
+        .with_context(|| format!("no world `{name}` in {}", package(kind)))
 }
 
 /// A function that a plugin exports.
@@ -134,7 +134,7 @@ pub struct ExportedFunction {
 /// WASIs, documented in the package for 0.2, but that on 0.3 the results of a batch are a stream.
 pub fn exported_functions() -> Result<Vec<ExportedFunction>> {
     let resolve = resolve()?;
-    let world = world(&resolve, Wasi::V0_2, "plugin")?;
+    let world = world(&resolve, GuestKind::V0_2, "plugin")?;
     let mut functions = Vec::new();
     for (interface, function) in exports(&resolve, world) {
         let parameter = |parameter: &wit_parser::Param| {
@@ -233,15 +233,15 @@ mod tests {
     }
 
     /// The functions of a world with their names.
-    fn functions(resolve: &Resolve, wasi: Wasi) -> Vec<(&str, &Function)> {
-        exports(resolve, world(resolve, wasi, "plugin").unwrap()).collect()
+    fn functions(resolve: &Resolve, kind: GuestKind) -> Vec<(&str, &Function)> {
+        exports(resolve, world(resolve, kind, "plugin").unwrap()).collect()
     }
 
     /// A batch does not return the same on both: a list, and a stream.
     #[test]
     fn functions_are_documented_in_both_packages_in_the_same_words_but_for_batches() {
         let resolve = resolve().unwrap();
-        let both = [Wasi::V0_2, Wasi::V0_3].map(|wasi| functions(&resolve, wasi));
+        let both = [GuestKind::V0_2, GuestKind::V0_3].map(|kind| functions(&resolve, kind));
         assert_eq!(both[0].len(), both[1].len());
         for ((interface, function), (_, other)) in both[0].iter().zip(&both[1]) {
             assert_eq!(function.name, other.name, "{interface}");
@@ -259,7 +259,7 @@ mod tests {
         let resolve = resolve().unwrap();
         let mut sizes = wit_parser::SizeAlign::default();
         sizes.fill(&resolve);
-        for (_, function) in functions(&resolve, Wasi::V0_2) {
+        for (_, function) in functions(&resolve, GuestKind::V0_2) {
             let result = function.result.expect("every function has a result");
             let place = match sizes.align(&result).align_wasm32() {
                 8 => "WIDE",

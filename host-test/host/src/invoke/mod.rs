@@ -3,6 +3,7 @@
 #[cfg(feature = "wasi-0-3")]
 mod batch;
 pub mod functions;
+mod steps;
 mod values;
 
 #[cfg(feature = "wasi-0-3")]
@@ -11,7 +12,7 @@ use self::functions::exported_functions;
 use crate::guest::in_flight::{LoneCall, alive};
 use crate::guest::settings::InstanceSettings;
 use crate::load::interface::exported_interface;
-use crate::load::plugin::{Instance, Plugin};
+use crate::load::plugin::{Hosted, Instance, OnWasi, Plugin};
 use crate::load::sandbox::Running;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -91,15 +92,27 @@ impl Instance {
     /// takes a record and options.
     pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
         check_known(function)?;
+        match &mut self.0 {
+            Hosted::OnWasi(it) => it.invoke(function, arguments).await,
+            Hosted::BySteps(it) => {
+                it.call(async |client| steps::invoke(client, function, arguments).await)
+                    .await
+            }
+        }
+    }
+}
+
+impl OnWasi {
+    async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
         let (interface, name) = function.split_once('.').unwrap_or_default();
         let Running {
             store,
             instance,
             computing,
-            wasi,
+            kind,
             ..
         } = &mut self.running;
-        let path = exported_interface(*wasi, interface);
+        let path = exported_interface(*kind, interface);
         let living = alive(store)?;
         let interface = instance.get_export_index(&mut *living, None, &path);
         let index = instance.get_export_index(&mut *living, interface.as_ref(), name);

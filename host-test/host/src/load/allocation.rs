@@ -1,6 +1,6 @@
 //! Where the memory of instances comes from.
 
-use crate::load::wasi::Wasi;
+use crate::load::kind::GuestKind;
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 /// How many parts of each kind a component may have; ours has a few. (An instance of a
@@ -9,11 +9,12 @@ const CORE_INSTANCES: u32 = 8;
 const TABLES: u32 = 4;
 
 /// On how many stacks an instance may run: on WASI 0.3 the one of a call, and that of what the
-/// guest does between its waits.
-fn stacks(wasi: Wasi) -> u32 {
-    match wasi {
-        Wasi::V0_2 => 1,
-        Wasi::V0_3 => 2,
+/// guest does between its waits. Steps are taken on the host's own.
+fn stacks(kind: GuestKind) -> u32 {
+    match kind {
+        GuestKind::V0_2 => 1,
+        GuestKind::V0_3 => 2,
+        GuestKind::Steps => 0,
     }
 }
 
@@ -44,7 +45,7 @@ pub enum Allocation {
 }
 
 impl Allocation {
-    pub(crate) fn apply(self, config: &mut Config, wasi: Wasi) {
+    pub(crate) fn apply(self, config: &mut Config, kind: GuestKind) {
         let Allocation::Pooling { instances } = self else {
             return;
         };
@@ -56,7 +57,7 @@ impl Allocation {
             .max_memories_per_component(1)
             .total_tables(instances.saturating_mul(TABLES))
             .max_tables_per_component(TABLES)
-            .total_stacks(instances.saturating_mul(stacks(wasi)))
+            .total_stacks(instances.saturating_mul(stacks(kind)))
             .max_unused_warm_slots(instances)
             .linear_memory_keep_resident(MEMORY_KEPT_BYTES)
             .table_keep_resident(TABLE_KEPT_BYTES)

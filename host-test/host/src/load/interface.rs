@@ -1,19 +1,20 @@
 //! The names of the WIT packages that a component exports.
 
-use super::wasi::Wasi;
+use super::kind::GuestKind;
 
-/// The version of both packages.
+/// The version of all packages.
 const VERSION: &str = "0.2.0";
 
-/// The package that a component for this WASI exports.
-pub fn package(wasi: Wasi) -> &'static str {
-    match wasi {
-        Wasi::V0_2 => "voice-calling:client",
-        Wasi::V0_3 => "voice-calling:client-async",
+/// The package that a component of this kind exports.
+pub fn package(kind: GuestKind) -> &'static str {
+    match kind {
+        GuestKind::V0_2 => "voice-calling:client",
+        GuestKind::V0_3 => "voice-calling:client-async",
+        GuestKind::Steps => "voice-calling:client-steps",
     }
 }
 
 /// An interface of that package, such as `voice-calling:client/agents@0.2.0`.
-pub fn exported_interface(wasi: Wasi, interface: &str) -> String {
-    format!("{}/{interface}@{VERSION}", package(wasi))
+pub fn exported_interface(kind: GuestKind, interface: &str) -> String {
+    format!("{}/{interface}@{VERSION}", package(kind))
 }

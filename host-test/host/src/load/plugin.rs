@@ -1,16 +1,18 @@
 //! A component with our WIT, loaded into wasmtime and called with types.
 
-use crate::calls::batch::CREATE_DOCKETS_V2;
+use crate::calls::batch::{CREATE_DOCKETS_V2, DocketResult};
+use crate::client::Client;
+use crate::client::lone::LoneClient;
+use crate::client::machine::StepsGuest;
 use crate::guest::in_flight::{LoneCall, alive};
 use crate::guest::settings::InstanceSettings;
 use crate::load::cache::Origin;
 use crate::load::interface::{exported_interface, package};
+use crate::load::kind::GuestKind;
 use crate::load::sandbox::{Loading, Running, Sandbox};
-use crate::load::wasi::Wasi;
 use crate::network::outgoing::Outgoing;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use bindings::voice_calling::client::types::*;
-use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use wasmtime::component::{ComponentExportIndex, TypedFunc};
@@ -22,7 +24,7 @@ pub mod bindings {
     wasmtime::component::bindgen!({
         path: "../../wit",
         world: "types-only",
-        additional_derives: [Clone, PartialEq],
+        additional_derives: [Clone, PartialEq, serde::Serialize, serde::Deserialize],
     });
 }
 
@@ -31,9 +33,16 @@ pub use bindings::voice_calling::client::types;
 
 /// A component that was compiled and linked, ready to be instantiated.
 #[derive(Clone)]
-pub struct Plugin {
-    sandbox: Sandbox,
-    places: Arc<Places>,
+pub struct Plugin(Form);
+
+#[derive(Clone)]
+enum Form {
+    /// It does its I/O itself.
+    Wasi {
+        sandbox: Sandbox,
+        places: Arc<Places>,
+    },
+    Steps(StepsGuest),
 }
 
 impl Plugin {
@@ -62,34 +71,81 @@ impl Plugin {
 
     /// As [`Plugin::load_with`], from memory.
     pub fn compile_with(wasm: &[u8], loading: &Loading) -> Result<Self> {
-        let sandbox = Sandbox::compile(wasm, loading)?;
-        let places = Places::find(&sandbox).with_context(|| {
-            let package = package(sandbox.wasi());
-            format!("the component does not export the world `plugin` of {package}")
-        })?;
-        Ok(Self {
-            sandbox,
-            places: Arc::new(places),
-        })
+        let kind = GuestKind::of(wasm);
+        let form = match kind {
+            GuestKind::V0_2 | GuestKind::V0_3 => {
+                let sandbox = Sandbox::compile(wasm, loading)?;
+                let places = Places::find(&sandbox).with_context(|| {
+                    let package = package(kind);
+                    format!("the component does not export the world `plugin` of {package}")
+                })?;
+                Form::Wasi {
+                    sandbox,
+                    places: Arc::new(places),
+                }
+            }
+            GuestKind::Steps => Form::Steps(StepsGuest::compile(wasm, loading)?),
+        };
+        Ok(Self(form))
     }
 
     /// Whether it was compiled, and why, or read from a cache.
     pub fn origin(&self) -> &Origin {
-        self.sandbox.origin()
+        match &self.0 {
+            Form::Wasi { sandbox, .. } => sandbox.origin(),
+            Form::Steps(guest) => guest.origin(),
+        }
     }
 
-    /// Which WASI it is made for.
-    pub fn wasi(&self) -> Wasi {
-        self.sandbox.wasi()
+    /// Of which kind it is.
+    pub fn kind(&self) -> GuestKind {
+        match &self.0 {
+            Form::Wasi { sandbox, .. } => sandbox.kind(),
+            Form::Steps(_) => GuestKind::Steps,
+        }
+    }
+
+    /// A client of its own, for any number of calls at the same time.
+    ///
+    /// # Errors
+    ///
+    /// If the component does its I/O itself, through WASI: use [`Plugin::instantiate`], or the
+    /// component for steps. What is wrong with the settings is told by each call.
+    pub fn client(&self, settings: InstanceSettings) -> Result<Client> {
+        match &self.0 {
+            Form::Steps(guest) => Client::new(guest, settings),
+            Form::Wasi { sandbox, .. } => bail!(
+                "the component is for {}, and a client takes the one for {} \
+                 (voice-calling-steps.wasm)",
+                sandbox.kind(),
+                GuestKind::Steps
+            ),
+        }
     }
 
     /// A fresh instance, with nothing of any other in it.
     pub async fn instantiate(&self, settings: InstanceSettings) -> Result<Instance> {
-        Ok(Instance {
-            running: self.sandbox.instantiate(settings).await?,
-            places: self.places.clone(),
-            functions: Functions::default(),
-        })
+        Ok(Instance(match &self.0 {
+            Form::Wasi { .. } => {
+                Hosted::OnWasi(Box::new(self.instantiate_on_wasi(settings).await?))
+            }
+            Form::Steps(_) => {
+                let stderr = settings.stderr.clone();
+                Hosted::BySteps(LoneClient::of(self.client(settings)?, stderr))
+            }
+        }))
+    }
+
+    /// The same of a component that does its I/O itself.
+    pub(crate) async fn instantiate_on_wasi(&self, settings: InstanceSettings) -> Result<OnWasi> {
+        match &self.0 {
+            Form::Wasi { sandbox, places } => Ok(OnWasi {
+                running: sandbox.instantiate(settings).await?,
+                places: places.clone(),
+                functions: Functions::default(),
+            }),
+            Form::Steps(_) => bail!("a component for steps does not run by itself"),
+        }
     }
 }
 
@@ -98,7 +154,15 @@ impl Plugin {
 ///
 /// A call that traps, or whose future is dropped, ends the instance and the requests that it
 /// has open, as [`Running`] says; of creates among them a warning in the log says how many.
-pub struct Instance {
+pub struct Instance(pub(crate) Hosted);
+
+pub(crate) enum Hosted {
+    OnWasi(Box<OnWasi>),
+    BySteps(LoneClient),
+}
+
+/// An instance that does its I/O itself.
+pub(crate) struct OnWasi {
     pub(crate) running: Running,
     pub(crate) places: Arc<Places>,
     functions: Functions,
@@ -107,15 +171,65 @@ pub struct Instance {
 impl Instance {
     /// Gives it another way out, from now on. One that has ended needs none.
     pub fn set_outgoing(&mut self, outgoing: Outgoing) {
-        self.running.set_outgoing(outgoing);
+        match &mut self.0 {
+            Hosted::OnWasi(it) => it.running.set_outgoing(outgoing),
+            Hosted::BySteps(it) => it.set_outgoing(outgoing),
+        }
     }
-}
 
-impl Deref for Instance {
-    type Target = Running;
+    /// What it wrote to its log, where that is kept ([`crate::Stderr::kept`]); else nothing.
+    pub fn stderr(&self) -> String {
+        match &self.0 {
+            Hosted::OnWasi(it) => it.running.stderr(),
+            Hosted::BySteps(it) => it.stderr(),
+        }
+    }
 
-    fn deref(&self) -> &Running {
-        &self.running
+    /// How many calls it was given.
+    pub fn calls(&self) -> u32 {
+        match &self.0 {
+            Hosted::OnWasi(it) => it.running.calls(),
+            Hosted::BySteps(it) => it.calls(),
+        }
+    }
+
+    /// Whether it can be given calls: every one returned, none trapped or was dropped.
+    pub fn is_sound(&self) -> bool {
+        match &self.0 {
+            Hosted::OnWasi(it) => it.running.is_sound(),
+            Hosted::BySteps(it) => it.is_sound(),
+        }
+    }
+
+    /// How large its linear memories are. They never shrink, so that this is also the
+    /// most that it ever used.
+    pub fn memory_bytes(&self) -> usize {
+        match &self.0 {
+            Hosted::OnWasi(it) => it.running.memory_bytes(),
+            Hosted::BySteps(it) => it.memory_bytes(),
+        }
+    }
+
+    /// `bulk.create-dockets-v2`. If the instance ends in the middle, the results that a component
+    /// for WASI 0.3 had handed over are in the error: [`crate::UnfinishedBatch`]. One for steps
+    /// tells what is known of each request, as [`Client::create_dockets_v2`] says.
+    pub async fn create_dockets_v2(
+        &mut self,
+        requests: &[DocketRequestV2],
+        timeout_ms: u32,
+        options: Option<CallOptions>,
+    ) -> Called<Vec<DocketResult>> {
+        match &mut self.0 {
+            Hosted::OnWasi(it) => it.create_dockets_v2(requests, timeout_ms, options).await,
+            Hosted::BySteps(it) => {
+                it.call(async |client| {
+                    client
+                        .create_dockets_v2(requests, timeout_ms, options)
+                        .await
+                })
+                .await
+            }
+        }
     }
 }
 
@@ -123,7 +237,7 @@ impl Deref for Instance {
 fn place(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex> {
     let component = sandbox.pre.component();
     let (interface, function) = name.split_once('.').context("a name without a dot")?;
-    let interface = exported_interface(sandbox.wasi(), interface);
+    let interface = exported_interface(sandbox.kind(), interface);
     let found = component
         .get_export_index(None, &interface)
         .with_context(|| format!("no exported interface `{interface}`"))?;
@@ -219,6 +333,19 @@ macro_rules! functions {
             $(
                 #[doc = concat!("`", $full_name, "`")]
                 pub async fn $name(&mut self, $($argument: $given),*) -> Called<$returned> {
+                    match &mut self.0 {
+                        Hosted::OnWasi(it) => it.$name($($argument),*).await,
+                        Hosted::BySteps(it) => {
+                            it.call(async |client| client.$name($($argument),*).await).await
+                        }
+                    }
+                }
+            )+
+        }
+
+        impl OnWasi {
+            $(
+                async fn $name(&mut self, $($argument: $given),*) -> Called<$returned> {
                     let Running { store, instance, computing, .. } = &mut self.running;
                     let function = match self.functions.$name {
                         Some(function) => function,

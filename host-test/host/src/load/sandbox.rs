@@ -7,7 +7,7 @@ use crate::guest::limits::{Computing, HANDLES, MemoryBytes, look_after_guests};
 use crate::guest::settings::{InstanceSettings, Stderr};
 use crate::load::allocation::Allocation;
 use crate::load::cache::{CompiledCache, Origin, Reason};
-use crate::load::wasi::Wasi;
+use crate::load::kind::GuestKind;
 use crate::network::outgoing::Outgoing;
 use anyhow::{Result, ensure};
 use std::path::Path;
@@ -23,7 +23,7 @@ use wasmtime::{Config, Engine, Store};
 pub struct Sandbox {
     pub(crate) pre: InstancePre<Guest>,
     origin: Origin,
-    wasi: Wasi,
+    kind: GuestKind,
 }
 
 /// How a component is compiled. The default is to compile it each time.
@@ -47,41 +47,28 @@ impl Sandbox {
 
     /// As [`Sandbox::load`], from memory.
     pub fn compile(wasm: &[u8], loading: &Loading) -> Result<Self> {
-        let wasi = Wasi::of(wasm);
+        let kind = GuestKind::of(wasm);
         ensure!(
-            wasi == Wasi::V0_2 || cfg!(feature = "wasi-0-3"),
-            "the component is for {wasi}, and this host was built without the feature `wasi-0-3`: \
+            kind != GuestKind::V0_3 || cfg!(feature = "wasi-0-3"),
+            "the component is for {kind}, and this host was built without the feature `wasi-0-3`: \
              take the file for {} (voice-calling.wasm, if this is voice-calling-p3.wasm)",
-            Wasi::V0_2
+            GuestKind::V0_2
         );
-        let mut config = Config::new();
-        config.epoch_interruption(true);
-        // With pages of one byte the engine refuses growth of which the limiter was not asked.
-        config.wasm_custom_page_sizes(false);
-        // What calls at the same time need costs each call something.
-        #[cfg(feature = "wasi-0-3")]
-        config.concurrency_support(wasi == Wasi::V0_3);
-        loading.allocation.apply(&mut config, wasi);
-        let engine = Engine::new(&config)?;
-        look_after_guests(&engine)?;
-        let (component, origin) = match &loading.cache {
-            Some(cache) => cache.component(&engine, wasm),
-            None => Component::new(&engine, wasm).map(|component| {
-                let reason = Reason::NoCache;
-                (component, Origin::Compiled { reason })
-            }),
-        }
-        .context("no component")?;
+        let Compiled {
+            engine,
+            component,
+            origin,
+        } = Compiled::new(wasm, kind, loading)?;
         let mut linker = Linker::new(&engine);
         capabilities::link_v0_2(&mut linker)?;
         #[cfg(feature = "wasi-0-3")]
-        if wasi == Wasi::V0_3 {
+        if kind == GuestKind::V0_3 {
             capabilities::link_v0_3(&mut linker)?;
         }
         let pre = linker
             .instantiate_pre(&component)
             .context("the component imports what the harness does not give")?;
-        Ok(Self { pre, origin, wasi })
+        Ok(Self { pre, origin, kind })
     }
 
     /// Whether it was compiled, and why, or read from a cache.
@@ -89,9 +76,9 @@ impl Sandbox {
         &self.origin
     }
 
-    /// Which WASI it is made for.
-    pub fn wasi(&self) -> Wasi {
-        self.wasi
+    /// Of which kind it is.
+    pub fn kind(&self) -> GuestKind {
+        self.kind
     }
 
     /// What it imports, by name: `wasi:http/outgoing-handler@0.2.12`, or the like.
@@ -118,10 +105,46 @@ impl Sandbox {
         Ok(Running {
             store: Some(store),
             instance,
-            wasi: self.wasi,
+            kind: self.kind,
             stderr,
             computing,
             memory,
+        })
+    }
+}
+
+/// A component, compiled, with the engine that it was compiled for.
+pub(crate) struct Compiled {
+    pub(crate) engine: Engine,
+    pub(crate) component: Component,
+    pub(crate) origin: Origin,
+}
+
+impl Compiled {
+    /// Each has an engine of its own, which looks after its guests.
+    pub(crate) fn new(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Self> {
+        let mut config = Config::new();
+        config.epoch_interruption(true);
+        // With pages of one byte the engine refuses growth of which the limiter was not asked.
+        config.wasm_custom_page_sizes(false);
+        // What calls at the same time need costs each call something.
+        #[cfg(feature = "wasi-0-3")]
+        config.concurrency_support(kind == GuestKind::V0_3);
+        loading.allocation.apply(&mut config, kind);
+        let engine = Engine::new(&config)?;
+        look_after_guests(&engine)?;
+        let (component, origin) = match &loading.cache {
+            Some(cache) => cache.component(&engine, wasm),
+            None => Component::new(&engine, wasm).map(|component| {
+                let reason = Reason::NoCache;
+                (component, Origin::Compiled { reason })
+            }),
+        }
+        .context("no component")?;
+        Ok(Self {
+            engine,
+            component,
+            origin,
         })
     }
 }
@@ -138,7 +161,7 @@ pub struct Running {
     pub(crate) store: Option<Store<Guest>>,
     pub(crate) instance: ComponentInstance,
     pub(crate) computing: Computing,
-    pub(crate) wasi: Wasi,
+    pub(crate) kind: GuestKind,
     pub(crate) stderr: Stderr,
     pub(crate) memory: MemoryBytes,
 }

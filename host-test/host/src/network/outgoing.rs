@@ -3,7 +3,7 @@
 use crate::network::Network;
 use crate::network::reach::Reach;
 use crate::record::recorder::Recorder;
-use http::Request;
+use http::{Request, Response};
 use std::future::Future;
 use std::sync::Arc;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
@@ -31,12 +31,38 @@ impl Outgoing {
 }
 
 type Sent = (
-    http::Response<WasiBody>,
+    Response<WasiBody>,
     Box<dyn Future<Output = Result<(), Error>> + Send>,
 );
 
 /// A request on its way.
 pub(crate) type Sending = Box<dyn Future<Output = Result<Sent, Error>> + Send>;
+
+impl Outgoing {
+    /// Sends a request if it may go out, and gives the head of the answer.
+    pub(crate) fn send(
+        &self,
+        request: Request<WasiBody>,
+        options: RequestOptions,
+    ) -> impl Future<Output = Result<Response<WasiBody>, Error>> + Send + use<> {
+        let (request, recording) = self.recorder.begin(request);
+        let authority = request
+            .uri()
+            .authority()
+            .map_or_else(String::new, |authority| authority.to_string());
+        let sending = match self.reach.includes(&authority) {
+            true => Some(self.network.send(request, options)),
+            false => None,
+        };
+        async move {
+            let sent = match sending {
+                Some(sending) => sending.await,
+                None => Err(Error::HttpRequestDenied),
+            };
+            recording.end(sent)
+        }
+    }
+}
 
 impl WasiHttpHooks for Outgoing {
     fn send_request(
@@ -45,22 +71,11 @@ impl WasiHttpHooks for Outgoing {
         options: Option<RequestOptions>,
         _: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> Sending {
-        let (request, recording) = self.recorder.begin(request);
-        let authority = request
-            .uri()
-            .authority()
-            .map_or_else(String::new, |authority| authority.to_string());
-        let sending = match self.reach.includes(&authority) {
-            true => Some(self.network.send(request, options.unwrap_or_default())),
-            false => None,
-        };
+        let sending = self.send(request, options.unwrap_or_default());
         Box::new(async move {
-            let sent = match sending {
-                Some(sending) => sending.await,
-                None => Err(Error::HttpRequestDenied),
-            };
+            let response = sending.await?;
             let done: Box<dyn Future<Output = _> + Send> = Box::new(async { Ok(()) });
-            recording.end(sent).map(|response| (response, done))
+            Ok((response, done))
         })
     }
 }

@@ -20,8 +20,8 @@ use voice_calling_host::types::{
     AgentList, CallOptions, CreatedDocketV2, DocketRequestV2, RequestError,
 };
 use voice_calling_host::{
-    Instance, InstanceSettings, Isolation, Loading, Pool, Recorder, Running, Sandbox,
-    SharedInstance, Wasi,
+    GuestKind, Instance, InstanceSettings, Isolation, Loading, Pool, Recorder, Running, Sandbox,
+    SharedInstance,
 };
 
 /// Creates a docket for so long, and then nobody waits for it any more.
@@ -323,8 +323,8 @@ impl Lone {
                 type Created = (Result<CreatedDocketV2, RequestError>,);
                 let docket = (item(0), None);
                 let created = running.call(async |store, instance| {
-                    let names =
-                        [Wasi::V0_2, Wasi::V0_3].map(|it| exported_interface(it, "dockets"));
+                    let names = [GuestKind::V0_2, GuestKind::V0_3]
+                        .map(|it| exported_interface(it, "dockets"));
                     let interface = names
                         .iter()
                         .find_map(|name| instance.get_export_index(&mut *store, None, name));
@@ -356,7 +356,8 @@ impl Lone {
             Self::ByBindings(running) => {
                 type Listed = (Result<AgentList, RequestError>,);
                 let listed = running.call(async |store, instance| {
-                    let names = [Wasi::V0_2, Wasi::V0_3].map(|it| exported_interface(it, "agents"));
+                    let names = [GuestKind::V0_2, GuestKind::V0_3]
+                        .map(|it| exported_interface(it, "agents"));
                     let interface = names
                         .iter()
                         .find_map(|name| instance.get_export_index(&mut *store, None, name));

@@ -1,5 +1,5 @@
 //! Tests that choose the component themselves, so that they are run once and not again on the
-//! component for WASI 0.3.
+//! components for WASI 0.3 and for steps.
 
 mod allocation;
 mod batches;

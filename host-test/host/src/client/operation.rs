@@ -1,0 +1,155 @@
+//! An operation under way, and who is told what comes of it.
+
+use super::bindings::{Answer, ExchangeId};
+use super::exchange::Exchange;
+use crate::calls::batch::{BatchResult, DocketResult};
+use crate::guest::in_flight::InFlight;
+use crate::load::plugin::types::{Failure, RequestError};
+use anyhow::anyhow;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// What came of an operation.
+pub(super) type Outcome = Result<Answer, RequestError>;
+
+/// What the reader of a batch is told: that it has begun, each result, and the end.
+pub(super) enum OfBatch {
+    Begun,
+    Result(BatchResult),
+    Ended(anyhow::Result<Result<(), RequestError>>),
+}
+
+/// Who is told what comes of an operation.
+pub(super) enum Teller {
+    Lone(oneshot::Sender<anyhow::Result<Outcome>>),
+    Batch {
+        reader: mpsc::UnboundedSender<OfBatch>,
+        /// Of which requests the result has been told.
+        is_told: Vec<bool>,
+    },
+}
+
+/// An operation under way.
+pub(super) struct Operation {
+    pub(super) call: Arc<InFlight>,
+    pub(super) trusts_connection_timeout: bool,
+    teller: Teller,
+    /// The exchanges, and for which requests of a batch, that may have created what nobody has
+    /// been told of.
+    creates: Vec<(ExchangeId, Option<u32>)>,
+}
+
+impl Operation {
+    pub(super) fn new(
+        call: Arc<InFlight>,
+        teller: Teller,
+        trusts_connection_timeout: bool,
+    ) -> Self {
+        Self {
+            call,
+            trusts_connection_timeout,
+            teller,
+            creates: Vec::new(),
+        }
+    }
+
+    /// One of its requests is on its way.
+    pub(super) fn sends(&mut self, exchange: &Exchange) {
+        if exchange.creates {
+            self.creates.push((exchange.id, exchange.item));
+        }
+    }
+
+    /// One of its requests certainly created nothing.
+    pub(super) fn did_not_create(&mut self, exchange: ExchangeId) {
+        self.creates.retain(|(create, _)| *create != exchange);
+    }
+
+    /// The guest has taken it in, and it goes on.
+    pub(super) fn has_begun(&self) {
+        if let Teller::Batch { reader, .. } = &self.teller {
+            let _nobody_reads = reader.send(OfBatch::Begun);
+        }
+    }
+
+    /// A result of a batch is known.
+    pub(super) fn tell_item(&mut self, index: u32, outcome: DocketResult) {
+        self.creates.retain(|(_, item)| *item != Some(index));
+        if let Teller::Batch { reader, is_told } = &mut self.teller {
+            if let Some(is_told) = is_told.get_mut(index as usize) {
+                *is_told = true;
+            }
+            let _nobody_reads = reader.send(OfBatch::Result(BatchResult { index, outcome }));
+        }
+    }
+
+    /// It has ended.
+    pub(super) fn tell(self, outcome: Outcome) {
+        match self.teller {
+            Teller::Lone(caller) => {
+                let _nobody_waits = caller.send(Ok(outcome));
+            }
+            Teller::Batch { reader, .. } => {
+                let _nobody_reads = reader.send(OfBatch::Ended(Ok(outcome.map(drop))));
+            }
+        }
+    }
+
+    /// It has ended with the instance. If it may have created something, that is an answer and no
+    /// error of the host: the caller has to know.
+    pub(super) fn lose(self, reason: &str) {
+        let lost = || anyhow!("the instance has ended, and all its calls with it: {reason}");
+        match self.teller {
+            Teller::Lone(caller) => {
+                let told = match self.creates.is_empty() {
+                    true => Err(lost()),
+                    false => Ok(Err(unknown(reason))),
+                };
+                let _nobody_waits = caller.send(told);
+            }
+            Teller::Batch { reader, is_told } => {
+                if self.creates.is_empty() && !is_told.contains(&true) {
+                    let _nobody_reads = reader.send(OfBatch::Ended(Err(lost())));
+                    return;
+                }
+                let untold = (0_u32..).zip(is_told).filter(|(_, is_told)| !is_told);
+                for (index, _) in untold {
+                    let is_begun = self.creates.iter().any(|(_, item)| *item == Some(index));
+                    let outcome = Err(match is_begun {
+                        true => unknown(reason),
+                        false => RequestError::ExecutionFailed,
+                    });
+                    let _nobody_reads =
+                        reader.send(OfBatch::Result(BatchResult { index, outcome }));
+                }
+                let _nobody_reads = reader.send(OfBatch::Ended(Ok(Ok(()))));
+            }
+        }
+    }
+
+    /// It has not begun.
+    pub(super) fn fail(self, error: anyhow::Error) {
+        match self.teller {
+            Teller::Lone(caller) => {
+                let _nobody_waits = caller.send(Err(error));
+            }
+            Teller::Batch { reader, .. } => {
+                let _nobody_reads = reader.send(OfBatch::Ended(Err(error)));
+            }
+        }
+    }
+}
+
+/// What is known of a create that was under way when the instance ended.
+fn unknown(reason: &str) -> RequestError {
+    RequestError::PermanentOutcomeUnknown(Failure {
+        message: format!(
+            "what was asked for may have been created: the instance of the component has ended: \
+             {reason}"
+        ),
+        problem: None,
+        response: None,
+        attempts: Vec::new(),
+        may_have_created: true,
+    })
+}
