@@ -9,8 +9,8 @@ mod progress;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use command::{
-    Bench, Cases, Check, Crowd, Demo, Faults, Invoke, Mock, run_bench, run_check, run_crowd,
-    run_demo, run_faults, run_invoke, serve_cases, serve_mock,
+    Bench, Cases, Check, Crowd, Demo, Faults, Invoke, Mock, Replay, run_bench, run_check,
+    run_crowd, run_demo, run_faults, run_invoke, run_replay, serve_cases, serve_mock,
 };
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
@@ -77,6 +77,12 @@ enum Command {
     Check(Check),
     /// Shows what becomes of every error code at every moment for every function
     Faults(Faults),
+    /// Plays a history again that a client of steps wrote, and says where it differs first
+    ///
+    /// The guest does what it did, byte for byte, wherever the history is from: with it a bug can be
+    /// reproduced without a service and without phones. Exit code 1 where something differs, 2 where
+    /// something else goes wrong.
+    Replay(Replay),
     /// Measures the component in the harness beside a native client, on loopback
     ///
     /// A line of the table is a ratio to a baseline that was measured in the same run, a time or a
@@ -195,6 +201,7 @@ fn run(command: Command, recorder: Recorder) -> Result<ExitCode> {
         // These have runtimes of their own, in which time is virtual.
         Command::Check(check) => run_check(check),
         Command::Faults(faults) => run_faults(&faults),
+        Command::Replay(replay) => run_replay(&replay),
         command => tokio::runtime::Runtime::new()
             .context("cannot make a runtime")?
             .block_on(run_in_real_time(command, recorder)),
@@ -210,7 +217,9 @@ async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCo
         Command::Bench(bench) => run_bench(bench).await?,
         Command::BenchService => voice_calling_bench::serve().await?,
         Command::BenchCrowd(crowd) => run_crowd(crowd).await?,
-        Command::Check(_) | Command::Faults(_) => bail!("not a command of real time"),
+        Command::Check(_) | Command::Faults(_) | Command::Replay(_) => {
+            bail!("not a command of real time")
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

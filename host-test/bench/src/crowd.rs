@@ -52,11 +52,19 @@ pub enum Who {
     Fresh,
     /// The component for WASI 0.3, one instance for all calls.
     Shared,
+    /// A client on the component for steps.
+    Steps,
 }
 
 impl Who {
     /// Everyone, the baseline first.
-    pub const ALL: [Self; 4] = [Self::Native, Self::Reused, Self::Fresh, Self::Shared];
+    pub const ALL: [Self; 5] = [
+        Self::Native,
+        Self::Steps,
+        Self::Reused,
+        Self::Fresh,
+        Self::Shared,
+    ];
 }
 
 impl fmt::Display for Who {
@@ -66,6 +74,7 @@ impl fmt::Display for Who {
             Who::Reused => "reused",
             Who::Fresh => "fresh",
             Who::Shared => "shared",
+            Who::Steps => "steps",
         })
     }
 }
@@ -75,10 +84,8 @@ impl fmt::Display for Who {
 pub struct Gathering {
     /// Who makes its calls.
     pub who: Who,
-    /// The component for WASI 0.2.
+    /// The component for WASI 0.2; the others lie beside it.
     pub component: PathBuf,
-    /// The one for WASI 0.3.
-    pub concurrent: PathBuf,
     /// The folder with what was compiled.
     pub cache: PathBuf,
     /// The service.
@@ -148,7 +155,6 @@ pub async fn gather(gathering: Gathering) -> Result<Crowd> {
     let Gathering {
         who,
         component,
-        concurrent,
         cache,
         base_url,
         authority,
@@ -169,7 +175,6 @@ pub async fn gather(gathering: Gathering) -> Result<Crowd> {
     };
     let subjects = Subjects {
         component,
-        concurrent,
         cache: CompiledCache::in_folder(&cache)?,
         trust,
     };
@@ -180,6 +185,17 @@ pub async fn gather(gathering: Gathering) -> Result<Crowd> {
         Who::Native => watch(&subjects.native(&base_url)?, load).await,
         Who::Reused => watch(&harness(Shape::reused(instances))?, load).await,
         Who::Fresh => watch(&harness(Shape::fresh(instances))?, load).await,
+        Who::Steps => {
+            let steps = subjects.steps(in_flight, &base_url, &PATIENT)?;
+            steps.call().await?;
+            let before = steps.client.memory_bytes();
+            let crowd = watch(&steps, load).await?;
+            let grown = steps.client.memory_bytes() - before;
+            Ok(Crowd {
+                linear_memory_bytes_per_call: Some(grown as f64 / in_flight as f64),
+                ..crowd
+            })
+        }
         Who::Shared => {
             let shared = subjects.shared(in_flight, &base_url, &PATIENT).await?;
             shared.call().await?;

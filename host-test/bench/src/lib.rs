@@ -40,8 +40,8 @@ use voice_calling_host::{GuestKind, Trust};
 
 /// What a bench needs.
 pub struct Options {
-    /// The component's file, for WASI 0.2. The one for WASI 0.3 lies beside it, `-p3` behind
-    /// its name.
+    /// The component's file, for WASI 0.2. Those for WASI 0.3 and for steps lie beside it, `-p3`
+    /// and `-steps` behind their names.
     pub component: PathBuf,
     /// The short form proves that the bench works. Its figures say nothing.
     pub is_short: bool,
@@ -68,10 +68,16 @@ pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
             in_flight: &[64, 1_000, 10_000],
         },
     };
-    let concurrent = subject::beside(&options.component);
     for (component, kind) in [
         (&options.component, GuestKind::V0_2),
-        (&concurrent, GuestKind::V0_3),
+        (
+            &subject::beside(&options.component, subject::CONCURRENT),
+            GuestKind::V0_3,
+        ),
+        (
+            &subject::beside(&options.component, subject::STEPS),
+            GuestKind::Steps,
+        ),
     ] {
         check_component(component, kind)?;
     }
@@ -80,7 +86,6 @@ pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
     let stage = Stage {
         subjects: Subjects {
             component: options.component.clone(),
-            concurrent,
             cache: CompiledCache::in_folder(folder.path())?,
             trust: Trust::Only(vec![service.authority().clone()]),
         },
@@ -129,8 +134,8 @@ pub async fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
 fn check_component(component: &Path, kind: GuestKind) -> Result<()> {
     let wasm = fs::read(component).with_context(|| {
         format!(
-            "cannot read {}, the component for {kind} (`cargo xtask build` makes those for WASI \
-             0.2 and 0.3, and the bench needs both, one beside the other)",
+            "cannot read {}, the component for {kind} (`cargo xtask build` makes all, and the bench \
+             needs each, one beside the other)",
             component.display()
         )
     })?;
@@ -138,7 +143,7 @@ fn check_component(component: &Path, kind: GuestKind) -> Result<()> {
     ensure!(
         found == kind,
         "{} is a component for {found}, and must be one for {kind}: the bench is given that \
-         for WASI 0.2, and finds that for WASI 0.3 beside it",
+         for WASI 0.2, and finds the others beside it",
         component.display()
     );
     Ok(())

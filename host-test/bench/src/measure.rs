@@ -449,7 +449,6 @@ impl Crowds<'_> {
         Gathering {
             who,
             component: subjects.component.clone(),
-            concurrent: subjects.concurrent.clone(),
             cache: self.cache.to_owned(),
             base_url: service.base_url(delay_ms),
             authority: None,
@@ -467,6 +466,7 @@ impl Crowds<'_> {
         let subjects = &self.stage.subjects;
         subjects.plugin(Allocation::Pooling { instances: 1 })?;
         subjects.concurrent_plugin()?;
+        subjects.steps_plugin()?;
         Ok(())
     }
 
@@ -634,10 +634,13 @@ pub(super) async fn growth(stage: &Stage, extent: Extent, report: &mut Report) -
     Ok(())
 }
 
-/// Both components: how large they are, and what comes before their first answer.
+/// The components: how large they are, and what comes before their first answer.
 pub(super) async fn components(stage: &Stage, extent: Extent, report: &mut Report) -> Result<()> {
     let base_url = stage.service.base_url(0);
-    for component in [&stage.subjects.component, &stage.subjects.concurrent] {
+    let component = &stage.subjects.component;
+    let others = [subject::STEPS, subject::CONCURRENT];
+    let others = others.map(|suffix| subject::beside(component, suffix));
+    for component in std::iter::once(component).chain(&others) {
         let wasm = std::fs::read(component)?;
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
         gzip.write_all(&wasm)?;
@@ -666,7 +669,7 @@ pub(super) async fn components(stage: &Stage, extent: Extent, report: &mut Repor
             answer_ms: figure::median(&answer),
         });
     }
-    if let [component, concurrent] = &report.components[..] {
+    if let [component, _, concurrent] = &report.components[..] {
         report.figures.extend([
             Figure::new("the component", "KB", vec![component.kb]).with_goal(Goal::AtMost(200.0)),
             Figure::new("the component, gzip", "KB", vec![component.gzip_kb])

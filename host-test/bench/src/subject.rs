@@ -12,7 +12,7 @@ use voice_calling_host::load::cache::CompiledCache;
 use voice_calling_host::load::plugin::Plugin;
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_host::{
-    Allocation, Isolation, Network, Outgoing, Pool, PooledNetwork, Reach, Recorder,
+    Allocation, Client, Isolation, Network, Outgoing, Pool, PooledNetwork, Reach, Recorder,
     TRUST_CONNECTION_TIMEOUT, Trust,
 };
 use voice_calling_host::{InstanceSettings, Loading};
@@ -90,8 +90,6 @@ impl Shape {
 pub(super) struct Subjects {
     /// The component for WASI 0.2.
     pub(super) component: PathBuf,
-    /// The one for WASI 0.3, whose instances have many calls in flight.
-    pub(super) concurrent: PathBuf,
     pub(super) cache: CompiledCache,
     /// Who vouches for the service.
     pub(super) trust: Trust,
@@ -111,7 +109,14 @@ impl Subjects {
 
     /// The component for WASI 0.3. There is nothing to pool where one instance does all.
     pub(super) fn concurrent_plugin(&self) -> Result<Plugin> {
-        Plugin::load_with(&self.concurrent, &self.loading(Allocation::OnDemand))
+        let concurrent = beside(&self.component, CONCURRENT);
+        Plugin::load_with(&concurrent, &self.loading(Allocation::OnDemand))
+    }
+
+    /// The component for steps, whose one instance does all too.
+    pub(super) fn steps_plugin(&self) -> Result<Plugin> {
+        let steps = beside(&self.component, STEPS);
+        Plugin::load_with(&steps, &self.loading(Allocation::OnDemand))
     }
 
     fn network(&self, connections: Connections) -> Result<Arc<dyn Network>> {
@@ -167,6 +172,25 @@ impl Subjects {
         })
     }
 
+    /// A client on the component for steps, for so many calls at once.
+    pub(super) fn steps(
+        &self,
+        in_flight: usize,
+        base_url: &str,
+        settings: &[(&str, &str)],
+    ) -> Result<Steps> {
+        let in_flight = in_flight.to_string();
+        let settings = [settings, &[("MAX_IN_FLIGHT", in_flight.as_str())]].concat();
+        let settings = InstanceSettings::new(
+            environment_with(base_url, &settings),
+            self.outgoing(Connections::Pooled)?,
+        );
+        Ok(Steps {
+            client: self.steps_plugin()?.client(settings)?,
+            docket: Arc::new(docket()),
+        })
+    }
+
     fn outgoing(&self, connections: Connections) -> Result<Outgoing> {
         Ok(Outgoing {
             reach: Reach::Loopback,
@@ -204,10 +228,17 @@ fn environment_with(base_url: &str, settings: &[(&str, &str)]) -> Vec<(String, S
     environment
 }
 
-/// Where the component for WASI 0.3 lies: beside that for WASI 0.2, `-p3` behind its name.
-pub(super) fn beside(component: &Path) -> PathBuf {
+/// What is behind the name of the component for WASI 0.3.
+pub(super) const CONCURRENT: &str = "-p3";
+
+/// The same of the one for steps.
+pub(super) const STEPS: &str = "-steps";
+
+/// Where another component lies: beside that for WASI 0.2, this behind its name.
+pub(super) fn beside(component: &Path, suffix: &str) -> PathBuf {
     let mut name = component.file_stem().unwrap_or_default().to_owned();
-    name.push("-p3.wasm");
+    name.push(suffix);
+    name.push(".wasm");
     component.with_file_name(name)
 }
 
@@ -246,6 +277,23 @@ impl Caller for Shared {
     }
 }
 
+/// A client on the component for steps.
+#[derive(Clone)]
+pub(super) struct Steps {
+    pub(super) client: Client,
+    docket: Arc<DocketRequestV2>,
+}
+
+impl Caller for Steps {
+    async fn call(&self) -> Result<()> {
+        match self.client.create_docket_v2(&self.docket, None).await? {
+            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
+            Err(error) => bail!("the component fails: {error:?}"),
+        }
+        Ok(())
+    }
+}
+
 /// The native client.
 #[derive(Clone)]
 pub(super) struct Native {
@@ -270,12 +318,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_component_for_wasi_0_3_lies_beside_the_one_that_is_given() {
-        for (given, found) in [
-            ("target/voice-calling.wasm", "target/voice-calling-p3.wasm"),
-            ("mine.wasm", "mine-p3.wasm"),
+    fn other_components_lie_beside_the_one_that_is_given() {
+        for (given, suffix, found) in [
+            (
+                "target/voice-calling.wasm",
+                CONCURRENT,
+                "target/voice-calling-p3.wasm",
+            ),
+            ("mine.wasm", STEPS, "mine-steps.wasm"),
         ] {
-            assert_eq!(beside(given.as_ref()), PathBuf::from(found));
+            assert_eq!(beside(given.as_ref(), suffix), PathBuf::from(found));
         }
     }
 }

@@ -13,7 +13,8 @@ use voice_calling_bench::{Gathering, Options};
 
 #[derive(Args)]
 pub(crate) struct Bench {
-    /// The component for WASI 0.2; that for WASI 0.3 lies beside it, with -p3 behind its name
+    /// The component for WASI 0.2; those for WASI 0.3 and for steps lie beside it, with -p3 and
+    /// -steps behind its name
     #[arg(long, value_name = "FILE", default_value = "target/voice-calling.wasm")]
     component: PathBuf,
     /// A few calls of each kind, to see that the bench works; its figures say nothing

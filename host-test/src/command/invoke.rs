@@ -3,17 +3,18 @@
 use crate::Component;
 use crate::command::archive::Archive;
 use crate::command::loading::loading;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use serde_json::value::RawValue;
+use std::fs::OpenOptions;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::{
-    Hosts, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr,
-    TRUST_CONNECTION_TIMEOUT, Trust, invoke,
+    GuestKind, History, Hosts, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder,
+    Stderr, TRUST_CONNECTION_TIMEOUT, Trust, invoke,
 };
 
 #[derive(Args)]
@@ -39,6 +40,13 @@ pub(crate) struct Invoke {
     component: Component,
     #[command(flatten)]
     archive: Archive,
+    /// Writes what the guest is told and asks for to this file, for `host-test replay`: only with
+    /// a component for steps
+    ///
+    /// The token is masked; phone numbers and call context are not. A file that exists is an
+    /// error.
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
 }
 
 pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<ExitCode> {
@@ -72,6 +80,10 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
         recorder: recorder.clone(),
     };
     let mut settings = InstanceSettings::new(environment, outgoing);
+    settings.history = match &invoke.history {
+        Some(file) => Some(history(file, &plugin)?),
+        None => None,
+    };
     settings.stderr = Stderr::Inherited;
     let answer = invoke::invoke(&plugin, settings, &invoke.function, arguments).await;
     let written = invoke.archive.write(file, &recorder);
@@ -81,6 +93,23 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     };
     println!("{:#}", recorder.secrets().mask_json(&shown));
     written.map(|()| code)
+}
+
+/// A history in a file that only its owner can read.
+fn history(file: &Path, plugin: &Plugin) -> Result<History> {
+    ensure!(
+        plugin.kind() == GuestKind::Steps,
+        "--history: a component for {} has none, one for {} has (--guest steps)",
+        plugin.kind(),
+        GuestKind::Steps
+    );
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let opened = options.open(file);
+    let opened = opened.with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(History::to(opened))
 }
 
 /// The variables that are settings of the component, and what it may know of this host.

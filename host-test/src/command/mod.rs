@@ -9,6 +9,7 @@ mod demo;
 mod invoke;
 mod loading;
 mod mock;
+mod replay;
 
 pub(crate) use bench::{Bench, Crowd, run_bench, run_crowd};
 pub(crate) use cases::{Cases, serve_cases};
@@ -16,3 +17,4 @@ pub(crate) use check::{Check, Faults, run_check, run_faults};
 pub(crate) use demo::{Demo, run_demo};
 pub(crate) use invoke::{Invoke, run_invoke};
 pub(crate) use mock::{Mock, serve_mock};
+pub(crate) use replay::{Replay, run_replay};

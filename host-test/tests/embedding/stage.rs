@@ -7,7 +7,7 @@ use voice_calling_check::operation::item;
 use voice_calling_check::script::{Piece, Script, Step};
 use voice_calling_host::types::{CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_host::{
-    Allocation, Instance, InstanceSettings, Loading, Outgoing, Plugin, SharedInstance,
+    Allocation, Client, Instance, InstanceSettings, Loading, Outgoing, Plugin, SharedInstance,
     TRUST_CONNECTION_TIMEOUT,
 };
 
@@ -40,6 +40,29 @@ pub const WASI_0_3: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../target/voice-calling-p3.wasm"
 );
+
+pub const STEPS: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../target/voice-calling-steps.wasm"
+);
+
+/// The component for steps.
+pub fn plugin_steps() -> Plugin {
+    static PLUGIN: OnceLock<Plugin> = OnceLock::new();
+    let load = || Plugin::load_with(STEPS.as_ref(), &loading()).expect("the component for steps");
+    PLUGIN.get_or_init(load).clone()
+}
+
+/// A client for very many calls.
+pub fn client(script: &Script) -> Client {
+    client_with_places(script, 1_000)
+}
+
+/// A client with room for so many open requests.
+pub fn client_with_places(script: &Script, places: usize) -> Client {
+    let settings = with_places(script.outgoing(), places);
+    plugin_steps().client(settings).expect("a client")
+}
 
 /// The component for WASI 0.3.
 pub fn plugin_v0_3() -> Plugin {

@@ -10,6 +10,7 @@ pub mod history;
 pub(crate) mod lone;
 pub(crate) mod machine;
 pub(crate) mod operation;
+pub mod replay;
 
 pub use batch::Batch;
 

@@ -4,6 +4,7 @@
 mod allocation;
 mod batches;
 mod cancelled;
+mod client;
 mod dropped;
 mod sandbox;
 mod shared;
