@@ -196,7 +196,7 @@ def request_of(exchange: Exchange, http_client: httpx.Client | httpx.AsyncClient
         _url(wanted["url"]),
         headers=list(headers.items()),
         content=content or None,
-        extensions={"timeout": timeout},
+        extensions={"timeout": timeout, "voice_calling_exchange": exchange},
     )
 
 

@@ -3,11 +3,10 @@ it again. Tokens are masked; phone numbers and all else that is sent are not."""
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
-from ._guest import Guest
+from ._guest import Guest, encode
 
 
 class History:
@@ -21,11 +20,11 @@ class History:
         """A guest was configured."""
         self._masking = Guest()  # of its own, since the other may be lost
         self._masking.call("configure", given)
-        self._append(json.dumps({"configure": given}, ensure_ascii=False))
+        self._append(encode({"configure": given}))
 
     def step(self, guest: Guest, given: dict[str, Any]) -> dict[str, Any]:
         """Steps, and writes that down before anything is done about it."""
-        text = json.dumps(given, ensure_ascii=False)
+        text = encode(given)
         try:
             returned, answer = guest.call_text("step", text)
         except Exception:

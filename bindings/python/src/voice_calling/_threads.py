@@ -32,7 +32,7 @@ _IDLE_SECONDS = 10.0
 _PATIENCE = 2.0
 """How long a caller who gives up waits to be told what is known. It takes a step."""
 
-LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None)
 
 
 class Threads:
