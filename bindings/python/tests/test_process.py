@@ -15,7 +15,6 @@ import pytest
 from conftest import Answer, Serve, Service
 from readme import README
 
-from voice_calling._wasmtime import version
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a matter of POSIX")
 

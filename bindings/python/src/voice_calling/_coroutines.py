@@ -4,8 +4,10 @@ the task that awaits it; those of a batch have tasks of their own."""
 from __future__ import annotations
 
 import contextvars
+import logging
 import sys
 import time
+import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -17,7 +19,7 @@ from ._exchange import Exchange, request_of
 from ._failures import execution_failed
 from ._given_up import tell
 from ._history import History
-from ._log import logger
+from ._log import say
 from ._machine import Done, Machine, Running, Told
 from ._operations import Operation
 from ._settings import Settings
@@ -233,7 +235,7 @@ class Coroutines:
             try:
                 await response.aclose()
             except Exception:
-                logger.debug("a connection could not be closed", exc_info=True)
+                say(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
 
     def _http_client(self) -> httpx.AsyncClient:
         if self._given is not None:

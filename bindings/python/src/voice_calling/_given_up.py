@@ -3,10 +3,11 @@ nobody reads."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from ._errors import RequestError
-from ._log import logger
+from ._log import say
 from ._machine import Done, Running
 
 _ATTRIBUTE = "__voice_calling_outcome__"
@@ -58,6 +59,8 @@ def warn(outcome: Any) -> None:
     """Logs what may exist although nobody waited for it."""
     if not isinstance(outcome, RequestError):
         made = getattr(outcome, "docket_id", None) or getattr(outcome, "task_id", None)
-        logger.warning("a call was given up when it had succeeded: %s was created", made)
+        say(
+            logging.WARNING, "a call was given up when it had succeeded: %s was created", made
+        )
     elif outcome.may_have_created:
-        logger.warning("a call was given up: %s", outcome)
+        say(logging.WARNING, "a call was given up: %s", outcome)

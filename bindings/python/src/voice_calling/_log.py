@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import traceback
+from collections.abc import Callable
 from typing import Any
 
 logger = logging.getLogger("voice_calling")
 
 
 def write(line: str) -> None:
-    """Logs a line of the machine, which is JSON. It raises nothing: a handler that fails must not
-    end a call."""
-    if not logger.isEnabledFor(logging.INFO):
-        return
-    try:
-        _log(json.loads(line))
-    except Exception:
-        if logging.raiseExceptions:
-            import traceback
+    """Logs a line of the machine, which is JSON."""
+    if logger.isEnabledFor(logging.INFO):
+        _guarded(_log, line)
 
-            traceback.print_exc()
+
+def say(level: int, message: str, *arguments: object) -> None:
+    """Logs a message."""
+    _guarded(logger.log, level, message, *arguments)
+
+
+def _guarded(log: Callable[..., None], *arguments: object) -> None:
+    """Logs, and raises nothing: a handler that fails, be it by an exit, must not end the calls of
+    others."""
+    try:
+        log(*arguments)
+    except BaseException:
+        if logging.raiseExceptions:
+            with contextlib.suppress(BaseException):
+                traceback.print_exc()
 
 
 def _log(attempt: dict[str, Any]) -> None:

@@ -3,8 +3,10 @@ clients drive it, the one with threads, the other with coroutines."""
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import itertools
+import logging
 import random
 import threading
 import time
@@ -333,21 +335,21 @@ class Machine:
         """The guest, or what drives it, has failed: everybody is told, and the next call gets
         another guest."""
         reason = str(error) if isinstance(error, GuestLost) else f"{type(error).__name__}: {error}"
-        _log.logger.error("the component failed, and everything under way with it: %s", reason)
         self._guest = None
         self._wake_at_ms = None
         exchanges, self._exchanges = self._exchanges, {}
         running, self._running = self._running, {}
         for exchange in exchanges.values():
             exchange.is_abandoned = True
-            try:
+            with contextlib.suppress(Exception):
                 self._driver.end(exchange)
-            except Exception:
-                _log.logger.exception("an exchange could not be ended")
         for it in running.values():
             for item in sorted(index for index in it.sent if index is not None):
                 it.mailbox.put(Item(item, it.lost(item, reason)))
             it.mailbox.put(Done(error=it.lost(None, reason)))
+        _log.say(
+            logging.ERROR, "the component failed, and everything under way with it: %s", reason
+        )
 
     def forget(self) -> None:
         """In the child of a fork: what was under way is the parent's."""

@@ -4,9 +4,11 @@ service that sends a byte now and then holds up nobody: workers send the request
 from __future__ import annotations
 
 import contextvars
+import logging
 import queue
 import threading
 import time
+import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -19,7 +21,7 @@ from ._exchange import Exchange, request_of, shut
 from ._failures import execution_failed
 from ._given_up import tell
 from ._history import History
-from ._log import logger
+from ._log import say
 from ._machine import Done, Machine, Running, Told
 from ._operations import Operation, Progress
 from ._settings import Settings
@@ -191,7 +193,7 @@ class Threads:
             try:
                 response.close()
             except Exception:
-                logger.debug("a connection could not be closed", exc_info=True)
+                say(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
 
     def _http_client(self) -> httpx.Client:
         if self._given is not None:
@@ -218,9 +220,10 @@ class Threads:
     def at_exit(self) -> None:
         for running in self._machine.running:
             if running.sent:
-                logger.warning(
+                say(
+                    logging.WARNING,
                     "the process ends while a request is on its way: what it was to create may "
-                    "exist"
+                    "exist",
                 )
         self._machine.forget()
 
@@ -273,7 +276,7 @@ def _work(
         try:
             job()
         except BaseException:
-            logger.exception("a job failed")
+            say(logging.ERROR, "a job failed: %s", traceback.format_exc())
         del job  # it holds the client
         idle.append(inbox)
 
