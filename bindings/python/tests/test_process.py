@@ -15,7 +15,6 @@ import pytest
 from conftest import Answer, Serve, Service
 from readme import README
 
-
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a matter of POSIX")
 
 CREATE = 'client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})'

@@ -59,8 +59,6 @@ def warn(outcome: Any) -> None:
     """Logs what may exist although nobody waited for it."""
     if not isinstance(outcome, RequestError):
         made = getattr(outcome, "docket_id", None) or getattr(outcome, "task_id", None)
-        say(
-            logging.WARNING, "a call was given up when it had succeeded: %s was created", made
-        )
+        say(logging.WARNING, "a call was given up when it had succeeded: %s was created", made)
     elif outcome.may_have_created:
         say(logging.WARNING, "a call was given up: %s", outcome)

@@ -34,7 +34,8 @@ def _guarded(log: Callable[..., None], *arguments: object) -> None:
                 traceback.print_exc()
 
 
-def _log(attempt: dict[str, Any]) -> None:
+def _log(line: str) -> None:
+    attempt: dict[str, Any] = json.loads(line)
     level = logging.DEBUG if 200 <= (attempt.get("status") or 0) < 300 else logging.INFO
     logger.log(
         level,

@@ -220,7 +220,8 @@ class Machine:
 
     def _step(self) -> None:
         events: list[dict[str, Any]] = []
-        now_ms = int((self._clock() - self._began) * 1000)
+        # Rounded, since 1.001 s is less than 1001 ms to a float.
+        now_ms = int(round((self._clock() - self._began) * 1000, 3))
         ended: list[Exchange] = []
         while self._inbox:
             job = self._inbox.popleft()
