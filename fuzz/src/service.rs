@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
-use voice_calling_core::{Client, Request, Response, SendError, Settings, Timeouts, Transport};
+use voice_calling_core::{Client, Limits, Request, Response, SendError, Settings, Transport};
 
 /// The token of the clients here. JSON may write it in three ways, all of which have to
 /// be masked.
@@ -17,7 +17,7 @@ pub(crate) struct Service {
     body: Vec<u8>,
     now_ms: Cell<u64>,
     /// Every request with the time it may take.
-    pub(crate) sent: RefCell<Vec<(Request, Timeouts)>>,
+    pub(crate) sent: RefCell<Vec<(Request, Limits)>>,
     /// Every sleep that somebody waited for. Unit: milliseconds.
     pub(crate) slept_ms: RefCell<Vec<u64>>,
     /// The lines of the log.
@@ -77,8 +77,8 @@ pub(crate) fn run<F: Future>(future: F) -> F::Output {
 impl Transport for &Service {
     type Response = Answer;
 
-    async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<Answer, SendError> {
-        self.sent.borrow_mut().push((request.clone(), timeouts));
+    async fn send(&self, request: &Request, limits: Limits) -> Result<Answer, SendError> {
+        self.sent.borrow_mut().push((request.clone(), limits));
         Ok(Answer {
             status: self.status,
             headers: self.headers.clone(),

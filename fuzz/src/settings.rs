@@ -302,19 +302,19 @@ impl<'a> Table<'a> {
         let error = run(client.list_agents("org-1", self.options())).expect_err("a 503");
 
         let sent = service.sent.borrow();
-        let (request, timeouts) = &sent[0];
+        let (request, limits) = &sent[0];
         let base_url = BaseUrl::parse(self.get("BASE_URL")).expect("a base URL");
         let path = format!("{}/api/v1/agents?organizationId=org-1", base_url.path());
         assert_eq!(request.scheme, base_url.scheme());
         assert_eq!(request.authority, base_url.authority());
         assert_eq!(request.path_and_query, path);
         assert_eq!(request.headers, [("auth_token", format!("Bearer {token}"))]);
-        assert_eq!(timeouts.attempt_ms, self.number("ATTEMPT_TIMEOUT_MS"));
+        assert_eq!(limits.attempt_ms, self.number("ATTEMPT_TIMEOUT_MS"));
 
         let count = sent.len() as u64;
         self.assert_paced(&service, count);
-        for (_, timeouts) in &*sent {
-            let (connect_ms, attempt_ms) = (timeouts.connect_ms, timeouts.attempt_ms);
+        for (_, limits) in &*sent {
+            let (connect_ms, attempt_ms) = (limits.connect_ms, limits.attempt_ms);
             assert!((1..=attempt_ms).contains(&connect_ms));
             assert!(connect_ms <= self.number("CONNECT_TIMEOUT_MS"));
             assert!(attempt_ms <= self.number("ATTEMPT_TIMEOUT_MS"));

@@ -1,20 +1,21 @@
-//! A component: a guest's core module, encoded, with a name tag.
+//! What is made of a guest's core module: a component, or only less of the module, with a name tag.
 
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use wasm_encoder::{ComponentSection, CustomSection, Module, RawSection};
+use wasm_encoder::{ComponentSection, CustomSection, ExportSection, Module, RawSection};
 use wasm_metadata::{AddMetadata, AddMetadataField};
 use wasmparser::{Parser, Payload};
-use wit_component::ComponentEncoder;
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
 
 use crate::{
-    guest::{self, Guest},
+    guest::{self, Form, Guest},
     process::announce,
     workspace::Workspace,
 };
 
-/// Builds guests of the workspace and makes components of them.
+/// Builds guests of the workspace and makes of them what hosts load.
 pub fn build(workspace: &Workspace, guests: &[&Guest]) -> Result<()> {
     for guest in guests {
         guest::build(workspace, guest)?.run()?;
@@ -46,12 +47,12 @@ impl<'a> Building<'a> {
     }
 }
 
-/// Writes the component of what cargo built, unless it is there already.
+/// Writes what is made of what cargo built, unless it is there already.
 fn make(workspace: &Workspace, guest: &Guest) -> Result<()> {
     let shell = &workspace.shell;
     let core_module = guest::core_module(&workspace.guest_target(), guest);
     let core_module = shell.read_binary_file(core_module)?;
-    let component = encode(&core_module, workspace, guest)?;
+    let component = tagged(&formed(&core_module, workspace, guest)?, workspace, guest)?;
     let path = workspace.component_of(guest);
     let shown = workspace.shown(&path);
     if shell
@@ -66,19 +67,61 @@ fn make(workspace: &Workspace, guest: &Guest) -> Result<()> {
     Ok(())
 }
 
-fn encode(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Vec<u8>> {
-    let component = ComponentEncoder::default()
-        .module(&without_debris(core_module)?)
+fn formed(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Vec<u8>> {
+    match guest.form {
+        Form::Component => encode(&without_debris(core_module, is_debris)?),
+        Form::ComponentOf(folders) => {
+            let mut module = without_debris(core_module, is_custom)?;
+            let mut resolve = Resolve::new();
+            let mut package = None;
+            for folder in folders {
+                package = Some(resolve.push_dir(workspace.root.join(folder))?.0);
+            }
+            let package = package.context("a world is in a package")?;
+            let world = resolve.select_world(&[package], Some("plugin"))?;
+            embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
+            encode(&module)
+        }
+        Form::CoreModule(exports) => {
+            exporting_only(exports, &without_debris(core_module, is_custom)?)
+        }
+    }
+}
+
+fn encode(core_module: &[u8]) -> Result<Vec<u8>> {
+    ComponentEncoder::default()
+        .module(core_module)
         .context("the core module does not say what WIT it implements")?
         .validate(true)
         .encode()
-        .context("cannot make a component of the core module")?;
-    tagged(&component, workspace, guest)
+        .context("cannot make a component of the core module")
+}
+
+/// Takes away what the linker exports for others than hosts.
+fn exporting_only(names: &[&str], core_module: &[u8]) -> Result<Vec<u8>> {
+    let mut kept = Module::new();
+    for payload in Parser::new(0).parse_all(core_module) {
+        let payload = payload?;
+        if let Payload::ExportSection(exports) = &payload {
+            let exports: Vec<_> = exports.clone().into_iter().collect::<Result<_, _>>()?;
+            let mut section = ExportSection::new();
+            for name in names {
+                let export = exports.iter().find(|export| export.name == *name);
+                let export = export.with_context(|| format!("nothing is exported as `{name}`"))?;
+                section.export(name, export.kind.into(), export.index);
+            }
+            kept.section(&section);
+        } else if let Some((id, range)) = payload.as_section() {
+            let data = &core_module[range.start..range.end];
+            kept.section(&RawSection { id, data });
+        }
+    }
+    Ok(kept.finish())
 }
 
 /// Leaves out what no host reads (function names, debug information, the compilers' names), and
-/// keeps the description of the WIT, which the encoder needs.
-fn without_debris(core_module: &[u8]) -> Result<Vec<u8>> {
+/// keeps the description of the WIT where the encoder needs it.
+fn without_debris(core_module: &[u8], is_debris: fn(&Payload) -> bool) -> Result<Vec<u8>> {
     let mut kept = Module::new();
     for payload in Parser::new(0).parse_all(core_module) {
         let payload = payload.context("cargo did not build a WebAssembly module")?;
@@ -102,7 +145,7 @@ pub fn core_module(component: &[u8]) -> Result<Vec<u8>> {
         } = payload?
         {
             let range = unchecked_range.start..unchecked_range.end;
-            return without_debris(&component[range]);
+            return without_debris(&component[range], is_debris);
         }
     }
     bail!("the component holds no core module")
@@ -113,6 +156,10 @@ fn is_debris(section: &Payload) -> bool {
         Payload::CustomSection(custom) => !custom.name().starts_with("component-type"),
         _ => false,
     }
+}
+
+fn is_custom(section: &Payload) -> bool {
+    matches!(section, Payload::CustomSection(_))
 }
 
 /// With a name tag instead of the encoder's names for every type and instance, which are some

@@ -146,7 +146,7 @@ impl<'a> Examples<'a> {
     /// What a guest is made of: its own files and the WIT.
     fn inputs(&self, own: [PathBuf; 2]) -> Result<Vec<PathBuf>> {
         let mut inputs = Vec::from(own);
-        for folder in ["examples/wit", "wit"] {
+        for folder in ["examples/wit", "wit", "wit/deps"] {
             inputs.extend(self.workspace.shell.read_dir(folder)?);
         }
         inputs.retain(|path| path.is_file());

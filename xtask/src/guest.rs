@@ -17,13 +17,26 @@ use crate::{
     workspace::Workspace,
 };
 
-/// A package that is built for WebAssembly, and the component that is made of it.
+/// A package that is built for WebAssembly, and what is made of it.
 pub struct Guest {
     pub package: &'static str,
-    /// What `wasm-tools metadata show` calls the component.
+    /// What `wasm-tools metadata show` calls it.
     pub component: &'static str,
-    /// Where the component lies in the target directory.
+    /// Where it lies in the target directory.
     pub file: &'static str,
+    pub form: Form,
+}
+
+/// What is made of a package.
+#[derive(Clone, Copy)]
+pub enum Form {
+    /// A component of the world that its bindings were generated from.
+    Component,
+    /// A component of the world `plugin` of the package in these folders, the last of them. It
+    /// exports the types that the bindings import: they are the same to the functions.
+    ComponentOf(&'static [&'static str]),
+    /// The core module itself, with these exports.
+    CoreModule(&'static [&'static str]),
 }
 
 /// The guest that all this is for.
@@ -31,6 +44,7 @@ pub const CLIENT: Guest = Guest {
     package: "voice-calling-p2",
     component: "voice-calling",
     file: "voice-calling.wasm",
+    form: Form::Component,
 };
 
 /// The same for hosts of WASI 0.3, where all calls may be on one instance.
@@ -38,13 +52,41 @@ pub const CLIENT_P3: Guest = Guest {
     package: "voice-calling-p3",
     component: "voice-calling-p3",
     file: "voice-calling-p3.wasm",
+    form: Form::Component,
 };
+
+/// The client without I/O, for hosts that do it themselves.
+pub const STEPS: Guest = Guest {
+    package: "voice-calling-steps-typed",
+    component: "voice-calling-steps",
+    file: "voice-calling-steps.wasm",
+    form: Form::ComponentOf(&["wit", "wit-steps"]),
+};
+
+/// The same for hosts that know nothing of the component model.
+pub const STEPS_TEXT: Guest = Guest {
+    package: "voice-calling-steps-text",
+    component: "voice-calling-steps-text",
+    file: "voice-calling-steps-text.wasm",
+    form: Form::CoreModule(&[
+        "memory",
+        "input",
+        "configure",
+        "step",
+        "parse_docket_completed",
+        "mask",
+    ]),
+};
+
+/// All that users get.
+pub const PRODUCTS: [&Guest; 4] = [&CLIENT, &CLIENT_P3, &STEPS, &STEPS_TEXT];
 
 /// The guest on a core that misbehaves, with which the check of components proves that it can fail.
 pub const MUTANTS: Guest = Guest {
     package: "voice-calling-mutants-p2",
     component: "voice-calling-mutants",
     file: "mutants.wasm",
+    form: Form::Component,
 };
 
 /// A guest that uses the one for WASI 0.3 and cancels its calls, with which tests prove what
@@ -53,6 +95,7 @@ pub const IMPATIENT: Guest = Guest {
     package: "voice-calling-impatient",
     component: "voice-calling-impatient",
     file: "impatient-guest.wasm",
+    form: Form::Component,
 };
 
 /// What runs beside the guest on the workflow engine Obelisk.
@@ -60,6 +103,7 @@ pub const OBELISK_WORKFLOW: Guest = Guest {
     package: "voice-calling-obelisk-workflow",
     component: "voice-calling-workflow",
     file: "obelisk/workflow.wasm",
+    form: Form::Component,
 };
 
 /// What receives the service's webhook there.
@@ -67,6 +111,7 @@ pub const OBELISK_WEBHOOK: Guest = Guest {
     package: "voice-calling-obelisk-webhook",
     component: "voice-calling-webhook",
     file: "obelisk/webhook.wasm",
+    form: Form::Component,
 };
 
 pub const PROFILE: &str = "guest";

@@ -1,27 +1,31 @@
-//! What is in the component.
+//! What is in the components.
 
 use std::io::Write;
 
 use anyhow::Result;
 use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
-use wasmparser::{ComponentName, KnownCustom, Parser, Payload};
+use wasmparser::{ComponentName, KnownCustom, Name, Parser, Payload};
 
-use crate::{wit::Wit, workspace::Workspace};
+use crate::{guest::PRODUCTS, wit::Wit, workspace::Workspace};
 
+/// Prints what each of them is, and the WIT of the one for WASI 0.2.
 pub fn print(workspace: &Workspace) -> Result<()> {
-    let path = workspace.component();
-    let bytes = workspace.shell.read_binary_file(&path)?;
-    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    gzip.write_all(&bytes)?;
-    println!("// {}", workspace.shown(&path));
-    for (name, text) in metadata(&bytes)? {
-        println!("// {name:<12} {text}");
+    for guest in PRODUCTS {
+        let path = workspace.component_of(guest);
+        let bytes = workspace.shell.read_binary_file(&path)?;
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        gzip.write_all(&bytes)?;
+        println!("// {}", workspace.shown(&path));
+        for (name, text) in metadata(&bytes)? {
+            println!("// {name:<12} {text}");
+        }
+        println!("// size         {} bytes", bytes.len());
+        println!("// gzip -9      {} bytes", gzip.finish()?.len());
+        println!("// sha-256      {}\n", sha256(&bytes));
     }
-    println!("// size         {} bytes", bytes.len());
-    println!("// gzip -9      {} bytes", gzip.finish()?.len());
-    println!("// sha-256      {}\n", sha256(&bytes));
-    print!("{}", Wit::of_component(&bytes)?.text()?);
+    let component = workspace.shell.read_binary_file(workspace.component())?;
+    print!("{}", Wit::of_component(&component)?.text()?);
     Ok(())
 }
 
@@ -31,9 +35,9 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// The name tag.
-fn metadata(component: &[u8]) -> Result<Vec<(&str, String)>> {
+fn metadata(wasm: &[u8]) -> Result<Vec<(&str, String)>> {
     let mut metadata = Vec::new();
-    for payload in Parser::new(0).parse_all(component) {
+    for payload in Parser::new(0).parse_all(wasm) {
         let Payload::CustomSection(section) = payload? else {
             continue;
         };
@@ -41,6 +45,13 @@ fn metadata(component: &[u8]) -> Result<Vec<(&str, String)>> {
             (_, KnownCustom::ComponentName(names)) => {
                 for name in names {
                     if let ComponentName::Component { name, .. } = name? {
+                        metadata.push(("name", name.to_owned()));
+                    }
+                }
+            }
+            (_, KnownCustom::Name(names)) => {
+                for name in names {
+                    if let Name::Module { name, .. } = name? {
                         metadata.push(("name", name.to_owned()));
                     }
                 }

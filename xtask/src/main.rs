@@ -30,11 +30,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-use crate::{
-    guest::{CLIENT, CLIENT_P3},
-    setup::What,
-    workspace::Workspace,
-};
+use crate::{guest::PRODUCTS, setup::What, workspace::Workspace};
 
 /// Builds the component, and runs what the README promises about it
 #[derive(Parser)]
@@ -45,7 +41,8 @@ enum Command {
         #[arg(value_enum, default_value = "guest")]
         what: Vec<What>,
     },
-    /// Build target/voice-calling.wasm (WASI 0.2) and target/voice-calling-p3.wasm (WASI 0.3)
+    /// Build target/voice-calling.wasm (WASI 0.2), target/voice-calling-p3.wasm (WASI 0.3),
+    /// target/voice-calling-steps.wasm and target/voice-calling-steps-text.wasm (without I/O)
     Build,
     /// Set up and build what the demo needs, and run it against the mock service
     Demo(demo::Demo),
@@ -76,7 +73,7 @@ enum Command {
         #[command(subcommand)]
         command: Option<examples::Command>,
     },
-    /// Build, and print the component's WIT, size, SHA-256 and metadata
+    /// Build, and print what each component is: size, SHA-256, metadata, and the WIT of the first
     Inspect,
     /// Check licences, sources, doubled versions and known vulnerabilities of all dependencies
     Deny,
@@ -117,7 +114,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bindings { command } => bindings::run(workspace, command),
         Command::Examples { command } => examples::run(workspace, command),
         Command::Inspect => {
-            component::build(workspace, &[&CLIENT])?;
+            build(workspace)?;
             inspect::print(workspace)
         }
         Command::Deny => deny::check(workspace),
@@ -126,7 +123,7 @@ fn run(command: Command) -> Result<()> {
     }
 }
 
-/// The component, for hosts of WASI 0.2 and for those of WASI 0.3.
+/// The client: for hosts of WASI 0.2, for those of WASI 0.3, and without I/O.
 fn build(workspace: &Workspace) -> Result<()> {
-    component::build(workspace, &[&CLIENT, &CLIENT_P3])
+    component::build(workspace, &PRODUCTS)
 }

@@ -7,7 +7,7 @@ use xshell::cmd;
 
 use crate::{
     component,
-    guest::{self, CLIENT, CLIENT_P3},
+    guest::{self, PRODUCTS},
     inspect,
     process::announce,
     toolchain::Toolchain,
@@ -17,16 +17,15 @@ use crate::{
 /// Builds here and, from clean, in a copy of the workspace in another folder, and compares.
 pub fn prove(workspace: &Workspace) -> Result<()> {
     let toolchain = &Toolchain::find(&workspace.shell)?;
-    let guests = [&CLIENT, &CLIENT_P3];
-    component::build(workspace, &guests)?;
+    component::build(workspace, &PRODUCTS)?;
     let folder = workspace.target.join("reproducible");
     let shell = &workspace.shell;
     shell.remove_path(&folder)?;
     announce(&format!("building a copy in {}", workspace.shown(&folder)));
     let copy = workspace.copied_to(&folder)?;
     copy_sources(workspace, &folder)?;
-    component::build(&copy, &guests)?;
-    for guest in guests {
+    component::build(&copy, &PRODUCTS)?;
+    for guest in PRODUCTS {
         let path = workspace.component_of(guest);
         let bytes = shell.read_binary_file(&path)?;
         ensure!(

@@ -42,7 +42,7 @@ use std::time::Duration;
 use voice_calling_core::types::{CreatedDocketV2, DocketRequestV2, DocketStatus, RequestError};
 use voice_calling_core::webhooks::parse_docket_completed;
 use voice_calling_core::{
-    Client, Delivery, Request, Response, SendError, Settings, Timeouts, Transport,
+    Client, Delivery, Limits, Request, Response, SendError, Settings, Transport,
 };
 
 /// The sizes of what a caller or the service attaches to a docket. The largest fits into
@@ -426,7 +426,7 @@ impl Service {
 impl Transport for &Service {
     type Response = Answer;
 
-    async fn send(&self, request: &Request, _: Timeouts) -> Result<Answer, SendError> {
+    async fn send(&self, request: &Request, _: Limits) -> Result<Answer, SendError> {
         let sent_before = self.sent.get();
         self.sent.set(sent_before + 1);
         self.latest_body_bytes.set(request.body.len());

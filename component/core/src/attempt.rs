@@ -1,7 +1,7 @@
 //! One attempt: a request sent, the answer read, all within the attempt's time.
 
 use crate::retry_after::parse_retry_after;
-use crate::transport::{Delivery, Request, Response, SendError, Timeouts, Transport};
+use crate::transport::{Delivery, Limits, Request, Response, SendError, Transport};
 use futures_util::future::{Either, select};
 use std::pin::pin;
 
@@ -47,25 +47,24 @@ pub(crate) enum BodyEnd {
 pub(crate) async fn attempt<T: Transport>(
     transport: &T,
     request: &Request,
-    timeouts: Timeouts,
-    max_response_bytes: usize,
+    limits: Limits,
 ) -> Result<Answer, SendError> {
-    let mut time_is_up = pin!(transport.sleep(timeouts.attempt_ms));
-    let head = pin!(transport.send(request, timeouts));
+    let mut time_is_up = pin!(transport.sleep(limits.attempt_ms));
+    let head = pin!(transport.send(request, limits));
     let mut response = match select(head, &mut time_is_up).await {
         Either::Left((head, _)) => head?,
         Either::Right(_) => {
             return Err(SendError {
                 delivery: Delivery::Unknown,
-                message: format!("no answer within {} ms", timeouts.attempt_ms),
+                message: format!("no answer within {} ms", limits.attempt_ms),
             });
         }
     };
 
     let status = response.status();
     let max_body_bytes = match status {
-        200..=299 => max_response_bytes,
-        _ => max_response_bytes.min(ERROR_BODY_BYTES),
+        200..=299 => limits.response_bytes,
+        _ => limits.response_bytes.min(ERROR_BODY_BYTES),
     };
     let mut body = Vec::new();
     let body_end = {
@@ -74,7 +73,7 @@ pub(crate) async fn attempt<T: Transport>(
             Either::Left((body_end, _)) => body_end,
             Either::Right(_) => BodyEnd::Broken(format!(
                 "no end of the body within {} ms",
-                timeouts.attempt_ms
+                limits.attempt_ms
             )),
         }
     };
@@ -161,12 +160,14 @@ mod tests {
             path_and_query: "/".into(),
             headers: Vec::new(),
             body: Vec::new(),
+            item: None,
         };
-        let timeouts = Timeouts {
+        let limits = Limits {
             connect_ms: 75,
             attempt_ms: 100,
+            response_bytes: 9,
         };
-        world.run(attempt(&world, &request, timeouts, 9)).unwrap()
+        world.run(attempt(&world, &request, limits)).unwrap()
     }
 
     fn answer(body: &[u8]) -> Answer {

@@ -9,6 +9,7 @@ use crate::transport::{Method, Transport};
 use crate::types::{CallOptions, CreatedDocketV2, DocketRequestV2, Problem, RequestError};
 use crate::wait::check_timeout;
 use futures_util::future::join_all;
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
 const MAX_REQUESTS: usize = 1_000;
@@ -17,35 +18,65 @@ const MAX_REQUESTS: usize = 1_000;
 /// that ran out of it would lose all that is known of the phones that ring.
 const MAX_TEXT_BYTES: usize = 16_777_216;
 
-type DocketResult = Result<CreatedDocketV2, RequestError>;
+/// What came of one request of a batch.
+pub type DocketResult = Result<CreatedDocketV2, RequestError>;
+
+/// Who takes the results of a batch.
+pub trait Recipient {
+    /// Whether anyone still waits for results: else no other request is begun.
+    fn is_there(&self) -> bool;
+
+    /// Takes what came of the request with this index. Until it is done the request's successor
+    /// is not begun, so it should not wait for long.
+    fn take(&self, index: usize, result: DocketResult) -> impl Future<Output = ()>;
+}
+
+/// All results, in the order of the requests.
+impl Recipient for RefCell<Vec<Option<DocketResult>>> {
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    async fn take(&self, index: usize, result: DocketResult) {
+        self.borrow_mut()[index] = Some(result);
+    }
+}
 
 impl<T: Transport> Client<T> {
-    /// `bulk.create-dockets-v2`
+    /// `bulk.create-dockets-v2` on WASI 0.2: all results at once.
     pub async fn create_dockets_v2(
         &self,
         requests: &[DocketRequestV2],
         timeout_ms: u32,
         options: Option<CallOptions>,
     ) -> Result<Vec<DocketResult>, RequestError> {
-        let operation = self.begin(options)?;
-        check_size(requests)?;
-        check_timeout("timeout-ms", timeout_ms)?;
-        let lanes = operation.settings.max_in_flight.min(requests.len());
-        let batch = Batch {
-            requests,
-            next: Cell::new(0),
-            results: RefCell::new(vec![None; requests.len()]),
-            time: TimeFrame::to_begin(self.now_ms(), timeout_ms.into()),
-            operation,
-        };
-        // Each lane has one request open at a time and takes the next when it is
-        // done, so that a slow one holds up nobody else.
-        join_all((0..lanes).map(|_| batch.work_through())).await;
+        let batch = self.begin_batch(requests.into(), timeout_ms, options)?;
+        let results = RefCell::new(vec![None; requests.len()]);
+        batch.run(&results).await;
         let not_begun = || Err(batch.not_begun(Stop::TimeUp));
-        let results = batch.results.take().into_iter();
+        let results = results.take().into_iter();
         Ok(results
             .map(|result| result.unwrap_or_else(not_begun))
             .collect())
+    }
+
+    /// `bulk.create-dockets-v2` on WASI 0.3: a batch with which nothing is wrong as a whole, to
+    /// be run. Its time begins now.
+    pub fn begin_batch<'a>(
+        &'a self,
+        requests: Cow<'a, [DocketRequestV2]>,
+        timeout_ms: u32,
+        options: Option<CallOptions>,
+    ) -> Result<Batch<'a, T>, RequestError> {
+        let operation = self.begin(options)?;
+        check_size(&requests)?;
+        check_timeout("timeout-ms", timeout_ms)?;
+        Ok(Batch {
+            requests,
+            next: Cell::new(0),
+            time: TimeFrame::to_begin(self.now_ms(), timeout_ms.into()),
+            operation,
+        })
     }
 }
 
@@ -85,43 +116,65 @@ fn json_bytes(text: &str) -> usize {
 }
 
 /// A batch that several lanes work through.
-struct Batch<'a, T> {
+pub struct Batch<'a, T> {
     operation: Operation<'a, T>,
-    requests: &'a [DocketRequestV2],
+    requests: Cow<'a, [DocketRequestV2]>,
     next: Cell<usize>,
-    results: RefCell<Vec<Option<DocketResult>>>,
     /// In which requests may begin.
     time: TimeFrame,
 }
 
 impl<T: Transport> Batch<'_, T> {
-    async fn work_through(&self) {
-        while let Some((index, request)) = self.take() {
-            let result = self.create(request).await;
-            self.results.borrow_mut()[index] = Some(result);
+    /// Sends the requests and hands over the result of each as soon as it is known. If this is
+    /// dropped, or the recipient is gone, nothing more is begun.
+    pub async fn run(&self, recipient: &impl Recipient) {
+        let settings = &self.operation.settings;
+        let lanes = settings.max_in_flight.min(self.requests.len());
+        // Each lane has one request open at a time and takes the next when it is
+        // done, so that a slow one holds up nobody else.
+        join_all((0..lanes).map(|_| self.work_through(recipient))).await;
+    }
+
+    async fn work_through(&self, recipient: &impl Recipient) {
+        while let Some((index, request)) = self.next_request() {
+            let Some(result) = self.create(index, request, recipient).await else {
+                return;
+            };
+            recipient.take(index, result).await;
         }
     }
 
-    fn take(&self) -> Option<(usize, &DocketRequestV2)> {
+    fn next_request(&self) -> Option<(usize, &DocketRequestV2)> {
         let index = self.next.get();
         let request = self.requests.get(index)?;
         self.next.set(index + 1);
         Some((index, request))
     }
 
-    async fn create(&self, request: &DocketRequestV2) -> DocketResult {
+    /// None if the recipient is gone when the request could begin.
+    async fn create(
+        &self,
+        index: usize,
+        request: &DocketRequestV2,
+        recipient: &impl Recipient,
+    ) -> Option<DocketResult> {
         let operation = &self.operation;
-        let request = create_docket_v2_request(request, &operation.settings)?;
+        let request = match create_docket_v2_request(request, &operation.settings) {
+            Ok(request) => request.of_batch(index),
+            Err(problem) => return Some(Err(problem.into())),
+        };
         // A rate limit and the requests of other calls are not this request's own time: its
         // deadline begins when it may begin. From then on it keeps its own time: its phone may
         // be ringing, and its docket id must not be lost.
-        match operation.admit(0, self.time).await {
-            Ok(place) => {
-                let success = operation.send_admitted(place, &request).await?;
-                success.decode(decode_created_docket_v2)
-            }
-            Err(stop) => Err(self.not_begun(stop)),
+        let place = match operation.admit(0, self.time).await {
+            Ok(place) => place,
+            Err(stop) => return Some(Err(self.not_begun(stop))),
+        };
+        if !recipient.is_there() {
+            return None;
         }
+        let sent = operation.send_admitted(place, &request).await;
+        Some(sent.and_then(|success| success.decode(decode_created_docket_v2)))
     }
 
     /// The error of a request for which there was no time.
@@ -135,6 +188,7 @@ impl<T: Transport> Batch<'_, T> {
 mod tests {
     use super::*;
     use crate::simulation::{NO_OPTIONS, Step, World, settings, take_apart};
+    use crate::transport::ABANDONED;
     use futures_util::future::{join, join3};
     use std::collections::BTreeMap;
 
@@ -246,6 +300,63 @@ mod tests {
         }
     }
 
+    /// Notes when each result comes, and goes away after some.
+    struct Impatient<'a> {
+        world: &'a World,
+        seen: RefCell<Vec<(u64, usize)>>,
+        enough: usize,
+    }
+
+    impl Recipient for Impatient<'_> {
+        fn is_there(&self) -> bool {
+            self.seen.borrow().len() < self.enough
+        }
+
+        async fn take(&self, index: usize, _: DocketResult) {
+            let now_ms = self.world.now_ms();
+            self.seen.borrow_mut().push((now_ms, index));
+        }
+    }
+
+    /// When the result of which request came, where no more than enough are waited for.
+    fn one_by_one(world: &World, count: usize, enough: usize, places: &str) -> Vec<(u64, usize)> {
+        let client = world.client(&[("MAX_IN_FLIGHT", places)]);
+        let batch = client.begin_batch(requests(count).into(), 60_000, None);
+        let recipient = Impatient {
+            world,
+            seen: RefCell::default(),
+            enough,
+        };
+        world.run(batch.unwrap().run(&recipient));
+        recipient.seen.take()
+    }
+
+    #[test]
+    fn each_result_is_handed_over_when_it_is_known() {
+        let world = World::with_script([30, 20, 10, 50].map(|ms| created().after(ms)));
+        let seen = one_by_one(&world, 4, 4, "3");
+        assert_eq!(seen, [(10, 2), (20, 1), (30, 0), (60, 3)]);
+    }
+
+    #[test]
+    fn nothing_is_begun_for_a_recipient_that_has_gone_and_what_is_under_way_is_finished() {
+        let world = World::with_script([10, 20, 30].map(|ms| created().after(ms)));
+        let seen = one_by_one(&world, 9, 1, "3");
+        assert_eq!(seen, [(10, 0), (20, 1), (30, 2)]);
+        assert_eq!(world.sent_at_ms(), [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_recipient_that_goes_while_a_rate_limit_lasts_has_nothing_begun_after_it() {
+        let limited = Step::status(429).with_header("retry-after", "15");
+        let world = World::with_script([limited.after(5), created().after(10)]);
+        let seen = one_by_one(&world, 5, 1, "2");
+        assert_eq!(seen[0], (10, 1));
+        // The first is sent again; the others are not begun.
+        assert_eq!(world.sent_at_ms(), [0, 0, 15_005]);
+        assert_eq!(seen.len(), 2);
+    }
+
     #[test]
     fn a_rate_limit_slows_the_whole_batch() {
         let limited = Step::status(429).with_header("retry-after", "15");
@@ -286,6 +397,31 @@ mod tests {
         assert!(results[2].is_ok(), "it was under way when time ran out");
         results[3..].iter().for_each(assert_not_begun);
         assert_eq!((world.sent().len(), world.now_ms()), (3, 1_200));
+    }
+
+    #[test]
+    fn a_batch_that_is_abandoned_begins_nothing_more_and_tells_what_became_of_each() {
+        let world = World::with_script([created().after(400)]);
+        world.abandon_at(600);
+        let results = batch(&world, 40, 60_000, &[("MAX_IN_FLIGHT", "2")]);
+        assert_eq!((world.sent().len(), world.now_ms()), (4, 600));
+        assert!(results[..2].iter().all(Result::is_ok));
+        for result in &results[2..4] {
+            let (case, failure) = take_apart(result.clone().unwrap_err());
+            assert_eq!(case, "permanent-outcome-unknown");
+            assert_eq!(failure.attempts[0].duration_ms, 200);
+        }
+        results[4..].iter().for_each(assert_not_begun);
+        let (_, failure) = take_apart(results[4].clone().unwrap_err());
+        assert!(failure.message.ends_with(ABANDONED), "{}", failure.message);
+    }
+
+    #[test]
+    fn a_request_says_which_item_of_its_batch_it_is() {
+        let world = World::with_script([created()]);
+        batch(&world, 3, 60_000, &[]);
+        let items: Vec<_> = world.sent().iter().map(|sent| sent.request.item).collect();
+        assert_eq!(items, [Some(0), Some(1), Some(2)]);
     }
 
     #[test]
@@ -348,7 +484,7 @@ mod tests {
         assert!(other.is_ok() && results.unwrap().iter().all(Result::is_ok));
         assert_eq!(world.sent_at_ms(), [0, 100, 200]);
         let sent = world.sent();
-        assert!(sent.iter().all(|sent| sent.timeouts.attempt_ms == 250));
+        assert!(sent.iter().all(|sent| sent.limits.attempt_ms == 250));
     }
 
     #[test]

@@ -198,12 +198,12 @@ mod tests {
         let result = world.run(client.get_call_details("t", Some(options)));
         assert!(result.is_err());
         assert_eq!(world.sent_at_ms(), [0, 1_000]);
-        assert_eq!(world.sent()[0].timeouts.attempt_ms, 4_000);
+        assert_eq!(world.sent()[0].limits.attempt_ms, 4_000);
 
         let result = world.run(client.get_call_details("t", None));
         assert!(result.is_err());
         assert_eq!(world.sent().len(), 6);
-        assert_eq!(world.sent()[2].timeouts.attempt_ms, 10_000);
+        assert_eq!(world.sent()[2].limits.attempt_ms, 10_000);
     }
 
     #[test]

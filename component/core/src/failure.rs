@@ -4,7 +4,7 @@ use crate::attempt::{Answer, BodyEnd};
 use crate::operation::Success;
 use crate::retry::{Verdict, may_have_created};
 use crate::settings::AccountSettings;
-use crate::transport::{Delivery, Method, SendError};
+use crate::transport::{ABANDONED, Delivery, Method, SendError};
 use crate::types::{Attempt, Failure, HttpResponse, Problem, RequestError};
 
 /// How much of a body an error keeps.
@@ -83,6 +83,8 @@ pub(crate) enum Stop {
     TimeUp,
     /// Others have requests open, as many as may be, for longer than it has time.
     NoPlace,
+    /// The caller has given it up.
+    Abandoned,
 }
 
 /// What has happened in an operation so far.
@@ -210,6 +212,7 @@ impl<'a> History<'a> {
                          places for too long"
                     }
                     Stop::AttemptsUsedUp | Stop::TimeUp => "time ran out before anything was sent",
+                    Stop::Abandoned => "nothing was sent",
                 }
                 .to_owned(),
             ),
@@ -225,6 +228,10 @@ impl<'a> History<'a> {
         let case = match self.may_have_created {
             true => RequestError::PermanentOutcomeUnknown,
             false => case,
+        };
+        let message = match stop {
+            Stop::Abandoned if !message.ends_with(ABANDONED) => format!("{message}; {ABANDONED}"),
+            _ => message,
         };
         let response = self.refusal.as_ref().map(|(_, response)| response.clone());
         case(self.failure(message, None, response))

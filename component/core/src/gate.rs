@@ -33,15 +33,16 @@ impl Gate {
         self.closed_until_ms.get().min(patience_ms) <= now_ms
     }
 
-    /// Waits until the gate is open or `patience_ms` has come: a rate limit of others delays a
-    /// request, and never prevents it. Returns for how long it waited.
+    /// Waits until the gate is open or `patience_ms` has come, or nobody waits for the operation
+    /// any more: a rate limit of others delays a request, and never prevents it. Returns for how
+    /// long it waited.
     pub(crate) async fn pass<T: Transport>(&self, transport: &T, patience_ms: u64) -> u64 {
         let mut waited_ms = 0;
         loop {
             let now_ms = transport.now_ms();
             // Read again after every sleep: others may have closed it for longer, or opened it.
             let opens_ms = self.closed_until_ms.get().min(patience_ms);
-            if opens_ms <= now_ms {
+            if opens_ms <= now_ms || transport.is_abandoned() {
                 return waited_ms;
             }
             transport.sleep(opens_ms - now_ms).await;

@@ -35,10 +35,13 @@ mod transport;
 mod wait;
 pub mod webhooks;
 
+pub use bulk::{Batch, DocketResult, Recipient};
 pub use client::Client;
 pub use error_code::ErrorCode;
 pub use settings::Settings;
-pub use transport::{Delivery, Method, Request, Response, Scheme, SendError, Timeouts, Transport};
+pub use transport::{
+    ABANDONED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
+};
 
 /// The records of the WIT package, generated here once; guests map to them.
 pub use bindings::voice_calling::client::types;
@@ -49,7 +52,7 @@ mod bindings {
         path: "../../wit",
         world: "types-only",
         generate_unused_types: true,
-        additional_derives: [Clone, PartialEq],
+        additional_derives: [Clone, PartialEq, serde::Serialize, serde::Deserialize],
     });
 }
 

@@ -87,9 +87,9 @@ impl<'a, T: Transport> Operation<'a, T> {
 
             // Attempt.
             let started_ms = transport.now_ms();
-            let timeouts = time.timeouts(settings, started_ms);
             let max_bytes = request.max_response_bytes(settings);
-            let outcome = attempt(transport, &addressed, timeouts, max_bytes).await;
+            let limits = time.limits(settings, started_ms, max_bytes);
+            let outcome = attempt(transport, &addressed, limits).await;
             let ended_ms = transport.now_ms();
             drop(place);
 
@@ -102,14 +102,12 @@ impl<'a, T: Transport> Operation<'a, T> {
                 .and_then(|answer| answer.retry_after_ms);
             let pause_ms = pause_ms(settings, history.count(), asked_ms, transport.random());
             let resume_ms = ended_ms.saturating_add(pause_ms);
-            let in_time = time.may_begin(resume_ms);
-            let next = decide(
-                addressed.method,
-                settings,
-                verdict,
-                history.count(),
-                in_time,
-            );
+            let stop = match time.may_begin(resume_ms) {
+                _ if transport.is_abandoned() => Some(Stop::Abandoned),
+                true => None,
+                false => Some(Stop::TimeUp),
+            };
+            let next = decide(addressed.method, settings, verdict, history.count(), stop);
             match (verdict, next) {
                 (Verdict::RateLimited, Next::Retry) => self.gate.close(ended_ms, resume_ms),
                 (Verdict::RateLimited, _) => {
@@ -150,6 +148,9 @@ impl<'a, T: Transport> Operation<'a, T> {
                 .set(self.held_back_ms.get() + held_back_ms);
             let places = &self.account.places;
             let place = places.take(transport, time.latest_start_ms).await;
+            if transport.is_abandoned() {
+                return Err(Stop::Abandoned);
+            }
             let place = place.ok_or(Stop::NoPlace)?;
             // Another may have closed the gate while this one waited for its place. Then
             // the place is for those who come when it opens.
@@ -255,8 +256,9 @@ impl Success<'_> {
 mod tests {
     use super::*;
     use crate::simulation::{NO_OPTIONS, Piece, Step, World, take_apart};
-    use crate::transport::Delivery;
+    use crate::transport::{ABANDONED, Delivery};
     use crate::types::{CallOptions, CallRequest, Failure, StartedCall};
+    use futures_util::future::join;
 
     const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
@@ -721,8 +723,8 @@ mod tests {
             (failure.attempts[2].duration_ms, world.now_ms()),
             (3_000, 6_000)
         );
-        let allowed = world.sent().into_iter().map(|sent| sent.timeouts);
-        let allowed = allowed.map(|timeouts| (timeouts.connect_ms, timeouts.attempt_ms));
+        let allowed = world.sent().into_iter().map(|sent| sent.limits);
+        let allowed = allowed.map(|limits| (limits.connect_ms, limits.attempt_ms));
         assert_eq!(
             allowed.collect::<Vec<_>>(),
             [(3_000, 5_000), (3_000, 5_000), (2_250, 3_000)]
@@ -739,6 +741,123 @@ mod tests {
                 (failure.attempts.len(), world.sent().len()),
                 (requests, requests)
             );
+        }
+    }
+
+    // -------------------------------------------------------------- abandoned
+
+    /// The case and the failure of an operation that is abandoned at this moment.
+    fn abandoned(
+        operation: Operation,
+        steps: impl IntoIterator<Item = Step>,
+        at_ms: u64,
+    ) -> (World, &'static str, Failure) {
+        let world = World::with_script(steps);
+        world.abandon_at(at_ms);
+        let (case, failure) = take_apart(operation(&world, &[]).unwrap_err());
+        assert_eq!(failure.message.matches(ABANDONED).count(), 1, "{failure:?}");
+        assert!(world.now_ms() <= at_ms, "it ends at once");
+        (world, case, failure)
+    }
+
+    #[test]
+    fn what_is_abandoned_before_it_is_sent_is_not_sent() {
+        for operation in BOTH {
+            let (world, case, failure) = abandoned(operation, [success()], 0);
+            assert_eq!((case, world.sent().len()), ("timed-out", 0));
+            assert!(failure.attempts.is_empty() && !failure.may_have_created);
+        }
+    }
+
+    #[test]
+    fn a_create_that_is_abandoned_before_its_answer_is_unknown_and_a_read_timed_out() {
+        for (operation, expected) in [
+            (create as Operation, "permanent-outcome-unknown"),
+            (read, "timed-out"),
+        ] {
+            for step in [success().after(900), Step::Silence] {
+                let (world, case, failure) = abandoned(operation, [step], 500);
+                assert_eq!((case, world.sent().len()), (expected, 1));
+                assert_eq!(failure.may_have_created, expected != "timed-out");
+                let [attempt] = &failure.attempts[..] else {
+                    panic!("{failure:?}")
+                };
+                assert_eq!((attempt.status, attempt.duration_ms), (None, 500));
+                assert_eq!(attempt.transport_error.as_deref(), Some(ABANDONED));
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_abandoned_is_one_that_broke_off() {
+        let slow = vec![
+            Piece::Bytes(100, b"{".to_vec()),
+            Piece::Bytes(900, b"}".to_vec()),
+        ];
+        let slow = Step::status(200).with_body(slow);
+        let (_, case, failure) = abandoned(create, [slow.clone()], 500);
+        assert_eq!(case, "permanent-unexpected-response");
+        assert!(failure.may_have_created);
+        assert_eq!(failure.response.unwrap().body, "{");
+        let (_, case, failure) = abandoned(read, [slow], 500);
+        assert_eq!((case, failure.attempts[0].status), ("timed-out", Some(200)));
+    }
+
+    #[test]
+    fn what_is_abandoned_between_attempts_fails_as_the_attempts_say() {
+        for (step, of_create, of_read) in [
+            (
+                Step::status(503),
+                "permanent-outcome-unknown",
+                "unavailable",
+            ),
+            (Step::status(429), "rate-limited", "rate-limited"),
+            (Step::fail(Delivery::NotSent), "unreachable", "unreachable"),
+        ] {
+            for (operation, expected) in [(create as Operation, of_create), (read, of_read)] {
+                // In the pause, and before it.
+                for (step, at_ms) in [(step.clone(), 500), (step.clone().after(500), 500)] {
+                    let (world, case, failure) = abandoned(operation, [step, success()], at_ms);
+                    assert_eq!((case, failure.attempts.len()), (expected, 1));
+                    assert_eq!(world.sent().len(), 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_that_decides_decides_also_for_what_is_abandoned() {
+        for (status, expected) in [(200, None), (404, Some("permanent-not-found"))] {
+            let world = World::with_script([Step::status(status).after(500)]);
+            world.abandon_at(500);
+            let result = world.run(world.client(&[]).list_agents("org-1", None));
+            let case = result.err().map(|error| take_apart(error).0);
+            // An empty body is no list.
+            let expected = expected.unwrap_or("permanent-unexpected-response");
+            assert_eq!(case, Some(expected));
+        }
+    }
+
+    #[test]
+    fn an_operation_that_is_held_back_or_has_no_place_is_abandoned_too() {
+        let limited = Step::status(429).with_header("retry-after", "9");
+        for (step, variables) in [
+            (limited, [("MAX_IN_FLIGHT", "2")]),
+            (Step::Silence, [("MAX_IN_FLIGHT", "1")]),
+        ] {
+            let world = World::with_script([step]);
+            world.abandon_at(500);
+            let client = world.client(&variables);
+            let both = join(
+                client.get_docket(DOCKET_ID, None),
+                client.list_agents("org-1", None),
+            );
+            let (_, other) = world.run(both);
+            let (case, failure) = take_apart(other.unwrap_err());
+            assert_eq!((case, world.now_ms()), ("timed-out", 500));
+            assert!(failure.attempts.is_empty());
+            let message = "nothing was sent; abandoned by the caller";
+            assert_eq!(failure.message, message);
         }
     }
 

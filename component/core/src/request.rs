@@ -46,6 +46,7 @@ pub(crate) struct ApiRequest {
     path_and_query: String,
     accept_json: bool,
     body: Option<String>,
+    item: Option<u32>,
 }
 
 impl ApiRequest {
@@ -61,6 +62,7 @@ impl ApiRequest {
             path_and_query: format!("{before}{}", encode_value(argument, value)?),
             accept_json: false,
             body: None,
+            item: None,
         })
     }
 
@@ -103,7 +105,14 @@ impl ApiRequest {
             path_and_query: endpoint.path.to_owned(),
             accept_json: false,
             body: Some(body),
+            item: None,
         })
+    }
+
+    /// Of a batch, with its index there.
+    pub(crate) fn of_batch(mut self, index: usize) -> Self {
+        self.item = index.try_into().ok();
+        self
     }
 
     /// Addresses the request to the service and signs it with the token.
@@ -124,6 +133,7 @@ impl ApiRequest {
             path_and_query: format!("{}{}", base_url.path(), self.path_and_query),
             headers,
             body: self.body.clone().unwrap_or_default().into_bytes(),
+            item: self.item,
         }
     }
 }

@@ -108,14 +108,14 @@ pub(crate) enum Next {
     Fail,
 }
 
-/// Decides what follows the latest of so many attempts; `in_time` says whether the next one may
-/// begin when the pause is over.
+/// Decides what follows the latest of so many attempts; `stop` says why the next one may not begin
+/// when the pause is over.
 pub(crate) fn decide(
     method: Method,
     settings: &AccountSettings,
     verdict: Verdict,
     attempts: u32,
-    in_time: bool,
+    stop: Option<Stop>,
 ) -> Next {
     let never = method == Method::Post && settings.create_retry == CreateRetry::Never;
     match verdict {
@@ -123,10 +123,8 @@ pub(crate) fn decide(
         Verdict::RateLimited | Verdict::Unavailable | Verdict::NotSent | Verdict::NoAnswer => {
             if never || attempts >= settings.max_attempts {
                 Next::GiveUp(Stop::AttemptsUsedUp)
-            } else if !in_time {
-                Next::GiveUp(Stop::TimeUp)
             } else {
-                Next::Retry
+                stop.map_or(Next::Retry, Next::GiveUp)
             }
         }
         _ => Next::Fail,
@@ -309,16 +307,17 @@ mod tests {
             Verdict::NotSent,
             Verdict::NoAnswer,
         ] {
-            for (attempts, in_time, next) in [
-                (1, true, Next::Retry),
-                (2, true, Next::Retry),
-                (3, true, Next::GiveUp(Stop::AttemptsUsedUp)),
-                (3, false, Next::GiveUp(Stop::AttemptsUsedUp)),
-                (1, false, Next::GiveUp(Stop::TimeUp)),
+            for (attempts, stop, next) in [
+                (1, None, Next::Retry),
+                (2, None, Next::Retry),
+                (3, None, Next::GiveUp(Stop::AttemptsUsedUp)),
+                (3, Some(Stop::TimeUp), Next::GiveUp(Stop::AttemptsUsedUp)),
+                (1, Some(Stop::TimeUp), Next::GiveUp(Stop::TimeUp)),
+                (1, Some(Stop::Abandoned), Next::GiveUp(Stop::Abandoned)),
             ] {
                 for method in [Get, Post] {
-                    let decided = decide(method, &settings, verdict, attempts, in_time);
-                    assert_eq!(decided, next, "{verdict:?} {attempts} {in_time}");
+                    let decided = decide(method, &settings, verdict, attempts, stop);
+                    assert_eq!(decided, next, "{verdict:?} {attempts} {stop:?}");
                 }
             }
         }
@@ -329,8 +328,8 @@ mod tests {
         let settings = create_retry("never");
         for verdict in [Verdict::RateLimited, Verdict::NotSent] {
             let given_up = Next::GiveUp(Stop::AttemptsUsedUp);
-            assert_eq!(decide(Post, &settings, verdict, 1, true), given_up);
-            assert_eq!(decide(Get, &settings, verdict, 1, true), Next::Retry);
+            assert_eq!(decide(Post, &settings, verdict, 1, None), given_up);
+            assert_eq!(decide(Get, &settings, verdict, 1, None), Next::Retry);
         }
     }
 
@@ -346,10 +345,11 @@ mod tests {
                 Verdict::Unexpected,
                 Verdict::OutcomeUnknown,
             ] {
-                assert_eq!(decide(Post, &settings, verdict, 1, true), Next::Fail);
-                assert_eq!(decide(Get, &settings, verdict, 1, true), Next::Fail);
+                assert_eq!(decide(Post, &settings, verdict, 1, None), Next::Fail);
+                assert_eq!(decide(Get, &settings, verdict, 1, None), Next::Fail);
             }
-            let succeeded = decide(Post, &settings, Verdict::Success, 9, false);
+            let stop = Some(Stop::Abandoned);
+            let succeeded = decide(Post, &settings, Verdict::Success, 9, stop);
             assert_eq!(succeeded, Next::Succeed);
         }
     }

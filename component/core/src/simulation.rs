@@ -3,7 +3,7 @@
 
 use crate::operation;
 use crate::settings::AccountSettings;
-use crate::transport::{Delivery, Request, Response, SendError, Timeouts, Transport};
+use crate::transport::{ABANDONED, Delivery, Limits, Request, Response, SendError, Transport};
 use crate::types::{CallOptions, Failure, RequestError};
 use crate::{Client, Settings};
 use std::cell::{Cell, RefCell};
@@ -154,6 +154,8 @@ struct State {
     most_open: Cell<usize>,
     random: Cell<u64>,
     log: RefCell<Vec<String>>,
+    /// When callers give up all that they have under way.
+    abandoned_at_ms: Cell<Option<u64>>,
 }
 
 /// A request that the service saw.
@@ -161,7 +163,7 @@ struct State {
 pub(crate) struct Sent {
     pub(crate) at_ms: u64,
     pub(crate) request: Request,
-    pub(crate) timeouts: Timeouts,
+    pub(crate) limits: Limits,
 }
 
 impl World {
@@ -176,6 +178,11 @@ impl World {
     /// Every random number from now on: 0 makes each pause the shortest possible.
     pub(crate) fn set_random(&self, random: u64) {
         self.0.random.set(random);
+    }
+
+    /// At this moment callers give up all that they have under way.
+    pub(crate) fn abandon_at(&self, at_ms: u64) {
+        self.0.abandoned_at_ms.set(Some(at_ms));
     }
 
     pub(crate) fn sent(&self) -> Vec<Sent> {
@@ -227,14 +234,25 @@ impl World {
     fn at(&self, at_ms: u64) -> Timer {
         let key = self.0.timers_made.get();
         self.0.timers_made.set(key + 1);
+        let abandoned_at_ms = self.0.abandoned_at_ms.get();
         Timer {
             world: self.clone(),
-            key: (at_ms, key),
+            key: (at_ms.min(abandoned_at_ms.unwrap_or(u64::MAX)), key),
         }
     }
 
     fn after(&self, ms: u64) -> Timer {
         self.at(self.now_ms() + ms)
+    }
+
+    /// Waits for what the service does after so long; an error if nobody waits for it any more.
+    async fn serve(&self, after_ms: u64) -> Result<(), String> {
+        let due_ms = self.now_ms().saturating_add(after_ms);
+        self.at(due_ms).await;
+        match self.now_ms() < due_ms {
+            true => Err(ABANDONED.to_owned()),
+            false => Ok(()),
+        }
     }
 }
 
@@ -292,12 +310,12 @@ impl Drop for Open {
 impl Transport for World {
     type Response = Simulated;
 
-    async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<Simulated, SendError> {
+    async fn send(&self, request: &Request, limits: Limits) -> Result<Simulated, SendError> {
         let open = Open::begin(self);
         let sent = Sent {
             at_ms: self.now_ms(),
             request: request.clone(),
-            timeouts,
+            limits,
         };
         self.0.sent.borrow_mut().push(sent);
         let step = {
@@ -307,33 +325,33 @@ impl Transport for World {
                 _ => script.pop_front(),
             }
         };
-        match step.expect("a script has a step") {
+        let step = step.expect("a script has a step");
+        let after_ms = match step {
+            Step::Answer { after_ms, .. } | Step::Fail { after_ms, .. } => after_ms,
+            Step::Silence => u64::MAX,
+        };
+        self.serve(after_ms).await.map_err(|message| SendError {
+            delivery: Delivery::Unknown,
+            message,
+        })?;
+        match step {
             Step::Answer {
-                after_ms,
                 status,
                 headers,
                 body,
-            } => {
-                self.after(after_ms).await;
-                Ok(Simulated {
-                    world: self.clone(),
-                    status,
-                    headers,
-                    body: body.into(),
-                    _open: open,
-                })
-            }
-            Step::Fail { after_ms, delivery } => {
-                self.after(after_ms).await;
-                Err(SendError {
-                    delivery,
-                    message: format!("simulated: {delivery:?}"),
-                })
-            }
-            Step::Silence => {
-                self.at(u64::MAX).await;
-                unreachable!("the end of time")
-            }
+                ..
+            } => Ok(Simulated {
+                world: self.clone(),
+                status,
+                headers,
+                body: body.into(),
+                _open: open,
+            }),
+            Step::Fail { delivery, .. } => Err(SendError {
+                delivery,
+                message: format!("simulated: {delivery:?}"),
+            }),
+            Step::Silence => unreachable!("the end of time"),
         }
     }
 
@@ -351,6 +369,11 @@ impl Transport for World {
 
     fn random(&self) -> u64 {
         self.0.random.get()
+    }
+
+    fn is_abandoned(&self) -> bool {
+        let at_ms = self.0.abandoned_at_ms.get();
+        at_ms.is_some_and(|at_ms| at_ms <= self.now_ms())
     }
 
     async fn log(&self, line: &str) {
@@ -380,11 +403,11 @@ impl Response for Simulated {
         match self.body.pop_front() {
             None => Ok(None),
             Some(Piece::Bytes(after_ms, bytes)) => {
-                self.world.after(after_ms).await;
+                self.world.serve(after_ms).await?;
                 Ok(Some(bytes))
             }
             Some(Piece::Break(after_ms)) => {
-                self.world.after(after_ms).await;
+                self.world.serve(after_ms).await?;
                 Err("simulated: the body broke off".to_owned())
             }
         }

@@ -1,7 +1,7 @@
 //! When an operation may begin an attempt, and when it must end.
 
 use crate::settings::AccountSettings;
-use crate::transport::Timeouts;
+use crate::transport::Limits;
 
 /// The time that an operation, an item of a batch or a poll of a wait has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,14 +42,20 @@ impl TimeFrame {
         moment_ms <= self.latest_start_ms && moment_ms < self.deadline_ms
     }
 
-    /// The timeouts of an attempt that begins now. A connection gets three quarters of it at the
+    /// The limits of an attempt that begins now. A connection gets three quarters of it at the
     /// most, so that the host can say that there was none before the attempt's time is up.
-    pub(crate) fn timeouts(&self, settings: &AccountSettings, now_ms: u64) -> Timeouts {
+    pub(crate) fn limits(
+        &self,
+        settings: &AccountSettings,
+        now_ms: u64,
+        response_bytes: usize,
+    ) -> Limits {
         let left_ms = self.deadline_ms.saturating_sub(now_ms);
         let attempt_ms = settings.attempt_timeout_ms.min(left_ms);
-        Timeouts {
+        Limits {
             connect_ms: settings.connect_timeout_ms.min(attempt_ms - attempt_ms / 4),
             attempt_ms,
+            response_bytes,
         }
     }
 }
@@ -107,12 +113,13 @@ mod tests {
             (9_000, 2_250, 3_000),
             (11_999, 1, 1),
         ] {
-            let timeouts = frame.timeouts(&settings, now_ms);
-            let expected = Timeouts {
+            let limits = frame.limits(&settings, now_ms, 9);
+            let expected = Limits {
                 connect_ms,
                 attempt_ms,
+                response_bytes: 9,
             };
-            assert_eq!(timeouts, expected, "{now_ms}");
+            assert_eq!(limits, expected, "{now_ms}");
         }
     }
 }

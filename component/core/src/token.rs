@@ -69,6 +69,11 @@ impl ApiToken {
 /// which is why this is public. The token may be any text here, also one that no
 /// header can carry.
 pub fn mask(token: &str, text: &str) -> String {
+    mask_with(MASK, token, text)
+}
+
+/// The same with another text in the place of the token.
+pub fn mask_with(mask: &str, token: &str, text: &str) -> String {
     let Some(first) = token
         .chars()
         .next()
@@ -88,7 +93,7 @@ pub fn mask(token: &str, text: &str) -> String {
         let at_the_end = is_cut && of_token >= MASKED_FROM_BYTES;
         let length = match of_token >= needed || at_the_end {
             true => {
-                masked.push_str(MASK);
+                masked.push_str(mask);
                 if at_the_end { found.len() } else { of_text }
             }
             false => {

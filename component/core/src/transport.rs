@@ -47,6 +47,8 @@ pub struct Request {
     pub headers: Vec<(&'static str, String)>,
     /// The body, empty for a GET.
     pub body: Vec<u8>,
+    /// For which request of a batch it is: its index.
+    pub item: Option<u32>,
 }
 
 impl fmt::Debug for Request {
@@ -60,18 +62,21 @@ impl fmt::Debug for Request {
             .field("path_and_query", &self.path_and_query)
             .field("headers", &names)
             .field("body_bytes", &self.body.len())
+            .field("item", &self.item)
             .finish()
     }
 }
 
-/// How long the transport may take. It enforces what it can; the attempt's whole
-/// time is watched by the core as well.
+/// How long the transport may take, and how much of an answer is read. It enforces what it can;
+/// the core watches the attempt's whole time and the size of the answer as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct Limits {
     /// For the connection, TLS included. Unit: milliseconds.
     pub connect_ms: u64,
     /// For the whole attempt. Unit: milliseconds.
     pub attempt_ms: u64,
+    /// How large a body may be. Unit: bytes.
+    pub response_bytes: usize,
 }
 
 /// Whether a request that got no answer may have reached the service.
@@ -101,6 +106,9 @@ pub struct SendError {
     pub message: String,
 }
 
+/// The message of what fails because the caller has given the operation up.
+pub const ABANDONED: &str = "abandoned by the caller";
+
 /// What the core needs of the world: send one request, sleep, tell the time, a
 /// little randomness, and a line of log.
 ///
@@ -113,11 +121,7 @@ pub trait Transport {
 
     /// Sends a request and waits for the head of the answer. Never follows a
     /// redirect, never repeats anything.
-    async fn send(
-        &self,
-        request: &Request,
-        timeouts: Timeouts,
-    ) -> Result<Self::Response, SendError>;
+    async fn send(&self, request: &Request, limits: Limits) -> Result<Self::Response, SendError>;
 
     /// Sleeps for so many milliseconds.
     async fn sleep(&self, duration_ms: u64);
@@ -130,6 +134,13 @@ pub trait Transport {
 
     /// Any number; need not be secret.
     fn random(&self) -> u64;
+
+    /// Whether the caller has given the operation up that is being polled, and still wants to
+    /// hear what is known of it. Its futures are over at once then: `send` and `chunk` fail with
+    /// [`ABANDONED`] unless the answer is there, and `sleep` returns.
+    fn is_abandoned(&self) -> bool {
+        false
+    }
 
     /// Writes a line to the log.
     async fn log(&self, line: &str);
@@ -161,6 +172,7 @@ mod tests {
             path_and_query: "/make_call".into(),
             headers: vec![("auth_token", "Bearer secret-token".into())],
             body: br#"{"to_phone_number":"919876543210"}"#.to_vec(),
+            item: None,
         };
         let shown = format!("{request:?}");
         assert!(

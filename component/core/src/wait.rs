@@ -67,7 +67,7 @@ impl<T: Transport> Operation<'_, T> {
             let now_ms = self.transport.now_ms();
             let next_ms = now_ms.saturating_add(pause_ms.max(poll.asked_ms));
             let is_ready = seen.as_ref().is_some_and(|seen| seen.is_ready);
-            if is_ready || next_ms >= end_ms {
+            if is_ready || next_ms >= end_ms || self.transport.is_abandoned() {
                 return match failure {
                     // Nothing was ever seen: the failure is all there is to tell.
                     Some(failure) if seen.is_none() && !was_pending => Err(failure),
@@ -142,6 +142,7 @@ fn is_not_found(error: &RequestError) -> bool {
 mod tests {
     use super::*;
     use crate::simulation::{Step, World, take_apart};
+    use crate::transport::{ABANDONED, Delivery};
     use crate::types::{
         CallDetailsOutcome, CallDetailsWait, Docket, DocketOutcome, DocketStatus, DocketWait,
         WaitOptions,
@@ -227,6 +228,47 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_that_is_abandoned_ends_at_once_with_what_was_seen_last() {
+        // In the pause after a poll, and while the next one is under way.
+        for (next, at_ms, polls, failed_polls) in
+            [(docket("OPEN"), 500, 1, 0), (Step::Silence, 2_500, 2, 1)]
+        {
+            let world = World::with_script([docket("OPEN"), next]);
+            world.abandon_at(at_ms);
+            let waited = wait_for_docket(&world, within(60_000), &[]).unwrap();
+            assert_eq!((waited.polls, waited.failed_polls), (polls, failed_polls));
+            assert_eq!(u64::from(waited.waited_ms), at_ms);
+            assert_eq!(
+                (world.now_ms(), world.sent().len()),
+                (at_ms, polls as usize)
+            );
+            let (completed, docket) = seen(waited);
+            assert!(!completed);
+            assert_eq!(docket.unwrap().status, Some(DocketStatus::Open));
+        }
+    }
+
+    #[test]
+    fn a_wait_that_is_abandoned_and_has_seen_nothing_fails_as_its_last_poll_did() {
+        for (step, expected, attempts) in [
+            (Step::Silence, "timed-out", 1),
+            (Step::fail(Delivery::NotSent), "unreachable", 1),
+        ] {
+            let world = World::with_script([step]);
+            world.abandon_at(500);
+            let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
+            let (case, failure) = take_apart(error);
+            assert_eq!((case, failure.attempts.len()), (expected, attempts));
+            assert!(failure.message.ends_with(ABANDONED), "{}", failure.message);
+        }
+        // What is not found yet is pending.
+        let world = World::with_script([Step::status(404)]);
+        world.abandon_at(500);
+        let waited = wait_for_details(&world, within(60_000)).unwrap();
+        assert!(matches!(waited.outcome, CallDetailsOutcome::Pending(None)));
+    }
+
+    #[test]
     fn failures_that_may_pass_do_not_end_a_wait() {
         let steps = [docket("OPEN"), Step::status(503), docket("COMPLETED")];
         let world = World::with_script(steps);
@@ -257,7 +299,7 @@ mod tests {
         let world = World::with_script([docket("OPEN"), Step::Silence]);
         let waited = wait_for_docket(&world, within(5_000), &[]).unwrap();
         assert_eq!(world.sent_at_ms(), [0, 2_000]);
-        assert_eq!(world.sent()[1].timeouts.attempt_ms, 3_000);
+        assert_eq!(world.sent()[1].limits.attempt_ms, 3_000);
         assert_eq!((waited.waited_ms, waited.failed_polls), (5_000, 1));
     }
 

@@ -4,13 +4,13 @@
 //! own waker: combinators such as `join_all` poll only those of their futures that
 //! were woken.
 
+use crate::wasi::io::poll::{Pollable, poll};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
-use wasi::io::poll::{Pollable, poll};
 
 thread_local! {
     static WAITING: RefCell<BTreeMap<usize, Waiting>> = const { RefCell::new(BTreeMap::new()) };

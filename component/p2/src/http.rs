@@ -4,7 +4,7 @@
 use crate::wasi_transport::{
     ErrorCode, Fields, HttpMethod, HttpRequest, HttpScheme, RequestOptions,
 };
-use voice_calling_core::{Delivery, Method, Request, Scheme, SendError, Timeouts, error_code};
+use voice_calling_core::{Delivery, Limits, Method, Request, Scheme, SendError, error_code};
 
 pub(crate) const NANOSECONDS_PER_MS: u64 = 1_000_000;
 
@@ -41,10 +41,10 @@ pub(crate) fn address(outgoing: &HttpRequest, request: &Request) -> Result<(), S
         .map_err(|()| refused("the path"))
 }
 
-pub(crate) fn request_options(timeouts: Timeouts) -> RequestOptions {
+pub(crate) fn request_options(limits: Limits) -> RequestOptions {
     let options = RequestOptions::new();
-    let attempt_ns = Some(timeouts.attempt_ms.saturating_mul(NANOSECONDS_PER_MS));
-    let connect_ns = Some(timeouts.connect_ms.saturating_mul(NANOSECONDS_PER_MS));
+    let attempt_ns = Some(limits.attempt_ms.saturating_mul(NANOSECONDS_PER_MS));
+    let connect_ns = Some(limits.connect_ms.saturating_mul(NANOSECONDS_PER_MS));
     // A host may not support a timeout, and says so; the core watches the whole attempt
     // anyway.
     let _ = options.set_connect_timeout(connect_ns);

@@ -12,6 +12,7 @@ mod http;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client as exports;
+use bindings::wasi::{self, cli::environment::get_environment};
 use voice_calling_core::types::*;
 use voice_calling_core::{Client, Settings};
 use wasi_transport::WasiTransport;
@@ -22,6 +23,7 @@ mod bindings {
         path: "../../wit",
         world: "plugin",
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        generate_all,
     });
     use super::Plugin;
     export!(Plugin with_types_in crate::errors);
@@ -30,7 +32,7 @@ mod bindings {
 thread_local! {
     /// Settings are read once for an instance, by its first call.
     static CLIENT: Result<Client<WasiTransport>, RequestError> =
-        Settings::from_environment(wasi::cli::environment::get_environment())
+        Settings::from_environment(get_environment())
             .map(|settings| Client::new(settings, WasiTransport));
 }
 

@@ -1,21 +1,24 @@
 //! The core's transport on WASI 0.2: wasi:http, wasi:clocks, wasi:random, stderr.
 
+use crate::wasi::cli::stderr::get_stderr;
+use crate::wasi::clocks::{monotonic_clock, wall_clock};
+use crate::wasi::http::outgoing_handler;
+use crate::wasi::http::types::{
+    FutureIncomingResponse, IncomingBody, IncomingResponse, OutgoingBody,
+};
+// By the names that they have in WASI 0.3.
 use crate::executor::ready;
 use crate::http::{NANOSECONDS_PER_MS, address, fields, request_options, send_error};
-use futures_util::FutureExt;
-use futures_util::future::{Either, select};
-use std::pin::{Pin, pin};
-use voice_calling_core::{Delivery, Method, Request, Response, SendError, Timeouts, Transport};
-use wasi::clocks::{monotonic_clock, wall_clock};
-use wasi::http::outgoing_handler;
-use wasi::http::types::{FutureIncomingResponse, IncomingBody, IncomingResponse, OutgoingBody};
-// By the names that they have in WASI 0.3.
-pub(crate) use wasi::http::types::{
+pub(crate) use crate::wasi::http::types::{
     ErrorCode, Fields, Method as HttpMethod, OutgoingRequest as HttpRequest, RequestOptions,
     Scheme as HttpScheme,
 };
-use wasi::io::streams::{InputStream, OutputStream, StreamError};
-use wasi::random::insecure::get_insecure_random_u64;
+use crate::wasi::io::streams::{InputStream, OutputStream, StreamError};
+use crate::wasi::random::insecure::get_insecure_random_u64;
+use futures_util::FutureExt;
+use futures_util::future::{Either, select};
+use std::pin::{Pin, pin};
+use voice_calling_core::{Delivery, Limits, Method, Request, Response, SendError, Transport};
 
 const CHUNK_BYTES: u64 = 65_536;
 
@@ -27,7 +30,7 @@ pub(crate) struct WasiTransport;
 impl Transport for WasiTransport {
     type Response = WasiResponse;
 
-    async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<WasiResponse, SendError> {
+    async fn send(&self, request: &Request, limits: Limits) -> Result<WasiResponse, SendError> {
         let outgoing = HttpRequest::new(fields(request)?);
         address(&outgoing, request)?;
         let unwritten = match request.method {
@@ -37,7 +40,7 @@ impl Transport for WasiTransport {
             })?,
             Method::Get => None,
         };
-        let options = request_options(timeouts);
+        let options = request_options(limits);
         let answer =
             outgoing_handler::handle(outgoing, Some(options)).map_err(|code| send_error(&code))?;
         let mut head = pin!(head(&answer));
@@ -76,10 +79,7 @@ impl Transport for WasiTransport {
     }
 
     async fn log(&self, line: &str) {
-        let mut line = Rest::of(
-            wasi::cli::stderr::get_stderr(),
-            format!("{line}\n").into_bytes(),
-        );
+        let mut line = Rest::of(get_stderr(), format!("{line}\n").into_bytes());
         // No call waits long for its log. Errors while writing are ignored: there is nowhere to
         // report them.
         let _ = select(pin!(line.write()), pin!(self.sleep(LOG_MS))).await;

@@ -4,6 +4,7 @@
 
 #![deny(unsafe_code)]
 
+mod batch;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
 #[path = "../../p2/src/heap.rs"]
@@ -13,11 +14,12 @@ mod http;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client_async as exports;
-use std::rc::Rc;
+use bindings::exports::voice_calling::client_async::bulk::BatchResult;
 use voice_calling_core::types::*;
 use voice_calling_core::{Client, Settings};
+use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
-use wasip3::cli::environment::get_environment;
+use wit_bindgen::StreamReader;
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -25,19 +27,29 @@ mod bindings {
         path: ["../../wit", "../../wit-async"],
         world: "voice-calling:client-async/plugin",
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        generate_all,
     });
     use super::Plugin;
     export!(Plugin);
 }
 
-thread_local! {
-    /// Settings are read once for an instance, by its first call.
-    static CLIENT: Result<Rc<Client<WasiTransport>>, RequestError> =
-        Settings::from_environment(get_environment())
-            .map(|settings| Rc::new(Client::new(settings, WasiTransport)));
+/// WASI 0.3, without the versions by which its packages are told from those of WASI 0.2, which
+/// the types come with.
+mod wasi {
+    pub(crate) use crate::bindings::wasi::{
+        cli0_3_2 as cli, clocks0_3_2 as clocks, http0_3_2 as http, random0_3_2 as random,
+    };
 }
 
-fn client() -> Result<Rc<Client<WasiTransport>>, RequestError> {
+thread_local! {
+    /// Settings are read once for an instance, by its first call. The client is never freed: a
+    /// batch needs it after its call has returned.
+    static CLIENT: Result<&'static Client<WasiTransport>, RequestError> =
+        Settings::from_environment(get_environment())
+            .map(|settings| &*Box::leak(Box::new(Client::new(settings, WasiTransport))));
+}
+
+fn client() -> Result<&'static Client<WasiTransport>, RequestError> {
     CLIENT.with(Clone::clone)
 }
 
@@ -122,10 +134,9 @@ impl exports::bulk::Guest for Plugin {
         requests: Vec<DocketRequestV2>,
         timeout_ms: u32,
         options: Option<CallOptions>,
-    ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
-        client()?
-            .create_dockets_v2(&requests, timeout_ms, options)
-            .await
+    ) -> Result<StreamReader<BatchResult>, RequestError> {
+        let batch = client()?.begin_batch(requests.into(), timeout_ms, options)?;
+        Ok(batch::begin(batch))
     }
 }
 

@@ -1,20 +1,20 @@
 //! The core's transport on WASI 0.3: wasi:http, wasi:clocks, wasi:random, stderr.
 
+use crate::bindings::{wit_future, wit_stream};
 use crate::http::{NANOSECONDS_PER_MS, address, fields, request_options, send_error};
-use futures_util::FutureExt;
-use futures_util::future::{Either, join, select};
-use std::pin::{Pin, pin};
-use voice_calling_core::{Method, Request, Response, SendError, Timeouts, Transport};
-use wasip3::cli::stderr;
-use wasip3::clocks::{monotonic_clock, system_clock};
-use wasip3::http::client;
-pub(crate) use wasip3::http::types::{
+use crate::wasi::cli::stderr;
+use crate::wasi::clocks::{monotonic_clock, system_clock};
+use crate::wasi::http::client;
+pub(crate) use crate::wasi::http::types::{
     ErrorCode, Fields, Method as HttpMethod, Request as HttpRequest, RequestOptions,
     Scheme as HttpScheme,
 };
-use wasip3::http::types::{Response as HttpResponse, Trailers};
-use wasip3::random::insecure::get_insecure_random_u64;
-use wasip3::{wit_future, wit_stream};
+use crate::wasi::http::types::{Response as HttpResponse, Trailers};
+use crate::wasi::random::insecure::get_insecure_random_u64;
+use futures_util::FutureExt;
+use futures_util::future::{Either, join, select};
+use std::pin::{Pin, pin};
+use voice_calling_core::{Limits, Method, Request, Response, SendError, Transport};
 use wit_bindgen::{
     FutureReader, FutureWriter, StreamReader, StreamResult, StreamWriter, yield_async,
 };
@@ -39,8 +39,8 @@ pub(crate) struct WasiTransport;
 impl Transport for WasiTransport {
     type Response = WasiResponse;
 
-    async fn send(&self, request: &Request, timeouts: Timeouts) -> Result<WasiResponse, SendError> {
-        let (outgoing, body, sent) = outgoing_request(request, timeouts)?;
+    async fn send(&self, request: &Request, limits: Limits) -> Result<WasiResponse, SendError> {
+        let (outgoing, body, sent) = outgoing_request(request, limits)?;
         let mut head = pin!(client::send(outgoing));
         let mut writing: Writing = Box::pin(body.write(request.body.clone()));
         // Both at once: the host takes the body only while it sends the request. A service
@@ -96,7 +96,7 @@ impl Transport for WasiTransport {
 
 fn outgoing_request(
     request: &Request,
-    timeouts: Timeouts,
+    limits: Limits,
 ) -> Result<(HttpRequest, Unwritten, Sent), SendError> {
     let (stream, contents) = match request.method {
         Method::Post => {
@@ -107,7 +107,7 @@ fn outgoing_request(
     };
     // A body that is given up must not look like one that is at its end.
     let (end, trailers) = wit_future::new(|| Err(ErrorCode::InternalError(None)));
-    let options = request_options(timeouts);
+    let options = request_options(limits);
     let headers = fields(request)?;
     let (outgoing, sent) = HttpRequest::new(headers, contents, trailers, Some(options));
     address(&outgoing, request)?;

@@ -179,7 +179,7 @@ impl Step {
 
 /// The host's error for a code. wasmtime-wasi-http 48.0.8 takes the response's header
 /// size for the request's.
-fn error(code: ErrorCode) -> Error {
+pub fn error(code: ErrorCode) -> Error {
     match code {
         ErrorCode::HttpResponseHeaderSize(payload) => Error::HttpResponseHeaderSize {
             field_name: payload.field_name,

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`load`] | a component's file: compiled, cached, linked, instantiated |
 //! | [`guest`] | what an instance is given, and its limits |
-//! | [`calls`] | many calls: pools, shared instances, dropped calls |
+//! | [`calls`] | many calls: pools, shared instances, dropped calls, batches |
 //! | [`network`] | which hosts it reaches, over which connections |
 //! | [`record`] | the last exchanges, without the token; HTTP Archives |
 //! | [`invoke`] | any function by name, JSON in and out |
@@ -108,7 +108,10 @@ pub mod load;
 pub mod network;
 pub mod record;
 
+pub use calls::batch::{BatchResult, DocketResult, UnfinishedBatch};
 pub use calls::pool::{Isolation, Pool, PooledInstance};
+#[cfg(feature = "wasi-0-3")]
+pub use calls::shared::batch::BatchResults;
 #[cfg(feature = "wasi-0-3")]
 pub use calls::shared::{SharedInstance, SharedPool};
 pub use guest::capabilities::Guest;

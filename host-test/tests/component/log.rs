@@ -1,11 +1,15 @@
 //! The log on stderr: a line of JSON for every attempt, where it is asked for.
 
+use crate::full_pipe::FullPipe;
 use crate::operation::Operation::CreateDocketV2;
 use crate::operation::Run;
-use crate::operation::{NO_OPTIONS, Operation, docket_v2, returned};
+use crate::operation::{DOCKET_ID, NO_OPTIONS, Operation, SATISFYING, docket_v2, returned};
+use crate::other_host::OtherHost;
 use crate::script::{Script, Step};
 use crate::stage::{FREE_FORM, NUMBER, Stage};
 use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::Instant;
 use voice_calling_host::types::*;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
@@ -118,5 +122,32 @@ async fn without_a_log_stderr_is_silent() {
             operation.run(&mut instance).await.unwrap_err();
             assert_eq!(instance.stderr(), "", "{operation:?}");
         }
+    }
+}
+
+/// A pipe that is full, from the beginning or in the middle of a line.
+#[tokio::test(start_paused = true)]
+async fn a_stderr_that_takes_no_more_holds_up_no_call() {
+    for capacity in [0, 100] {
+        let script = Script::new([Step::status(503), Step::ok(SATISFYING)]);
+        let settings = [
+            ("LOG", "attempts"),
+            ("BACKOFF_MS", "1"),
+            ("MAX_BACKOFF_MS", "1"),
+        ];
+        let stderr = FullPipe::of_capacity(capacity);
+        let mut host = OtherHost::with_stderr(script.settings(&settings), stderr.clone()).await;
+        let began = Instant::now();
+        let created = returned(host.create_docket_v2()).await.unwrap();
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        assert_eq!(created.docket_id, DOCKET_ID);
+        assert_eq!(created.raw_json, SATISFYING);
+        let statuses: Vec<_> = created.attempts.iter().map(|one| one.status).collect();
+        assert_eq!(statuses, [Some(503), Some(200)]);
+        assert!(stderr.met_no_room(), "nothing was logged");
+        let begun = stderr.contents();
+        assert_eq!(begun.len(), capacity);
+        assert!(begun.is_empty() || begun.starts_with('{'), "{begun}");
     }
 }

@@ -4,11 +4,12 @@
 
 #![deny(unsafe_code)]
 
+use bindings::voice_calling::client_async::bulk::create_dockets_v2;
 use bindings::voice_calling::client_async::dockets::create_docket_v2;
+use bindings::wasi::clocks0_3_2::monotonic_clock;
 use bindings::{CreatedDocketV2, DocketRequestV2, RequestError};
 use futures_util::future::{Either, join_all, select};
 use std::pin::pin;
-use wasip3::clocks::monotonic_clock;
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -23,6 +24,8 @@ mod bindings {
 
 const NANOSECONDS_PER_MS: u64 = 1_000_000;
 
+const AN_HOUR_MS: u32 = 3_600_000;
+
 /// None of a call that was cancelled: it tells its caller nothing.
 type Created = Option<Result<CreatedDocketV2, RequestError>>;
 
@@ -33,11 +36,35 @@ impl bindings::Guest for Impatient {
         let create = |(docket, patience_ms)| create_within(docket, patience_ms);
         join_all(dockets.into_iter().map(create)).await
     }
+
+    async fn create_batch(
+        dockets: Vec<DocketRequestV2>,
+        pause_ms: u64,
+        patience_ms: u64,
+    ) -> Vec<(u32, Result<CreatedDocketV2, RequestError>)> {
+        let batch = create_dockets_v2(dockets, AN_HOUR_MS, None).await;
+        let mut stream = batch.expect("nothing is wrong with the whole batch");
+        wait_for_ms(pause_ms).await;
+        let mut results = Vec::new();
+        let mut patience = pin!(wait_for_ms(patience_ms));
+        while let Either::Left((Some(result), _)) =
+            select(pin!(stream.next()), patience.as_mut()).await
+        {
+            results.push((result.index, result.outcome));
+        }
+        drop(stream);
+        wait_for_ms(2_000).await;
+        results
+    }
+}
+
+async fn wait_for_ms(ms: u64) {
+    monotonic_clock::wait_for(ms * NANOSECONDS_PER_MS).await;
 }
 
 async fn create_within(docket: DocketRequestV2, patience_ms: u64) -> Created {
     let created = pin!(create_docket_v2(docket, None));
-    let patience = pin!(monotonic_clock::wait_for(patience_ms * NANOSECONDS_PER_MS));
+    let patience = pin!(wait_for_ms(patience_ms));
     match select(created, patience).await {
         Either::Left((created, _)) => Some(created),
         // The future of the call is dropped, which cancels it.

@@ -27,6 +27,6 @@ pub use client::Client;
 pub use mutant::Mutant;
 pub use settings::Settings;
 pub use voice_calling_core::{
-    Delivery, ErrorCode, Method, Request, Response, Scheme, SendError, Timeouts, Transport,
+    Delivery, ErrorCode, Limits, Method, Request, Response, Scheme, SendError, Transport,
     error_code, types, webhooks,
 };

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use voice_calling_core::{Delivery, Request, Response, SendError, Timeouts, Transport};
+use voice_calling_core::{Delivery, Limits, Request, Response, SendError, Transport};
 
 pub(crate) const TOKEN: &str = "scripted-token";
 
@@ -79,7 +79,7 @@ pub(crate) fn run<F: Future>(future: F) -> F::Output {
 impl Transport for Script {
     type Response = Scripted;
 
-    async fn send(&self, request: &Request, _: Timeouts) -> Result<Scripted, SendError> {
+    async fn send(&self, request: &Request, _: Limits) -> Result<Scripted, SendError> {
         self.0.sent.borrow_mut().push(request.clone());
         let mut answers = self.0.answers.borrow_mut();
         let answer = match answers.len() {

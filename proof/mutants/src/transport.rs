@@ -3,7 +3,7 @@
 use crate::mutant::Mutant;
 use std::cell::Cell;
 use voice_calling_core::{
-    Delivery, Method, Request, Response, Scheme, SendError, Timeouts, Transport,
+    Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
 };
 
 /// The real transport, and how it misbehaves.
@@ -17,11 +17,7 @@ pub(crate) struct MutantTransport<T> {
 impl<T: Transport> Transport for MutantTransport<T> {
     type Response = MutantResponse<T::Response>;
 
-    async fn send(
-        &self,
-        request: &Request,
-        timeouts: Timeouts,
-    ) -> Result<Self::Response, SendError> {
+    async fn send(&self, request: &Request, limits: Limits) -> Result<Self::Response, SendError> {
         if self.mutant == Mutant::LogsToken {
             for (name, value) in &request.headers {
                 if *name == "auth_token" {
@@ -30,7 +26,7 @@ impl<T: Transport> Transport for MutantTransport<T> {
             }
         }
         if self.mutant == Mutant::BeginsLate {
-            self.real.sleep(timeouts.attempt_ms / 4 * 3).await;
+            self.real.sleep(limits.attempt_ms / 4 * 3).await;
         }
         if self.mutant == Mutant::GivesUpForOthers && self.limited.get() {
             return Err(SendError {
@@ -40,18 +36,18 @@ impl<T: Transport> Transport for MutantTransport<T> {
         }
         let copied = (self.mutant == Mutant::CopiesToken).then(|| with_copied_token(request));
         let request = copied.as_ref().unwrap_or(request);
-        let mut sent = self.real.send(request, timeouts).await;
+        let mut sent = self.real.send(request, limits).await;
         if self.mutant == Mutant::RepeatsRejections && sent.as_ref().is_ok_and(is_rejection) {
-            sent = self.real.send(request, timeouts).await;
+            sent = self.real.send(request, limits).await;
         }
         if self.mutant == Mutant::ReplaysUnknownOutcome && may_have_created(request, &sent) {
-            sent = self.real.send(request, timeouts).await;
+            sent = self.real.send(request, limits).await;
         }
         if self.mutant == Mutant::FollowsRedirects
             && let Ok(response) = &sent
             && let Some(redirected) = redirected(request, response)
         {
-            sent = self.real.send(&redirected, timeouts).await;
+            sent = self.real.send(&redirected, limits).await;
         }
         self.limited
             .set(self.limited.get() || sent.as_ref().is_ok_and(|answer| answer.status() == 429));
@@ -84,6 +80,10 @@ impl<T: Transport> Transport for MutantTransport<T> {
 
     fn random(&self) -> u64 {
         self.real.random()
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.real.is_abandoned()
     }
 
     async fn log(&self, line: &str) {

@@ -1,5 +1,8 @@
 //! Instances that have many calls in flight, which takes a component for WASI 0.3.
 
+pub mod batch;
+
+use crate::calls::batch::Streaming;
 use crate::calls::turnstile::Turnstile;
 use crate::guest::abandoned::bodies_of_current_call;
 use crate::guest::capabilities::Guest;
@@ -19,7 +22,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
-use wasmtime::component::{Accessor, ComponentNamedList, Lift, Lower, TypedFunc};
+use wasmtime::component::{
+    Accessor, ComponentNamedList, GuestTaskId, Lift, Lower, TypedFunc, TypedFuncCallConcurrent,
+};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
 /// How many calls are on their way into an instance; those behind them wait elsewhere.
@@ -171,6 +176,29 @@ async fn next(
     job
 }
 
+/// Begins a call. What it sends is its caller's until [`end`].
+fn begin<P, R>(
+    accessor: &Accessor<Guest>,
+    function: TypedFunc<P, R>,
+    arguments: P,
+    in_flight: &Arc<InFlight>,
+) -> wasmtime::Result<(TypedFuncCallConcurrent<Guest, P, R>, GuestTaskId)>
+where
+    P: ComponentNamedList + Lower + Send + Sync + 'static,
+    R: ComponentNamedList + Lift + Send + Sync + 'static,
+{
+    accessor.with(|mut access| {
+        let call = function.start_call_concurrent(&mut access, arguments)?;
+        let task = call.task();
+        access.data_mut().calls.begin(task, in_flight);
+        Ok((call, task))
+    })
+}
+
+fn end(accessor: &Accessor<Guest>, task: GuestTaskId, in_flight: &Arc<InFlight>) {
+    accessor.with(|mut access| access.data_mut().calls.end(task, in_flight));
+}
+
 /// A call, from its beginning to its end, whether anybody waits for it or not.
 async fn call<P, R>(
     accessor: &Accessor<Guest>,
@@ -183,15 +211,9 @@ where
     R: Lift + Send + Sync + 'static,
     (R,): ComponentNamedList + Lift,
 {
-    let begun: wasmtime::Result<_> = accessor.with(|mut access| {
-        let call = function.start_call_concurrent(&mut access, arguments)?;
-        let task = call.task();
-        access.data_mut().calls.begin(task, &in_flight);
-        Ok((call, task))
-    });
-    let (call, task) = begun?;
+    let (call, task) = begin(accessor, function, arguments, &in_flight)?;
     let returned = function.finish_call_concurrent(accessor, call).await;
-    accessor.with(|mut access| access.data_mut().calls.end(task, &in_flight));
+    end(accessor, task, &in_flight);
     returned.map(|(returned,)| returned)
 }
 
@@ -201,14 +223,18 @@ macro_rules! shared_functions {
         /// The functions of an instance.
         struct Functions {
             $($name: TypedFunc<($($taken,)*), (Result<$returned, RequestError>,)>,)+
+            create_dockets_v2: Streaming,
         }
 
         impl Functions {
             fn of(instance: &mut Instance) -> Result<Self> {
                 let Running { store, instance: component, .. } = &mut instance.running;
                 let store = alive(store)?;
+                let places = &instance.places;
+                let create_dockets_v2 = places.create_dockets_v2;
                 Ok(Self {
-                    $($name: component.get_typed_func(&mut *store, instance.places.$name)?,)+
+                    $($name: component.get_typed_func(&mut *store, places.$name)?,)+
+                    create_dockets_v2: component.get_typed_func(&mut *store, create_dockets_v2)?,
                 })
             }
         }
@@ -250,16 +276,25 @@ impl SharedInstance {
                 }
             })
         });
+        let returned = self.returned(job, answered).await;
+        caller.has_heard();
+        returned
+    }
+
+    /// Gives the instance a job and waits for what it returns.
+    async fn returned<R>(
+        &self,
+        job: Job,
+        answered: oneshot::Receiver<wasmtime::Result<R>>,
+    ) -> Result<R> {
         let returned = match self.jobs.send(job).await {
             Ok(()) => answered.await.ok(),
             Err(_) => None,
         };
-        let returned = match returned {
-            Some(returned) => returned.map_err(anyhow::Error::from),
+        match returned {
+            Some(returned) => Ok(returned?),
             None => Err(self.ending().await),
-        };
-        caller.has_heard();
-        returned
+        }
     }
 
     /// Why it takes no calls any more.

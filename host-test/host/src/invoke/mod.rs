@@ -1,8 +1,12 @@
 //! Calls any function of a plugin, JSON in and out.
 
+#[cfg(feature = "wasi-0-3")]
+mod batch;
 pub mod functions;
 mod values;
 
+#[cfg(feature = "wasi-0-3")]
+use self::batch::Streamed;
 use self::functions::exported_functions;
 use crate::guest::in_flight::{LoneCall, alive};
 use crate::guest::settings::InstanceSettings;
@@ -107,9 +111,24 @@ impl Instance {
         let arguments = values::arguments(arguments, ty.params().collect())?;
         let mut results = vec![Val::Bool(false); ty.results().len()];
         let mut call = LoneCall::begin(store, function.to_owned())?;
-        let returning = callee.call_async(&mut call.store, &arguments, &mut results);
+        #[cfg(feature = "wasi-0-3")]
+        let mut streamed = Streamed::to(&arguments);
+        let returning = async {
+            let store = &mut call.store;
+            callee
+                .call_async(&mut *store, &arguments, &mut results)
+                .await?;
+            #[cfg(feature = "wasi-0-3")]
+            streamed.collect(store, &results).await?;
+            Ok(())
+        };
         let returned = computing.count(returning).await;
-        call.end(returned)?;
+        let ended = call.end(returned);
+        #[cfg(feature = "wasi-0-3")]
+        if streamed.is_begun {
+            return streamed.answer(ended);
+        }
+        ended?;
         let json = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, values::to_json);
         match results.first() {
             Some(Val::Result(Ok(value))) => Ok(Ok(json(value))),

@@ -201,6 +201,6 @@ pub fn to_json(value: &Val) -> Value {
     }
 }
 
-fn snake(name: &str) -> String {
+pub(super) fn snake(name: &str) -> String {
     name.replace('-', "_")
 }

@@ -1,5 +1,6 @@
 //! A component with our WIT, loaded into wasmtime and called with types.
 
+use crate::calls::batch::CREATE_DOCKETS_V2;
 use crate::guest::in_flight::{LoneCall, alive};
 use crate::guest::settings::InstanceSettings;
 use crate::load::cache::Origin;
@@ -133,8 +134,9 @@ fn place(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex
 
 pub(crate) type Called<T> = Result<Result<T, RequestError>>;
 
-/// Passes on a list of all functions of the world: name, name in the WIT, arguments as they
-/// are given and as they are taken, and what is returned.
+/// Passes on a list of all functions of the world but that of batches, which is not the same on
+/// both WASIs: name, name in the WIT, arguments as they are given and as they are taken, and what
+/// is returned.
 macro_rules! with_functions {
     ($what:ident) => {
         $what! {
@@ -176,11 +178,6 @@ macro_rules! with_functions {
                 wait: WaitOptions as WaitOptions,
                 options: Option<CallOptions> as Option<CallOptions>
             ) -> DocketWait;
-            create_dockets_v2 = "bulk.create-dockets-v2" (
-                requests: &[DocketRequestV2] as Vec<DocketRequestV2>,
-                timeout_ms: u32 as u32,
-                options: Option<CallOptions> as Option<CallOptions>
-            ) -> Vec<Result<CreatedDocketV2, RequestError>>;
             parse_docket_completed = "webhooks.parse-docket-completed" (body: &str as String)
                 -> Option<DocketCompleted>;
             verify_docket_completed = "webhooks.verify-docket-completed" (
@@ -199,12 +196,14 @@ macro_rules! functions {
         /// Where each function is in a component.
         pub(crate) struct Places {
             $(pub(crate) $name: ComponentExportIndex,)+
+            pub(crate) create_dockets_v2: ComponentExportIndex,
         }
 
         impl Places {
             fn find(sandbox: &Sandbox) -> wasmtime::Result<Self> {
                 Ok(Self {
                     $($name: place(sandbox, $full_name)?,)+
+                    create_dockets_v2: place(sandbox, CREATE_DOCKETS_V2)?,
                 })
             }
         }

@@ -2,6 +2,7 @@
 //! component for WASI 0.3.
 
 mod allocation;
+mod batches;
 mod cancelled;
 mod dropped;
 mod sandbox;

@@ -1,0 +1,102 @@
+//! The exports: each takes what the host has written to memory, and leaves its answer there.
+//!
+//! `input(bytes)` gives the host a buffer, to be written before the next call. Every other export
+//! takes so many bytes of it, and returns where the answer begins: four bytes for its length, in
+//! little endian, and then the answer itself. It stays until the next call of any export.
+
+use crate::text::Text;
+use std::cell::RefCell;
+
+#[derive(Default)]
+struct Memory {
+    input: Vec<u8>,
+    output: Vec<u8>,
+    text: Text,
+}
+
+thread_local! {
+    static MEMORY: RefCell<Memory> = RefCell::default();
+}
+
+fn call(bytes: usize, function: fn(&mut Text, &[u8], &mut Vec<u8>)) -> *const u8 {
+    MEMORY.with_borrow_mut(|memory| {
+        let Memory {
+            input,
+            output,
+            text,
+        } = memory;
+        // More would be what an earlier call has left there.
+        let input = input
+            .get(..bytes)
+            .expect("no more than `input` gave room for");
+        // Not to keep the room of the largest answer for ever.
+        *output = vec![0; 4];
+        function(text, input, output);
+        let length = u32::try_from(output.len() - 4).expect("32 bits are enough for all of memory");
+        output[..4].copy_from_slice(&length.to_le_bytes());
+        output.as_ptr()
+    })
+}
+
+// SAFETY of `no_mangle`: nothing else in the module has these names.
+
+#[unsafe(no_mangle)]
+extern "C" fn input(bytes: usize) -> *mut u8 {
+    MEMORY.with_borrow_mut(|memory| {
+        memory.input = vec![0; bytes];
+        memory.input.as_mut_ptr()
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn configure(bytes: usize) -> *const u8 {
+    call(bytes, Text::configure)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn step(bytes: usize) -> *const u8 {
+    call(bytes, Text::step)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn parse_docket_completed(bytes: usize) -> *const u8 {
+    call(bytes, Text::parse_docket_completed)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mask(bytes: usize) -> *const u8 {
+    call(bytes, Text::mask)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a host does it.
+    fn called(function: extern "C" fn(usize) -> *const u8, json: &str) -> String {
+        let buffer = input(json.len());
+        // SAFETY: `input` gave so much room.
+        unsafe { buffer.copy_from_nonoverlapping(json.as_ptr(), json.len()) };
+        let output = function(json.len());
+        // SAFETY: the answer is as long as it says.
+        unsafe {
+            let length = u32::from_le_bytes(output.cast::<[u8; 4]>().read());
+            let json = std::slice::from_raw_parts(output.add(4), length as usize);
+            String::from_utf8(json.to_vec()).unwrap()
+        }
+    }
+
+    #[test]
+    fn texts_go_in_and_out_by_memory() {
+        assert_eq!(called(parse_docket_completed, r#""{}""#), r#"{"Ok":null}"#);
+        assert_eq!(called(mask, r#""a text""#), r#"{"Ok":"a text"}"#);
+        let not_configured = r#"{"misuse":"the client is not configured"}"#;
+        let step_json = r#"{"events":[],"now_ms":0,"unix_s":0}"#;
+        assert_eq!(called(step, step_json), not_configured);
+        assert_eq!(
+            called(configure, "{}"),
+            r#"{"misuse":"missing field `environment` at line 1 column 2"}"#
+        );
+        assert!(called(step, "").starts_with(r#"{"misuse":"EOF"#));
+    }
+}

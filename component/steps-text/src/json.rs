@@ -1,0 +1,62 @@
+//! JSON as it goes in and out.
+
+use crate::strict::Strict;
+use serde::{Deserialize, Serialize};
+use serde_json::ser::Formatter;
+use std::io;
+
+/// The largest integer that every JSON library reads as it is: 2^53 - 1.
+const LARGEST_INTEGER: u64 = 9_007_199_254_740_991;
+
+/// Reads a value. The error says in one line what is wrong with it, and where.
+pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    let value = T::deserialize(Strict(&mut deserializer));
+    let read = value.and_then(|value| deserializer.end().map(|()| value));
+    read.map_err(|error| error.to_string().trim_start_matches('.').to_owned())
+}
+
+/// Writes a value, the same for the same value.
+pub(crate) fn write(value: &impl Serialize, json: &mut Vec<u8>) {
+    let mut serializer = serde_json::Serializer::with_formatter(json, ExactIntegers);
+    value
+        .serialize(&mut serializer)
+        .expect("what the machine returns can be written as JSON");
+}
+
+/// Integers that some libraries would round are written as texts.
+struct ExactIntegers;
+
+impl Formatter for ExactIntegers {
+    fn write_i64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: i64) -> io::Result<()> {
+        match value.unsigned_abs() {
+            0..=LARGEST_INTEGER => write!(writer, "{value}"),
+            _ => write!(writer, "\"{value}\""),
+        }
+    }
+
+    fn write_u64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: u64) -> io::Result<()> {
+        match value {
+            0..=LARGEST_INTEGER => write!(writer, "{value}"),
+            _ => write!(writer, "\"{value}\""),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_that_a_double_cannot_hold_are_written_as_texts() {
+        let mut json = Vec::new();
+        let limit = LARGEST_INTEGER as i64;
+        let signed = [limit, limit + 1, -limit, -limit - 1, i64::MIN];
+        write(&(signed, LARGEST_INTEGER, u64::MAX, 7_u32, "7"), &mut json);
+        assert_eq!(
+            String::from_utf8(json).unwrap(),
+            "[[9007199254740991,\"9007199254740992\",-9007199254740991,\"-9007199254740992\",\
+             \"-9223372036854775808\"],9007199254740991,\"18446744073709551615\",7,\"7\"]"
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! The functions of the machine, on JSON.
+
+use crate::json::{read, write};
+use serde::{Deserialize, Serialize};
+use voice_calling_steps::client_types::{DocketCompleted, RequestError};
+use voice_calling_steps::types::{Event, Stepped};
+use voice_calling_steps::{Steps, Tokens};
+
+/// A client, once it is configured.
+#[derive(Default)]
+pub(crate) struct Text {
+    steps: Option<Steps>,
+    tokens: Tokens,
+}
+
+#[derive(Deserialize)]
+struct Configure {
+    environment: Vec<(String, String)>,
+    seed: u64,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    events: Vec<Event>,
+    now_ms: u64,
+    unix_s: u64,
+}
+
+/// What a function answers.
+#[derive(Serialize)]
+enum Answer<R> {
+    Ok(R),
+    Err(RequestError),
+    /// The input is not understood, or comes at the wrong time. Nothing was done.
+    #[serde(rename = "misuse")]
+    Misuse(String),
+}
+
+impl<R> From<Result<R, RequestError>> for Answer<R> {
+    fn from(result: Result<R, RequestError>) -> Self {
+        match result {
+            Ok(returned) => Answer::Ok(returned),
+            Err(error) => Answer::Err(error),
+        }
+    }
+}
+
+impl Text {
+    pub(crate) fn configure(&mut self, input: &[u8], output: &mut Vec<u8>) {
+        answer(output, input, |input: Configure| {
+            // Another would forget the operations that are under way.
+            if self.steps.is_some() {
+                return Answer::Misuse("the client is configured already".to_owned());
+            }
+            self.tokens = Tokens::of_environment(&input.environment);
+            let configured = Steps::configure(input.environment, input.seed);
+            Answer::from(configured.map(|steps| self.steps = Some(steps)))
+        });
+    }
+
+    pub(crate) fn step(&mut self, input: &[u8], output: &mut Vec<u8>) {
+        answer::<_, Stepped>(output, input, |input: Step| match &mut self.steps {
+            Some(steps) => Answer::Ok(steps.step(input.events, input.now_ms, input.unix_s)),
+            None => Answer::Misuse("the client is not configured".to_owned()),
+        });
+    }
+
+    pub(crate) fn parse_docket_completed(&mut self, input: &[u8], output: &mut Vec<u8>) {
+        answer::<_, Option<DocketCompleted>>(output, input, |body: String| {
+            voice_calling_steps::parse_docket_completed(&body).into()
+        });
+    }
+
+    pub(crate) fn mask(&mut self, input: &[u8], output: &mut Vec<u8>) {
+        answer(output, input, |text: String| {
+            Answer::Ok(self.tokens.mask(&text))
+        });
+    }
+}
+
+fn answer<'a, I: Deserialize<'a>, R: Serialize>(
+    output: &mut Vec<u8>,
+    input: &'a [u8],
+    function: impl FnOnce(I) -> Answer<R>,
+) {
+    let answer = match read(input) {
+        Ok(input) => function(input),
+        Err(misuse) => Answer::Misuse(misuse),
+    };
+    write(&answer, output);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(text: &mut Text, function: fn(&mut Text, &[u8], &mut Vec<u8>), input: &str) -> String {
+        let mut output = Vec::new();
+        function(text, input.as_bytes(), &mut output);
+        String::from_utf8(output).unwrap()
+    }
+
+    const CONFIGURE: &str = r#"{"environment":[["VOICE_CALLING_BASE_URL","https://api.example"],["VOICE_CALLING_API_TOKEN","token-of-a-test"]],"seed":1}"#;
+
+    #[test]
+    fn an_operation_from_its_beginning_to_its_end() {
+        let mut text = Text::default();
+        assert_eq!(
+            call(&mut text, Text::configure, CONFIGURE),
+            r#"{"Ok":null}"#
+        );
+        let begin = r#"{"events":[{"Begin":{"operation":1,"call":{"ListAgents":"org"}}}],"now_ms":0,"unix_s":0}"#;
+        assert_eq!(
+            call(&mut text, Text::step, begin),
+            r#"{"Ok":{"effects":[{"Send":{"exchange":1,"operation":1,"item":null,"creates":false,"request":{"method":"GET","url":"https://api.example/api/v1/agents?organizationId=org","headers":[["auth_token","Bearer token-of-a-test"]],"body":"","connect_ms":3000,"attempt_ms":10000,"max_response_bytes":8388608}}}],"wake_at_ms":10000}}"#
+        );
+        let answered = r#"{"events":[{"Answered":{"exchange":1,"status":200,"headers":[],"body":{"Text":"[]"}}}],"now_ms":7,"unix_s":0}"#;
+        assert_eq!(
+            call(&mut text, Text::step, answered),
+            r#"{"Ok":{"effects":[{"Done":{"operation":1,"outcome":{"Ok":{"ListAgents":{"agents":[],"raw_json":"[]","request_id":null,"attempts":[{"status":200,"transport_error":null,"started_ms":0,"duration_ms":7}]}}}}}],"wake_at_ms":null}}"#
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_or_comes_at_the_wrong_time_does_nothing() {
+        let mut text = Text::default();
+        let step = r#"{"events":[],"now_ms":0,"unix_s":0}"#;
+        let not_configured = r#"{"misuse":"the client is not configured"}"#;
+        assert_eq!(call(&mut text, Text::step, step), not_configured);
+        let wrong = r#"{"environment":[],"seed":1}"#;
+        let error = call(&mut text, Text::configure, wrong);
+        assert!(
+            error.starts_with(r#"{"Err":{"PermanentConfiguration":{"message":"#),
+            "{error}"
+        );
+        assert_eq!(call(&mut text, Text::step, step), not_configured);
+        call(&mut text, Text::configure, CONFIGURE);
+        let twice = r#"{"misuse":"the client is configured already"}"#;
+        assert_eq!(call(&mut text, Text::configure, CONFIGURE), twice);
+        let half = r#"{"events":[{"Begin":{"operation":1,"call":{"ListAgents":"org"}}},7],"now_ms":0,"unix_s":0}"#;
+        assert!(call(&mut text, Text::step, half).starts_with(r#"{"misuse":"events.1: "#));
+        let nothing = r#"{"Ok":{"effects":[],"wake_at_ms":null}}"#;
+        assert_eq!(call(&mut text, Text::step, step), nothing);
+    }
+
+    #[test]
+    fn deliveries_are_parsed_without_settings() {
+        let mut text = Text::default();
+        for (input, output) in [
+            (r#""{\"event\":\"other\"}""#, r#"{"Ok":null}"#),
+            (r#""no JSON""#, r#"{"Err":{"PermanentInvalidInput":{"#),
+            (
+                r#"{"no":"text"}"#,
+                r#"{"misuse":"invalid type: map, expected a string"#,
+            ),
+        ] {
+            let found = call(&mut text, Text::parse_docket_completed, input);
+            assert!(found.starts_with(output), "{found}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_masked_also_those_of_settings_that_are_refused() {
+        for environment in ["", r#"["VOICE_CALLING_LOG","nonsense"],"#] {
+            let mut text = Text::default();
+            let configure = CONFIGURE.replacen('[', &format!("[{environment}"), 1);
+            call(&mut text, Text::configure, &configure);
+            let masked = call(&mut text, Text::mask, r#""Bearer token-of-a-test""#);
+            assert_eq!(masked, r#"{"Ok":"Bearer masked-token"}"#);
+        }
+    }
+}

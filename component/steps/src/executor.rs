@@ -1,0 +1,79 @@
+//! Runs operations as far as they go.
+
+use crate::host::Host;
+use crate::types::{Answer, OperationId};
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{FuturesUnordered, Stream};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use voice_calling_core::types::RequestError;
+
+pub(crate) type Outcome = Result<Answer, RequestError>;
+
+/// An operation under way. While it is polled the host knows for which operation it works.
+pub(crate) struct Running {
+    pub(crate) host: Rc<Host>,
+    pub(crate) operation: OperationId,
+    pub(crate) future: LocalBoxFuture<'static, Outcome>,
+}
+
+impl Future for Running {
+    type Output = (OperationId, Outcome);
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let operation = self.operation;
+        self.host.set_polled(operation);
+        let polled = self.future.as_mut().poll(context);
+        polled.map(|outcome| (operation, outcome))
+    }
+}
+
+/// All operations under way. Only those are polled that were woken, in the order in which they
+/// were.
+pub(crate) struct Executor {
+    running: FuturesUnordered<Running>,
+    woken: Arc<Woken>,
+    waker: Waker,
+}
+
+impl Default for Executor {
+    fn default() -> Self {
+        let woken = Arc::new(Woken::default());
+        Self {
+            running: FuturesUnordered::new(),
+            waker: Waker::from(woken.clone()),
+            woken,
+        }
+    }
+}
+
+impl Executor {
+    pub(crate) fn begin(&self, running: Running) {
+        self.running.push(running);
+    }
+
+    /// The next operation that ends; none when all of them wait for something.
+    pub(crate) fn next_ended(&mut self) -> Option<(OperationId, Outcome)> {
+        let mut context = Context::from_waker(&self.waker);
+        loop {
+            match Pin::new(&mut self.running).poll_next(&mut context) {
+                Poll::Ready(ended) => return ended,
+                // It may only have had enough for once.
+                Poll::Pending if self.woken.0.swap(false, Ordering::Relaxed) => {}
+                Poll::Pending => return None,
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

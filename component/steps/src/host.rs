@@ -1,0 +1,258 @@
+//! What the host has told, what it is to do, and who waits for it.
+
+use crate::exchange::Exchange;
+use crate::types::{Effect, ExchangeId, OperationId};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::task::Waker;
+
+/// Everything that operations share with each other and with the machine. Wakers are called, and
+/// effects are noted, without anything being borrowed.
+pub(crate) struct Host {
+    now_ms: Cell<u64>,
+    unix_s: Cell<u64>,
+    random: RefCell<Random>,
+    effects: RefCell<Vec<Effect>>,
+    /// The operation that is polled at the moment.
+    polled: Cell<OperationId>,
+    /// The operations under way, and whether each has been abandoned.
+    operations: RefCell<BTreeMap<OperationId, bool>>,
+    exchanges: RefCell<BTreeMap<ExchangeId, Exchange>>,
+    latest_exchange: Cell<ExchangeId>,
+    /// When which timer is due, and whose it is.
+    timers: RefCell<BTreeMap<Timer, OperationId>>,
+    latest_timer: Cell<u64>,
+    /// Who waits, by operation: one that is abandoned is woken wherever it waits.
+    waiting: RefCell<BTreeMap<(OperationId, Awaited), Waker>>,
+}
+
+/// A seed below this is itself each number that is drawn, so that a test knows every pause.
+const FIXED_BELOW: u64 = 1 << 40;
+
+/// The numbers that pauses are drawn with.
+enum Random {
+    Fixed(u64),
+    Drawn(fastrand::Rng),
+}
+
+impl Random {
+    fn of(seed: u64) -> Self {
+        match seed < FIXED_BELOW {
+            true => Self::Fixed(seed),
+            false => Self::Drawn(fastrand::Rng::with_seed(seed)),
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        match self {
+            Self::Fixed(number) => *number,
+            Self::Drawn(numbers) => numbers.u64(..),
+        }
+    }
+}
+
+/// What an operation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Awaited {
+    Exchange(ExchangeId),
+    Timer(Timer),
+}
+
+impl Awaited {
+    /// The least of all.
+    const FIRST: Self = Self::Exchange(0);
+}
+
+/// Timers that are due at the same time are fired in the order in which they were made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Timer {
+    pub(crate) due_ms: u64,
+    number: u64,
+}
+
+impl Host {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            now_ms: Cell::default(),
+            unix_s: Cell::default(),
+            random: Random::of(seed).into(),
+            effects: RefCell::default(),
+            polled: Cell::default(),
+            operations: RefCell::default(),
+            exchanges: RefCell::default(),
+            latest_exchange: Cell::default(),
+            timers: RefCell::default(),
+            latest_timer: Cell::default(),
+            waiting: RefCell::default(),
+        }
+    }
+
+    // -------------------------------------------------------------- time, chance
+
+    /// The clock never goes back, whatever the host says.
+    pub(crate) fn set_time(&self, now_ms: u64, unix_s: u64) {
+        self.now_ms.set(self.now_ms.get().max(now_ms));
+        self.unix_s.set(unix_s);
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.now_ms.get()
+    }
+
+    pub(crate) fn unix_s(&self) -> u64 {
+        self.unix_s.get()
+    }
+
+    pub(crate) fn random(&self) -> u64 {
+        self.random.borrow_mut().next()
+    }
+
+    // ------------------------------------------------------------------ effects
+
+    pub(crate) fn effect(&self, effect: Effect) {
+        self.effects.borrow_mut().push(effect);
+    }
+
+    pub(crate) fn take_effects(&self) -> Vec<Effect> {
+        self.effects.take()
+    }
+
+    // --------------------------------------------------------------- operations
+
+    /// Takes note of an operation that begins; false if one with its number is under way.
+    pub(crate) fn begins(&self, operation: OperationId) -> bool {
+        match self.operations.borrow_mut().entry(operation) {
+            Entry::Vacant(entry) => {
+                entry.insert(false);
+                true
+            }
+            Entry::Occupied(_) => false,
+        }
+    }
+
+    pub(crate) fn has_ended(&self, operation: OperationId) {
+        self.operations.borrow_mut().remove(&operation);
+    }
+
+    /// Ends all that an operation waits for.
+    pub(crate) fn abandon(&self, operation: OperationId) {
+        match self.operations.borrow_mut().get_mut(&operation) {
+            Some(is_abandoned) => *is_abandoned = true,
+            None => return,
+        }
+        let waiting = self.waiting.borrow();
+        let from_its_first = waiting.range((operation, Awaited::FIRST)..);
+        for (_, waker) in from_its_first.take_while(|((of, _), _)| *of == operation) {
+            waker.wake_by_ref();
+        }
+    }
+
+    pub(crate) fn set_polled(&self, operation: OperationId) {
+        self.polled.set(operation);
+    }
+
+    pub(crate) fn polled(&self) -> OperationId {
+        self.polled.get()
+    }
+
+    pub(crate) fn is_abandoned(&self, operation: OperationId) -> bool {
+        self.operations.borrow().get(&operation) == Some(&true)
+    }
+
+    // ------------------------------------------------------------------ waiting
+
+    pub(crate) fn wait(&self, operation: OperationId, awaited: Awaited, waker: &Waker) {
+        let mut waiting = self.waiting.borrow_mut();
+        waiting
+            .entry((operation, awaited))
+            .and_modify(|before| before.clone_from(waker))
+            .or_insert_with(|| waker.clone());
+    }
+
+    pub(crate) fn wait_no_more(&self, operation: OperationId, awaited: Awaited) {
+        self.waiting.borrow_mut().remove(&(operation, awaited));
+    }
+
+    fn wake(&self, operation: OperationId, awaited: Awaited) {
+        if let Some(waker) = self.waiting.borrow().get(&(operation, awaited)) {
+            waker.wake_by_ref();
+        }
+    }
+
+    // ------------------------------------------------------------------- timers
+
+    pub(crate) fn new_timer(&self, duration_ms: u64) -> Timer {
+        let number = self.latest_timer.get() + 1;
+        self.latest_timer.set(number);
+        Timer {
+            due_ms: self.now_ms().saturating_add(duration_ms),
+            number,
+        }
+    }
+
+    pub(crate) fn set_timer(&self, timer: Timer, operation: OperationId) {
+        self.timers.borrow_mut().insert(timer, operation);
+    }
+
+    pub(crate) fn remove_timer(&self, timer: Timer) {
+        self.timers.borrow_mut().remove(&timer);
+    }
+
+    /// When the next timer is due.
+    pub(crate) fn next_timer_ms(&self) -> Option<u64> {
+        let timers = self.timers.borrow();
+        timers.first_key_value().map(|(timer, _)| timer.due_ms)
+    }
+
+    /// Fires the first of the timers that are due, if there is one.
+    pub(crate) fn fire_timer(&self) -> bool {
+        if self.next_timer_ms().is_none_or(|due| due > self.now_ms()) {
+            return false;
+        }
+        let fired = self.timers.borrow_mut().pop_first();
+        if let Some((timer, operation)) = fired {
+            self.wake(operation, Awaited::Timer(timer));
+        }
+        true
+    }
+
+    // ---------------------------------------------------------------- exchanges
+
+    pub(crate) fn new_exchange(&self, operation: OperationId) -> ExchangeId {
+        let number = self.latest_exchange.get() + 1;
+        self.latest_exchange.set(number);
+        let mut exchanges = self.exchanges.borrow_mut();
+        exchanges.insert(number, Exchange::of(operation));
+        number
+    }
+
+    /// Takes in something that came of an exchange. If it is not under way, that is ignored.
+    pub(crate) fn hear(&self, number: ExchangeId, hear: impl FnOnce(&mut Exchange)) {
+        let operation = match self.exchanges.borrow_mut().get_mut(&number) {
+            Some(exchange) => {
+                hear(exchange);
+                exchange.operation
+            }
+            None => return,
+        };
+        self.wake(operation, Awaited::Exchange(number));
+    }
+
+    /// What has come of an exchange that is under way.
+    pub(crate) fn heard<R>(
+        &self,
+        number: ExchangeId,
+        take: impl FnOnce(&mut Exchange) -> Option<R>,
+    ) -> Option<R> {
+        self.exchanges.borrow_mut().get_mut(&number).and_then(take)
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(crate) fn remove_exchange(&self, number: ExchangeId) {
+        let removed = self.exchanges.borrow_mut().remove(&number);
+        if removed.is_some_and(|exchange| !exchange.is_over()) {
+            self.effect(Effect::Abandon(number));
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The core's transport, where sending is an effect and answers are events.
+
+use crate::exchange::unknown;
+use crate::host::{Awaited, Host, Timer};
+use crate::types::{self, Effect, ExchangeId, Headers, OperationId, Send};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use voice_calling_core::{
+    ABANDONED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
+};
+
+/// The way to the host. Whatever is asked of it is asked for the operation that is polled.
+pub(crate) struct HostTransport(pub(crate) Rc<Host>);
+
+impl Transport for HostTransport {
+    type Response = Answer;
+
+    async fn send(&self, request: &Request, limits: Limits) -> Result<Answer, SendError> {
+        let host = &self.0;
+        let operation = host.polled();
+        if host.is_abandoned(operation) {
+            return Err(SendError {
+                delivery: Delivery::NotSent,
+                message: ABANDONED.to_owned(),
+            });
+        }
+        let under_way = UnderWay {
+            exchange: host.new_exchange(operation),
+            host: host.clone(),
+            operation,
+        };
+        host.effect(Effect::Send(Send {
+            exchange: under_way.exchange,
+            operation,
+            item: request.item,
+            creates: request.method == Method::Post,
+            request: for_host(request, limits),
+        }));
+        let (status, headers) = poll_fn(|context| under_way.poll_head(context)).await?;
+        Ok(Answer {
+            under_way,
+            status,
+            headers,
+        })
+    }
+
+    async fn sleep(&self, duration_ms: u64) {
+        let host = &*self.0;
+        let sleep = Sleep {
+            host,
+            operation: host.polled(),
+            timer: host.new_timer(duration_ms),
+        };
+        sleep.await;
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.0.now_ms()
+    }
+
+    fn unix_time_s(&self) -> u64 {
+        self.0.unix_s()
+    }
+
+    fn random(&self) -> u64 {
+        self.0.random()
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.0.is_abandoned(self.0.polled())
+    }
+
+    async fn log(&self, line: &str) {
+        self.0.effect(Effect::Log(line.to_owned()));
+    }
+}
+
+fn for_host(request: &Request, limits: Limits) -> types::Request {
+    let scheme = match request.scheme {
+        Scheme::Http => "http",
+        Scheme::Https => "https",
+    };
+    // The host counts for itself.
+    let headers = request.headers.iter();
+    let headers = headers.filter(|(name, _)| *name != "content-length");
+    types::Request {
+        method: request.method.as_str().to_owned(),
+        url: format!("{scheme}://{}{}", request.authority, request.path_and_query),
+        headers: headers
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect(),
+        body: String::from_utf8_lossy(&request.body).into_owned(),
+        connect_ms: to_u32(limits.connect_ms),
+        attempt_ms: to_u32(limits.attempt_ms),
+        max_response_bytes: limits.response_bytes.try_into().unwrap_or(u32::MAX),
+    }
+}
+
+fn to_u32(ms: u64) -> u32 {
+    ms.try_into().unwrap_or(u32::MAX)
+}
+
+/// An exchange under way. If it is dropped before its end, the host is told.
+struct UnderWay {
+    host: Rc<Host>,
+    operation: OperationId,
+    exchange: ExchangeId,
+}
+
+impl UnderWay {
+    fn poll_head(&self, context: &Context<'_>) -> Poll<Result<(u16, Headers), SendError>> {
+        match self.host.heard(self.exchange, |it| it.take_head()) {
+            Some(head) => Poll::Ready(head),
+            None => self
+                .wait(context)
+                .map(|()| Err(unknown(ABANDONED.to_owned()))),
+        }
+    }
+
+    fn poll_piece(&self, context: &Context<'_>) -> Poll<Result<Option<Vec<u8>>, String>> {
+        match self.host.heard(self.exchange, |it| it.take_piece()) {
+            Some(piece) => Poll::Ready(piece),
+            None => self.wait(context).map(|()| Err(ABANDONED.to_owned())),
+        }
+    }
+
+    /// Waits for more; over if nobody else waits for it.
+    fn wait(&self, context: &Context<'_>) -> Poll<()> {
+        if self.host.is_abandoned(self.operation) {
+            return Poll::Ready(());
+        }
+        let awaited = Awaited::Exchange(self.exchange);
+        self.host.wait(self.operation, awaited, context.waker());
+        Poll::Pending
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let awaited = Awaited::Exchange(self.exchange);
+        self.host.wait_no_more(self.operation, awaited);
+        self.host.remove_exchange(self.exchange);
+    }
+}
+
+/// An answer whose head has come.
+pub(crate) struct Answer {
+    under_way: UnderWay,
+    status: u16,
+    headers: Headers,
+}
+
+impl Response for Answer {
+    fn status(&self) -> u16 {
+        self.status
+    }
+
+    fn header(&self, name: &str) -> Option<Vec<u8>> {
+        let mut headers = self.headers.iter();
+        let (_, value) = headers.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        Some(value.clone().into_bytes())
+    }
+
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
+        poll_fn(|context| self.under_way.poll_piece(context)).await
+    }
+}
+
+/// Over when its time has come, or its operation is abandoned.
+struct Sleep<'a> {
+    host: &'a Host,
+    operation: OperationId,
+    timer: Timer,
+}
+
+impl Future for Sleep<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self {
+            host,
+            operation,
+            timer,
+        } = *self;
+        if timer.due_ms <= host.now_ms() || host.is_abandoned(operation) {
+            return Poll::Ready(());
+        }
+        host.set_timer(timer, operation);
+        host.wait(operation, Awaited::Timer(timer), context.waker());
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep<'_> {
+    fn drop(&mut self) {
+        self.host.remove_timer(self.timer);
+        let awaited = Awaited::Timer(self.timer);
+        self.host.wait_no_more(self.operation, awaited);
+    }
+}

@@ -1,0 +1,82 @@
+//! Batches: each result as soon as it is known.
+
+use crate::stage::*;
+
+#[test]
+fn each_result_is_told_as_soon_as_it_is_known_and_the_end_after_all_of_them() {
+    let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "2")]);
+    let led = stage.step([begin(1, batch(3, 60_000))]);
+    let sends = led.sends();
+    let items: Vec<_> = sends
+        .iter()
+        .map(|send| (send.operation, send.item))
+        .collect();
+    assert_eq!(items, [(1, Some(0)), (1, Some(1))]);
+    assert!(sends.iter().all(|send| send.creates));
+    let (first, second) = (sends[0].exchange, sends[1].exchange);
+
+    let led = stage.step([answered(second, 200, CREATED)]);
+    assert_eq!((led.items()[0].index, led.effects.len()), (1, 2));
+    assert!(led.items()[0].created.is_ok());
+    let third = led.sends()[0];
+    assert_eq!(third.item, Some(2));
+
+    let led = stage.step([answered(first, 422, "")]);
+    assert_eq!((led.items()[0].index, led.effects.len()), (0, 1));
+    assert!(matches!(
+        led.items()[0].created,
+        Err(RequestError::PermanentRejected(_))
+    ));
+
+    let led = stage.step([answered(third.exchange, 200, CREATED)]);
+    let [Effect::Item(item), Effect::Done(done)] = &led.effects[..] else {
+        panic!("{:?}", led.effects)
+    };
+    assert_eq!((item.operation, item.index), (1, 2));
+    assert_eq!(
+        (done.operation, &done.outcome),
+        (1, &Ok(Answer::CreateDocketsV2))
+    );
+}
+
+#[test]
+fn a_batch_of_nothing_ends_at_once() {
+    let done = Stage::with(&[]).step([begin(1, batch(0, 1))]).only_done();
+    assert_eq!(done, Ok(Answer::CreateDocketsV2));
+}
+
+#[test]
+fn items_that_are_not_begun_in_time_are_told_too() {
+    let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "1")]);
+    let led = stage.step([begin(1, batch(3, 1_000))]);
+    let first = led.sends()[0].exchange;
+    let led = stage.step_at(1_500, [answered(first, 200, CREATED)]);
+    let items = led.items();
+    assert_eq!(
+        items.iter().map(|item| item.index).collect::<Vec<_>>(),
+        [0, 1, 2]
+    );
+    assert!(items[0].created.is_ok());
+    for item in &items[1..] {
+        assert!(matches!(item.created, Err(RequestError::TimedOut(_))));
+    }
+    assert_eq!((led.sends().len(), led.done().len()), (0, 1));
+}
+
+#[test]
+fn batches_and_calls_share_the_places() {
+    let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "1")]);
+    let led = stage.step([
+        begin(1, read()),
+        begin(2, batch(2, 60_000)),
+        begin(3, read()),
+    ]);
+    let mut led = led;
+    for (operation, body) in [(1, "{}"), (2, CREATED), (3, "{}"), (2, CREATED)] {
+        let sends = led.sends();
+        assert_eq!((sends.len(), sends[0].operation), (1, operation));
+        let answer = answered(sends[0].exchange, 200, body);
+        led = stage.step([answer]);
+    }
+    assert_eq!((led.sends().len(), led.wake_at_ms), (0, None));
+}

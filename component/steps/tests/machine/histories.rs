@@ -1,0 +1,190 @@
+//! Long histories in which anything may happen: whatever it is, no phone rings twice for nothing,
+//! and the same happens again.
+
+use crate::stage::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a host sees of a machine to which a random number generator does what it likes.
+struct History {
+    /// Every step, as it is written down.
+    steps: Vec<String>,
+    operations: BTreeMap<OperationId, Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    creates: bool,
+    abandoned: bool,
+    sends: Vec<ExchangeId>,
+    /// What the host told of them in the end.
+    outcomes: BTreeMap<ExchangeId, Heard>,
+    done: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Heard {
+    Status(u16),
+    Failed(Delivery),
+}
+
+fn history(seed: u64) -> History {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let variables = [
+        ("MAX_IN_FLIGHT", "4"),
+        ("BACKOFF_MS", "500"),
+        ("LOG", "attempts"),
+    ];
+    let mut stage = Stage::with_seed(&variables, seed + (1 << 40));
+    let mut steps = Vec::new();
+    let mut operations = BTreeMap::<OperationId, Seen>::new();
+    let mut open = Vec::<(ExchangeId, OperationId)>::new();
+    let mut wake_at_ms = None;
+    let mut next = 0;
+    for _ in 0..400 {
+        let mut events = Vec::new();
+        for _ in 0..random.usize(0..4) {
+            match random.u32(0..10) {
+                0..4 => {
+                    next += 1;
+                    let creates = random.bool();
+                    let seen = Seen {
+                        creates,
+                        ..Seen::default()
+                    };
+                    operations.insert(next, seen);
+                    events.push(begin(next, if creates { create() } else { read() }));
+                }
+                4 if next > 0 => {
+                    let operation = random.u64(1..=next);
+                    let seen = operations.get_mut(&operation).unwrap();
+                    seen.abandoned = true;
+                    events.push(Event::Abandon(operation));
+                }
+                5 => events.push(answered(random.u64(0..500), 200, "not asked for any more")),
+                _ if !open.is_empty() => {
+                    let (exchange, operation) = open.swap_remove(random.usize(0..open.len()));
+                    let (event, heard) = what_comes(&mut random, exchange);
+                    let seen = operations.get_mut(&operation).unwrap();
+                    seen.outcomes.insert(exchange, heard);
+                    events.extend(event);
+                }
+                _ => {}
+            }
+        }
+        // Those of unknown numbers must not be open.
+        events.retain(|event| match event {
+            Event::Answered(it) if it.body == Body::Text("not asked for any more".to_owned()) => {
+                open.iter().all(|(exchange, _)| *exchange != it.exchange)
+                    && !operations
+                        .values()
+                        .any(|seen| seen.sends.last() == Some(&it.exchange))
+                    && it.exchange > 0
+                    && operations
+                        .values()
+                        .any(|seen| seen.sends.contains(&it.exchange))
+            }
+            _ => true,
+        });
+        stage.now_ms = match wake_at_ms {
+            Some(wake_at_ms) if random.bool() => stage.now_ms.max(wake_at_ms),
+            _ => stage.now_ms + random.u64(0..300),
+        };
+        let led = stage.step(events);
+        wake_at_ms = led.wake_at_ms;
+        assert!(wake_at_ms.is_none_or(|wake| wake > stage.now_ms));
+        steps.push(format!("{:?} {wake_at_ms:?}", led.effects));
+        for effect in &led.effects {
+            match effect {
+                Effect::Send(send) => {
+                    open.push((send.exchange, send.operation));
+                    let seen = operations.get_mut(&send.operation).unwrap();
+                    assert_eq!(seen.done, 0, "an operation that has ended sends nothing");
+                    assert!(!seen.abandoned, "nor one that is abandoned");
+                    assert_eq!(seen.creates, send.creates);
+                    seen.sends.push(send.exchange);
+                }
+                Effect::Abandon(exchange) => {
+                    let before = open.len();
+                    open.retain(|(open, _)| open != exchange);
+                    assert_eq!(open.len() + 1, before, "only what is open, and once");
+                }
+                Effect::Done(done) => {
+                    let seen = operations.get_mut(&done.operation).unwrap();
+                    seen.done += 1;
+                    assert!(open.iter().all(|(_, of)| *of != done.operation));
+                }
+                _ => {}
+            }
+        }
+        for (operation, seen) in &operations {
+            assert!(
+                !seen.abandoned || seen.done == 1,
+                "{operation} ends when it is abandoned"
+            );
+        }
+    }
+    History { steps, operations }
+}
+
+fn what_comes(random: &mut fastrand::Rng, exchange: ExchangeId) -> (Vec<Event>, Heard) {
+    match random.u32(0..8) {
+        0 => (
+            vec![failed(exchange, Delivery::NotSent)],
+            Heard::Failed(Delivery::NotSent),
+        ),
+        1 => (
+            vec![failed(exchange, Delivery::Unknown)],
+            Heard::Failed(Delivery::Unknown),
+        ),
+        2 => (
+            vec![
+                head(exchange, 200),
+                chunk(exchange, "{"),
+                ended(exchange, Some("staged")),
+            ],
+            Heard::Status(200),
+        ),
+        3 => (vec![answered(exchange, 429, "")], Heard::Status(429)),
+        4 => (vec![answered(exchange, 503, "")], Heard::Status(503)),
+        5 => (vec![answered(exchange, 404, "")], Heard::Status(404)),
+        _ => (vec![answered(exchange, 200, CREATED)], Heard::Status(200)),
+    }
+}
+
+/// After what a create is sent again: what says that nothing was created, and what the service's
+/// specification asks to be retried.
+const RETRIED: [Heard; 3] = [
+    Heard::Failed(Delivery::NotSent),
+    Heard::Status(429),
+    Heard::Status(503),
+];
+
+#[test]
+fn a_create_is_sent_again_only_after_what_allows_it_and_never_while_it_is_open() {
+    let mut retries = 0;
+    for seed in 0..60 {
+        for (operation, seen) in history(seed).operations {
+            assert!(seen.done <= 1, "{operation}");
+            let distinct: BTreeSet<_> = seen.sends.iter().collect();
+            assert_eq!(distinct.len(), seen.sends.len());
+            let Some((_, before)) = seen.sends.split_last().filter(|_| seen.creates) else {
+                continue;
+            };
+            for exchange in before {
+                let heard = seen.outcomes.get(exchange);
+                let heard = heard.expect("no create is sent while another of it is open");
+                assert!(RETRIED.contains(heard), "{seed} {operation} {heard:?}");
+                retries += 1;
+            }
+        }
+    }
+    assert!(retries > 100, "{retries}");
+}
+
+#[test]
+fn the_same_history_twice_is_the_same() {
+    for seed in 0..20 {
+        let (one, other) = (history(seed), history(seed));
+        assert_eq!(one.steps, other.steps);
+    }
+}

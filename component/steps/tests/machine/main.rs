@@ -1,0 +1,11 @@
+//! The machine, as a host sees it: events in, effects out.
+
+mod abandoned;
+mod answers;
+mod batches;
+mod calls;
+mod histories;
+mod many;
+mod settings;
+mod stage;
+mod time;

@@ -1,0 +1,244 @@
+//! A machine with a clock of its own.
+
+use voice_calling_steps::Steps;
+pub use voice_calling_steps::client_types::*;
+pub use voice_calling_steps::types::{
+    Answer, Answered, Begin, Body, Call, Chunk, Delivery, Done, Effect, Ended, Event, ExchangeId,
+    Failed, Head, Item, OperationId, Request, Send,
+};
+
+pub const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+pub const CREATED: &str = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN"}"#;
+
+/// The date at which everything begins: Sun, 06 Nov 1994 08:49:37 GMT.
+pub const BEGINNING_UNIX_S: u64 = 784_111_777;
+
+/// A machine whose host does nothing on its own: each step is asked for.
+pub struct Stage {
+    steps: Steps,
+    pub now_ms: u64,
+}
+
+/// What a step led to.
+pub struct Led {
+    pub effects: Vec<Effect>,
+    pub wake_at_ms: Option<u64>,
+}
+
+impl Stage {
+    /// Settings are added to those that are needed. Pauses are as short as they can be.
+    pub fn with(variables: &[(&str, &str)]) -> Self {
+        Self::with_seed(variables, 0)
+    }
+
+    pub fn with_seed(variables: &[(&str, &str)], seed: u64) -> Self {
+        let needed = [
+            ("BASE_URL", "https://api.example/voice"),
+            ("API_TOKEN", "staged-token"),
+        ];
+        let all = needed.iter().chain(variables);
+        let environment =
+            all.map(|(name, value)| (format!("VOICE_CALLING_{name}"), (*value).to_owned()));
+        Self {
+            steps: Steps::configure(environment.collect(), seed).expect("settings of a test"),
+            now_ms: 0,
+        }
+    }
+
+    /// Something happens, now.
+    pub fn step(&mut self, events: impl IntoIterator<Item = Event>) -> Led {
+        let unix_s = BEGINNING_UNIX_S + self.now_ms / 1000;
+        let stepped = self.steps.step(events, self.now_ms, unix_s);
+        Led {
+            effects: stepped.effects,
+            wake_at_ms: stepped.wake_at_ms,
+        }
+    }
+
+    /// Something happens at a later time.
+    pub fn step_at(&mut self, now_ms: u64, events: impl IntoIterator<Item = Event>) -> Led {
+        self.now_ms = now_ms;
+        self.step(events)
+    }
+
+    /// An operation begins and sends its first request.
+    pub fn begin(&mut self, operation: OperationId, call: Call) -> ExchangeId {
+        self.step([begin(operation, call)]).only_send().exchange
+    }
+}
+
+impl Led {
+    /// All requests.
+    pub fn sends(&self) -> Vec<&Send> {
+        let effects = self.effects.iter();
+        let sends = effects.filter_map(|effect| match effect {
+            Effect::Send(send) => Some(send),
+            _ => None,
+        });
+        sends.collect()
+    }
+
+    /// The exchanges that are ended.
+    pub fn abandoned(&self) -> Vec<ExchangeId> {
+        let effects = self.effects.iter();
+        let abandoned = effects.filter_map(|effect| match effect {
+            Effect::Abandon(exchange) => Some(*exchange),
+            _ => None,
+        });
+        abandoned.collect()
+    }
+
+    /// The operations that have ended.
+    pub fn done(&self) -> Vec<&Done> {
+        let effects = self.effects.iter();
+        let done = effects.filter_map(|effect| match effect {
+            Effect::Done(done) => Some(done),
+            _ => None,
+        });
+        done.collect()
+    }
+
+    /// The results of a batch.
+    pub fn items(&self) -> Vec<&Item> {
+        let effects = self.effects.iter();
+        let items = effects.filter_map(|effect| match effect {
+            Effect::Item(item) => Some(item),
+            _ => None,
+        });
+        items.collect()
+    }
+
+    /// The only effect, which is a request.
+    pub fn only_send(mut self) -> Send {
+        match (self.effects.pop(), self.effects.len()) {
+            (Some(Effect::Send(send)), 0) => send,
+            (last, others) => panic!("{others} and {last:?}"),
+        }
+    }
+
+    /// The only effect: an operation has ended.
+    pub fn only_done(mut self) -> Result<Answer, RequestError> {
+        match (self.effects.pop(), self.effects.len()) {
+            (Some(Effect::Done(done)), 0) => done.outcome,
+            (last, others) => panic!("{others} and {last:?}"),
+        }
+    }
+
+    /// The last effect: an operation has ended, after an exchange was ended.
+    pub fn done_after_abandoning(mut self, exchange: ExchangeId) -> Result<Answer, RequestError> {
+        assert_eq!(self.abandoned(), [exchange]);
+        self.effects
+            .retain(|effect| !matches!(effect, Effect::Abandon(_)));
+        self.only_done()
+    }
+
+    pub fn assert_nothing(&self) {
+        assert!(self.effects.is_empty(), "{:?}", self.effects);
+    }
+}
+
+pub fn begin(operation: OperationId, call: Call) -> Event {
+    begin_with(operation, call, None)
+}
+
+pub fn begin_with(operation: OperationId, call: Call, options: Option<CallOptions>) -> Event {
+    Event::Begin(Begin {
+        operation,
+        call,
+        options,
+    })
+}
+
+pub fn answered(exchange: ExchangeId, status: u16, body: &str) -> Event {
+    answered_with(exchange, status, &[], body)
+}
+
+pub fn answered_with(
+    exchange: ExchangeId,
+    status: u16,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Event {
+    Event::Answered(Answered {
+        exchange,
+        status,
+        headers: owned(headers),
+        body: Body::Text(body.to_owned()),
+    })
+}
+
+pub fn head(exchange: ExchangeId, status: u16) -> Event {
+    Event::Head(Head {
+        exchange,
+        status,
+        headers: Vec::new(),
+    })
+}
+
+pub fn chunk(exchange: ExchangeId, bytes: &str) -> Event {
+    Event::Chunk(Chunk {
+        exchange,
+        bytes: Body::Bytes(bytes.into()),
+    })
+}
+
+pub fn ended(exchange: ExchangeId, error: Option<&str>) -> Event {
+    Event::Ended(Ended {
+        exchange,
+        error: error.map(str::to_owned),
+    })
+}
+
+pub fn failed(exchange: ExchangeId, delivery: Delivery) -> Event {
+    Event::Failed(Failed {
+        exchange,
+        delivery,
+        message: "staged".to_owned(),
+    })
+}
+
+fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    let pairs = pairs.iter();
+    pairs
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+pub fn docket_request(number: u64) -> DocketRequestV2 {
+    DocketRequestV2 {
+        agent_id: 7,
+        to_phone_number: format!("91{number:010}"),
+        call_context: "{}".to_owned(),
+        external_id: None,
+        extra: None,
+    }
+}
+
+/// An operation that creates.
+pub fn create() -> Call {
+    Call::CreateDocketV2(docket_request(1))
+}
+
+/// One that reads.
+pub fn read() -> Call {
+    Call::GetDocket(DOCKET_ID.to_owned())
+}
+
+pub fn wait(timeout_ms: u32) -> Call {
+    let wait = WaitOptions {
+        timeout_ms,
+        not_found_is_pending: None,
+    };
+    Call::WaitForDocket((DOCKET_ID.to_owned(), wait))
+}
+
+/// A batch of so many requests.
+pub fn batch(count: u64, timeout_ms: u32) -> Call {
+    Call::CreateDocketsV2(((0..count).map(docket_request).collect(), timeout_ms))
+}
+
+/// What all errors of the tests have in common.
+pub fn failure(outcome: &Result<Answer, RequestError>) -> &Failure {
+    let error = outcome.as_ref().expect_err("an error");
+    error.failure().expect("an error of the client")
+}
