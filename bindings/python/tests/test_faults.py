@@ -1,4 +1,5 @@
-"""Faults of the network on real sockets: what a create ends in, and that it was sent once at most."""
+"""Faults of the network on real sockets: what a create ends in, and that it was sent once at
+most."""
 
 from __future__ import annotations
 

@@ -19,16 +19,16 @@ def test_a_history_can_be_played_again(serve: Serve, tmp_path: Path, is_async: b
     service = serve(Answer(503, ""), Answer(401, f"no such token: {TOKEN}"))
     path = tmp_path / "history.jsonl"
 
-    async def main() -> None:
+    async def in_a_coroutine() -> None:
         async with AsyncVoiceClient(environ=service.environ(), history=path) as client:
             await client.dockets.create(**DOCKET)
 
+    def in_a_thread() -> None:
+        with VoiceClient(environ=service.environ(), history=str(path)) as client:
+            client.dockets.create(**DOCKET)
+
     with pytest.raises(Unauthorized):
-        if is_async:
-            asyncio.run(main())
-        else:
-            with VoiceClient(environ=service.environ(), history=str(path)) as client:
-                client.dockets.create(**DOCKET)
+        asyncio.run(in_a_coroutine()) if is_async else in_a_thread()
     text = path.read_text(encoding="utf-8")
     assert TOKEN not in text
     assert "masked-token" in text

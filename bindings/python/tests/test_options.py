@@ -193,9 +193,9 @@ def test_how_often_a_call_may_be_retried_is_said_as_it_was_given(service: Servic
 
 def test_options_of_polls_and_of_items_have_their_own_names(service: Service) -> None:
     with VoiceClient(environ=service.environ()) as client:
-        with pytest.raises(InvalidInput, match="^poll_timeout: "):
+        with pytest.raises(InvalidInput, match=r"^poll_timeout: "):
             client.dockets.wait_for(DOCKET_ID, timeout=20, poll_timeout=0)
-        with pytest.raises(InvalidInput, match="^item_timeout: "):
+        with pytest.raises(InvalidInput, match=r"^item_timeout: "):
             client.dockets.create_many([DocketRequest(**DOCKET)], timeout=20, item_timeout=0)
     assert service.requests == []
 

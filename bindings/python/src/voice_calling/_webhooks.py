@@ -38,11 +38,11 @@ def parse_docket_completed(body: str | bytes | bytearray | memoryview) -> Docket
     global _reader
     text = _lower.body(body)
     with _lock:
-        reader = _reader or _guest.Guest()
-        _reader = None  # one that traps is lost
         try:
+            reader = _reader or _guest.Guest()
+            _reader = None  # one that traps is lost
             read = reader.call("parse_docket_completed", text)
-        except _guest.GuestLost as lost:
+        except (_guest.GuestLost, ImportError) as lost:
             raise execution_failed(str(lost)) from lost
         _reader = None if reader.is_large else reader
     if "Err" in read:

@@ -12,12 +12,7 @@ use anyhow::Result;
 use crate::bindings::{
     Generated,
     model::Package,
-    python::{
-        docs::Words,
-        errors::errors,
-        options::options,
-        records::types,
-    },
+    python::{docs::Words, errors::errors, options::options, records::types},
 };
 
 const FOLDER: &str = "bindings/python/src/voice_calling";

@@ -79,7 +79,11 @@ fn write_renamed(text: &mut String, package: &Package) -> Result<()> {
         writeln!(text, "    \"{attribute}\": \"{name}\",")?;
     }
     text.push_str("}\n");
-    docstring(text, 0, "Attributes that have another name in the JSON of the machine.");
+    docstring(
+        text,
+        0,
+        "Attributes that have another name in the JSON of the machine.",
+    );
     Ok(())
 }
 
