@@ -166,20 +166,22 @@ Play = Callable[..., "CreatedDocket | RequestError"]
 
 
 def in_a_thread(creates: int, **options: Any) -> Any:
+    outcome: CreatedDocket | RequestError | None = None
     with VoiceClient(environ={}, token=TOKEN, **options) as client:
         for _ in range(creates):
             try:
-                outcome: CreatedDocket | RequestError = client.dockets.create(**DOCKET)
+                outcome = client.dockets.create(**DOCKET)
             except RequestError as error:
                 outcome = error
     return outcome
 
 
 async def _in_a_coroutine(creates: int, **options: Any) -> Any:
+    outcome: CreatedDocket | RequestError | None = None
     async with AsyncVoiceClient(environ={}, token=TOKEN, **options) as client:
         for _ in range(creates):
             try:
-                outcome: CreatedDocket | RequestError = await client.dockets.create(**DOCKET)
+                outcome = await client.dockets.create(**DOCKET)
             except RequestError as error:
                 outcome = error
     return outcome

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from importlib import metadata
 
 import pytest
+import wasmtime
 from conftest import Answer, Serve, Service
 from readme import README
 
@@ -117,7 +118,9 @@ def test_a_process_with_many_calls_under_way_ends_in_peace(
         for _ in range(8):
             service.wait_for_request()
         _, err = process.communicate("\n", timeout=20)
-    assert (process.returncode, err) == (0, "")
+    said = "the process ends while a request is on its way: what it was to create may exist"
+    assert process.returncode == 0
+    assert set(err.splitlines()) <= {said}
 
 
 def test_the_end_of_the_process_says_what_is_on_its_way(service: Service) -> None:
@@ -183,6 +186,10 @@ def test_a_fork_before_any_call_is_fine(service: Service) -> None:
 
 
 @posix
+@pytest.mark.skipif(
+    not hasattr(wasmtime.Config, "memory_reservation"),
+    reason="before it could be said, each guest reserved 4 GiB of addresses",
+)
 def test_little_address_space_suffices(service: Service) -> None:
     code = f"""
         import resource, threading

@@ -175,6 +175,7 @@ def test_opentelemetry_sees_a_span_for_each_request_below_that_of_the_caller() -
     request, caller = exporter.get_finished_spans()
     assert (request.name, caller.name) == ("GET", "caller")
     assert request.parent is not None
+    assert caller.context is not None
     assert request.parent.span_id == caller.context.span_id
 
 

@@ -99,6 +99,10 @@ def _compile() -> tuple[Engine, Module]:
             config = wasmtime.Config()
             with contextlib.suppress(wasmtime.WasmtimeError):  # no folder for caches is known
                 config.cache = True
+            if hasattr(wasmtime.Config, "memory_reservation"):
+                # By default a guest reserves 4 GiB of addresses, which limits may forbid.
+                config.memory_reservation = 64 * 1024 * 1024
+                config.memory_guard_size = 65536
             engine = wasmtime.Engine(config)
             code = resources.files("voice_calling").joinpath(MODULE).read_bytes()
             _compiled = engine, wasmtime.Module(engine, code)
