@@ -27,7 +27,7 @@ const NEWEST_WASMTIME: &str = "50.0.1";
 /// The lowest Python, 3.10, and the first that nobody has tried.
 const PYTHONS: std::ops::Range<u32> = 10..20;
 
-/// The Python in which a user has installed the package, and nothing else.
+/// The Python in which a user has installed the package, and what examples import.
 const USER_VARIABLE: &str = "USER_PYTHON";
 
 pub fn build(workspace: &Workspace) -> Result<()> {
@@ -42,6 +42,7 @@ pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
 
     let python = Python::find(&workspace.shell)?;
     let user = Environment::make(workspace, &python, "user")?;
+    user.install(workspace, "requirements/examples.txt")?;
     user.install_afresh(&wheel)?;
     check_as_user(workspace, &tools, &user)?;
 

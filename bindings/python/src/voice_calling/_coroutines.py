@@ -254,7 +254,7 @@ class Coroutines:
         self._machine.forget()
 
     def at_exit(self) -> None:
-        self._machine.forget()  # a loop that ends has cancelled its tasks, which were told
+        self._machine.stop()  # a loop that ends has cancelled its tasks, which were told
 
 
 class AsyncioTimer:

@@ -352,6 +352,12 @@ class Machine:
             logging.ERROR, "the component failed, and everything under way with it: %s", reason
         )
 
+    def stop(self) -> None:
+        """At the end of the process: nobody steps any more, and the guest is freed while it can
+        be."""
+        if self._turn.acquire(timeout=0.2):
+            self._guest = None
+
     def forget(self) -> None:
         """In the child of a fork: what was under way is the parent's."""
         self._inbox = deque()

@@ -225,7 +225,7 @@ class Threads:
                     "the process ends while a request is on its way: what it was to create may "
                     "exist",
                 )
-        self._machine.forget()
+        self._machine.stop()
 
 
 def progress(told: Told) -> Progress:
