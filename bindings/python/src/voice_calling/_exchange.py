@@ -67,8 +67,8 @@ class Exchange:
         self.item: int | None = send["item"]
         self.creates: bool = send["creates"]
         self.request: dict[str, Any] = send["request"]
-        self.running = running
-        self.is_abandoned = False
+        self.running: Running = running
+        self.is_abandoned: bool = False
         self.cancel: Any = None
         """What ends it at once, where there is something."""
         self._status: int | None = None

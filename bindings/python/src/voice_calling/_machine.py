@@ -49,8 +49,8 @@ class Item:
     __slots__ = ("index", "wire")
 
     def __init__(self, index: int, wire: Any) -> None:
-        self.index = index
-        self.wire = wire
+        self.index: int = index
+        self.wire: Any = wire
 
 
 class Done:
@@ -59,8 +59,8 @@ class Done:
     __slots__ = ("error", "wire")
 
     def __init__(self, wire: Any = None, error: RequestError | None = None) -> None:
-        self.wire = wire
-        self.error = error
+        self.wire: Any = wire
+        self.error: RequestError | None = error
 
 
 class Told:
@@ -69,10 +69,10 @@ class Told:
     __slots__ = ("raw_json", "requests", "status", "waited_ms")
 
     def __init__(self, exchange: Exchange, now_ms: int) -> None:
-        self.requests = exchange.running.requests
-        self.waited_ms = now_ms - exchange.running.began_ms
-        self.status = exchange.status
-        self.raw_json = None if exchange.status is None else exchange.body()
+        self.requests: int = exchange.running.requests
+        self.waited_ms: int = now_ms - exchange.running.began_ms
+        self.status: int | None = exchange.status
+        self.raw_json: str | None = None if exchange.status is None else exchange.body()
 
 
 class Running:
@@ -95,22 +95,22 @@ class Running:
     def __init__(
         self, number: int, operation: Operation[Any], options: dict[str, Any], mailbox: Mailbox
     ) -> None:
-        self.number = number
-        self.operation = operation
-        self.options = options
-        self.mailbox = mailbox
-        self.context = contextvars.Context()
+        self.number: int = number
+        self.operation: Operation[Any] = operation
+        self.options: dict[str, Any] = options
+        self.mailbox: Mailbox = mailbox
+        self.context: contextvars.Context = contextvars.Context()
         """That of the caller, for those who trace."""
         self.on_item: Callable[[Any], object] | None = None
         """What is done with the results of a batch that is given up."""
-        self.began_ms = 0
-        self.requests = 0
+        self.began_ms: int = 0
+        self.requests: int = 0
         """How many requests it has sent."""
         self.sent: set[int | None] = set()
         """Those of its items of which a create was sent and nothing is told yet; `None` stands for
         an operation that is not a batch."""
-        self.is_begun = False
-        self.is_given_up = False
+        self.is_begun: bool = False
+        self.is_given_up: bool = False
 
     def outcome(self, message: Done) -> Any:
         """What a user gets, or the error that is raised."""
