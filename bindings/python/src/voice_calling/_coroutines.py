@@ -23,7 +23,7 @@ from ._log import say
 from ._machine import Done, Machine, Running, Told
 from ._operations import Operation
 from ._settings import Settings
-from ._threads import DRIVERS, LIMITS, progress
+from ._threads import DRIVERS, LIMITS, progress, trust
 
 if TYPE_CHECKING:
     import asyncio
@@ -241,7 +241,7 @@ class Coroutines:
         if self._given is not None:
             return self._given
         if self._own is None:
-            self._own = httpx.AsyncClient(limits=LIMITS)
+            self._own = httpx.AsyncClient(limits=LIMITS, verify=trust())
         return self._own
 
     # -------------------------------------------------------------------------- the process

@@ -4,8 +4,10 @@ service that sends a byte now and then holds up nobody: workers send the request
 from __future__ import annotations
 
 import contextvars
+import functools
 import logging
 import queue
+import ssl
 import threading
 import time
 import traceback
@@ -35,6 +37,13 @@ _PATIENCE = 2.0
 """How long a caller who gives up waits to be told what is known. It takes a step."""
 
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+
+
+@functools.cache
+def trust() -> ssl.SSLContext:
+    """What certificates are trusted by clients that httpx makes by default. To read them takes
+    longer than many a call, so it is done once."""
+    return httpx.create_ssl_context()
 
 
 class Threads:
@@ -201,7 +210,7 @@ class Threads:
         if self._own is None:
             with self._lock:
                 if self._own is None:
-                    self._own = httpx.Client(limits=LIMITS)
+                    self._own = httpx.Client(limits=LIMITS, verify=trust())
         return self._own
 
     # -------------------------------------------------------------------------- the process
