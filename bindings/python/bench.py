@@ -1,9 +1,11 @@
-"""Measures the package beside native clients, on loopback: `python bench.py` (`--short` shows in
-seconds that it works).
+"""Measures the package beside the client that it drives, httpx, and beside aiohttp, on loopback:
+`python bench.py` (`--short` shows in seconds that it works).
 
-The service is `host-test mock`; native clients send what the component sends, and decode the
-answer. Figures are of this machine and run: compare within a table. It needs
-`requirements/bench.txt`, and the harness, in HOST_TEST or `target/debug/host-test`.
+The service is `host-test mock`; the others send what the package sends, and decode the answer. All
+keep as many connections as they use. Figures are of this machine and run: compare within a table.
+CPU is that of the process, its threads included. It needs `requirements/bench.txt`, and the
+harness,
+in HOST_TEST or `target/debug/host-test`.
 """
 
 from __future__ import annotations
@@ -125,105 +127,90 @@ async def serve_slowly() -> None:
     await server.serve_forever()
 
 
-# ------------------------------------------------------------------------------------ warm calls
+# ------------------------------------------------------------------------------------- calls
+
+Figures = dict[str, list[float]]
+"""The medians or rates of rounds, by client."""
+
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+
+
+class Round:
+    """What a round took: per call and in all."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def end(self, calls: int) -> tuple[float, float]:
+        wall = (time.perf_counter() - self._wall) / calls
+        return wall * 1e6, (time.process_time() - self._cpu) / calls * 1e6
+
+
+def note(wall: Figures, cpu: Figures, name: str, took: tuple[float, float]) -> None:
+    wall.setdefault(name, []).append(took[0])
+    cpu.setdefault(name, []).append(took[1])
 
 
 def warm_calls(url: str, size: Size) -> None:
-    """One call after the other; the medians of rounds, in which the clients take turns."""
-    with (
-        VoiceClient(base_url=url, token=TOKEN, environ={}) as client,
-        httpx.Client(headers=HEADERS) as native,
-    ):
-
-        def ours() -> None:
-            assert client.dockets.create(**DOCKET).docket_id
-
-        def httpx_() -> None:
-            answer = native.post(f"{url}/api/v2/dockets", json=BODY)
-            assert answer.json()["docket_id"]
-
-        sync = in_turns({"voice-calling": ours, "httpx": httpx_}, size)
-    table("A warm call, one after the other", "µs", sync, "httpx")
-    table("The same in coroutines", "µs", asyncio.run(warm_coroutines(url, size)), "httpx")
-
-
-async def warm_coroutines(url: str, size: Size) -> dict[str, list[float]]:
-    async with (
-        AsyncVoiceClient(base_url=url, token=TOKEN, environ={}) as client,
-        httpx.AsyncClient(headers=HEADERS) as by_httpx,
-        aiohttp.ClientSession(headers=HEADERS) as by_aiohttp,
-    ):
-
-        async def ours() -> None:
-            assert (await client.dockets.create(**DOCKET)).docket_id
-
-        async def httpx_() -> None:
-            answer = await by_httpx.post(f"{url}/api/v2/dockets", json=BODY)
-            assert answer.json()["docket_id"]
-
-        async def aiohttp_() -> None:
-            async with by_aiohttp.post(f"{url}/api/v2/dockets", json=BODY) as answer:
-                assert (await answer.json())["docket_id"]
-
-        calls = {"voice-calling": ours, "httpx": httpx_, "aiohttp": aiohttp_}
-        medians: dict[str, list[float]] = {name: [] for name in calls}
+    """One call after the other, in rounds, in which the clients take turns."""
+    wall: Figures = {}
+    cpu: Figures = {}
+    with blocking_clients(url) as calls:
         for _ in range(size.rounds):
             for name, call in calls.items():
-                medians[name].append(await median_of_coroutine(call, size.calls))
-        return medians
-
-
-def in_turns(calls: dict[str, Callable[[], None]], size: Size) -> dict[str, list[float]]:
-    medians: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(size.rounds):
-        for name, call in calls.items():
-            times = []
-            for _ in range(size.calls):
-                began = time.perf_counter()
                 call()
-                times.append((time.perf_counter() - began) * 1e6)
-            medians[name].append(statistics.median(times))
-    return medians
+                began = Round()
+                for _ in range(size.calls):
+                    call()
+                note(wall, cpu, name, began.end(size.calls))
+    table("A call, one after the other: wall time", "µs", wall, "httpx")
+    table("The same: CPU", "µs", cpu, "httpx")
+    wall, cpu = asyncio.run(warm_coroutines(url, size))
+    table("A call in coroutines, one after the other: wall time", "µs", wall, "httpx")
+    table("The same: CPU", "µs", cpu, "httpx")
 
 
-async def median_of_coroutine(call: Callable[[], Awaitable[None]], count: int) -> float:
-    times = []
-    for _ in range(count):
-        began = time.perf_counter()
-        await call()
-        times.append((time.perf_counter() - began) * 1e6)
-    return statistics.median(times)
-
-
-# -------------------------------------------------------------------------------------- many calls
+async def warm_coroutines(url: str, size: Size) -> tuple[Figures, Figures]:
+    wall: Figures = {}
+    cpu: Figures = {}
+    async with coroutine_clients(url) as calls:
+        for _ in range(size.rounds):
+            for name, call in calls.items():
+                await call()
+                began = Round()
+                for _ in range(size.calls):
+                    await call()
+                note(wall, cpu, name, began.end(size.calls))
+    return wall, cpu
 
 
 def throughput(url: str, size: Size) -> None:
-    """Calls per second with 64 in flight."""
+    """With 64 in flight."""
     count = size.calls * 5
-    rates: dict[str, list[float]] = {"voice-calling, threads": [], "httpx, threads": []}
-    with (
-        VoiceClient(base_url=url, token=TOKEN, environ={}) as client,
-        httpx.Client(headers=HEADERS, timeout=60) as native,
-        ThreadPoolExecutor(64) as threads,
-    ):
-        calls: list[Callable[[], Any]] = [
-            lambda: client.dockets.create(**DOCKET).docket_id,
-            lambda: native.post(f"{url}/api/v2/dockets", json=BODY).json()["docket_id"],
-        ]
-        for _ in range(size.rounds_at_once):
-            for name, call in zip(rates, calls, strict=True):
-                began = time.perf_counter()
+    wall: Figures = {}
+    cpu: Figures = {}
+    with blocking_clients(url) as calls, ThreadPoolExecutor(64) as threads:
+        for _ in range(size.rounds):
+            for name, call in calls.items():
+                began = Round()
                 assert all(threads.map(lambda _, call=call: call(), range(count)))
-                rates[name].append(count / (time.perf_counter() - began))
-    rates |= asyncio.run(throughput_of_coroutines(url, size, count))
-    table("Calls with 64 in flight", "/s", rates, "httpx, threads")
+                note(wall, cpu, name, began.end(count))
+    table("64 threads: calls", "/s", rates(wall), "httpx")
+    table("The same: CPU per call", "µs", cpu, "httpx")
+    wall, cpu = asyncio.run(throughput_of_coroutines(url, size, count))
+    table("64 coroutines: calls", "/s", rates(wall), "httpx")
+    table("The same: CPU per call", "µs", cpu, "httpx")
 
 
-async def throughput_of_coroutines(url: str, size: Size, count: int) -> dict[str, list[float]]:
-    rates: dict[str, list[float]] = {}
+def rates(wall: Figures) -> Figures:
+    return {name: [1e6 / took for took in values] for name, values in wall.items()}
+
+
+async def throughput_of_coroutines(url: str, size: Size, count: int) -> tuple[Figures, Figures]:
+    wall: Figures = {}
+    cpu: Figures = {}
     async with coroutine_clients(url) as calls:
-        for _ in range(size.rounds_at_once):
+        for _ in range(size.rounds):
             for name, call in calls.items():
                 free = asyncio.Semaphore(64)
 
@@ -233,19 +220,33 @@ async def throughput_of_coroutines(url: str, size: Size, count: int) -> dict[str
                     async with free:
                         return await call()
 
-                began = time.perf_counter()
+                began = Round()
                 assert all(await asyncio.gather(*[one() for _ in range(count)]))
-                rate = count / (time.perf_counter() - began)
-                rates.setdefault(f"{name}, coroutines", []).append(rate)
-    return rates
+                note(wall, cpu, name, began.end(count))
+    return wall, cpu
+
+
+@contextlib.contextmanager
+def blocking_clients(url: str) -> Iterator[dict[str, Callable[[], str]]]:
+    """A call of each client."""
+    with (
+        VoiceClient(base_url=url, token=TOKEN, environ={}) as client,
+        httpx.Client(headers=HEADERS, timeout=60, limits=LIMITS) as native,
+    ):
+        yield {
+            "voice-calling": lambda: client.dockets.create(**DOCKET).docket_id,
+            "httpx": lambda: str(
+                native.post(f"{url}/api/v2/dockets", json=BODY).json()["docket_id"]
+            ),
+        }
 
 
 @contextlib.asynccontextmanager
 async def coroutine_clients(url: str) -> AsyncIterator[dict[str, Callable[[], Awaitable[str]]]]:
-    """A call of each client; httpx with 100 connections, its default, and time enough."""
+    """The same in coroutines."""
     async with (
         AsyncVoiceClient(base_url=url, token=TOKEN, environ={}) as client,
-        httpx.AsyncClient(headers=HEADERS, timeout=300) as by_httpx,
+        httpx.AsyncClient(headers=HEADERS, timeout=300, limits=LIMITS) as by_httpx,
         aiohttp.ClientSession(
             headers=HEADERS, connector=aiohttp.TCPConnector(limit=0)
         ) as by_aiohttp,
@@ -275,7 +276,7 @@ def many_at_once(url: str, size: Size) -> None:
                 for name, call in calls.items():
                     began = time.perf_counter()
                     ids = await asyncio.gather(*[call() for _ in range(size.at_once)])
-                    times.setdefault(f"{name}, coroutines", []).append(since_ms(began))
+                    times.setdefault(name, []).append(since_ms(began))
                     assert len(set(ids)) == size.at_once
 
     asyncio.run(coroutines())
@@ -298,7 +299,7 @@ def many_at_once(url: str, size: Size) -> None:
             assert not any(isinstance(outcome, Exception) for outcome in outcomes)
             times.setdefault("voice-calling, create_many", []).append(since_ms(began))
     title = f"{size.at_once} calls at once, 50 ms each, all answered"
-    table(title, "ms", times, "httpx, coroutines")
+    table(title, "ms", times, "httpx")
 
 
 def since_ms(began: float) -> float:
@@ -309,7 +310,7 @@ def since_ms(began: float) -> float:
 
 
 def imports(size: Size) -> None:
-    """Until a process of its own has imported a client, and read a webhook by it."""
+    """Until a process of its own has imported a client, or read a webhook by it."""
     with tempfile.TemporaryDirectory() as cache:
         environ = {**os.environ, "XDG_CACHE_HOME": cache}
         head = "import time; began = time.perf_counter(); "
@@ -318,16 +319,16 @@ def imports(size: Size) -> None:
         programs = {
             "voice-calling, imported": "import voice_calling",
             "voice-calling, and a first value from it": first,
-            "httpx, imported": "import httpx; httpx.Client()",
+            "httpx, imported": "import httpx",
             "aiohttp, imported": "import aiohttp",
         }
         compiled = measured(head + first + tail, environ)
-        print(f"\nThe very first use, which compiles the component: {compiled:.0f} ms")
+        print(f"\nThe very first call of a machine, which compiles the module: {compiled:.0f} ms")
         times: dict[str, list[float]] = {name: [] for name in programs}
         for _ in range(size.processes):
             for name, program in programs.items():
                 times[name].append(measured(head + program + tail, environ))
-    table("Import in a new process, from the cache", "ms", times, "httpx, imported")
+    table("Import in a new process", "ms", times, "httpx, imported")
 
 
 def memory() -> None:
@@ -340,7 +341,7 @@ def memory() -> None:
     programs = {
         "python": "import re",
         "voice-calling, after a first value": f"import re; {ours}",
-        "httpx, imported": "import re, httpx; httpx.Client()",
+        "httpx, imported": "import re, httpx",
         "aiohttp, imported": "import re, aiohttp",
     }
     sizes = {

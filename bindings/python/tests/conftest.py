@@ -53,6 +53,9 @@ class Service:
         self.gate.set()
         self.delay = 0.0
         """How long each answer takes. Unit: seconds."""
+        self.hangs_after: int | None = None
+        """How many requests are answered; later ones wait for the end."""
+        self._end = threading.Event()
         self._lock = threading.Lock()
         service = self
 
@@ -86,6 +89,9 @@ class Service:
             headers = {name.lower(): value for name, value in handler.headers.items()}
             self.requests.append(Request(handler.command, handler.path, body.decode(), headers))
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            hangs = self.hangs_after is not None and len(self.requests) > self.hangs_after
+        if hangs:
+            self._end.wait(30)
         self.arrived.release()
         self.gate.wait(30)
         time.sleep(self.delay)
@@ -107,6 +113,7 @@ class Service:
 
     def close(self) -> None:
         self.gate.set()
+        self._end.set()
         self.server.shutdown()
         self.server.server_close()
 

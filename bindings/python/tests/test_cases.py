@@ -1,7 +1,10 @@
-"""The table of cases, which clients in all languages play against the same judge."""
+"""The table of cases, which clients in all languages play against the same judge: here both clients
+of this package."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 import os
 import sys
@@ -12,8 +15,15 @@ from typing import Any
 
 import pytest
 
-from voice_calling import AgentText, DocketRequest, RequestError, VoiceClient, _interface
-from voice_calling._schema import Function, Record, Variant
+from voice_calling import (
+    AgentText,
+    AsyncVoiceClient,
+    DocketRequest,
+    RequestError,
+    VoiceClient,
+    _types,
+)
+from voice_calling._record import Record
 from voice_calling._status import ServiceStatus
 
 JUDGE = os.environ.get("VOICE_CALLING_CASES")
@@ -33,27 +43,20 @@ METHODS = {
     "webhooks.verify-docket-completed": "webhooks.verify",
 }
 
-KINDS = list(vars(_interface).values())
-RECORDS = {kind.made: kind for kind in KINDS if isinstance(kind, Record)}
-VARIANTS = {
-    made: case
-    for kind in KINDS
-    if isinstance(kind, Variant)
-    for case, (made, _) in kind.cases.items()
-}
 
-
-def test_all_cases_of_the_table_end_as_they_must() -> None:
+@pytest.mark.parametrize("client", [VoiceClient, AsyncVoiceClient])
+def test_all_cases_of_the_table_end_as_they_must(client: type[Any]) -> None:
     if JUDGE is None:
         pytest.fail(
             "VOICE_CALLING_CASES has to be the base URL of the judge: `host-test cases` prints it "
             "(`cargo xtask bindings test` starts one)"
         )
-    run = f"python-{sys.version_info[0]}.{sys.version_info[1]}-{uuid.uuid4().hex[:8]}"
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    run = f"python-{version}-{client.__name__}-{uuid.uuid4().hex[:8]}"
     cases = ask(f"/runs/{run}")
     assert cases
     with ThreadPoolExecutor(8) as players:
-        judged = players.map(lambda case: play(run, case), cases)
+        judged = players.map(lambda case: play(client, run, case), cases)
         differences = {name: found for name, found in judged if found}
     assert not differences, json.dumps(differences, indent=2, ensure_ascii=False)
     summary = ask(f"/runs/{run}/summary")
@@ -69,29 +72,43 @@ def ask(path: str, body: object = None) -> Any:
         return json.load(answer)
 
 
-def play(run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
+def play(client: type[Any], run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
     """Plays a case, and returns its name and what differs."""
+    operation = case["operation"]
     outcome: dict[str, Any]
-    with VoiceClient(environ=case["settings"]) as client:
-        try:
-            operation = case["operation"]
-            outcome = {"value": as_component(call(client, operation, case["arguments"]), operation)}
-        except RequestError as error:
-            outcome = {"error": error_as_component(error, case["operation"])}
+    try:
+        if client is VoiceClient:
+            with VoiceClient(environ=case["settings"]) as blocking:
+                value = call(blocking, operation, case["arguments"])
+        else:
+            value = asyncio.run(in_coroutine(case))
+        outcome = {"value": as_machine(value, operation)}
+    except RequestError as error:
+        outcome = {"error": error_as_machine(error, operation)}
     judged = ask(f"/runs/{run}/cases/{case['id']}/outcome", outcome)
     return case["name"], judged["differences"]
 
 
-def call(client: VoiceClient, operation: str, arguments: dict[str, Any]) -> Any:
+async def in_coroutine(case: dict[str, Any]) -> Any:
+    async with AsyncVoiceClient(environ=case["settings"]) as client:
+        value = call(client, case["operation"], case["arguments"])
+        return await value if inspect.isawaitable(value) else value
+
+
+def call(client: Any, operation: str, arguments: dict[str, Any]) -> Any:
     group, name = METHODS[operation].split(".")
     method = getattr(getattr(client, group), name)
     given = dict(arguments)
-    for record in ["config", "request", "wait", "options"]:
+    for record in ["config", "request", "wait"]:
         given.update(given.pop(record, None) or {})
-    for time in ["timeout", "deadline"]:
-        milliseconds = given.pop(f"{time}_ms", None)
-        if milliseconds is not None:
-            given[time] = milliseconds / 1000
+    if (milliseconds := given.pop("timeout_ms", None)) is not None:
+        given["timeout"] = milliseconds / 1000
+    options = given.pop("options", None) or {}
+    if (milliseconds := options.pop("deadline_ms", None)) is not None:
+        given[deadline_of(operation)] = milliseconds / 1000
+    if (attempts := options.pop("max_attempts", None)) is not None:
+        given["max_retries"] = attempts - 1
+    given.update(options)
     for text in ["prompt", "welcome_text"]:
         if given.get(text) is not None:
             given[text] = AgentText(**given[text])
@@ -100,55 +117,61 @@ def call(client: VoiceClient, operation: str, arguments: dict[str, Any]) -> Any:
     return method(**given)
 
 
-def as_component(value: Any, operation: str) -> Any:
-    """What the component returned, from what the package made of it."""
+def deadline_of(operation: str) -> str:
+    """What the method calls the deadline."""
+    if "wait-for" in operation:
+        return "poll_timeout"
+    return "item_timeout" if operation.startswith("bulk") else "timeout"
+
+
+def as_machine(value: Any, operation: str) -> Any:
+    """What the machine returned, from what the package made of it."""
     if isinstance(value, RequestError):
-        return {"error": error_as_component(value, operation)}
+        return {"error": error_as_machine(value, operation)}
     if isinstance(value, ServiceStatus):
         return value.name.lower() if value.is_known else {"other": str(value)}
     if isinstance(value, list):
-        items = [as_component(item, operation) for item in value]
+        items = [as_machine(item, operation) for item in value]
         return [item if "error" in item else {"ok": item} for item in items]
     if isinstance(value, tuple):
-        return [as_component(item, operation) for item in value]
-    if type(value) in VARIANTS:
-        case = snake(VARIANTS[type(value)])
-        if not hasattr(value, "value"):
-            return case
-        return {case: as_component(value.value, operation)}
-    record = RECORDS.get(type(value))
-    if record is None:
-        return value
+        return [as_machine(item, operation) for item in value]
+    if isinstance(value, Record):
+        return record_as_machine(value, operation)
+    if type(value).__module__.endswith("_outcomes"):
+        case = "".join(f"_{c.lower()}" if c.isupper() else c for c in type(value).__name__)[1:]
+        return {case: as_machine(value.value, operation)} if hasattr(value, "value") else case
+    return value
+
+
+def record_as_machine(record: Record, operation: str) -> dict[str, Any]:
     made: dict[str, Any] = {}
-    for field in record.fields:
-        member = getattr(value, field.name)
-        if field.name == "retry_after" and member is not None:
+    for name in record.__dataclass_fields__:  # type: ignore[attr-defined] # pyright: ignore
+        member = getattr(record, name)
+        if name == "retry_after" and member is not None:
             member = round(member * 1000)
-        made[snake(field.wit)] = as_component(member, operation)
+        made[_types.RENAMED.get(name, name)] = as_machine(member, operation)
     return made
 
 
-def error_as_component(error: RequestError, operation: str) -> dict[str, Any] | str:
-    failure = {name: as_component(value, operation) for name, value in vars(error).items()}
+def error_as_machine(error: RequestError, operation: str) -> dict[str, Any] | str:
+    failure = {name: as_machine(value, operation) for name, value in vars(error).items()}
     if error.problem is not None:
-        failure["problem"]["subject"] = as_written_in_wit(error.problem.subject, operation)
-    return {snake(error.kind): failure}
+        failure["problem"] = problem_as_machine(failure["problem"], operation)
+    return {error.kind.replace("-", "_"): failure}
 
 
-def as_written_in_wit(path: str, operation: str) -> str:
-    functions: tuple[Function[Any], ...] = _interface.FUNCTIONS
-    function = next(f for f in functions if f"{f.interface}.{f.name}" == operation)
-    first, dot, rest = path.partition(".")
-    if first in ("prompt", "welcome_text"):
-        rest = rest.replace("_", "-", 1)
-    for parameter in function.parameters:
-        record = parameter.kind.record()
-        for field in (parameter, *(record.fields if record else ())):
-            if field.name == first:
-                prefix = f"{parameter.wit}." if parameter.wit in ("wait", "options") else ""
-                return prefix + field.wit + dot + rest
-    return path
-
-
-def snake(name: str) -> str:
-    return name.replace("-", "_")
+def problem_as_machine(problem: dict[str, str], operation: str) -> dict[str, str]:
+    first, dot, rest = problem["subject"].partition(".")
+    subject = first.replace("_", "-") + dot + rest
+    if first.startswith("VOICE_CALLING_") or first == "body":
+        subject = problem["subject"]
+    elif first == "max_retries":
+        found = str(int(problem["found"]) + 1)
+        return {"subject": "options.max-attempts", "found": found, "allowed": "1 to 100"}
+    elif first == deadline_of(operation):
+        subject = "options.deadline-ms"
+    elif first == "timeout":
+        subject = "wait.timeout-ms" if "wait-for" in operation else "timeout-ms"
+    elif first == "account":
+        subject = "options.account"
+    return {**problem, "subject": subject}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import pickle
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -15,7 +17,6 @@ from conftest import CREATED, DOCKET, DOCKET_ID, Answer, Serve, Service
 
 import voice_calling
 from voice_calling import (
-    AsyncVoiceClient,
     ConfigurationProblem,
     ExecutionFailed,
     HttpResponse,
@@ -34,8 +35,10 @@ from voice_calling import (
     Unreachable,
     VoiceClient,
 )
-from voice_calling._engine import Instance
-from voice_calling._wasmtime import WasmtimeError
+from voice_calling._guest import Guest, GuestLost
+from voice_calling.testing import CREATED as CREATED_SCRIPT
+from voice_calling.testing import UNREACHABLE, ScriptedService
+from voice_calling.testing import Answer as Answer_
 
 Operation = Callable[[VoiceClient], object]
 
@@ -237,86 +240,121 @@ def test_a_create_that_is_never_retried_is_not_retried_after_a_rate_limit_either
     assert len(service.requests) == 1
 
 
-# ---------------------------------------------------------------- errors that this package makes
+# ------------------------------------------------------------------------------ a lost guest
 
 
-@pytest.fixture
-def trapping() -> Iterator[pytest.MonkeyPatch]:
-    with pytest.MonkeyPatch.context() as patch:
-        call = Instance.call
+def trapping(patch: pytest.MonkeyPatch, event: str) -> None:
+    """Lets the guest fail at the first step that has such an event."""
+    call = Guest.call
 
-        def stopped(self: Instance, function: Any, arguments: Any) -> Any:
-            self.stop()  # ends the call at the first step that the component takes
-            return call(self, function, arguments)
+    def failing(self: Guest, name: str, given: Any) -> Any:
+        if name == "step" and any(event in it for it in given["events"]):
+            patch.undo()
+            raise GuestLost("a trap")
+        return call(self, name, given)
 
-        patch.setattr(Instance, "call", stopped)
-        yield patch
+    patch.setattr(Guest, "call", failing)
 
 
-@pytest.mark.usefixtures("trapping")
-@pytest.mark.parametrize(("operation", "may_have_created"), [(create, True), (read, False)])
-def test_a_component_that_traps_in_a_create_may_have_created(
-    service: Service, operation: Operation, may_have_created: bool
+@pytest.mark.parametrize(
+    ("event", "operation", "expected"),
+    [
+        ("Begin", create, ExecutionFailed),
+        ("Answered", create, OutcomeUnknown),
+        ("Failed", create, ExecutionFailed),
+        ("Answered", read, ExecutionFailed),
+    ],
+)
+@pytest.mark.parametrize("is_async", [False, True])
+def test_when_the_guest_is_lost_every_caller_is_told_and_the_next_call_gets_another(
+    event: str, operation: Operation, expected: type[RequestError], is_async: bool
 ) -> None:
-    error = error_of(operation, service)
-    assert type(error) is ExecutionFailed
-    assert (error.may_have_created, error.is_permanent) == (may_have_created, may_have_created)
+    service = ScriptedService(UNREACHABLE if event == "Failed" else CREATED_SCRIPT)
+    with pytest.MonkeyPatch.context() as patch:
+        trapping(patch, event)
+        if is_async:
+
+            async def main() -> RequestError:
+                async with service.async_client() as client:
+                    with pytest.raises(RequestError) as raised:
+                        await operation(client)  # type: ignore[arg-type,misc] # pyright: ignore
+                    service.steps[:] = [CREATED_SCRIPT]
+                    assert (await client.dockets.create(**DOCKET)).status == "OPEN"
+                return raised.value
+
+            error = asyncio.run(main())
+        else:
+            with service.client() as client:
+                with pytest.raises(RequestError) as raised:
+                    operation(client)
+                service.steps[:] = [CREATED_SCRIPT]
+                assert client.dockets.create(**DOCKET).status == "OPEN"
+            error = raised.value
+    assert type(error) is expected
+    assert error.may_have_created == (expected is OutcomeUnknown)
+    assert "a trap" in str(error)
 
 
-def test_a_component_that_cannot_be_started_has_created_nothing(
+def test_calls_of_other_threads_are_told_when_the_guest_is_lost(service: Service) -> None:
+    service.gate.clear()
+    with (
+        VoiceClient(environ=service.environ()) as client,
+        ThreadPoolExecutor(4) as threads,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        creates = [threads.submit(create, client) for _ in range(3)]
+        for _ in creates:
+            service.wait_for_request()
+        trapping(patch, "Begin")
+        with pytest.raises(ExecutionFailed):
+            read(client)
+        for future in creates:
+            with pytest.raises(OutcomeUnknown):
+                future.result(20)
+
+
+def test_a_batch_keeps_what_was_told_when_the_guest_is_lost() -> None:
+    service = ScriptedService(CREATED_SCRIPT, CREATED_SCRIPT, Answer_(after=3600))
+    requests = [voice_calling.DocketRequest(**DOCKET)] * 5
+    with service.client(max_in_flight=3, attempt_timeout=20) as client:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Guest, "call", failing_from(10_000))
+            outcomes = client.dockets.create_many(requests, timeout=3600)
+    kinds = sorted(type(it).__name__ for it in outcomes)
+    assert kinds == ["CreatedDocket"] * 2 + ["OutcomeUnknown"] * 3
+
+
+def failing_from(milliseconds: int) -> Any:
+    call = Guest.call
+
+    def failing(self: Guest, name: str, given: Any) -> Any:
+        if name == "step" and given["now_ms"] >= milliseconds:
+            raise GuestLost("a trap")
+        return call(self, name, given)
+
+    return failing
+
+
+def test_a_guest_that_cannot_be_made_has_created_nothing(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(*_: object) -> None:
-        raise WasmtimeError("no memory")
+        raise MemoryError("no memory")
 
-    monkeypatch.setattr(Instance, "__init__", failing)
+    monkeypatch.setattr(Guest, "__init__", failing)
     error = error_of(create, service)
     assert type(error) is ExecutionFailed
     assert (error.may_have_created, error.is_permanent) == (False, False)
+    assert "no memory" in str(error)
 
 
-def test_a_create_that_is_cancelled_on_its_way_may_have_created(service: Service) -> None:
-    service.gate.clear()
-
-    async def main() -> None:
-        async with AsyncVoiceClient(environ=service.environ()) as client:
-            task = asyncio.create_task(client.dockets.create(**DOCKET))
-            await asyncio.to_thread(service.wait_for_request)
-            task.cancel()
-            with pytest.raises(OutcomeUnknown) as raised:
-                await task
-            assert raised.value.may_have_created
-            assert raised.value.response is None
-
-    asyncio.run(main())
-
-
-def test_a_batch_that_is_cancelled_on_its_way_may_have_created(service: Service) -> None:
-    service.gate.clear()
-
-    async def main() -> None:
-        async with AsyncVoiceClient(environ=service.environ()) as client:
-            requests = [voice_calling.DocketRequest(**DOCKET)]
-            task = asyncio.create_task(client.dockets.create_many(requests, timeout=20))
-            await asyncio.to_thread(service.wait_for_request)
-            task.cancel()
-            with pytest.raises(OutcomeUnknown) as raised:
-                await task
-            assert raised.value.may_have_created
-
-    asyncio.run(main())
-
-
-def test_a_create_for_which_no_worker_becomes_free_has_created_nothing(service: Service) -> None:
-    service.gate.clear()
-    with VoiceClient(environ=service.environ(), max_workers=1) as client:
-        threading.Thread(target=create, args=(client,), daemon=True).start()
-        service.wait_for_request()
-        with pytest.raises(TimedOut, match=r"busy for 0\.1 s") as raised:
-            client.dockets.create(**DOCKET, deadline=0.1)
-        assert isinstance(raised.value, NoAnswerError)
-        assert (raised.value.may_have_created, raised.value.is_permanent) == (False, False)
-        service.gate.set()
+def test_an_error_can_be_written_as_json(serve: Serve) -> None:
+    error = error_of(create, serve(Answer(409, "twice", {"x-request-id": "r-1"})))
+    written = json.loads(json.dumps(error.to_dict()))
+    assert written["kind"] == "permanent-rejected"
+    assert written["may_have_created"] is True
+    assert written["response"]["request_id"] == "r-1"
+    assert written["attempts"][0]["status"] == 409
 
 
 def test_items_of_a_batch_say_each_what_may_exist(serve: Serve) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import CREATED, TOKEN, Answer, Serve, Service
 
-from voice_calling import VoiceClient, _attempts
+from voice_calling import VoiceClient
 
 
 @pytest.fixture(autouse=True)
@@ -46,19 +46,11 @@ def test_listening_may_begin_and_end_at_any_time(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     logger = logging.getLogger("voice_calling")
-    with VoiceClient(environ=service.environ(), max_workers=1) as client:
+    with VoiceClient(environ=service.environ()) as client:
         for level, logged in [("WARNING", 0), ("DEBUG", 1), ("WARNING", 1)]:
             logger.setLevel(level)
             create(client)
             assert len(caplog.records) == logged
-
-
-def test_what_is_no_attempt_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    listen = _attempts.listener()
-    for written in [b"panicked at ", b'somewhere\n\n{"a', b'": 1}\n[]\n', b"no end"]:
-        listen(written)
-    assert [it.getMessage() for it in caplog.records] == ["panicked at somewhere", '{"a": 1}', "[]"]
-    assert {it.levelname for it in caplog.records} == {"WARNING"}
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt])

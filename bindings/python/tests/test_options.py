@@ -135,26 +135,26 @@ def raised_by(outcomes: Any) -> None:
 
 
 @pytest.mark.parametrize(("name", "call"), CALLS, ids=[name for name, _ in CALLS])
-def test_every_call_takes_an_account_and_a_number_of_attempts(
+def test_every_call_takes_an_account_and_a_number_of_retries(
     serve: Serve, name: str, call: Callable[..., object]
 ) -> None:
     service = serve(Answer(503, ""), Answer(503, ""), Answer(401, ""))
     accounts = {"alpha": Account(token="alpha-token")}
     with VoiceClient(environ=service.environ(), accounts=accounts) as client:
         with pytest.raises(RequestError) as raised:
-            call(client, account="alpha", max_attempts=2, deadline=5)
+            call(client, account="alpha", max_retries=1)
     # A poll of a wait is an operation of its own, and a first one that fails does not end it.
     assert len(raised.value.attempts) == (1 if "wait" in name else 2)
     tokens = {request.headers["auth_token"] for request in service.requests}
     assert tokens == {"Bearer alpha-token"}
 
 
-def test_a_deadline_is_seconds_and_is_kept(service: Service) -> None:
+def test_a_timeout_is_seconds_and_is_kept(service: Service) -> None:
     service.gate.clear()
     with VoiceClient(environ=service.environ()) as client:
         began = time.monotonic()
         with pytest.raises(OutcomeUnknown):
-            client.dockets.create(**DOCKET, deadline=0.3)
+            client.dockets.create(**DOCKET, timeout=0.3)
         assert 0.25 < time.monotonic() - began < 5
     assert len(service.requests) == 1
 
@@ -164,13 +164,13 @@ def test_a_deadline_is_seconds_and_is_kept(service: Service) -> None:
     [
         ({"account": "beta"}, ConfigurationProblem, "account"),
         ({"account": 7}, InvalidInput, "account"),
-        ({"deadline": 0}, InvalidInput, "deadline"),
-        ({"deadline": 100_000}, InvalidInput, "deadline"),
-        ({"deadline": "1"}, InvalidInput, "deadline"),
-        ({"deadline": float("nan")}, InvalidInput, "deadline"),
-        ({"max_attempts": 0}, InvalidInput, "max_attempts"),
-        ({"max_attempts": 101}, InvalidInput, "max_attempts"),
-        ({"max_attempts": 1.0}, InvalidInput, "max_attempts"),
+        ({"timeout": 0}, InvalidInput, "timeout"),
+        ({"timeout": 100_000}, InvalidInput, "timeout"),
+        ({"timeout": "1"}, InvalidInput, "timeout"),
+        ({"timeout": float("nan")}, InvalidInput, "timeout"),
+        ({"max_retries": -1}, InvalidInput, "max_retries"),
+        ({"max_retries": 100}, InvalidInput, "max_retries"),
+        ({"max_retries": 1.0}, InvalidInput, "max_retries"),
     ],
 )
 def test_an_option_that_is_not_allowed_is_named_and_nothing_is_sent(
@@ -183,6 +183,41 @@ def test_an_option_that_is_not_allowed_is_named_and_nothing_is_sent(
     assert raised.value.message.startswith(subject)
     assert not raised.value.may_have_created
     assert service.requests == []
+
+
+def test_how_often_a_call_may_be_retried_is_said_as_it_was_given(service: Service) -> None:
+    with VoiceClient(environ=service.environ()) as client, pytest.raises(InvalidInput) as raised:
+        client.dockets.create(**DOCKET, max_retries=100)
+    assert str(raised.value) == "max_retries: found 100, allowed: 0 to 99"
+
+
+def test_options_of_polls_and_of_items_have_their_own_names(service: Service) -> None:
+    with VoiceClient(environ=service.environ()) as client:
+        with pytest.raises(InvalidInput, match=r"^poll_timeout: "):
+            client.dockets.wait_for(DOCKET_ID, timeout=20, poll_timeout=0)
+        with pytest.raises(InvalidInput, match=r"^item_timeout: "):
+            client.dockets.create_many([DocketRequest(**DOCKET)], timeout=20, item_timeout=0)
+    assert service.requests == []
+
+
+def test_options_may_be_set_for_many_calls(serve: Serve) -> None:
+    service = serve(Answer(503, ""))
+    accounts = {"alpha": Account(token="alpha-token")}
+    with VoiceClient(environ=service.environ(), accounts=accounts) as client:
+        alpha = client.with_options(account="alpha", max_retries=2)
+        once = alpha.with_options(max_retries=0)
+        attempts = []
+        for each in [client, alpha, once]:
+            with pytest.raises(Unavailable) as raised:
+                each.dockets.get(DOCKET_ID)
+            attempts.append(len(raised.value.attempts))
+        with pytest.raises(Unavailable) as raised:
+            once.dockets.get(DOCKET_ID, max_retries=1)
+        assert len(raised.value.attempts) == 2
+    assert attempts == [4, 3, 1]
+    assert tokens(service) == [f"Bearer {TOKEN}"] * 4 + ["Bearer alpha-token"] * 6
+    with pytest.raises(RuntimeError, match="the client is closed"):
+        alpha.dockets.get(DOCKET_ID)
 
 
 # -------------------------------------------------------------------------------- accounts
@@ -274,7 +309,7 @@ def test_an_account_that_is_not_one_is_named(accounts: Any, subject: str) -> Non
 def test_a_rate_limit_of_one_account_does_not_slow_another(serve: Serve) -> None:
     service = serve(Answer(429, "", {"retry-after": "3600"}), CREATED)
     accounts = {"alpha": Account(token="alpha-token")}
-    with VoiceClient(environ=service.environ(), accounts=accounts, max_workers=1) as client:
+    with VoiceClient(environ=service.environ(), accounts=accounts) as client:
         with pytest.raises(RequestError):
             create(client, "alpha")
         began = time.monotonic()
@@ -285,7 +320,7 @@ def test_a_rate_limit_of_one_account_does_not_slow_another(serve: Serve) -> None
 def test_the_token_of_an_account_is_in_nothing_that_is_shown(service: Service) -> None:
     account = Account(token="alpha-token-that-nobody-may-see")
     client = VoiceClient(environ=service.environ(), accounts={"alpha": account})
-    shown = [repr(account), repr(client), repr(vars(client)), repr(vars(client._pool))]
+    shown = [repr(account), repr(client), repr(vars(client)), repr(vars(client._driver))]
     assert not any("nobody-may-see" in text for text in shown)
     with pytest.raises(TypeError):
         pickle.dumps(client)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import inspect
 import os
@@ -15,10 +16,11 @@ import pytest
 import readme
 
 import voice_calling
-from voice_calling import _client, _webhooks
+from voice_calling import AsyncVoiceClient, VoiceClient, _given_up, _options, _webhooks
+from voice_calling._options import OPTIONS
 
 USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
-"""A Python in which nothing is installed but the package, where there is one."""
+"""A Python in which the package is installed, and what the examples import, where there is one."""
 
 EXAMPLES = readme.examples()
 
@@ -53,65 +55,91 @@ def test_a_docket_is_created_and_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_batch_tells_each_outcome(tmp_path: Path) -> None:
-    first, second, third = output(EXAMPLES["Many dockets"], tmp_path)
+    first, second, third = sorted(output(EXAMPLES["Many dockets"], tmp_path))
     assert re.fullmatch(r"crm-1 is docket [-0-9a-f]{36}", first)
     assert re.fullmatch(r"crm-2 is docket [-0-9a-f]{36}", second)
     assert third.startswith("crm-3 failed: to_phone_number: found")
 
 
 def test_a_direct_call_has_insights(tmp_path: Path) -> None:
-    [line] = output(EXAMPLES["A direct call and its insights, in coroutines"], tmp_path)
+    code = EXAMPLES["A direct call and its insights, in coroutines"]
+    [line] = output(code, tmp_path)
     assert re.fullmatch(r"ANSWERED [0-9.]+ \{.*\}", line), line
 
 
-def test_a_webhook_is_verified(tmp_path: Path) -> None:
-    code = EXAMPLES["A webhook handler"] + DELIVERIES
-    docket, unverified, *statuses = output(code, tmp_path)
-    assert docket == "COMPLETED None"
-    assert unverified == "the service does not confirm: call_insights attempts"
-    assert statuses == ["204", "400", "204", "400", "413"]
+DELIVERIES = """
+import json
+from voice_calling import VoiceClient
+
+with VoiceClient() as other:
+    docket = other.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    other.dockets.wait_for(docket.docket_id, timeout=20)
+body = '{"docket_id": "%s", "call_insights": null, "attempts": [1]}'
+for content in [
+    body % docket.docket_id,
+    body % "11111111-2222-3333-4444-555555555555",
+    '{"event": "call"}',
+    "{",
+]:
+    print(deliver(content))
+"""
+
+FASTAPI = """
+from starlette.testclient import TestClient
+
+with TestClient(app) as web:
+    deliver = lambda content: web.post("/webhook", content=content).status_code
+"""
+
+FLASK = """
+deliver = lambda content: app.test_client().post("/webhook", data=content).status_code
+"""
 
 
-def test_organizations_have_accounts(tmp_path: Path) -> None:
-    # The mock service knows one token.
-    code = re.sub("token-of-[a-z]+", "mock-token-0001", EXAMPLES["Several organizations"])
+def test_a_webhook_is_verified_in_fastapi(tmp_path: Path) -> None:
+    code = FASTAPI + "\n".join(f"    {line}" for line in DELIVERIES.splitlines())
+    check_webhook(output(EXAMPLES["A webhook in FastAPI"] + code, tmp_path))
+
+
+def test_a_webhook_is_verified_in_flask(tmp_path: Path) -> None:
+    check_webhook(output(EXAMPLES["A webhook in Flask"] + FLASK + DELIVERIES, tmp_path))
+
+
+def check_webhook(lines: list[str]) -> None:
+    assert lines[0].startswith("COMPLETED ")
+    assert [line for line in lines if line.isdigit()] == ["204", "400", "204", "400"]
+
+
+def test_organizations_are_served_with_their_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = EXAMPLES["Several organizations"]
+    for name in ["alpha", "beta"]:
+        code = code.replace(f"token-of-{name}", "mock-token-0001")
     alpha, beta = output(code, tmp_path)
     assert re.fullmatch("alpha [1-9]", alpha)
     assert re.fullmatch("beta [1-9]", beta)
-
-
-DELIVERIES = """
-import threading, urllib.error, urllib.request
-from http.server import HTTPServer
-
-Webhook.log_message = lambda *_: None
-server = HTTPServer(("127.0.0.1", 0), Webhook)
-threading.Thread(target=server.serve_forever, daemon=True).start()
-docket = client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
-client.dockets.wait_for(docket.docket_id, timeout=20)
-body = '{"docket_id": "%s", "call_insights": null, "attempts": [1]}'
-statuses = []
-url = f"http://127.0.0.1:{server.server_address[1]}"
-for content, headers in [
-    (body % docket.docket_id, {}),
-    (body % "11111111-2222-3333-4444-555555555555", {}),
-    ('{"event": "call"}', {}),
-    ("{", {}),
-    ("", {"content-length": str(1024 * 1024 + 1)}),
-]:
-    request = urllib.request.Request(url, content.encode(), headers)
-    try:
-        statuses.append(urllib.request.urlopen(request).status)
-    except urllib.error.HTTPError as error:
-        statuses.append(error.code)
-print(*statuses, sep="\\n")
-"""
 
 
 def test_an_error_is_told(tmp_path: Path) -> None:
     first, second = output(EXAMPLES["Errors"], tmp_path)
     assert first.startswith("InvalidInput: to_phone_number: found")
     assert second == "to_phone_number False"
+
+
+def test_an_http_client_is_given(tmp_path: Path) -> None:
+    [line] = output(EXAMPLES["Your own httpx client"], tmp_path)
+    assert re.fullmatch("[1-9] agents", line)
+
+
+def test_ones_own_code_is_tested(tmp_path: Path) -> None:
+    lines = output(EXAMPLES["Tests of your own code"], tmp_path)
+    assert lines == ["[503, 200] 20000", "unknown: True", "3 requests"]
+
+
+def test_a_call_is_given_up(tmp_path: Path) -> None:
+    [line] = output(EXAMPLES["Giving up a call"], tmp_path)
+    assert re.fullmatch(r"what is known: \w+", line)
 
 
 def test_logging_is_switched_on(tmp_path: Path) -> None:
@@ -121,17 +149,85 @@ def test_logging_is_switched_on(tmp_path: Path) -> None:
     assert re.search(r"DEBUG:voice_calling:agents.list-agents: attempt 1, GET .*: 200", told)
 
 
+def test_every_example_is_run() -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+    for title in EXAMPLES:
+        assert f'EXAMPLES["{title}"]' in source, title
+
+
+def test_opentelemetry_sees_a_span_for_each_request_below_that_of_the_caller() -> None:
+    from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    instrumentor = HTTPXClientInstrumentor()
+    instrumentor.instrument(tracer_provider=provider)
+    try:
+        with VoiceClient() as client:
+            with provider.get_tracer("test").start_as_current_span("caller"):
+                client.agents.list("org-1")
+    finally:
+        instrumentor.uninstrument()
+    request, caller = exporter.get_finished_spans()
+    assert (request.name, caller.name) == ("GET", "caller")
+    assert request.parent is not None
+    assert caller.context is not None
+    assert request.parent.span_id == caller.context.span_id
+
+
+# ---------------------------------------------------------------------------- drift
+
+
 def test_the_tables_have_every_error_and_every_setting() -> None:
     text = readme.README.read_text(encoding="utf-8")
     for name in voice_calling._errors.__all__:
-        assert f"| `{name}` |" in text, name
-    options = re.findall(r"^- `(\w+)`:", inspect.getdoc(_client.VoiceClient) or "", re.MULTILINE)
-    assert len(options) == 17
-    for option in options:
-        assert f"\n| `{option}` |" in text, option
+        if name not in ("RequestError", "ServiceError", "NoAnswerError"):
+            assert f"\n| `{name}` |" in text, name
+    for option in OPTIONS:
+        default = {None: "required", "false": "False"}.get(option.default, option.default)
+        row = re.search(rf"\n\| `{option.name}` \| `{option.variable}` \| `?(\w[^|`]*)", text)
+        assert row is not None, option
+        assert row[1].startswith(str(default)), option
 
 
-@pytest.mark.parametrize("module", [voice_calling, _webhooks])
+def test_the_constructors_take_every_setting_and_say_what_it_means() -> None:
+    docs = " ".join((inspect.getdoc(VoiceClient) or "").split())
+    named = {field.name for field in dataclasses.fields(voice_calling.Account)}
+    assert named == {option.name for option in OPTIONS}
+    source = " ".join(Path(_options.__file__).read_text(encoding="utf-8").split())
+    for client in [VoiceClient, AsyncVoiceClient]:
+        parameters = set(inspect.signature(client).parameters)
+        assert parameters == named | {"accounts", "environ", "http_client", "history"}
+    for option in OPTIONS:
+        said = re.search(
+            rf"- `{option.name}`: (.*?)(?: Default: ([^;]*?)[.;]?)?(?: - `|$| or `)", docs
+        )
+        assert said is not None, option.name
+        meaning = said[1].split(" Required")[0].split(" Default")[0]
+        assert meaning in source, (option.name, meaning)
+        if option.default is not None:
+            default = f'Default: `"{option.default}"`'
+            assert default in docs or f"Default: {option.default}" in said[0], option
+
+
+def test_methods_look_like_functions_to_those_who_inspect_them() -> None:
+    with VoiceClient(environ={}) as client:
+        create = client.dockets.create
+        assert (create.__doc__ or "").startswith("Makes a phone ring")
+        signature = inspect.signature(create)
+        assert list(signature.parameters)[:2] == ["agent_id", "to_phone_number"]
+        assert signature.return_annotation == "CreatedDocket"
+    assert inspect.iscoroutinefunction(AsyncVoiceClient(environ={}).dockets.create)
+    wrong: Any = create
+    with pytest.raises(TypeError, match="external_identifier"):
+        wrong(external_identifier="crm-1")
+
+
+@pytest.mark.parametrize("module", [voice_calling, _webhooks, _given_up])
 def test_examples_in_docstrings_are_right(module: Any) -> None:
     failed, tried = doctest.testmod(module)
     assert (failed, tried > 0) == (0, True)

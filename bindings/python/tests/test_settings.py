@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import httpx
 import pytest
 from conftest import DOCKET, DOCKET_ID, TOKEN, Answer, Serve, Service
 
@@ -54,13 +55,13 @@ def test_durations_are_seconds(serve: Serve) -> None:
         ("deadline", float("inf")),
         ("deadline", True),
         ("deadline", 10**400),
-        ("cache_dir", "a\0b"),
-        ("cache_dir", 7),
+        ("http_client", 7),
+        ("http_client", httpx.AsyncClient()),
+        ("history", 7),
         ("max_attempts", 3.0),
         ("max_attempts", "3"),
         ("allow_insecure_http", "true"),
         ("create_retry", False),
-        ("max_workers", 0),
         ("token", "a\0b"),
     ],
 )
@@ -94,7 +95,7 @@ def test_an_option_out_of_range_is_told_by_the_first_call(
 
 
 @pytest.mark.parametrize("value", ["0", "9" * 20, "9" * 5000, "86400001", "x"])
-def test_a_deadline_that_is_none_is_told_by_the_component(service: Service, value: str) -> None:
+def test_a_deadline_that_is_none_is_told_by_the_machine(service: Service, value: str) -> None:
     with VoiceClient(environ=service.environ(DEADLINE_MS=value)) as client:
         with pytest.raises(ConfigurationProblem) as raised:
             client.dockets.get(DOCKET_ID)

@@ -115,9 +115,9 @@ def test_the_token_is_in_nothing_that_is_shown(serve: Serve) -> None:
     with client, pytest.raises(Unauthorized) as raised:
         client.agents.list("org-1")
     shown = [repr(client), str(client), repr(raised.value), repr(vars(raised.value))]
-    shown += [repr(vars(client)), repr(vars(client._pool)), repr(vars(client._caller))]
+    shown += [repr(vars(client)), repr(vars(client._driver)), repr(vars(client._driver._machine))]
     assert not any(TOKEN in text for text in shown)
-    for secret in [client, client._pool._settings]:
+    for secret in [client, client._driver._machine._settings]:
         with pytest.raises(TypeError, match="not to be pickled"):
             pickle.dumps(secret)
 

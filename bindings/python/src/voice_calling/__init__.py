@@ -17,11 +17,13 @@ A request that creates something is retried only while it is certain that the fi
 nothing, or where the service asks for it. What cannot be known is `OutcomeUnknown`.
 """
 
-from . import _errors, _outcomes, _types
-from ._aio import AsyncVoiceClient
-from ._client import VoiceClient
+from . import _batch, _errors, _operations, _outcomes, _types
+from ._batch import *
+from ._client import AsyncVoiceClient, VoiceClient
 from ._errors import *
+from ._given_up import outcome_of
 from ._json import Json
+from ._operations import *
 from ._options import Account
 from ._outcomes import *
 from ._types import *
@@ -29,7 +31,16 @@ from ._webhooks import parse_docket_completed
 
 __version__ = "0.2.0"
 
-__all__ = ["Account", "AsyncVoiceClient", "Json", "VoiceClient", "parse_docket_completed"]
+__all__ = [
+    "Account",
+    "AsyncVoiceClient",
+    "Json",
+    "VoiceClient",
+    "outcome_of",
+    "parse_docket_completed",
+]
+__all__ += _batch.__all__
 __all__ += _errors.__all__
+__all__ += _operations.__all__
 __all__ += _outcomes.__all__
 __all__ += _types.__all__

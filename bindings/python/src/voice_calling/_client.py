@@ -1,602 +1,244 @@
-"""The client."""
-
-# Written by `cargo xtask bindings generate` from the WIT. Do not edit.
+"""The two clients."""
 
 from __future__ import annotations
 
+import atexit
 import builtins
+import copy
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
+from typing import Any, Generic, NoReturn, TypeVar
 
-from . import _interface
-from ._caller import MAX_WORKERS, Call, Client
+import httpx
+
+from ._batch import AsyncBatch, Batch
+from ._coroutines import Coroutines
 from ._errors import RequestError
-from ._json import Json
-from ._options import Account
-from ._types import (
-    AgentConfig,
-    AgentList,
-    AgentText,
-    CallDetailsList,
-    CallDetailsWait,
-    CallOptions,
-    CallRequest,
-    CreatedAgent,
-    CreatedDocket,
-    CreatedDocketV1,
-    Docket,
-    DocketCompleted,
-    DocketRequest,
-    DocketRequestV1,
-    DocketWait,
-    StartedCall,
-    Verification,
-    WaitOptions,
+from ._failures import configuration_problem, described
+from ._history import History
+from ._operations import (
+    AgentMethods,
+    BatchResult,
+    CallMethods,
+    DocketMethods,
+    InCoroutines,
+    InThreads,
+    Operation,
+    WebhookMethods,
+    batch,
+    options,
 )
+from ._options import Account
+from ._settings import Settings
+from ._threads import DRIVERS, Threads
+from ._types import CreatedDocket, DocketRequest
+
+__all__ = ["AsyncVoiceClient", "VoiceClient"]
+
+T = TypeVar("T")
+C = TypeVar("C", bound="_Client[Any]")
+Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 
 
-class Agents:
+class _Client(Generic[Http]):
+    """What both clients share. The docstring of `VoiceClient` tells of the settings."""
+
+    _http_class: type[Any]
+    _driver_class: type[Any]
+
+    def __init__(
+        self,
+        *,
+        base_url: str | None = None,
+        token: str | None = None,
+        max_attempts: int | None = None,
+        backoff: float | None = None,
+        max_backoff: float | None = None,
+        connect_timeout: float | None = None,
+        attempt_timeout: float | None = None,
+        deadline: float | None = None,
+        create_retry: str | None = None,
+        max_in_flight: int | None = None,
+        max_request_bytes: int | None = None,
+        max_response_bytes: int | None = None,
+        allow_insecure_http: bool | None = None,
+        accounts: Mapping[str, Account] | None = None,
+        environ: Mapping[str, str] | None = None,
+        http_client: Http | None = None,
+        history: str | os.PathLike[str] | None = None,
+    ) -> None:
+        given = Account(
+            base_url=base_url,
+            token=token,
+            max_attempts=max_attempts,
+            backoff=backoff,
+            max_backoff=max_backoff,
+            connect_timeout=connect_timeout,
+            attempt_timeout=attempt_timeout,
+            deadline=deadline,
+            create_retry=create_retry,
+            max_in_flight=max_in_flight,
+            max_request_bytes=max_request_bytes,
+            max_response_bytes=max_response_bytes,
+            allow_insecure_http=allow_insecure_http,
+        )
+        settings = Settings(given, accounts, environ)
+        if http_client is not None and not isinstance(http_client, self._http_class):
+            allowed = f"an httpx.{self._http_class.__name__}"
+            raise configuration_problem("http_client", type(http_client).__name__, allowed)
+        if history is not None and not isinstance(history, (str, os.PathLike)):
+            raise configuration_problem("history", described(history), "a path")
+        self._base_url = settings.base_url()
+        self._defaults: dict[str, Any] = {}
+        recorder = None if history is None else History(history)
+        self._driver = self._driver_class(settings, http_client, recorder)
+        self._make_groups()
+
+    def _make_groups(self) -> None:
+        raise NotImplementedError
+
+    def with_options(
+        self: C,
+        *,
+        account: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> C:
+        """The same client, with these options for each of its calls. It has the same connections
+        and settings, and is closed with it."""
+        made = copy.copy(self)
+        made._defaults = {**self._defaults, **options(account, timeout, max_retries)}
+        made._make_groups()
+        return made
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether calls are refused."""
+        closed: bool = self._driver.is_closed
+        return closed
+
+    def __repr__(self) -> str:
+        if not hasattr(self, "_driver"):  # the constructor failed
+            return f"<{type(self).__name__}, not made>"
+        closed = ", closed" if self.is_closed else ""
+        return f"<{type(self).__name__} base_url={self._base_url!r}{closed}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} holds the token and is not to be pickled")
+
+    def __copy__(self: C) -> C:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+
+# ----------------------------------------------------------------------------------- for threads
+
+
+class _ThreadRunner:
+    """Runs what a group makes."""
+
+    __slots__ = ("defaults", "driver")
+
+    def __init__(self, driver: Threads, defaults: dict[str, Any]) -> None:
+        self.driver = driver
+        self.defaults = defaults
+
+    def run(self, operation: Operation[T], /) -> T:
+        return self.driver.run(operation, self.defaults)
+
+
+class Agents(AgentMethods, InThreads):
     """Agents: the voices that make calls. An agent is configured once, before calls are made."""
 
-    __slots__ = ("_call",)
-
-    def __init__(self, call: Call) -> None:
-        self._call = call
-
-    def create(
-        self,
-        *,
-        prompt: AgentText | None = None,
-        agent_name: str,
-        agent_phone_number: str | None = None,
-        voice_id: str | None = None,
-        version: int | None = None,
-        welcome_text: AgentText | None = None,
-        tools: Json | None = None,
-        enabled: bool | None = None,
-        save_stats: bool | None = None,
-        server_type: str | None = None,
-        call_type: str | None = None,
-        created_at: str | None = None,
-        updated_at: str | None = None,
-        extra: Json | None = None,
-        account: str | None = None,
-        deadline: float | None = None,
-        max_attempts: int | None = None,
-    ) -> CreatedAgent:
-        """Creates an agent: `POST /agents/`. Any 2xx is success.
-
-        It is a creating request, retried as `calls.make` is. Where the answer has no `agent_id`,
-        `agents.list` finds the agent by its name.
-
-        - `prompt`: What the agent is told to do.
-        - `agent_name`: Not empty. Calls refer to the agent by it.
-        - `agent_phone_number`: The phone number provided for the agent.
-        - `voice_id`: Identifier of the chosen voice.
-        - `version`: `version` of the configuration.
-        - `welcome_text`: The greeting.
-        - `tools`: Any JSON; `None` is sent as `null`, which means that no tools are used.
-        - `enabled`: Whether the agent is active.
-        - `save_stats`: Whether statistics are saved.
-        - `server_type`: An environment label; its values are not specified.
-        - `call_type`: The kind of call; its values are not specified.
-        - `created_at`: Its format is not specified.
-        - `updated_at`: Its format is not specified.
-        - `extra`: A JSON object whose members are added to the request. Members that this record
-          has a field for are refused.
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
-          `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
-          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
-          give way to a smaller deadline.
-        - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
-        """
-        return self._call(
-            _interface.CREATE_AGENT,
-            AgentConfig(
-                prompt=prompt,
-                agent_name=agent_name,
-                agent_phone_number=agent_phone_number,
-                voice_id=voice_id,
-                version=version,
-                welcome_text=welcome_text,
-                tools=tools,
-                enabled=enabled,
-                save_stats=save_stats,
-                server_type=server_type,
-                call_type=call_type,
-                created_at=created_at,
-                updated_at=updated_at,
-                extra=extra,
-            ),
-            CallOptions(
-                account=account,
-                deadline=deadline,
-                max_attempts=max_attempts,
-            ),
-        )
-
-    def list(
-        self,
-        organization_id: str,
-        *,
-        account: str | None = None,
-        deadline: float | None = None,
-        max_attempts: int | None = None,
-    ) -> AgentList:
-        """Lists the agents of an organization: `GET
-        /api/v1/agents?organizationId=<organization-id>`.
-
-        `organization_id` is not empty, has no control characters and at most 4096 bytes when it
-        is percent-encoded; how to obtain it is not specified.
-
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
-          `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
-          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
-          give way to a smaller deadline.
-        - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
-        """
-        return self._call(
-            _interface.LIST_AGENTS,
-            organization_id,
-            CallOptions(
-                account=account,
-                deadline=deadline,
-                max_attempts=max_attempts,
-            ),
-        )
+    __slots__ = ()
 
 
-class Calls:
+class Calls(CallMethods, InThreads):
     """Calls that are made directly, without a docket."""
 
-    __slots__ = ("_call",)
-
-    def __init__(self, call: Call) -> None:
-        self._call = call
-
-    def make(
-        self,
-        *,
-        from_agent_name: str | None = None,
-        to_phone_number: str,
-        call_context: Mapping[str, str] | None = None,
-        extra: Json | None = None,
-        account: str | None = None,
-        deadline: float | None = None,
-        max_attempts: int | None = None,
-    ) -> StartedCall:
-        """Makes a phone ring: `POST /make_call`.
-
-        It is a creating request: it is retried while it is certain that it did nothing, and
-        where the service asks for it (5xx, 408; `create_retry="not-sent"` turns that off,
-        `create_retry="never"` every retry). Once it was handed to the network without a
-        conclusive answer, it fails with `OutcomeUnknown` and is never retried. No attempt begins
-        with less time left than it may need to hear the answer: `attempt_timeout`, or half of
-        `deadline` where that is less.
-
-        An answer may have 16384 bytes more than its request; a larger one is
-        `UnexpectedResponse`, which has its beginning.
-
-        - `from_agent_name`: The agent that calls; not empty. May be `None` only where `extra` is
-          given, which then has to select the agent: the service also knows agents by phone
-          number, but the name of that field is not specified.
-        - `to_phone_number`: The number to be called; not empty, without control characters. Its
-          format is not specified.
-        - `call_context`: `extra_config.call_context`: the variables of the agent's prompt, as
-          names and values. No name occurs twice. Empty leaves `call_context` out.
-        - `extra`: A JSON object whose members are added to the request; those of its
-          `extra_config` are added to `extra_config`. Members that this record has a field for
-          are refused.
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
-          `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
-          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
-          give way to a smaller deadline.
-        - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
-        """
-        return self._call(
-            _interface.MAKE_CALL,
-            CallRequest(
-                from_agent_name=from_agent_name,
-                to_phone_number=to_phone_number,
-                call_context=call_context,
-                extra=extra,
-            ),
-            CallOptions(
-                account=account,
-                deadline=deadline,
-                max_attempts=max_attempts,
-            ),
-        )
-
-    def get_details(
-        self,
-        task_id: str,
-        *,
-        account: str | None = None,
-        deadline: float | None = None,
-        max_attempts: int | None = None,
-    ) -> CallDetailsList:
-        """What is known of a task's calls: `GET /call_details/{task_id}`. An empty list is an
-        answer; a lone object counts as a list of one.
-
-        `task_id` is not empty, not `.` or `..`, without control characters; it is sent as one
-        percent-encoded path segment of at most 4096 bytes. What the service answers before the
-        call is completed, or to an unknown task, is not specified.
-
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
-          `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
-          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
-          give way to a smaller deadline.
-        - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
-        """
-        return self._call(
-            _interface.GET_CALL_DETAILS,
-            task_id,
-            CallOptions(
-                account=account,
-                deadline=deadline,
-                max_attempts=max_attempts,
-            ),
-        )
-
-    def wait_for_details(
-        self,
-        task_id: str,
-        *,
-        timeout: float,
-        not_found_is_pending: bool | None = None,
-        account: str | None = None,
-        deadline: float | None = None,
-        max_attempts: int | None = None,
-    ) -> CallDetailsWait:
-        """Asks for a task's details until there is at least one record and all are ready, or time
-        runs out.
-
-        Each poll is a whole `calls.get_details`, with attempts and a deadline of its own. The
-        pause after the first is `backoff`; it doubles up to `max_backoff`, without jitter, and
-        is longer where `retry-after` asks for it. A pause that does not fit into the time that
-        is left ends the wait, so that it may end before `timeout`. A poll that fails in a way
-        that may pass (`RateLimited`, `Unavailable`, `Unreachable`, `TimedOut`) does not end it,
-        unless every poll did: then the last error is raised. For waits of hours on a workflow
-        engine, let the workflow sleep and call `calls.get_details`.
-
-        - `timeout`: How long to wait at most. Unit: seconds; 0.001 or more.
-        - `not_found_is_pending`: Whether an answer of 404 means "not yet". `False` ends the wait
-          with `NotFound`. What the service answers before a call is completed is not specified.
-          `None`: `True` for a task id, so that one that `calls.make` has just returned is waited
-          for (a wrong one then waits until time runs out); `False` for a docket.
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
-          `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
-          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
-          give way to a smaller deadline.
-        - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
-        """
-        return self._call(
-            _interface.WAIT_FOR_CALL_DETAILS,
-            task_id,
-            WaitOptions(
-                timeout=timeout,
-                not_found_is_pending=not_found_is_pending,
-            ),
-            CallOptions(
-                account=account,
-                deadline=deadline,
-                max_attempts=max_attempts,
-            ),
-        )
+    __slots__ = ()
 
 
-class Dockets:
+class Webhooks(WebhookMethods, InThreads):
+    """What the service sends by itself."""
+
+    __slots__ = ()
+
+
+class Dockets(DocketMethods, InThreads):
     """Dockets: business tasks, each of which groups the call attempts made for it.
 
     A docket is for a task that may need several calls, and reports its completion once, by the
     webhook, with its insights. For one call whose details you fetch by task id use `calls.make`.
-    Version 2 of the creation adds `external_id` and `created`.
     """
 
-    __slots__ = ("_call",)
+    __slots__ = ()
+    _runner: _ThreadRunner
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
-
-    def create_v1(
+    def create_each(
         self,
-        *,
-        agent_id: int,
-        to_phone_number: str,
-        call_context: Json,
-        extra: Json | None = None,
-        account: str | None = None,
-        deadline: float | None = None,
-        max_attempts: int | None = None,
-    ) -> CreatedDocketV1:
-        """Makes a phone ring: `POST /api/v1/dockets`.
-
-        It is a creating request: it is retried while it is certain that it did nothing, and
-        where the service asks for it (5xx, 408; `create_retry="not-sent"` turns that off,
-        `create_retry="never"` every retry). Once it was handed to the network without a
-        conclusive answer, it fails with `OutcomeUnknown` and is never retried. No attempt begins
-        with less time left than it may need to hear the answer: `attempt_timeout`, or half of
-        `deadline` where that is less.
-
-        An answer may have 16384 bytes more than its request; a larger one is
-        `UnexpectedResponse`, which has its beginning. So is one whose `docket_id` is not a UUID.
-
-        - `agent_id`: See `agents.list`.
-        - `to_phone_number`: Exactly 12 ASCII digits, the country code included, no `+`:
-          `919876543210`.
-        - `call_context`: `extra_config.call_context`: a JSON object, free-form. The fetched
-          docket and the webhook return it, so it is the place for an identifier of your own by
-          which to find the docket again.
-        - `extra`: A JSON object whose members are added to the request; those of its
-          `extra_config` are added to `extra_config`. Members that this record has a field for
-          are refused.
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
-          `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
-          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
-          give way to a smaller deadline.
-        - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
-        """
-        return self._call(
-            _interface.CREATE_DOCKET,
-            DocketRequestV1(
-                agent_id=agent_id,
-                to_phone_number=to_phone_number,
-                call_context=call_context,
-                extra=extra,
-            ),
-            CallOptions(
-                account=account,
-                deadline=deadline,
-                max_attempts=max_attempts,
-            ),
-        )
-
-    def create(
-        self,
-        *,
-        agent_id: int,
-        to_phone_number: str,
-        call_context: Json,
-        external_id: str | None = None,
-        extra: Json | None = None,
-        account: str | None = None,
-        deadline: float | None = None,
-        max_attempts: int | None = None,
-    ) -> CreatedDocket:
-        """Makes a phone ring: `POST /api/v2/dockets`, which takes an `external_id` and answers
-        whether the docket was created. Retries, times and limits are those of
-        `dockets.create_v1`.
-
-        - `agent_id`: See `agents.list`.
-        - `to_phone_number`: Exactly 12 ASCII digits, the country code included, no `+`:
-          `919876543210`.
-        - `call_context`: `extra_config.call_context`: a JSON object, free-form. The fetched
-          docket and the webhook return it, so it is the place for an identifier of your own by
-          which to find the docket again.
-        - `external_id`: An identifier of your own, such as a CRM id. It is not known to prevent
-          duplicates.
-        - `extra`: A JSON object whose members are added to the request; those of its
-          `extra_config` are added to `extra_config`. Members that this record has a field for
-          are refused.
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
-          `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
-          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
-          give way to a smaller deadline.
-        - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
-        """
-        return self._call(
-            _interface.CREATE_DOCKET_V2,
-            DocketRequest(
-                agent_id=agent_id,
-                to_phone_number=to_phone_number,
-                call_context=call_context,
-                external_id=external_id,
-                extra=extra,
-            ),
-            CallOptions(
-                account=account,
-                deadline=deadline,
-                max_attempts=max_attempts,
-            ),
-        )
-
-    def get(
-        self,
-        docket_id: str,
-        *,
-        account: str | None = None,
-        deadline: float | None = None,
-        max_attempts: int | None = None,
-    ) -> Docket:
-        """The docket as it stands: `GET /api/v1/dockets/{docket_id}`.
-
-        `docket_id` is a UUID in its hyphenated form (36 characters). An answer with another id
-        is `UnexpectedResponse`; one without an id is taken for the docket that was asked for.
-
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
-          `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
-          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
-          give way to a smaller deadline.
-        - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
-        """
-        return self._call(
-            _interface.GET_DOCKET,
-            docket_id,
-            CallOptions(
-                account=account,
-                deadline=deadline,
-                max_attempts=max_attempts,
-            ),
-        )
-
-    def wait_for(
-        self,
-        docket_id: str,
+        requests: Iterable[DocketRequest],
         *,
         timeout: float,
-        not_found_is_pending: bool | None = None,
         account: str | None = None,
-        deadline: float | None = None,
-        max_attempts: int | None = None,
-    ) -> DocketWait:
-        """Asks for the docket until it is completed or time runs out. Pauses and failed polls are
-        those of `calls.wait_for_details`.
+        item_timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> Batch:
+        """Makes phones ring: `POST /api/v2/dockets` for each request, at most `max_in_flight` at a
+        time; the results come as they are known, in any order.
 
-        - `timeout`: How long to wait at most. Unit: seconds; 0.001 or more.
-        - `not_found_is_pending`: Whether an answer of 404 means "not yet". `False` ends the wait
-          with `NotFound`. What the service answers before a call is completed is not specified.
-          `None`: `True` for a task id, so that one that `calls.make` has just returned is waited
-          for (a wrong one then waits until time runs out); `False` for a docket.
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
-          `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
-          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
-          give way to a smaller deadline.
-        - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
+        `requests`: 0 to 1000, with texts of 16777216 bytes in all. One failure never hides
+        another. A rate limit that one request meets slows the others. A request that the service
+        does not allow fails in its place, and the others are sent.
+
+        - `timeout`: For how long new requests may be begun. Unit: seconds; 0.001 or more. Those
+          that were not begun by then are `TimedOut` with no attempts. Those that were are
+          finished, each within its deadline, so that no docket id is lost.
+        - `item_timeout`: In place of the client's `deadline`, for each request. Unit: seconds.
+        - `account`, `max_retries`: see `calls.make`; retries are those of a request.
+
+        `ConfigurationProblem`, or `InvalidInput` for `requests`, `timeout` or options, is raised
+        by the first step of the iterator; then nothing was sent.
         """
-        return self._call(
-            _interface.WAIT_FOR_DOCKET,
-            docket_id,
-            WaitOptions(
-                timeout=timeout,
-                not_found_is_pending=not_found_is_pending,
-            ),
-            CallOptions(
-                account=account,
-                deadline=deadline,
-                max_attempts=max_attempts,
-            ),
-        )
+        operation = batch(requests, timeout, account, item_timeout, max_retries)
+        return Batch(self._runner.driver, operation, self._runner.defaults)
 
     def create_many(
         self,
         requests: Iterable[DocketRequest],
         *,
         timeout: float,
+        on_result: Callable[[BatchResult], object] | None = None,
         account: str | None = None,
-        deadline: float | None = None,
-        max_attempts: int | None = None,
+        item_timeout: float | None = None,
+        max_retries: int | None = None,
     ) -> builtins.list[CreatedDocket | RequestError]:
-        """Makes phones ring: `POST /api/v2/dockets` for each request, at most `max_in_flight` at a
-        time.
+        """As `create_each`, but returns all results at once, in the order of the requests.
 
-        `requests`: 0 to 1000, with texts of 16777216 bytes in all; none gives an empty list. The
-        results are in the order of the requests, one for each, and one failure never hides
-        another. A rate limit that one request meets slows the others. A request that is not
-        allowed fails in its place, and the others are sent.
-
-        `timeout`: for how long new requests may be begun; seconds, 0.001 or more. Those that
-        were not begun by then are `TimedOut` with no attempts. Those that were are finished,
-        each within its deadline, so that no docket id is lost.
-
-        The outer error is `ConfigurationProblem`, or `InvalidInput` for `requests`, `timeout` or
-        `options`; then nothing was sent.
-
-        Many dockets in one call, for hosts that do not replay.
-
-        Not for workflow engines: a crash in the middle of the batch would replay all of it, and
-        call people twice. There, use one `dockets.create` for each docket.
-
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
-          `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
-          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
-          give way to a smaller deadline.
-        - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
+        - `on_result`: Is called with each result as it comes. What it raises gives the batch up.
         """
-        return self._call(
-            _interface.CREATE_DOCKETS_V2,
-            requests,
-            timeout,
-            CallOptions(
-                account=account,
-                deadline=deadline,
-                max_attempts=max_attempts,
-            ),
-        )
+        operation = batch(requests, timeout, account, item_timeout, max_retries)
+        with Batch(self._runner.driver, operation, self._runner.defaults) as results:
+            try:
+                for result in results:
+                    if on_result is not None:
+                        on_result(result)
+            except RequestError as error:
+                if not results.results:
+                    raise
+                return results._rest(error)
+        return [result.outcome for result in results.results]
 
 
-class Webhooks:
-    """What the service sends by itself."""
-
-    __slots__ = ("_call",)
-
-    def __init__(self, call: Call) -> None:
-        self._call = call
-
-    def parse(
-        self,
-        body: str | bytes | bytearray | memoryview,
-    ) -> DocketCompleted | None:
-        """Reads the body of a webhook delivery (section "Events" of the service's specification).
-        It is pure: it needs no settings and sends nothing.
-
-        - A completed docket is returned. A value in it that has another type than the specified
-          one costs only itself.
-        - `None`: JSON, but not the completion of a docket. The service mentions call-level
-          webhooks too. The completion of a docket is an object with a `docket_id` and evidence
-          that the docket is done: `attempts` in which something is neither null nor empty, a
-          text as `dashboard_url` or `call_insights.call_disposition`, or the status `COMPLETED`.
-          A status of `OPEN` or `IN_PROGRESS` is evidence that it is not.
-        - `InvalidInput`: broken. It is not JSON, or the completion of a docket whose `docket_id`
-          is not a UUID; or it has more than 8388608 bytes.
-        """
-        return self._call(
-            _interface.PARSE_DOCKET_COMPLETED,
-            body,
-        )
-
-    def verify(
-        self,
-        body: str | bytes | bytearray | memoryview,
-        *,
-        account: str | None = None,
-        deadline: float | None = None,
-        max_attempts: int | None = None,
-    ) -> Verification:
-        """Reads a delivery as `webhooks.parse` does, fetches the docket that it names (`GET
-        /api/v1/dockets/{docket_id}`), and compares the two. Deliveries are not known to be
-        signed, so that anyone may send one: this is what a receiver needs.
-
-        The docket must be completed, and must not disagree with the delivery: with its
-        `call_context`, for example, member by member. What it cannot confirm is listed. A docket
-        that the service does not know is `NotFound`; errors are those of both functions.
-
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
-          `None`: the account of the settings without a name.
-        - `deadline`: In place of the client's `deadline`: for the operation, each item of a
-          batch, each poll of a wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt
-          give way to a smaller deadline.
-        - `max_attempts`: In place of the client's `max_attempts`: 1 to 100.
-        """
-        return self._call(
-            _interface.VERIFY_DOCKET_COMPLETED,
-            body,
-            CallOptions(
-                account=account,
-                deadline=deadline,
-                max_attempts=max_attempts,
-            ),
-        )
-
-
-class VoiceClient(Client):
+class VoiceClient(_Client[httpx.Client]):
     """A client of the voice-calling service, for any number of threads. What is not given here is
     taken from the environment, from the variables with the prefix `VOICE_CALLING_`. Settings are
     checked by the first call: `ConfigurationProblem` names the one at fault.
 
-    Ctrl-C ends a call at once with `KeyboardInterrupt`. No further attempt is sent then, but
-    what was on the way may have been processed: a phone may ring.
+    Ctrl-C ends a call at once with `KeyboardInterrupt`. No further attempt is sent then, but what
+    was on the way may have been processed: a phone may ring. `outcome_of` says what is known.
 
     - `base_url`: The service: http(s)://host[:port][/path]; http only to loopback. Required,
       unless every call names an account.
@@ -625,54 +267,27 @@ class VoiceClient(Client):
       of which methods take one as `account`. They are added to those of the variable
       `VOICE_CALLING_ACCOUNTS`.
     - `environ`: taken instead of the process's environment.
-    - `max_workers`: how many calls run at once; others wait for their turn. A wait takes one as
-      well.
-    - `cache_dir`: where the compiled component is kept, instead of the user's folder for caches.
-      The first client that calls decides for the process.
+    - `http_client`: what sends the requests: proxies, authorities, HTTP/2, hooks and all else are
+      its own; its timeouts, redirects and `auth` are not used. `None`: one of this client's own,
+      with kept connections.
+    - `history`: a file to which all that happens is appended, for bug reports. Tokens are masked
+      in it, phone numbers are not.
     """
 
-    def __init__(
-        self,
-        *,
-        base_url: str | None = None,
-        token: str | None = None,
-        max_attempts: int | None = None,
-        backoff: float | None = None,
-        max_backoff: float | None = None,
-        connect_timeout: float | None = None,
-        attempt_timeout: float | None = None,
-        deadline: float | None = None,
-        create_retry: str | None = None,
-        max_in_flight: int | None = None,
-        max_request_bytes: int | None = None,
-        max_response_bytes: int | None = None,
-        allow_insecure_http: bool | None = None,
-        accounts: Mapping[str, Account] | None = None,
-        environ: Mapping[str, str] | None = None,
-        max_workers: int = MAX_WORKERS,
-        cache_dir: str | os.PathLike[str] | None = None,
-    ) -> None:
-        options = Account(
-            base_url=base_url,
-            token=token,
-            max_attempts=max_attempts,
-            backoff=backoff,
-            max_backoff=max_backoff,
-            connect_timeout=connect_timeout,
-            attempt_timeout=attempt_timeout,
-            deadline=deadline,
-            create_retry=create_retry,
-            max_in_flight=max_in_flight,
-            max_request_bytes=max_request_bytes,
-            max_response_bytes=max_response_bytes,
-            allow_insecure_http=allow_insecure_http,
-        )
-        super().__init__(options, accounts, environ, max_workers, cache_dir)
-        call = self._caller.call
-        self.agents: Agents = Agents(call)
-        self.calls: Calls = Calls(call)
-        self.dockets: Dockets = Dockets(call)
-        self.webhooks: Webhooks = Webhooks(call)
+    _http_class = httpx.Client
+    _driver_class = Threads
+
+    def _make_groups(self) -> None:
+        runner = _ThreadRunner(self._driver, self._defaults)
+        self.agents: Agents = Agents(runner)
+        self.calls: Calls = Calls(runner)
+        self.dockets: Dockets = Dockets(runner)
+        self.webhooks: Webhooks = Webhooks(runner)
+
+    def close(self) -> None:
+        """Refuses further calls with `RuntimeError`. Calls in flight are finished, but not waited
+        for; then the client's own connections are closed."""
+        self._driver.close()
 
     def __enter__(self) -> VoiceClient:
         return self
@@ -684,3 +299,131 @@ class VoiceClient(Client):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+# -------------------------------------------------------------------------------- for coroutines
+
+
+class _CoroutineRunner:
+    """Runs what a group makes."""
+
+    __slots__ = ("defaults", "driver")
+
+    def __init__(self, driver: Coroutines, defaults: dict[str, Any]) -> None:
+        self.driver = driver
+        self.defaults = defaults
+
+    async def run(self, operation: Operation[T], /) -> T:
+        return await self.driver.run(operation, self.defaults)
+
+
+class AsyncAgents(AgentMethods, InCoroutines):
+    """As `Agents`, to be awaited."""
+
+    __slots__ = ()
+
+
+class AsyncCalls(CallMethods, InCoroutines):
+    """As `Calls`, to be awaited."""
+
+    __slots__ = ()
+
+
+class AsyncWebhooks(WebhookMethods, InCoroutines):
+    """As `Webhooks`, to be awaited."""
+
+    __slots__ = ()
+
+
+class AsyncDockets(DocketMethods, InCoroutines):
+    """As `Dockets`, to be awaited."""
+
+    __slots__ = ()
+    _runner: _CoroutineRunner
+
+    def create_each(
+        self,
+        requests: Iterable[DocketRequest],
+        *,
+        timeout: float,
+        account: str | None = None,
+        item_timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> AsyncBatch:
+        """As `Dockets.create_each`, for `async for`."""
+        operation = batch(requests, timeout, account, item_timeout, max_retries)
+        return AsyncBatch(self._runner.driver, operation, self._runner.defaults)
+
+    async def create_many(
+        self,
+        requests: Iterable[DocketRequest],
+        *,
+        timeout: float,
+        on_result: Callable[[BatchResult], object] | None = None,
+        account: str | None = None,
+        item_timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> builtins.list[CreatedDocket | RequestError]:
+        """As `Dockets.create_many`."""
+        operation = batch(requests, timeout, account, item_timeout, max_retries)
+        async with AsyncBatch(self._runner.driver, operation, self._runner.defaults) as results:
+            try:
+                async for result in results:
+                    if on_result is not None:
+                        on_result(result)
+            except RequestError as error:
+                if not results.results:
+                    raise
+                return results._rest(error)
+        return [result.outcome for result in results.results]
+
+
+class AsyncVoiceClient(_Client[httpx.AsyncClient]):
+    """A client of the voice-calling service for coroutines, on asyncio or trio. It takes what
+    `VoiceClient` takes, and an `httpx.AsyncClient`.
+
+    A cancelled call ends at once and sends nothing more; what was on the way may have been
+    processed. `outcome_of` says what is known, and the logger `voice_calling` warns where something
+    may exist.
+    """
+
+    _http_class = httpx.AsyncClient
+    _driver_class = Coroutines
+
+    def _make_groups(self) -> None:
+        runner = _CoroutineRunner(self._driver, self._defaults)
+        self.agents: AsyncAgents = AsyncAgents(runner)
+        self.calls: AsyncCalls = AsyncCalls(runner)
+        self.dockets: AsyncDockets = AsyncDockets(runner)
+        self.webhooks: AsyncWebhooks = AsyncWebhooks(runner)
+
+    async def aclose(self) -> None:
+        """Refuses further calls with `RuntimeError`. Calls in flight are finished, but not waited
+        for; then the client's own connections are closed."""
+        await self._driver.close()
+
+    async def __aenter__(self) -> AsyncVoiceClient:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _after_fork() -> None:
+    for driver in list(DRIVERS):
+        driver.after_fork()
+
+
+def _at_exit() -> None:
+    for driver in list(DRIVERS):
+        driver.at_exit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_at_exit)

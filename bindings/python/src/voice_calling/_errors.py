@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ._record import plain
 from ._types import Attempt, HttpResponse, Problem
 
 __all__ = [
@@ -79,6 +82,10 @@ class RequestError(Exception):
     def is_permanent(self) -> bool:
         """Whether the same call would fail again, or would risk that a person is called twice."""
         return self.kind.startswith("permanent-") or self.may_have_created
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that is known, in the types of JSON."""
+        return {"kind": self.kind, **plain(vars(self))}
 
 
 class ServiceError(RequestError):

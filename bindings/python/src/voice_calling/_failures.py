@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._errors import ConfigurationProblem, ExecutionFailed, InvalidInput, OutcomeUnknown, TimedOut
+from ._errors import ConfigurationProblem, ExecutionFailed, InvalidInput, OutcomeUnknown
 from ._types import Problem
 
 _LONGEST_SHOWN = 60
@@ -28,11 +28,6 @@ def configuration_problem(subject: str, found: str, allowed: str) -> Configurati
 def outcome_unknown(message: str) -> OutcomeUnknown:
     """A create that was given up after it may have been sent."""
     return OutcomeUnknown(message, may_have_created=True)
-
-
-def timed_out(message: str) -> TimedOut:
-    """Nothing was sent."""
-    return TimedOut(message)
 
 
 def execution_failed(message: str, may_have_created: bool = False) -> ExecutionFailed:

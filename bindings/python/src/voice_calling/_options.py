@@ -15,22 +15,24 @@ class Option(NamedTuple):
     variable: str
     kind: str
     """`text`, `secret`, `seconds`, `count`, `flag` or `choice`."""
+    default: str | None
+    """As documented; `None` where it is required."""
 
 
 OPTIONS = (
-    Option("base_url", "BASE_URL", "text"),
-    Option("token", "API_TOKEN", "secret"),
-    Option("max_attempts", "MAX_ATTEMPTS", "count"),
-    Option("backoff", "BACKOFF_MS", "seconds"),
-    Option("max_backoff", "MAX_BACKOFF_MS", "seconds"),
-    Option("connect_timeout", "CONNECT_TIMEOUT_MS", "seconds"),
-    Option("attempt_timeout", "ATTEMPT_TIMEOUT_MS", "seconds"),
-    Option("deadline", "DEADLINE_MS", "seconds"),
-    Option("create_retry", "CREATE_RETRY", "choice"),
-    Option("max_in_flight", "MAX_IN_FLIGHT", "count"),
-    Option("max_request_bytes", "MAX_REQUEST_BYTES", "count"),
-    Option("max_response_bytes", "MAX_RESPONSE_BYTES", "count"),
-    Option("allow_insecure_http", "ALLOW_INSECURE_HTTP", "flag"),
+    Option("base_url", "BASE_URL", "text", None),
+    Option("token", "API_TOKEN", "secret", None),
+    Option("max_attempts", "MAX_ATTEMPTS", "count", "4"),
+    Option("backoff", "BACKOFF_MS", "seconds", "2"),
+    Option("max_backoff", "MAX_BACKOFF_MS", "seconds", "8"),
+    Option("connect_timeout", "CONNECT_TIMEOUT_MS", "seconds", "3"),
+    Option("attempt_timeout", "ATTEMPT_TIMEOUT_MS", "seconds", "10"),
+    Option("deadline", "DEADLINE_MS", "seconds", "30"),
+    Option("create_retry", "CREATE_RETRY", "choice", "server-errors"),
+    Option("max_in_flight", "MAX_IN_FLIGHT", "count", "16"),
+    Option("max_request_bytes", "MAX_REQUEST_BYTES", "count", "1048576"),
+    Option("max_response_bytes", "MAX_RESPONSE_BYTES", "count", "8388608"),
+    Option("allow_insecure_http", "ALLOW_INSECURE_HTTP", "flag", "False"),
 )
 
 

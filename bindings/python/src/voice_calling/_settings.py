@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from ._failures import configuration_problem, described
 from ._options import OPTIONS, Account, Option
 
 PREFIX = "VOICE_CALLING_"
-
-DEFAULT_DEADLINE = 30.0
-
-_LONGEST_MS = 86_400_000
-
-_DEFAULTS = {
-    # The timeout of wasmtime for a connection covers nothing that is sent.
-    "TRUST_CONNECTION_TIMEOUT": "true",
-}
 
 
 class Settings:
@@ -50,7 +41,7 @@ class Settings:
         listed = self._variables.get(PREFIX + "ACCOUNTS")
         names = [] if listed is None else listed.split(",")
         for name, account in accounts.items():
-            # The component looks at names as well, but takes `a,b` for two.
+            # The machine looks at names as well, but takes `a,b` for two.
             if not isinstance(name, str) or re.fullmatch("[a-z][a-z0-9-]*", name) is None:
                 allowed = "names of lower-case letters, digits and hyphens"
                 raise configuration_problem("accounts", described(name), allowed)
@@ -77,24 +68,14 @@ class Settings:
     def __reduce__(self) -> NoReturn:
         raise TypeError("settings hold the token and are not to be pickled")
 
-    def variables(self, log_attempts: bool) -> Iterator[tuple[str, str]]:
-        """What the component gets."""
-        defaults = {**_DEFAULTS, "LOG": "attempts"} if log_attempts else _DEFAULTS
-        yield from {
-            **{PREFIX + name: it for name, it in defaults.items()},
-            **self._variables,
-        }.items()
+    def variables(self) -> list[tuple[str, str]]:
+        """What the machine gets. It writes the log always: whether anybody reads it may change."""
+        return list({PREFIX + "LOG": "attempts", **self._variables}.items())
 
     def base_url(self) -> str | None:
         """The service, where it has no secret."""
         url = self._variables.get(PREFIX + "BASE_URL")
         return None if url is None or "@" in url else url
-
-    def deadline(self) -> float:
-        """Seconds for an operation; the default where the component will refuse what is set."""
-        text = self._variables.get(PREFIX + "DEADLINE_MS", "")
-        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_LONGEST_MS))
-        return int(text) / 1000 if is_number and 0 < int(text) <= _LONGEST_MS else DEFAULT_DEADLINE
 
 
 def _text(option: Option, at: str, value: Any) -> str:

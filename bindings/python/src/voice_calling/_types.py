@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from ._json import Json, loads
 from ._outcomes import Completed, Confirmed, Contradicted, NotACompletion, Pending
+from ._record import Record
 from ._status import ServiceStatus
 
 __all__ = [
@@ -47,28 +48,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallOptions:
-    """Options of one call of a function. Without them, and for each that is `None`, the settings
-    apply.
-    """
-
-    account: str | None = None
-    """Which account sends the request: one of the names in the setting `accounts`. `None`: the
-    account of the settings without a name.
-    """
-
-    deadline: float | None = None
-    """In place of the client's `deadline`: for the operation, each item of a batch, each poll of a
-    wait. Unit: seconds; 0.001 to 86400. The timeouts of an attempt give way to a smaller
-    deadline.
-    """
-
-    max_attempts: int | None = None
-    """In place of the client's `max_attempts`: 1 to 100."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Record):
     """A setting or argument at fault."""
 
     subject: str
@@ -85,7 +65,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpResponse:
+class HttpResponse(Record):
     """What is kept of an answer in an error."""
 
     status: int
@@ -110,7 +90,7 @@ class HttpResponse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Record):
     """One request that was tried."""
 
     status: int | None = None
@@ -192,7 +172,7 @@ class AgentConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedAgent:
+class CreatedAgent(Record):
     """The answer to `agents.create`, whose form is not specified."""
 
     agent_id: int | None = None
@@ -223,7 +203,7 @@ class CreatedAgent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentSummary:
+class AgentSummary(Record):
     """An element of the list of agents. One that is not an object has neither."""
 
     agent_id: int | None = None
@@ -234,7 +214,7 @@ class AgentSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentList:
+class AgentList(Record):
     """The agents of an organization."""
 
     agents: tuple[AgentSummary, ...]
@@ -284,7 +264,7 @@ class CallRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StartedCall:
+class StartedCall(Record):
     """A call that was accepted."""
 
     task_id: str
@@ -326,7 +306,7 @@ class CallStatus(ServiceStatus):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserInterest:
+class UserInterest(Record):
     """How interested the called person was."""
 
     status: str | None = None
@@ -340,7 +320,7 @@ class UserInterest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NextAction:
+class NextAction(Record):
     """What the service proposes to do next."""
 
     value: str | None = None
@@ -351,7 +331,7 @@ class NextAction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallInsights:
+class CallInsights(Record):
     """Insights of a call. (Those of a completed docket are `DocketInsights`.)"""
 
     metadata_json: str | None = None
@@ -370,7 +350,7 @@ class CallInsights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallDetails:
+class CallDetails(Record):
     """What is known of one call of a task. A record that is not an object has none of it."""
 
     agent_name: str | None = None
@@ -404,7 +384,7 @@ class CallDetails:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallDetailsList:
+class CallDetailsList(Record):
     """What is known of a task's calls."""
 
     calls: tuple[CallDetails, ...]
@@ -496,7 +476,7 @@ class DocketStatus(ServiceStatus):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedDocketV1:
+class CreatedDocketV1(Record):
     """The answer to the creation of a docket, version 1."""
 
     docket_id: str
@@ -527,7 +507,7 @@ class CreatedDocketV1:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedDocket:
+class CreatedDocket(Record):
     """The answer to the creation of a docket, version 2."""
 
     docket_id: str
@@ -561,7 +541,7 @@ class CreatedDocket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Docket:
+class Docket(Record):
     """A docket as fetched. It has no insights: those come with the webhook."""
 
     docket_id: str
@@ -639,21 +619,6 @@ class Docket:
         return loads(self.raw_json)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitOptions:
-    """How long and for what to wait."""
-
-    timeout: float
-    """How long to wait at most. Unit: seconds; 0.001 or more."""
-
-    not_found_is_pending: bool | None = None
-    """Whether an answer of 404 means "not yet". `False` ends the wait with `NotFound`. What the
-    service answers before a call is completed is not specified. `None`: `True` for a task id, so
-    that one that `calls.make` has just returned is waited for (a wrong one then waits until time
-    runs out); `False` for a docket.
-    """
-
-
 CallDetailsOutcome: TypeAlias = (
     Completed[CallDetailsList]
     | Pending[CallDetailsList | None]
@@ -667,7 +632,7 @@ CallDetailsOutcome: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallDetailsWait:
+class CallDetailsWait(Record):
     """How a wait for a call's details ended. Each poll is an operation of its own: what was seen
     has the attempts of its poll.
     """
@@ -708,7 +673,7 @@ DocketOutcome: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocketWait:
+class DocketWait(Record):
     """How a wait for a docket ended. Each poll is an operation of its own: what was seen has the
     attempts of its poll.
     """
@@ -737,7 +702,7 @@ class DocketWait:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocketInsights:
+class DocketInsights(Record):
     """Insights of a completed docket. (Those of a call are `CallInsights`.)"""
 
     call_disposition: str | None = None
@@ -753,7 +718,7 @@ class DocketInsights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocketCompleted:
+class DocketCompleted(Record):
     """What the service reports when a docket is completed."""
 
     docket_id: str
@@ -793,7 +758,7 @@ class DocketCompleted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifiedCompletion:
+class VerifiedCompletion(Record):
     """A delivery beside the docket as the service has it."""
 
     delivered: DocketCompleted
@@ -826,3 +791,13 @@ Verification: TypeAlias = (
 - `Contradicted`: The docket is not completed, or disagrees with the delivery, which may be
   forged: do not act on it.
 """
+
+
+RENAMED = {
+    "attempts_json": "attempts",
+    "call_context_json": "call_context",
+    "call_metadata_json": "call_metadata",
+    "metadata_json": "metadata",
+    "retry_after": "retry_after_ms",
+}
+"""Attributes that have another name in the JSON of the machine."""

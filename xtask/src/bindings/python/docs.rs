@@ -102,21 +102,6 @@ impl Words {
             Some(format!("{}.{rest}", find(first)?.1))
         })
     }
-
-    /// The same of a function, whose times users give in seconds, and whose errors are raised.
-    pub(super) fn of_function(&self, docs: &str) -> String {
-        let lines = docs.lines().map(in_seconds_line);
-        let docs = self.translated(&lines.collect::<Vec<_>>().join("\n"));
-        docs.replace("error is returned", "error is raised")
-    }
-}
-
-fn in_seconds_line(line: &str) -> String {
-    if line.starts_with("`timeout-ms`:") {
-        line.replace("1 or more", "seconds, 0.001 or more")
-    } else {
-        line.to_owned()
-    }
 }
 
 /// What the docs of a field say where users give or get its time in seconds.
@@ -272,14 +257,6 @@ mod tests {
         for (name, wit, python) in cases {
             assert_eq!(docs(name, wit), python);
         }
-        let docs = words().of_function("`timeout-ms`: how long; 1 or more.");
-        assert_eq!(docs, "`timeout`: how long; seconds, 0.001 or more.");
-    }
-
-    #[test]
-    fn errors_that_the_component_returns_are_raised() {
-        let docs = words().of_function("then the last error is returned.");
-        assert_eq!(docs, "then the last error is raised.");
     }
 
     #[test]

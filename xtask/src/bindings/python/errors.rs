@@ -22,6 +22,7 @@ pub(super) fn errors(package: &Package, words: &Words) -> Result<String> {
     let cases = package.variant("request-error")?;
     let mut text = format!(
         "\"\"\"The exceptions: one for each case of the component's errors.\"\"\"\n\n{HEADER}\
+         from typing import Any\n\nfrom ._record import plain\n\
          from ._types import Attempt, HttpResponse, Problem\n\n"
     );
     let mut names: Vec<_> = cases
@@ -59,7 +60,10 @@ pub(super) fn errors(package: &Package, words: &Words) -> Result<String> {
         "\n    @property\n    def is_permanent(self) -> bool:\n        \
          \"\"\"Whether the same call would fail again, or would risk that a person is called \
          twice.\"\"\"\n        \
-         return self.kind.startswith(\"permanent-\") or self.may_have_created\n",
+         return self.kind.startswith(\"permanent-\") or self.may_have_created\n\n    \
+         def to_dict(self) -> dict[str, Any]:\n        \
+         \"\"\"All that is known, in the types of JSON.\"\"\"\n        \
+         return {\"kind\": self.kind, **plain(vars(self))}\n",
     );
     text.push_str(
         "\n\nclass ServiceError(RequestError):\n    \

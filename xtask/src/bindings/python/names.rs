@@ -1,7 +1,5 @@
 //! What things are called in Python, and of which type they are.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Result, bail};
 
 use crate::bindings::{
@@ -51,32 +49,6 @@ pub(super) fn is_json(ty: &Type) -> bool {
     *ty.required() == Type::Json
 }
 
-pub(super) fn named(ty: &Type) -> Result<&str> {
-    match ty {
-        Type::Named(name) => Ok(name),
-        other => bail!("{other:?} has no name"),
-    }
-}
-
-/// The record that an argument is made of.
-pub(super) fn class_of(ty: &Type) -> Option<String> {
-    match ty {
-        Type::Named(name) => Some(class(name)),
-        Type::Option(inner) | Type::List(inner) => class_of(inner),
-        _ => None,
-    }
-}
-
-pub(super) fn collect_names(ty: &Type, names: &mut BTreeSet<String>) {
-    match ty {
-        Type::Named(name) => drop(names.insert(class(name))),
-        Type::Option(inner) | Type::List(inner) | Type::Result(inner, _) => {
-            collect_names(inner, names);
-        }
-        _ => {}
-    }
-}
-
 pub(super) fn argument_type(field: &Field) -> Result<String> {
     Ok(match &field.ty {
         _ if is_in_seconds(field) => seconds_type(&field.ty),
@@ -115,17 +87,5 @@ pub(super) fn value_type(ty: &Type, json: &str) -> Result<String> {
         Type::Option(inner) => format!("{} | None", value_type(inner, json)?),
         Type::List(inner) => format!("tuple[{}, ...]", value_type(inner, json)?),
         Type::Tuple(_) | Type::Result(..) => bail!("{ty:?} in a record is not known in Python"),
-    })
-}
-
-pub(super) fn result_type(ty: &Type, types: &str, errors: &str) -> Result<String> {
-    Ok(match ty {
-        Type::Named(name) => format!("{types}{}", class(name)),
-        Type::Option(inner) => format!("{} | None", result_type(inner, types, errors)?),
-        Type::List(inner) => format!("list[{}]", result_type(inner, types, errors)?),
-        Type::Result(ok, _) => {
-            format!("{} | {errors}RequestError", result_type(ok, types, errors)?)
-        }
-        other => bail!("a function that returns {other:?} is not known in Python"),
     })
 }

@@ -20,7 +20,8 @@ pub(super) fn options(words: &Words) -> Result<String> {
          class Option(NamedTuple):\n    \
          \"\"\"An option, and the variable that it stands for.\"\"\"\n\n    \
          name: str\n    variable: str\n    kind: str\n    \
-         \"\"\"`text`, `secret`, `seconds`, `count`, `flag` or `choice`.\"\"\"\n\n\n\
+         \"\"\"`text`, `secret`, `seconds`, `count`, `flag` or `choice`.\"\"\"\n    \
+         default: str | None\n    \"\"\"As documented; `None` where it is required.\"\"\"\n\n\n\
          OPTIONS = (\n"
     );
     for setting in &SETTINGS {
@@ -33,9 +34,10 @@ pub(super) fn options(words: &Words) -> Result<String> {
             Kind::Flag => "flag",
         };
         let name = option_name(setting);
+        let default = default_of(setting)?.map_or("None".to_owned(), |it| format!("\"{it}\""));
         writeln!(
             text,
-            "    Option(\"{name}\", \"{}\", \"{kind}\"),",
+            "    Option(\"{name}\", \"{}\", \"{kind}\", {default}),",
             setting.variable
         )?;
     }
@@ -73,7 +75,7 @@ pub(super) fn option_name(setting: &Setting) -> String {
     })
 }
 
-pub(super) fn option_type(setting: &Setting) -> &'static str {
+fn option_type(setting: &Setting) -> &'static str {
     match setting.kind {
         Kind::Text | Kind::Secret | Kind::Choice(_) => "str",
         Kind::Duration => "float",
@@ -82,7 +84,7 @@ pub(super) fn option_type(setting: &Setting) -> &'static str {
     }
 }
 
-pub(super) fn meaning(setting: &Setting, words: &Words) -> String {
+fn meaning(setting: &Setting, words: &Words) -> String {
     let unit = match setting.kind {
         Kind::Duration => " Unit: seconds.",
         _ => "",
@@ -90,18 +92,13 @@ pub(super) fn meaning(setting: &Setting, words: &Words) -> String {
     format!("{}{unit}", words.translated(setting.meaning))
 }
 
-pub(super) fn default_of(setting: &Setting) -> Result<Option<String>> {
+fn default_of(setting: &Setting) -> Result<Option<String>> {
     let Some(default) = setting.default else {
         return Ok(None);
     };
     Ok(Some(match setting.kind {
         Kind::Duration => format!("{}", default.parse::<f64>()? / 1000.0),
         Kind::Flag => capitalized(default),
-        Kind::Choice(choices) => {
-            let others: Vec<_> = choices.iter().filter(|it| **it != default).collect();
-            let others: Vec<_> = others.iter().map(|it| format!("`\"{it}\"`")).collect();
-            format!("`\"{default}\"`; or {}", others.join(", "))
-        }
         _ => default.to_owned(),
     }))
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::bindings::{
     model::{Case, Definition, Field, Package, Shape, Type},
-    names::{pascal, screaming},
+    names::{pascal, screaming, snake},
     python::{
         HEADER,
         docs::{Words, docstring, field_docs},
@@ -16,8 +16,8 @@ use crate::bindings::{
     },
 };
 
-/// Records whose fields are arguments of methods.
-const OPTIONS: [&str; 2] = ["call-options", "wait-options"];
+/// Records whose fields are arguments of methods, and those of which the errors are made.
+const NO_CLASSES: [&str; 4] = ["call-options", "wait-options", "request-error", "failure"];
 
 pub(super) fn types(package: &Package, words: &Words) -> Result<String> {
     let mut text = format!(
@@ -26,6 +26,7 @@ pub(super) fn types(package: &Package, words: &Words) -> Result<String> {
          from typing import Any, TypeAlias\n\n\
          from ._json import Json, loads\n\
          from ._outcomes import Completed, Confirmed, Contradicted, NotACompletion, Pending\n\
+         from ._record import Record\n\
          from ._status import ServiceStatus\n\n"
     );
     let inputs = inputs(package)?;
@@ -33,7 +34,7 @@ pub(super) fn types(package: &Package, words: &Words) -> Result<String> {
     let mut definitions = String::new();
     for definition in &package.types {
         let name = &definition.name;
-        if ["request-error", "failure"].contains(&name.as_str()) {
+        if NO_CLASSES.contains(&name.as_str()) {
             continue;
         }
         match &definition.shape {
@@ -46,9 +47,7 @@ pub(super) fn types(package: &Package, words: &Words) -> Result<String> {
             }
             Shape::Variant(cases) => write_outcome(&mut definitions, definition, cases, words)?,
         }
-        if !OPTIONS.contains(&name.as_str()) {
-            public.push(class(name));
-        }
+        public.push(class(name));
     }
     public.sort();
     text.push_str("__all__ = [\n");
@@ -57,7 +56,35 @@ pub(super) fn types(package: &Package, words: &Words) -> Result<String> {
     }
     text.push_str("]\n");
     text.push_str(&definitions);
+    write_renamed(&mut text, package)?;
     Ok(text)
+}
+
+/// What fields are called in the JSON of the machine, where users have another name for them.
+fn write_renamed(text: &mut String, package: &Package) -> Result<()> {
+    let inputs = inputs(package)?;
+    let mut renamed = BTreeSet::new();
+    for definition in &package.types {
+        let Shape::Record(fields) = &definition.shape else {
+            continue;
+        };
+        if NO_CLASSES.contains(&definition.name.as_str()) || inputs.contains(&*definition.name) {
+            continue;
+        }
+        let names = fields.iter().map(|it| (attribute(it), snake(&it.name)));
+        renamed.extend(names.filter(|(attribute, name)| attribute != name));
+    }
+    text.push_str("\n\nRENAMED = {\n");
+    for (attribute, name) in renamed {
+        writeln!(text, "    \"{attribute}\": \"{name}\",")?;
+    }
+    text.push_str("}\n");
+    docstring(
+        text,
+        0,
+        "Attributes that have another name in the JSON of the machine.",
+    );
+    Ok(())
 }
 
 fn write_record(
@@ -71,7 +98,8 @@ fn write_record(
         text,
         "\n\n@dataclass(frozen=True, slots=True, kw_only=True)"
     )?;
-    writeln!(text, "class {}:", class(&definition.name))?;
+    let base = if is_input { "" } else { "(Record)" };
+    writeln!(text, "class {}{base}:", class(&definition.name))?;
     docstring(text, 4, &words.translated(&definition.docs));
     for field in fields {
         let (name, ty) = if is_input {
@@ -159,7 +187,7 @@ pub(super) fn is_status(cases: &[Case]) -> bool {
 }
 
 /// All but `other(string)`, which has to be there.
-pub(super) fn known_cases(cases: &[Case]) -> Result<Vec<&Case>> {
+fn known_cases(cases: &[Case]) -> Result<Vec<&Case>> {
     let (other, known): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.payload.is_some());
     match other.as_slice() {
         [case] if case.name == "other" && case.payload == Some(Type::String) => {}
@@ -178,7 +206,7 @@ pub(super) fn known_cases(cases: &[Case]) -> Result<Vec<&Case>> {
 }
 
 /// The records that users make.
-pub(super) fn inputs(package: &Package) -> Result<BTreeSet<&str>> {
+fn inputs(package: &Package) -> Result<BTreeSet<&str>> {
     let mut found = BTreeSet::new();
     let functions = package.interfaces.iter().flat_map(|it| &it.functions);
     let mut open: Vec<&Type> = functions

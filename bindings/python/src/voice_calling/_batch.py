@@ -1,0 +1,216 @@
+"""A batch under way: its results as they come."""
+
+from __future__ import annotations
+
+import queue
+from types import TracebackType
+from typing import Any
+
+from ._coroutines import Coroutines, Mailbox
+from ._errors import RequestError
+from ._given_up import attach, warn
+from ._lift import record
+from ._machine import Done, Item, Running
+from ._operations import BatchResult, Operation
+from ._threads import Threads
+from ._types import CreatedDocket
+
+__all__ = ["AsyncBatch", "Batch"]
+
+_created = record(CreatedDocket)
+
+
+class _Results:
+    """What is known of a batch."""
+
+    def __init__(self, operation: Operation[None]) -> None:
+        self._operation = operation
+        self._running: Running | None = None
+        self._has_ended = False
+        self._results: dict[int, BatchResult] = {}
+
+    @property
+    def results(self) -> list[BatchResult]:
+        """All results so far, in the order of the requests; also after the batch was given up."""
+        return [self._results[index] for index in sorted(self._results)]
+
+    def _take(self, message: Any) -> BatchResult | None:
+        if not isinstance(message, Item):
+            return None
+        wire = message.wire
+        outcome: CreatedDocket | RequestError
+        if isinstance(wire, RequestError):
+            outcome = wire
+        elif "Ok" in wire:
+            outcome = _created(wire["Ok"])
+        else:
+            outcome = self._operation.error(wire["Err"])
+        return self._keep(message.index, outcome)
+
+    def _keep(self, index: int, outcome: CreatedDocket | RequestError) -> BatchResult:
+        request = self._operation.requests[index]
+        result = BatchResult(index=index, request=request, outcome=outcome)
+        self._results[index] = result
+        return result
+
+    def _end(self, message: Done) -> None:
+        """All is told. What ended the whole batch is raised."""
+        self._has_ended = True
+        assert self._running is not None
+        self._running.outcome(message)
+
+    def _is_given_up(self, error: BaseException | None) -> None:
+        """The batch was given up: what may exist is logged, and found on the exception."""
+        self._has_ended = True
+        running = self._running
+        assert running is not None
+        known = set(self._results)
+        for index in sorted(index for index in running.sent - known if index is not None):
+            self._keep(index, running.lost(index, "the batch was given up"))
+        for result in self.results:
+            if isinstance(result.outcome, RequestError):
+                warn(result.outcome)
+        if error is not None:
+            attach(self.results, error)
+
+    def _rest(self, error: RequestError) -> list[CreatedDocket | RequestError]:
+        """All outcomes, where the batch has failed."""
+        outcomes: list[CreatedDocket | RequestError] = [error] * len(self._operation.requests)
+        for result in self.results:
+            outcomes[result.index] = result.outcome
+        return outcomes
+
+
+class Batch(_Results):
+    """The results of a batch as they come: an iterator. To leave it early gives the batch up; a
+    `with` does that at once.
+
+    Requests that were not sent by then are not sent any more. Those on their way end in
+    `OutcomeUnknown`. What is known stays in `results`.
+    """
+
+    def __init__(
+        self, driver: Threads, operation: Operation[None], defaults: dict[str, Any]
+    ) -> None:
+        super().__init__(operation)
+        self._driver = driver
+        self._mailbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._running = driver.prepared(operation, defaults, self._mailbox)
+        self._running.on_item = self._take
+        driver.begin(self._running)
+
+    def __iter__(self) -> Batch:
+        return self
+
+    def __next__(self) -> BatchResult:
+        if self._has_ended:
+            raise StopIteration
+        try:
+            message = self._mailbox.get()
+        except BaseException as error:  # Ctrl-C
+            self._give_up(error)
+            raise
+        if isinstance(message, Done):
+            self._end(message)
+            self._driver._close_if_idle()
+            raise StopIteration
+        result = self._take(message)
+        assert result is not None
+        return result
+
+    def close(self) -> None:
+        """Gives the batch up, unless it has ended."""
+        if not self._has_ended:
+            self._give_up(None)
+
+    def _give_up(self, error: BaseException | None) -> None:
+        assert self._running is not None
+        self._driver.give_up(self._running, self._mailbox)
+        self._is_given_up(error)
+        self._driver._close_if_idle()
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self._has_ended:
+            self._give_up(error)
+
+    def __del__(self) -> None:
+        if self._running is not None:
+            self.close()
+
+
+class AsyncBatch(_Results):
+    """The results of a batch as they come, for `async for`. To leave it early gives the batch up;
+    an `async with` does that at once.
+
+    Requests that were not sent by then are not sent any more. Those on their way end in
+    `OutcomeUnknown`. What is known stays in `results`.
+    """
+
+    def __init__(
+        self, driver: Coroutines, operation: Operation[None], defaults: dict[str, Any]
+    ) -> None:
+        super().__init__(operation)
+        self._driver = driver
+        self._defaults = defaults
+        self._mailbox = Mailbox()
+
+    def __aiter__(self) -> AsyncBatch:
+        return self
+
+    async def __anext__(self) -> BatchResult:
+        if self._has_ended:
+            raise StopAsyncIteration
+        self._begin()
+        try:
+            message = await self._mailbox.get()
+        except BaseException as error:  # cancelled
+            self._give_up(error)
+            raise
+        if isinstance(message, Done):
+            self._end(message)
+            await self._driver.close_if_idle()
+            raise StopAsyncIteration
+        result = self._take(message)
+        assert result is not None
+        return result
+
+    async def aclose(self) -> None:
+        """Gives the batch up, unless it has ended."""
+        if self._running is not None and not self._has_ended:
+            self._give_up(None)
+        self._has_ended = True
+        await self._driver.close_if_idle()
+
+    def _begin(self) -> None:
+        if self._running is None:
+            running = self._driver.prepared(self._operation, self._defaults, self._mailbox)
+            running.on_item = self._take
+            self._running = running
+            self._driver.begin(running)
+
+    def _give_up(self, error: BaseException | None) -> None:
+        assert self._running is not None
+        self._driver.give_up(self._running, self._mailbox)
+        self._is_given_up(error)
+
+    async def __aenter__(self) -> AsyncBatch:
+        self._begin()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._running is not None and not self._has_ended:
+            self._give_up(error)
+        await self.aclose()

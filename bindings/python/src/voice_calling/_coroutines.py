@@ -1,0 +1,319 @@
+"""Drives the machine for coroutines, of asyncio or of trio. A call sends its requests itself, in
+the task that awaits it; those of a batch have tasks of their own."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import sys
+import time
+import traceback
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import httpx
+
+from ._exchange import Exchange, request_of
+from ._failures import execution_failed
+from ._given_up import tell
+from ._history import History
+from ._log import say
+from ._machine import Done, Machine, Running, Told
+from ._operations import Operation
+from ._settings import Settings
+from ._threads import DRIVERS, LIMITS, progress, trust
+
+if TYPE_CHECKING:
+    import asyncio
+
+    import anyio
+
+# Both are imported by the first call: half of an application has no use for them.
+
+T = TypeVar("T")
+
+
+class Mailbox:
+    """Where a coroutine waits."""
+
+    __slots__ = ("_arrived", "_messages")
+
+    def __init__(self) -> None:
+        self._messages: deque[Any] = deque()
+        self._arrived: anyio.Event | None = None
+
+    def put(self, message: Any) -> None:
+        self._messages.append(message)
+        if self._arrived is not None:
+            self._arrived.set()
+
+    def take(self) -> Any:
+        """The next message, or `None`."""
+        return self._messages.popleft() if self._messages else None
+
+    async def get(self) -> Any:
+        import anyio
+
+        while not self._messages:
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+        self._arrived = None
+        return self._messages.popleft()
+
+
+class Coroutines:
+    """Runs operations on one event loop."""
+
+    def __init__(
+        self, settings: Settings, http_client: httpx.AsyncClient | None, history: History | None
+    ) -> None:
+        self._own: httpx.AsyncClient | None = None
+        self._given = http_client
+        self._is_closed = False
+        self._was_forked = False
+        self._loop: Any = None
+        self._is_asyncio = True
+        self._tasks: set[Any] = set()
+        self._time_of_test = getattr(http_client, "__voice_calling_time__", None)
+        clock = time.monotonic if self._time_of_test is None else self._time_of_test.now
+        self._machine = Machine(settings, history, self, clock)
+        self._clock: Callable[[], float] = clock
+        self._timer: Any = None
+        DRIVERS.add(self)
+
+    # ------------------------------------------------------------------------------ callers
+
+    async def run(self, operation: Operation[T], defaults: dict[str, Any]) -> T:
+        """Runs an operation to its end."""
+        mailbox = Mailbox()
+        running = self.prepared(operation, defaults, mailbox)
+        try:
+            self._machine.begin(running)
+            while not isinstance(message := await mailbox.get(), Done):
+                if isinstance(message, Exchange):
+                    await self._perform(message)
+                elif isinstance(message, Told) and operation.on_progress is not None:
+                    operation.on_progress(progress(message))
+        except BaseException as error:
+            tell(running, self.give_up(running, mailbox), error)
+            raise
+        finally:
+            if self._is_closed:
+                await self.close_if_idle()
+        outcome: T = running.outcome(message)
+        return outcome
+
+    def prepared(
+        self, operation: Operation[Any], defaults: dict[str, Any], mailbox: Mailbox
+    ) -> Running:
+        if self._is_closed:
+            raise RuntimeError("the client is closed")
+        if self._was_forked:
+            raise execution_failed(
+                "the process was forked after calls, and both would use the connections of "
+                "http_client: nothing was sent. Make the client after the fork"
+            )
+        self._enter_loop()
+        self._http_client()  # takes a while, which is no part of an attempt
+        running = self._machine.operation(operation, {**defaults, **operation.options}, mailbox)
+        running.context = contextvars.copy_context()
+        return running
+
+    def begin(self, running: Running) -> None:
+        self._machine.begin(running)
+
+    def give_up(self, running: Running, mailbox: Mailbox) -> Done | None:
+        """Ends an operation at once, and returns what is known of it."""
+        self._machine.give_up(running)
+        while (message := mailbox.take()) is not None:
+            if isinstance(message, Done):
+                return message
+            if running.on_item is not None:
+                running.on_item(message)
+        return None
+
+    async def close(self) -> None:
+        """Refuses further calls. Those under way are finished, and then connections closed."""
+        self._is_closed = True
+        await self.close_if_idle()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    async def close_if_idle(self) -> None:
+        if self._is_closed and self._own is not None and self._machine.is_idle:
+            await self._own.aclose()
+
+    # ------------------------------------------------------------------------------ the loop
+
+    def _enter_loop(self) -> None:
+        """A client may be used on one loop after another, as by `asyncio.run` twice."""
+        import asyncio
+
+        try:
+            loop: Any = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = _trio().lowlevel.current_trio_token()
+        if loop is self._loop:
+            return
+        if not self._machine.is_idle:
+            if not (isinstance(self._loop, asyncio.AbstractEventLoop) and self._loop.is_closed()):
+                raise RuntimeError("an AsyncVoiceClient serves one event loop at a time")
+            self._machine.forget()
+        self._loop = loop
+        self._own = None  # its connections are the other loop's
+        self._tasks = set()
+        tick = weakref.WeakMethod(self._machine.tick)
+        self._is_asyncio = isinstance(loop, asyncio.AbstractEventLoop)
+        if self._time_of_test is not None:
+            self._timer = self._time_of_test.timer(self._machine, tick)
+        elif self._is_asyncio:
+            self._timer = AsyncioTimer(loop, tick, self._clock)
+        else:
+            self._timer = TrioTimer(tick, self._clock)
+
+    def start(self, exchange: Exchange) -> None:
+        running = exchange.running
+        if not running.operation.requests:
+            running.mailbox.put(exchange)
+        elif self._is_asyncio:
+            create: Any = self._loop.create_task
+            task = running.context.copy().run(create, self._perform(exchange))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        else:
+            spawn = _trio().lowlevel.spawn_system_task
+            spawn(self._perform, exchange, context=running.context.copy())
+
+    def end(self, exchange: Exchange) -> None:
+        if exchange.cancel is not None:
+            exchange.cancel()
+
+    def wake(self, at: float) -> None:
+        self._timer.wake(at)
+
+    async def _perform(self, exchange: Exchange) -> None:
+        import anyio
+
+        if exchange.is_abandoned:
+            return
+        with anyio.CancelScope() as scope:
+            exchange.cancel = scope.cancel
+            await self._send(exchange)
+        exchange.cancel = None
+        if not exchange.is_abandoned:
+            self._machine.ended(exchange)
+
+    async def _send(self, exchange: Exchange) -> None:
+        http_client = self._http_client()
+        try:
+            request = request_of(exchange, http_client)
+        except Exception as error:
+            exchange.is_refused(error)
+            return
+        if http_client.is_closed:
+            exchange.is_not_sent("http_client is closed")
+            return
+        try:
+            response = await http_client.send(
+                request, stream=True, follow_redirects=False, auth=None
+            )
+        except Exception as error:
+            exchange.fails(error)
+            return
+        try:
+            exchange.begins(response)
+            async for part in response.aiter_bytes():
+                if not exchange.takes(part):
+                    break
+        except Exception as error:
+            exchange.fails(error)
+        finally:
+            try:
+                await response.aclose()
+            except Exception:
+                say(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
+
+    def _http_client(self) -> httpx.AsyncClient:
+        if self._given is not None:
+            return self._given
+        if self._own is None:
+            self._own = httpx.AsyncClient(limits=LIMITS, verify=trust())
+        return self._own
+
+    # -------------------------------------------------------------------------- the process
+
+    def after_fork(self) -> None:
+        """In the child: loops, connections and what was under way are the parent's."""
+        self._was_forked = self._given is not None and self._machine.was_used
+        self._loop = None
+        self._own = None
+        self._machine.forget()
+
+    def at_exit(self) -> None:
+        self._machine.stop()  # a loop that ends has cancelled its tasks, which were told
+
+
+class AsyncioTimer:
+    """Calls something when it is time."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        tick: Callable[[], Callable[[], None] | None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._loop = loop
+        self._tick = tick
+        self._clock = clock
+        self._at = 0.0
+        self._handle: asyncio.TimerHandle | None = None
+
+    def wake(self, at: float) -> None:
+        if self._handle is not None:
+            if self._at <= at:
+                return
+            self._handle.cancel()
+        self._at = at
+        self._handle = self._loop.call_later(max(0.0, at - self._clock()), self._fire)
+
+    def _fire(self) -> None:
+        self._handle = None
+        tick = self._tick()
+        if tick is not None:
+            tick()
+
+
+class TrioTimer:
+    """The same on trio."""
+
+    def __init__(
+        self, tick: Callable[[], Callable[[], None] | None], clock: Callable[[], float]
+    ) -> None:
+        self._tick = tick
+        self._clock = clock
+        self._at: float | None = None
+
+    def wake(self, at: float) -> None:
+        if self._at is None or at < self._at:
+            self._at = at
+            _trio().lowlevel.spawn_system_task(self._sleep, at)
+
+    async def _sleep(self, at: float) -> None:
+        await _trio().sleep(max(0.0, at - self._clock()))
+        if self._at == at:
+            self._at = None
+            tick = self._tick()
+            if tick is not None:
+                tick()
+
+
+def _trio() -> Any:
+    """Trio, where it runs this."""
+    trio = sys.modules.get("trio")
+    if trio is None:
+        raise RuntimeError("no event loop is running: neither asyncio's nor trio's")
+    return trio

@@ -1,0 +1,317 @@
+"""A service for tests of your own code, in your own process: it does what a script says, without a
+network, and its time passes at once.
+
+>>> from voice_calling.testing import CREATED, Answer, ScriptedService
+>>> service = ScriptedService(Answer(503), CREATED)
+>>> with service.client() as client:
+...     docket = client.dockets.create(
+...         agent_id=7, to_phone_number="919876543210", call_context={}
+...     )
+>>> [attempt.status for attempt in docket.attempts]
+[503, 200]
+>>> service.requests[0].json["agent_id"]
+7
+
+Everything but the network is real: retries, pauses, limits, errors. A clock of the client's own
+goes on whenever nothing else happens, so that a pause or an answer that is late costs no time.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import httpx
+
+from ._client import AsyncVoiceClient, VoiceClient
+from ._exchange import Exchange
+from ._machine import Machine
+
+__all__ = [
+    "CREATED",
+    "LOST",
+    "UNREACHABLE",
+    "Answer",
+    "Lost",
+    "Request",
+    "ScriptedService",
+    "Step",
+    "Unreachable",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the service answers."""
+
+    status: int = 200
+    """The HTTP status."""
+
+    body: Any = ""
+    """A text or bytes as they are, or anything else as JSON."""
+
+    headers: dict[str, str] = field(default_factory=dict)
+    """Headers, such as `retry-after`."""
+
+    after: float = 0.0
+    """How late the answer comes. Unit: seconds of the client's time; `math.inf` is never."""
+
+    body_after: float = 0.0
+    """How much later than its head the body comes. Unit: seconds."""
+
+    cut: int | None = None
+    """After how many bytes the connection breaks; `None`: the body is whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """There is no connection: nothing was sent."""
+
+    message: str = "connection refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The request was sent, and the connection breaks without an answer."""
+
+    message: str = "connection reset"
+    after: float = 0.0
+    """How long that takes. Unit: seconds of the client's time."""
+
+
+CREATED = Answer(
+    body={
+        "docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11",
+        "status": "OPEN",
+        "created": True,
+    }
+)
+"""The answer to the creation of a docket."""
+
+UNREACHABLE = Unreachable()
+LOST = Lost()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that came."""
+
+    method: str
+    path: str
+    """With its query."""
+    headers: dict[str, str]
+    """Their names in lower case."""
+    body: str
+
+    @property
+    def json(self) -> Any:
+        """The value of the body."""
+        return json.loads(self.body)
+
+
+Step: TypeAlias = Answer | Unreachable | Lost | Callable[[Request], "Answer | Unreachable | Lost"]
+"""What happens to a request; a function decides by the request."""
+
+
+class ScriptedService:
+    """Plays one step for each request; the last one stands for all that follow."""
+
+    base_url = "https://service.test"
+
+    def __init__(self, *steps: Step) -> None:
+        self.steps: list[Step] = list(steps) or [CREATED]
+        self.requests: list[Request] = []
+        self._lock = threading.Lock()
+
+    def client(self, **options: Any) -> VoiceClient:
+        """A client of this service. It takes the options of `VoiceClient`, and nothing from the
+        environment."""
+        given = {"base_url": self.base_url, "token": "test-token", "environ": {}, **options}
+        return VoiceClient(http_client=self.http_client(), **given)
+
+    def async_client(self, **options: Any) -> AsyncVoiceClient:
+        """The same for coroutines."""
+        given = {"base_url": self.base_url, "token": "test-token", "environ": {}, **options}
+        return AsyncVoiceClient(http_client=self.async_http_client(), **given)
+
+    def http_client(self) -> httpx.Client:
+        """For one `VoiceClient` that your code makes itself."""
+        time = _Time()
+        made = httpx.Client(transport=_Transport(self, time))
+        made.__voice_calling_time__ = time  # type: ignore[attr-defined] # pyright: ignore
+        return made
+
+    def async_http_client(self) -> httpx.AsyncClient:
+        """The same for coroutines."""
+        time = _Time()
+        made = httpx.AsyncClient(transport=_AsyncTransport(self, time))
+        made.__voice_calling_time__ = time  # type: ignore[attr-defined] # pyright: ignore
+        return made
+
+    def _step(self, request: httpx.Request) -> Answer | Unreachable | Lost:
+        came = Request(
+            request.method,
+            request.url.raw_path.decode(),
+            {name.lower(): value for name, value in request.headers.items()},
+            request.content.decode(),
+        )
+        with self._lock:
+            self.requests.append(came)
+            step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
+        return step(came) if callable(step) else step
+
+
+class _Transport(httpx.BaseTransport):
+    def __init__(self, service: ScriptedService, time: _Time) -> None:
+        self._service = service
+        self._time = time
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        step = self._service._step(request)
+        if not isinstance(step, Unreachable):
+            self._time.sleep(step.after, request)
+        return _response(step, request, _Body(step, request, self._time))
+
+
+class _AsyncTransport(httpx.AsyncBaseTransport):
+    def __init__(self, service: ScriptedService, time: _Time) -> None:
+        self._service = service
+        self._time = time
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        step = self._service._step(request)
+        if not isinstance(step, Unreachable):
+            await self._time.sleep_async(step.after, request)
+        return _response(step, request, _Body(step, request, self._time))
+
+
+def _response(
+    step: Answer | Unreachable | Lost, request: httpx.Request, body: _Body
+) -> httpx.Response:
+    if isinstance(step, Unreachable):
+        raise httpx.ConnectError(step.message, request=request)
+    if isinstance(step, Lost):
+        raise httpx.ReadError(step.message, request=request)
+    return httpx.Response(step.status, headers=step.headers, stream=body)
+
+
+class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body as the script has it."""
+
+    def __init__(
+        self, step: Answer | Unreachable | Lost, request: httpx.Request, time: _Time
+    ) -> None:
+        self._step = step
+        self._request = request
+        self._time = time
+
+    def __iter__(self) -> Iterator[bytes]:
+        step = self._step
+        assert isinstance(step, Answer)
+        if step.body_after:
+            self._time.sleep(step.body_after, self._request)
+        yield from self._parts(step)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        step = self._step
+        assert isinstance(step, Answer)
+        if step.body_after:
+            await self._time.sleep_async(step.body_after, self._request)
+        for part in self._parts(step):
+            yield part
+
+    def _parts(self, step: Answer) -> Iterator[bytes]:
+        body = step.body
+        if not isinstance(body, (str, bytes)):
+            body = json.dumps(body, separators=(",", ":"))
+        content = body.encode() if isinstance(body, str) else body
+        yield content if step.cut is None else content[: step.cut]
+        if step.cut is not None:
+            raise httpx.ReadError("connection reset", request=self._request)
+
+
+@dataclass(eq=False, slots=True)
+class _Sleeper:
+    until: float
+    exchange: Exchange | None
+    wake: Callable[[], object]
+
+
+class _Time:
+    """The time of one client. It goes on when every exchange sleeps, or there is none."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._lock = threading.RLock()
+        self._sleepers: list[_Sleeper] = []
+        self._wake_at: float | None = None
+        self._machine: Machine | None = None
+        self._tick: Callable[[], Callable[[], None] | None] | None = None
+
+    def now(self) -> float:
+        return self._now
+
+    def timer(self, machine: Machine, tick: Callable[[], Callable[[], None] | None]) -> _Time:
+        """What wakes the driver of this machine."""
+        self._machine, self._tick = machine, tick
+        return self
+
+    def wake(self, at: float) -> None:
+        with self._lock:
+            self._wake_at = at
+            self._go_on()
+
+    def sleep(self, seconds: float, request: httpx.Request) -> None:
+        if seconds > 0:
+            woken = threading.Event()
+            self._sleeps(seconds, request, woken.set)
+            woken.wait()
+
+    async def sleep_async(self, seconds: float, request: httpx.Request) -> None:
+        if seconds > 0:
+            import anyio
+
+            woken = anyio.Event()
+            sleeper = self._sleeps(seconds, request, woken.set)
+            try:
+                await woken.wait()
+            finally:
+                with self._lock:
+                    if sleeper in self._sleepers:
+                        self._sleepers.remove(sleeper)
+
+    def _sleeps(
+        self, seconds: float, request: httpx.Request, wake: Callable[[], object]
+    ) -> _Sleeper:
+        exchange = request.extensions.get("voice_calling_exchange")
+        sleeper = _Sleeper(self._now + seconds, exchange, wake)
+        with self._lock:
+            self._sleepers.append(sleeper)
+            self._go_on()
+        return sleeper
+
+    def _go_on(self) -> None:
+        assert self._machine is not None
+        assert self._tick is not None
+        for sleeper in [it for it in self._sleepers if it.exchange and it.exchange.is_abandoned]:
+            self._sleepers.remove(sleeper)
+            sleeper.wake()
+        asleep = {id(it.exchange) for it in self._sleepers}
+        if any(id(exchange) not in asleep for exchange in self._machine.exchanges):
+            return
+        first = min(self._sleepers, key=lambda it: it.until, default=None)
+        if self._wake_at is not None and (first is None or self._wake_at <= first.until):
+            self._now = max(self._now, self._wake_at)
+            self._wake_at = None
+            tick = self._tick()
+            if tick is not None:
+                tick()
+        elif first is not None:
+            self._now = max(self._now, first.until)
+            self._sleepers.remove(first)
+            first.wake()

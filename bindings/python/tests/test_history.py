@@ -1,0 +1,45 @@
+"""A recorded history: everything that the machine was told and told to do, without the token."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import DOCKET, TOKEN, Answer, Serve
+
+from voice_calling import AsyncVoiceClient, Unauthorized, VoiceClient
+from voice_calling._guest import Guest
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_history_can_be_played_again(serve: Serve, tmp_path: Path, is_async: bool) -> None:
+    service = serve(Answer(503, ""), Answer(401, f"no such token: {TOKEN}"))
+    path = tmp_path / "history.jsonl"
+
+    async def in_a_coroutine() -> None:
+        async with AsyncVoiceClient(environ=service.environ(), history=path) as client:
+            await client.dockets.create(**DOCKET)
+
+    def in_a_thread() -> None:
+        with VoiceClient(environ=service.environ(), history=str(path)) as client:
+            client.dockets.create(**DOCKET)
+
+    with pytest.raises(Unauthorized):
+        asyncio.run(in_a_coroutine()) if is_async else in_a_thread()
+    text = path.read_text(encoding="utf-8")
+    assert TOKEN not in text
+    assert "masked-token" in text
+    configured, *steps = [json.loads(line) for line in text.splitlines()]
+    assert len(steps) >= 3
+    guest = Guest()
+    assert guest.call("configure", configured["configure"]) == {"Ok": None}
+    for line in steps:
+        assert without_token(guest.call("step", line["step"])) == without_token(line["stepped"])
+
+
+def without_token(stepped: Any) -> Any:
+    """The token is masked in what was recorded, and shown where it is sent again."""
+    return json.loads(json.dumps(stepped).replace(TOKEN, "masked-token"))
