@@ -1,12 +1,12 @@
-/** The connections of a client. */
+/** The connections of a client on `node:http` and `node:https`. */
 import http from 'node:http';
 import https from 'node:https';
-import { onceAllIsHeard } from './event_loop.js';
+import { clock } from './clock.js';
 
 /**
  * How long an idle connection is kept. A service gives up connections that were idle for longer
  * than it likes (2 seconds with some, 5 with many), without a word. A request that is just then
- * sent on one is lost, and nobody knows whether it was read: a creation is then of unknown
+ * sent on one is lost, and nobody knows whether it was read: a create is then of unknown
  * outcome. So a connection is used again only while the service hardly has a reason to give it up.
  */
 const IDLE_MS = 1000;
@@ -51,6 +51,7 @@ export class Connections {
 
   /** Begins a request, which is on its way as soon as it is ended. */
   request(scheme, options) {
+    // Looked up each time: this is what instrumentation replaces.
     const { request } = scheme === 'https' ? https : http;
     return request({ ...options, agent: this.#agents[scheme] });
   }
@@ -77,7 +78,7 @@ export function whenConnected(request, then) {
 
 /** The service may have said while nobody listened that it closed the connection. */
 function onceItIsKnownToLive(request, then) {
-  onceAllIsHeard(() => {
+  clock.onceAllIsHeard(() => {
     if (!request.destroyed) then();
   });
 }
