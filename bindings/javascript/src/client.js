@@ -2,7 +2,7 @@
 import { settings } from '../generated/settings.js';
 import { attemptLog } from './attempt_log.js';
 import { Batch } from './batch.js';
-import { clock } from './clock.js';
+import { clock as systemClock } from './clock.js';
 import { Machine } from './machine.js';
 import { Signals, operate, operateBatch, parse } from './operation.js';
 import { defaultOptions } from './options.js';
@@ -19,9 +19,10 @@ class Shared {
   isClosed = false;
   signals = new Signals();
 
-  constructor(machine, transport, warn) {
+  constructor(machine, transport, clock, warn) {
     this.machine = machine;
     this.transport = transport;
+    this.clock = clock;
     this.warn = warn;
   }
 
@@ -132,15 +133,16 @@ function shared({ env, onAttempt, history, transport: own, wasm, ...options }, p
   const { warn, writeLine } = platform;
   const variables = environment(options, env ?? platform.variables(), onAttempt !== undefined);
   const transport = own ?? platform.transport(options, variables);
+  const clock = transport.clock ?? systemClock;
   const machine = new Machine({
     module: wasm ? async () => wasm : compiledOnce,
     environment: variables,
     transport,
-    clock: transport.clock ?? clock,
+    clock,
     log: onAttempt ? attemptLog(onAttempt, warn) : writeLine,
     record: history && guarded(history, warn),
   });
-  return new Shared(machine, transport, warn);
+  return new Shared(machine, transport, clock, warn);
 }
 
 /** A recorder that fails costs its line. */

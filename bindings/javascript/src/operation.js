@@ -9,7 +9,7 @@ import { camel } from './words.js';
 /**
  * Calls a function, and returns its result.
  *
- * @param {{ machine: any, signals: any, warn: any }} shared what clients share
+ * @param {any} shared what clients share
  * @param name of the function
  * @param {any[]} given its arguments without the options
  * @param {any} options as they were given
@@ -20,7 +20,7 @@ export async function operate(shared, name, given, options, defaults) {
   const { json, signal, onProgress } = checked(called, given, options, defaults, operate);
   const ended = await run(shared, called, json, {
     signal,
-    heard: onProgress && progress(onProgress, shared.warn),
+    heard: onProgress && progress(onProgress, shared),
   });
   const { outcome, cause, creating, abort } = ended;
   if (!outcome) throw broken(called.creates, creating.size > 0, cause);
@@ -136,11 +136,11 @@ export class Signals {
 // -------------------------------------------------------------------------------- what it says
 
 /** Tells the listener of a wait what the service answered. */
-function progress(listener, warn) {
-  const beginMs = performance.now();
+function progress(listener, { clock, warn }) {
+  const beginMs = clock.now();
   let answers = 0;
   return (status, body) => {
-    const told = { answers: ++answers, waitedMs: Math.round(performance.now() - beginMs), status };
+    const told = { answers: ++answers, waitedMs: Math.round(clock.now() - beginMs), status };
     Object.defineProperty(told, 'raw', { get: () => parsed(body) });
     later('onProgress', listener, Object.freeze(told), warn);
   };
