@@ -5,7 +5,7 @@ import { Batch } from './batch.js';
 import { clock as systemClock } from './clock.js';
 import { Machine } from './machine.js';
 import { Signals, operate, operateBatch, parse } from './operation.js';
-import { defaultOptions } from './options.js';
+import { NONE, defaultOptions } from './options.js';
 import { environment, misconfigured, refuseUnknown } from './settings.js';
 import { compiledOnce } from './wasm.js';
 import { found, isPlain, kind, tag } from './words.js';
@@ -61,7 +61,7 @@ export function clientOn(platform) {
     constructor(options = {}) {
       const isDerived = options instanceof Derived;
       this.#shared = isDerived ? options.shared : shared(checked(options, platform), platform);
-      this.#defaults = isDerived ? options.defaults : {};
+      this.#defaults = isDerived ? options.defaults : NONE;
       const call = (name, given, options) =>
         this.#shared.run(() => operate(this.#shared, name, given, options, this.#defaults));
       this.agents = new Agents(call);

@@ -16,7 +16,7 @@ export const clock = {
     return () => clearTimeout(timer);
   },
   /** Calls `then` when what else happens in this turn has happened. */
-  soon: (then) => nextTurn(then),
+  soon: (then) => queueMicrotask(then),
   /**
    * Calls `then` when everything was heard that has come in until now. A loop that was busy finds
    * its timers over before it reads what has come meanwhile, be it an answer or the end of a

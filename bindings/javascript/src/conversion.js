@@ -38,48 +38,57 @@ const encoder = new TextEncoder();
  * name its fields alone, as the client without I/O does.
  */
 export function written(type, value, path) {
-  if (type in INTEGERS) return integer(type, value, path);
-  switch (type) {
-    case 'string':
-      return text(value, path);
-    case 'json':
-      return json(value, path);
-    case 'body':
-      return body(value, path);
-    case 'bool':
-      if (typeof value !== 'boolean') throw refuse(path, value, 'true or false');
-      return value;
-    default:
-      return composed(type, value, path);
-  }
+  return writer(type)(value, path);
 }
 
-function composed(type, value, path) {
-  if (type.option) return absent(value) ? undefined : written(type.option, value, path);
-  if (type.list?.tuple) return namesAndValues(value, path);
-  if (type.list) {
+const writers = new Map();
+
+/** What makes the JSON of a type of what users give. */
+function writer(type) {
+  let found = writers.get(type);
+  if (!found) writers.set(type, (found = madeWriter(type)));
+  return found;
+}
+
+function madeWriter(type) {
+  if (type in INTEGERS) return (value, path) => integer(type, value, path);
+  if (type in TEXTS) return TEXTS[type];
+  if (type.option) {
+    const inner = writer(type.option);
+    return (value, path) => (absent(value) ? undefined : inner(value, path));
+  }
+  if (type.list?.tuple) return namesAndValues;
+  if (type.list) return listWriter(writer(type.list));
+  return recordWriter(types[type].record);
+}
+
+function listWriter(element) {
+  return (value, path) => {
     if (!Array.isArray(value)) throw refuse(path, value, 'an array');
-    return Array.from(value, (element, i) => written(type.list, element, `${path}[${i}]`));
-  }
-  return record(types[type].record, value, path);
+    return Array.from(value, (it, i) => element(it, `${path}[${i}]`));
+  };
 }
 
-function record(fields, value, path) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refuse(path || 'the argument', value, 'an object');
-  }
-  const inner = (name) => (path === '' ? name : `${path}.${name}`);
-  const names = Object.keys(fields);
-  const unknown = Object.keys(value).find((key) => !names.some((name) => camel(name) === key));
-  if (unknown !== undefined) {
-    const allowed = `no other fields than ${names.map(camel).join(', ')}`;
-    throw invalidInput(inner(unknown), 'an unknown field', allowed);
-  }
-  const json = {};
-  for (const name of names) {
-    json[snake(name)] = written(fields[name], value[camel(name)], inner(camel(name)));
-  }
-  return json;
+function recordWriter(record) {
+  const fields = Object.entries(record).map(([name, type]) => ({
+    from: camel(name),
+    to: snake(name),
+    write: writer(type),
+  }));
+  const known = new Set(fields.map(({ from }) => from));
+  return (value, path) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw refuse(path || 'the argument', value, 'an object');
+    }
+    const inner = (name) => (path === '' ? name : `${path}.${name}`);
+    for (const key of Object.keys(value)) {
+      if (known.has(key)) continue;
+      throw invalidInput(inner(key), 'an unknown field', `no other fields than ${[...known].join(', ')}`);
+    }
+    const json = {};
+    for (const { from, to, write } of fields) json[to] = write(value[from], inner(from));
+    return json;
+  };
 }
 
 /** An object of strings, which may be left out where it is empty. */
@@ -140,19 +149,25 @@ function body(value, path) {
   }
 }
 
+const TEXTS = { string: text, json, body, bool };
+
+function bool(value, path) {
+  if (typeof value !== 'boolean') throw refuse(path, value, 'true or false');
+  return value;
+}
+
 // ----------------------------------------------------------------------------- what users get
 
 const readers = new Map();
 
 /** What makes of the JSON of a type what users get. */
 export function reader(type) {
-  const key = typeof type === 'string' ? type : JSON.stringify(type);
-  let found = readers.get(key);
-  if (!found) readers.set(key, (found = made(type)));
+  let found = readers.get(type);
+  if (!found) readers.set(type, (found = madeReader(type)));
   return found;
 }
 
-function made(type) {
+function madeReader(type) {
   // What this calls JSON is JSON.
   if (type === 'json') return JSON.parse;
   if (type === 's64') return integerRead;
@@ -218,7 +233,8 @@ function variantReader(variant) {
   const isStatus = cases.every(([, type]) => type === null || type === 'string');
   const read = new Map(
     cases.map(([kind, type]) => {
-      if (isStatus) return [pascal(kind), (value) => value ?? screaming(kind)];
+      const status = screaming(kind);
+      if (isStatus) return [pascal(kind), (value) => value ?? status];
       const inner = type && reader(type);
       return [
         pascal(kind),
@@ -227,7 +243,7 @@ function variantReader(variant) {
     }),
   );
   return (json) => {
-    if (typeof json === 'string') return read.get(json)();
+    if (typeof json === 'string') return read.get(json)(undefined);
     const [name] = Object.keys(json);
     return read.get(name)(json[name]);
   };
@@ -235,11 +251,11 @@ function variantReader(variant) {
 
 // -------------------------------------------------------------------------------------- names
 
+/** Parameters that users give among the options. */
+export const FROM_OPTIONS = ['wait', 'timeout-ms', 'options'];
+
 /** What users call options that have other names in the WIT. */
 const OPTIONS = { 'deadline-ms': 'timeoutMs', 'max-attempts': 'maxRetries' };
-
-/** Parameters that users give among the options. */
-const FROM_OPTIONS = ['wait', 'timeout-ms', 'options'];
 
 /**
  * What users call an argument: `toPhoneNumber` for `to-phone-number`, `options.timeoutMs` for a

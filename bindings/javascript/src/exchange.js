@@ -3,8 +3,8 @@
  * at once as a rule, and what there is when time is up.
  */
 
-/** The headers that are read. */
-const READ = new Set([
+/** The headers that are read, in lower case. */
+export const READ = new Set([
   'retry-after',
   'date',
   'location',
@@ -46,15 +46,11 @@ export class Exchange {
     this.#hear = hear;
   }
 
-  /** The head of the answer: names and values. */
+  /** The head of the answer: names and values of the headers that are read. */
   head(status, headers) {
     if (this.isOver || this.status !== undefined) return;
     this.status = status;
-    this.#headers = [];
-    for (const [name, value] of headers) {
-      const lower = name.toLowerCase();
-      if (READ.has(lower)) this.#headers.push([lower, value]);
-    }
+    this.#headers = headers;
   }
 
   /** A piece of the body. Returns whether more is wanted: if not, this is over. */

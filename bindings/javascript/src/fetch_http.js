@@ -2,6 +2,7 @@
  * Requests on `fetch`. It does not tell whether a request that failed was sent, so that hardly a
  * create is retried that got no answer.
  */
+import { READ } from './exchange.js';
 
 export class FetchHttp {
   #fetch;
@@ -37,7 +38,7 @@ export class FetchHttp {
       return;
     }
     // Its encoding is taken off already.
-    const headers = [...response.headers].filter(([name]) => name !== 'content-encoding');
+    const headers = [...response.headers].filter(([name]) => READ.has(name) && name !== 'content-encoding');
     exchange.head(response.status, headers);
     try {
       const reader = response.body?.getReader();

@@ -4,6 +4,7 @@
  */
 import { clock } from './clock.js';
 import { Connections, whenConnected } from './connections.js';
+import { READ } from './exchange.js';
 
 /** Codes of errors that Node throws because of what is in a request. */
 const REFUSED = new Set(['ERR_INVALID_CHAR', 'ERR_UNESCAPED_CHARACTERS', 'ERR_HTTP_INVALID_HEADER_VALUE', 'ERR_INVALID_HTTP_TOKEN']);
@@ -168,7 +169,10 @@ function place(scheme, authority) {
 /** Node gives names and values in one list, and bytes as latin1. */
 function pairs(raw) {
   const pairs = [];
-  for (let i = 0; i < raw.length; i += 2) pairs.push([raw[i], text(raw[i + 1])]);
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i].toLowerCase();
+    if (READ.has(name)) pairs.push([name, text(raw[i + 1])]);
+  }
   return pairs;
 }
 

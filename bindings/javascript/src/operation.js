@@ -1,7 +1,7 @@
 /** One call of a function, from its arguments to its result. */
 import { functions, types } from '../generated/wit.js';
 import { later } from './attempt_log.js';
-import { reader, written } from './conversion.js';
+import { FROM_OPTIONS, reader, written } from './conversion.js';
 import { aborted, broken, returned } from './failure.js';
 import { accepted, optionNames } from './options.js';
 import { camel } from './words.js';
@@ -169,10 +169,19 @@ function kindOf({ parameters }) {
   return 'timeout-ms' in parameters ? 'batch' : 'call';
 }
 
+const known = new Map();
+
 function calledAs(name) {
-  const called = functions[name];
-  const kind = kindOf(called);
-  return { ...called, name, kind, optionNames: optionNames(kind) };
+  let called = known.get(name);
+  if (!called) {
+    const kind = kindOf(functions[name]);
+    const parameters = Object.entries(functions[name].parameters);
+    const positional = parameters.filter(([it]) => !FROM_OPTIONS.includes(it));
+    const given = positional.map(([it, type]) => ({ type, path: types[type]?.record ? '' : camel(it) }));
+    called = { ...functions[name], name, kind, given, optionNames: optionNames(kind) };
+    known.set(name, called);
+  }
+  return called;
 }
 
 function checked(called, given, options, defaults, beginning) {
@@ -186,20 +195,11 @@ function checked(called, given, options, defaults, beginning) {
 }
 
 /** The call as the client without I/O has it, and what is the driver's business. */
-function argumentsOf({ name, kind, parameters }, given, options, defaults) {
-  const rest = [...given];
-  const { timeoutMs, notFoundIsPending, ...others } = accepted(kind, options, defaults);
-  const times = { wait: { timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending }, 'timeout-ms': timeoutMs };
-  const values = [];
-  for (const [parameter, type] of Object.entries(parameters)) {
-    if (parameter === 'options') continue;
-    values.push(parameter in times ? times[parameter] : written(type, rest.shift(), pathOf(parameter, type)));
-  }
-  const json = { call: { [name]: values.length === 1 ? values[0] : values }, options: others.options };
-  return { json, ...others };
-}
-
-/** Fields of a record are named alone. */
-function pathOf(parameter, type) {
-  return types[type]?.record ? '' : camel(parameter);
+function argumentsOf({ name, kind, given }, values, options, defaults) {
+  const json = given.map(({ type, path }, i) => written(type, values[i], path));
+  const { options: others, timeoutMs, notFoundIsPending, signal, onProgress } = accepted(kind, options, defaults);
+  if (kind === 'wait') json.push({ timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending });
+  if (kind === 'batch') json.push(timeoutMs);
+  const call = { [name]: json.length === 1 ? json[0] : json };
+  return { json: { call, options: others }, signal, onProgress };
 }

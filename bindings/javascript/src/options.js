@@ -15,6 +15,10 @@ const KINDS = {
   batch: { names: ['timeoutMs', 'requestTimeoutMs'], deadline: 'requestTimeoutMs' },
 };
 
+/** Without any options. */
+export const NONE = Object.freeze({});
+const NOTHING = Object.freeze({ options: null });
+
 /** The names that errors tell of times, by the kind of a call. */
 export function optionNames(kind) {
   return { 'deadline-ms': KINDS[kind].deadline };
@@ -27,7 +31,8 @@ export function optionNames(kind) {
  * @param {any} given
  * @param {any} defaults those of `withOptions`
  */
-export function accepted(kind, given = {}, defaults = {}) {
+export function accepted(kind, given = NONE, defaults = NONE) {
+  if (kind === 'call' && given === NONE && defaults === NONE) return NOTHING;
   const { names, deadline } = KINDS[kind];
   refuseUnknown(given, [...SHARED, ...names]);
   const shared = (name) => (absent(given[name]) ? defaults[name] : given[name]);
