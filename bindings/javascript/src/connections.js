@@ -40,12 +40,14 @@ const HttpsAgent = keeping(https.Agent);
 export class Connections {
   #agents;
   #own = [];
+  #ca;
 
   constructor({ ca, agent }) {
     const options = { keepAlive: true, timeout: IDLE_MS, maxSockets: Infinity };
     this.#agents = agent
       ? { http: agent, https: agent }
-      : { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ca }) };
+      : { http: new HttpAgent(options), https: new HttpsAgent(options) };
+    this.#ca = ca;
     if (!agent) this.#own = Object.values(this.#agents);
   }
 
@@ -53,7 +55,10 @@ export class Connections {
   request(scheme, options) {
     // Looked up each time: this is what instrumentation replaces.
     const { request } = scheme === 'https' ? https : http;
-    return request({ ...options, agent: this.#agents[scheme] });
+    options.agent = this.#agents[scheme];
+    // Agents for proxies take it from the request.
+    if (this.#ca) options.ca = this.#ca;
+    return request(options);
   }
 
   /** Closes what is idle. The agent of a user is the user's. */
@@ -70,7 +75,7 @@ export function whenConnected(request, then) {
   request.once('socket', (socket) => {
     if (socket.destroyed) return undefined;
     if (request.reusedSocket) return onceItIsKnownToLive(request, then);
-    if (socket.encrypted && !hasHandshaken(socket)) return socket.once('secureConnect', then);
+    if (socket.encrypted && isHandshaking(socket)) return socket.once('secureConnect', then);
     if (socket.connecting) return socket.once('connect', then);
     return then();
   });
@@ -83,7 +88,7 @@ function onceItIsKnownToLive(request, then) {
   });
 }
 
-/** Agents of other makers may give a socket that is ready. */
-function hasHandshaken(socket) {
-  return !socket.connecting && /^(TLS|SSL)v/.test(socket.getProtocol() ?? '');
+/** Agents of other makers may give a socket that is ready, or that is none of Node's. */
+function isHandshaking({ secureConnecting, connecting }) {
+  return secureConnecting ?? connecting;
 }

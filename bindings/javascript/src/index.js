@@ -25,10 +25,8 @@ function check({ ca, agent, transport }) {
   if (agent !== undefined && typeof agent?.addRequest !== 'function') {
     throw misconfigured('agent', kind(agent), 'an Agent of node:http or node:https');
   }
-  for (const [name, other] of Object.entries({ ca, transport })) {
-    if (agent !== undefined && other !== undefined) {
-      throw misconfigured(name, 'an agent as well', 'one of them');
-    }
+  if (agent !== undefined && transport !== undefined) {
+    throw misconfigured('transport', 'an agent as well', 'one of them');
   }
   if (ca !== undefined) checkCertificates(ca);
 }
@@ -48,8 +46,9 @@ function checkCertificates(ca) {
   }
 }
 
-/** An agent need not say for which protocol it is. */
-function checkProtocol({ protocol }, expected) {
+/** Node's own agents are for one protocol each; others may be for both. */
+function checkProtocol(agent, expected) {
+  const protocol = Object.getOwnPropertyDescriptor(agent, 'protocol')?.value;
   const other = expected.find((it) => it !== protocol);
   if (typeof protocol !== 'string' || other === undefined) return;
   throw misconfigured('agent', `one for ${protocol}`, `one for ${other}, as the option baseUrl says`);

@@ -10,8 +10,8 @@ export interface ClientOptions extends SharedClientOptions {
   /** Certificates of the authorities that are trusted, in place of Node's own. */
   readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[] | undefined;
   /**
-   * Makes the connections, for client certificates and proxies; in place of `ca`. It has to be
-   * of `node:https` where `baseUrl` is https. The client's own keeps idle connections for one
+   * Makes the connections, for client certificates and proxies. One of Node's own has to be of
+   * `node:https` where `baseUrl` is https. The client's own keeps idle connections for one
    * second, so that a call is seldom placed on one that the service has just given up.
    */
   readonly agent?: import('node:http').Agent | undefined;
