@@ -6,6 +6,7 @@ import { READ } from './exchange.js';
 
 export class FetchHttp {
   #fetch;
+  #once = connectionsUsedOnce();
 
   /** @param own the `fetch` of the user, of which nothing is known */
   constructor(own = undefined) {
@@ -23,9 +24,14 @@ export class FetchHttp {
       // The token would go along.
       redirect: /** @type {const} */ ('manual'),
       signal: controller.signal,
+      ...(method === 'POST' && this.#once),
     };
     this.#exchange(url, init, exchange, controller);
     return () => controller.abort();
+  }
+
+  close() {
+    this.#once?.client.close();
   }
 
   async #exchange(url, init, exchange, controller) {
@@ -55,6 +61,15 @@ export class FetchHttp {
       exchange.end(told(error));
     }
   }
+}
+
+/**
+ * Deno sends a request again, a `POST` as well, if the connection on which it was sent had been
+ * used before and is closed without an answer. So a create gets a connection of its own there.
+ */
+function connectionsUsedOnce() {
+  const { Deno } = /** @type {any} */ (globalThis);
+  return Deno && { client: Deno.createHttpClient({ http2: false, poolMaxIdlePerHost: 0 }) };
 }
 
 /** Whether Node says that it is a name that was not found, or a connection that was not made. */
