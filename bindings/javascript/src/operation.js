@@ -77,8 +77,13 @@ export async function parse(shared, body) {
 
 // ------------------------------------------------------------------------------------ its way
 
-/** Runs it until it is done, `{ outcome }`, or lost, `{ cause, creating }`. */
-async function run({ machine, signals }, called, { call, options }, { signal, left, ...told }) {
+/**
+ * Runs it until it is done, `{ outcome }`, or lost, `{ cause, creating }`.
+ *
+ * @param {any} listeners what is told, and the signals that end it
+ */
+async function run({ machine, signals }, called, { call, options }, listeners) {
+  const { signal, left, ...told } = listeners;
   signal?.throwIfAborted();
   const refused = await machine.ready();
   if (refused !== undefined) throw returned(refused, called);

@@ -30,6 +30,7 @@ export function optionNames(kind) {
  * @param {'call' | 'wait' | 'batch'} kind
  * @param {any} given
  * @param {any} defaults those of `withOptions`
+ * @returns {any}
  */
 export function accepted(kind, given = NONE, defaults = NONE) {
   if (kind === 'call' && given === NONE && defaults === NONE) return NOTHING;
