@@ -168,7 +168,7 @@ test('a client that is closed takes no calls, and finishes those that run', () =
     async ({ url, requests }) => {
       const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {} });
       const running = client.dockets.get(DOCKET);
-      const closing = client[Symbol.asyncDispose]();
+      const closing = client[Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]();
       assert.match((await failure(client.dockets.get(DOCKET))).message, /closed/);
       await closing;
       assert.equal((await running).docketId, DOCKET);

@@ -35,10 +35,8 @@ test('a certificate of an unknown authority is Unreachable, and nothing is sent'
     withClient(url, { maxAttempts: 2 }, async (client) => {
       const error = await failure(client.dockets.create(REQUEST));
       assert.equal(error.name, 'Unreachable', error.stack);
-      assert.deepEqual(
-        error.attempts.map((attempt) => attempt.transportError),
-        Array(2).fill('UNABLE_TO_VERIFY_LEAF_SIGNATURE: unable to verify the first certificate'),
-      );
+      assert.equal(error.attempts.length, 2);
+      for (const { transportError } of error.attempts) assert.match(transportError, /unable to verify/);
       assert.equal(requests.length, 0);
     }),
   ));
