@@ -11,6 +11,8 @@ const CLASSES = Symbol.for('voice-calling.error');
 
 export class RequestError extends Error {
   static [Symbol.hasInstance](error) {
+    // A class of the user's own is one of a kind.
+    if (!Object.hasOwn(this.prototype, CLASSES)) return super[Symbol.hasInstance](error);
     return error?.[CLASSES]?.includes(this.prototype.name) === true;
   }
 

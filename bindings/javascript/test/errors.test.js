@@ -208,4 +208,8 @@ test('classes of a second copy of the package are the same to instanceof', async
   assert.ok(error instanceof RequestError);
   assert.ok(!(error instanceof ServiceError));
   assert.notEqual(other.RequestError, RequestError);
+  class Own extends RequestError {}
+  assert.ok(!(error instanceof Own));
+  assert.ok(new Own('mine') instanceof Own);
+  assert.ok(new Own('mine') instanceof RequestError);
 });
