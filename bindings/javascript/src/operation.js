@@ -70,7 +70,10 @@ export async function operateBatch(shared, given, options, defaults, left, take)
 /** A delivery, read without any settings. */
 export async function parse(shared, body) {
   const called = calledAs('ParseDocketCompleted');
-  const { Ok: ok, Err: error } = await shared.machine.parse(written('body', body, 'body'));
+  const delivery = written('body', body, 'body');
+  const { Ok: ok, Err: error } = await shared.machine.parse(delivery).catch((cause) => {
+    throw broken(false, false, cause);
+  });
   if (error !== undefined) throw returned(error, called);
   return ok === null ? undefined : reader(called.ok)(ok);
 }
@@ -85,7 +88,9 @@ export async function parse(shared, body) {
 async function run({ machine, signals }, called, { call, options }, listeners) {
   const { signal, left, ...told } = listeners;
   signal?.throwIfAborted();
-  const refused = await machine.ready();
+  const refused = await machine.ready().catch((cause) => {
+    throw broken(called.creates, false, cause);
+  });
   if (refused !== undefined) throw returned(refused, called);
   signal?.throwIfAborted();
   let abort;

@@ -90,6 +90,17 @@ test('a real trap is told with its cause, and costs one instance', async () => {
   await client.close();
 });
 
+test('a module that cannot be used is told with its cause, and nothing was created', async () => {
+  const wasm = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
+  const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:1', token: TOKEN, env: {}, wasm });
+  for (const call of [client.dockets.create(REQUEST), client.webhooks.parse('{}')]) {
+    const error = await failure(call);
+    assert.equal(error.name, 'ExecutionFailed', error.stack);
+    assert.equal(error.mayHaveCreated, false);
+    assert.ok(error.cause instanceof Error);
+  }
+});
+
 test('a user who throws where the results come costs nobody else a thing', () =>
   withBoth(() => ({}), {}, async (client) => {
     const loop = (async () => {
