@@ -1,13 +1,13 @@
 /**
- * What a call costs beside native clients of Node, all of them against one mock service that this
- * program starts (the command `host-test`, or what the variable HOST_TEST names):
+ * What a call costs beside other clients of Node, each against a mock service that this program
+ * starts (the command `host-test`, or what the variable HOST_TEST names):
  *
  *     node bench.mjs [--short]
  *
  * With --short the figures mean nothing; it shows that they can be measured.
  *
  * Each client is measured in a process of its own, in rounds that alternate, so that what else the
- * machine does hits all alike. Medians of the rounds, and ratios to undici's `request`.
+ * machine does hits all alike. Medians of the rounds, and ratios to the client that a driver uses.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const TOKEN = 'mock-token-0001';
-const CLIENTS = ['undici', 'fetch', 'node:http', 'voice-calling'];
+const CLIENTS = ['undici', 'fetch', 'node:http', 'voice-calling', 'voice-calling/fetch'];
+
+/** What our clients send their requests with. */
+const DRIVERS = { 'voice-calling': 'node:http', 'voice-calling/fetch': 'fetch' };
 
 const BODY = {
   agent_id: 7,
@@ -94,9 +97,9 @@ function print(rounds) {
       ]),
     ),
   );
-  for (const other of CLIENTS.slice(0, -1)) {
-    const ratio = of('voice-calling', 'warmUs') / of(other, 'warmUs');
-    console.log(`a warm call takes ${ratio.toFixed(2)} times that of ${other}`);
+  for (const [client, driver] of Object.entries(DRIVERS)) {
+    const ratio = (name) => (of(client, name) / of(driver, name)).toFixed(2);
+    console.log(`${client}, to ${driver}: CPU ${ratio('cpuUs')}, calls/s ${ratio('perSecond')}`);
   }
 }
 
@@ -152,9 +155,9 @@ async function client(name, url) {
       return { importMs, create };
     }
     default: {
-      const { VoiceClient } = await import('voice-calling');
+      const { VoiceClient } = await import(name);
       const importMs = performance.now() - begin;
-      const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {} });
+      const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, maxInFlight: 1000 });
       const create = () =>
         client.dockets.create({
           agentId: 7,

@@ -1,99 +1,50 @@
 /**
- * Makes `dist/core.js` from the component: its core module, rewritten so that a call can wait
- * without blocking the event loop (Binaryen's Asyncify), packed into text that bundlers take along.
+ * Makes `dist/`: the client without I/O as a file and packed into text that bundlers take along,
+ * and the package for `require`.
  *
- *     node build.mjs path/to/voice-calling.wasm
+ *     node build.mjs path/to/voice-calling-steps-text.wasm
  */
-import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync, constants } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
-const wasmOpt = join(folder, 'node_modules/binaryen/bin/wasm-opt');
-const output = join(folder, 'dist/core.js');
+const dist = join(folder, 'dist');
 
-/** What the component's compiler uses of WebAssembly. */
-const FEATURES = [
-  'bulk-memory',
-  'nontrapping-float-to-int',
-  'sign-ext',
-  'mutable-globals',
-  'multivalue',
-  'reference-types',
-];
+const [wasm] = process.argv.slice(2);
+if (!wasm) throw new Error('usage: node build.mjs path/to/voice-calling-steps-text.wasm');
+const bytes = readFileSync(wasm);
+checkImports(bytes);
 
-const [component] = process.argv.slice(2);
-if (!component) throw new Error('usage: node build.mjs path/to/voice-calling.wasm');
-const bytes = readFileSync(component);
-const source = createHash('sha256')
-  .update(bytes)
-  .update(readFileSync(fileURLToPath(import.meta.url)))
-  .update(readFileSync(join(folder, 'package-lock.json')))
-  .digest('hex');
-if (existsSync(output) && readFileSync(output, 'utf8').includes(source)) {
-  console.error('dist/core.js: up to date');
-} else {
-  const module = suspendable(coreModule(bytes));
-  const packed = brotliCompressSync(module, {
-    params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: module.length },
-  }).toString('base64');
-  mkdirSync(join(folder, 'dist'), { recursive: true });
-  writeFileSync(
-    output,
-    `// Written by build.mjs. The component's core module: WebAssembly, brotli, base64.\n` +
-      `// Made from ${source}.\nexport const packed =\n  '${packed}';\n`,
-  );
-  console.error(`dist/core.js: written, ${module.length} bytes of module, ${packed.length} packed`);
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(dist);
+copyFileSync(wasm, join(dist, basename(wasm)));
+const packed = gzipSync(bytes, { level: 9 }).toString('base64');
+writeFileSync(
+  join(dist, 'packed.js'),
+  `// Written by build.mjs: ${basename(wasm)}, gzip, base64.\nexport const packed =\n  '${packed}';\n`,
+);
+await build({
+  entryPoints: ['index', 'fetch', 'testing'].map((name) => join(folder, 'src', `${name}.js`)),
+  outdir: dist,
+  outExtension: { '.js': '.cjs' },
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  // Loaded when it is needed.
+  external: ['../dist/packed.js'],
+});
+// The types are the same, but TypeScript asks how they are loaded.
+for (const name of readdirSync(join(folder, 'types'))) {
+  const text = readFileSync(join(folder, 'types', name), 'utf8');
+  writeFileSync(join(dist, name.replace('.d.ts', '.d.cts')), text.replaceAll(".js'", ".cjs'"));
 }
+console.error(`dist: written, ${bytes.length} bytes of WebAssembly, ${packed.length} packed`);
 
-/** The first section of a component that is a core module. The others only connect it. */
-function coreModule(bytes) {
-  const CORE_MODULE = 1;
-  const PREAMBLE_BYTES = 8;
-  let at = PREAMBLE_BYTES;
-  const number = () => {
-    let result = 0;
-    for (let shift = 0; ; shift += 7) {
-      const byte = bytes[at++];
-      result += (byte & 0x7f) * 2 ** shift;
-      if (byte < 0x80) return result;
-    }
-  };
-  while (at < bytes.length) {
-    const id = bytes[at++];
-    const length = number();
-    if (id === CORE_MODULE) return bytes.subarray(at, at + length);
-    at += length;
-  }
-  throw new Error(`${component} has no core module: it is no component`);
-}
-
-/** The module, whose stack can be left and entered again at `poll`, the only place where it waits. */
-function suspendable(module) {
-  const imports = WebAssembly.Module.imports(new WebAssembly.Module(module));
-  const poll = imports.find((it) => it.module.startsWith('wasi:io/poll@') && it.name === 'poll');
-  if (!poll) throw new Error('the component does not import wasi:io/poll');
-  const scratch = mkdtempSync(join(tmpdir(), 'voice-calling-'));
-  try {
-    const [from, to] = [join(scratch, 'core.wasm'), join(scratch, 'suspendable.wasm')];
-    writeFileSync(from, module);
-    execFileSync(process.execPath, [
-      wasmOpt,
-      from,
-      '--output',
-      to,
-      ...FEATURES.map((feature) => `--enable-${feature}`),
-      '-O2',
-      '--asyncify',
-      `--pass-arg=asyncify-imports@${poll.module}.${poll.name}`,
-      '-O2',
-    ]);
-    return readFileSync(to);
-  } finally {
-    rmSync(scratch, { recursive: true });
-  }
+function checkImports(bytes) {
+  const imports = WebAssembly.Module.imports(new WebAssembly.Module(bytes));
+  if (imports.length > 0) throw new Error(`${wasm} imports something: it has to be the client without I/O`);
 }

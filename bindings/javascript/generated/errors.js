@@ -1,5 +1,5 @@
 // Written from wit/ by `cargo xtask bindings generate`. Do not edit.
-import { NoAnswerError, RequestError, ServiceError } from '../src/request_error.js';
+import { NoAnswerError, RequestError, ServiceError, named } from '../src/request_error.js';
 
 /**
  * The host could not run the component (a trap, a timeout of the host).
@@ -10,7 +10,7 @@ import { NoAnswerError, RequestError, ServiceError } from '../src/request_error.
  */
 export class ExecutionFailed extends RequestError {}
 
-Object.assign(ExecutionFailed.prototype, { name: 'ExecutionFailed', kind: 'execution-failed' });
+named(ExecutionFailed, 'ExecutionFailed', { kind: 'execution-failed' });
 
 /**
  * A setting is missing or wrong, an account is unknown, or the host's policy
@@ -18,7 +18,7 @@ Object.assign(ExecutionFailed.prototype, { name: 'ExecutionFailed', kind: 'execu
  */
 export class ConfigurationProblem extends RequestError {}
 
-Object.assign(ConfigurationProblem.prototype, { name: 'ConfigurationProblem', kind: 'permanent-configuration' });
+named(ConfigurationProblem, 'ConfigurationProblem', { kind: 'permanent-configuration' });
 
 /**
  * An argument is not allowed, or the host does not take the request because of
@@ -26,17 +26,17 @@ Object.assign(ConfigurationProblem.prototype, { name: 'ConfigurationProblem', ki
  */
 export class InvalidInput extends RequestError {}
 
-Object.assign(InvalidInput.prototype, { name: 'InvalidInput', kind: 'permanent-invalid-input' });
+named(InvalidInput, 'InvalidInput', { kind: 'permanent-invalid-input' });
 
 /** The service does not accept the token: 401 or 403. */
 export class Unauthorized extends ServiceError {}
 
-Object.assign(Unauthorized.prototype, { name: 'Unauthorized', kind: 'permanent-unauthorized' });
+named(Unauthorized, 'Unauthorized', { kind: 'permanent-unauthorized' });
 
 /** The service does not know what was asked for: 404 or 410. */
 export class NotFound extends ServiceError {}
 
-Object.assign(NotFound.prototype, { name: 'NotFound', kind: 'permanent-not-found' });
+named(NotFound, 'NotFound', { kind: 'permanent-not-found' });
 
 /**
  * The service refused the request: any other 3xx or 4xx. Redirects are
@@ -45,7 +45,7 @@ Object.assign(NotFound.prototype, { name: 'NotFound', kind: 'permanent-not-found
  */
 export class Rejected extends ServiceError {}
 
-Object.assign(Rejected.prototype, { name: 'Rejected', kind: 'permanent-rejected' });
+named(Rejected, 'Rejected', { kind: 'permanent-rejected' });
 
 /**
  * An answer that cannot be understood: a 2xx whose body is not what the
@@ -55,7 +55,7 @@ Object.assign(Rejected.prototype, { name: 'Rejected', kind: 'permanent-rejected'
  */
 export class UnexpectedResponse extends ServiceError {}
 
-Object.assign(UnexpectedResponse.prototype, { name: 'UnexpectedResponse', kind: 'permanent-unexpected-response' });
+named(UnexpectedResponse, 'UnexpectedResponse', { kind: 'permanent-unexpected-response' });
 
 /**
  * A creating request may have been processed: it was sent and no conclusive
@@ -65,12 +65,12 @@ Object.assign(UnexpectedResponse.prototype, { name: 'UnexpectedResponse', kind: 
  */
 export class OutcomeUnknown extends RequestError {}
 
-Object.assign(OutcomeUnknown.prototype, { name: 'OutcomeUnknown', kind: 'permanent-outcome-unknown' });
+named(OutcomeUnknown, 'OutcomeUnknown', { kind: 'permanent-outcome-unknown' });
 
 /** The service's rate limit: 429 or 425, until no attempt or no time was left. */
 export class RateLimited extends ServiceError {}
 
-Object.assign(RateLimited.prototype, { name: 'RateLimited', kind: 'rate-limited' });
+named(RateLimited, 'RateLimited', { kind: 'rate-limited' });
 
 /**
  * The service had a failure of its own: 5xx or 408 to a reading request, until no
@@ -78,12 +78,12 @@ Object.assign(RateLimited.prototype, { name: 'RateLimited', kind: 'rate-limited'
  */
 export class Unavailable extends ServiceError {}
 
-Object.assign(Unavailable.prototype, { name: 'Unavailable', kind: 'unavailable' });
+named(Unavailable, 'Unavailable', { kind: 'unavailable' });
 
 /** The service could not be reached: no attempt was sent. */
 export class Unreachable extends NoAnswerError {}
 
-Object.assign(Unreachable.prototype, { name: 'Unreachable', kind: 'unreachable' });
+named(Unreachable, 'Unreachable', { kind: 'unreachable' });
 
 /**
  * Time ran out before anything was sent, or a reading request got no
@@ -91,7 +91,7 @@ Object.assign(Unreachable.prototype, { name: 'Unreachable', kind: 'unreachable' 
  */
 export class TimedOut extends NoAnswerError {}
 
-Object.assign(TimedOut.prototype, { name: 'TimedOut', kind: 'timed-out' });
+named(TimedOut, 'TimedOut', { kind: 'timed-out' });
 
 /** The class of each case of `request-error`. */
 export const errors = {

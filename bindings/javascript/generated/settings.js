@@ -1,6 +1,6 @@
 // Written from wit/ by `cargo xtask bindings generate`. Do not edit.
 
-/** The options of the client that are settings of the component, whose variables have a prefix. */
+/** The options of the client that are settings, whose variables have a prefix. */
 export const settings = {
   baseUrl: { variable: 'BASE_URL', kind: 'text' },
   token: { variable: 'API_TOKEN', kind: 'secret' },

@@ -310,90 +310,90 @@ export const types = {
   },
 };
 
-/** The functions, by what the client calls them. */
+/** The functions, by what the client without I/O calls them. */
 export const functions = {
-  'agents.create': {
-    core: 'voice-calling:client/agents@0.2.0#create-agent',
+  CreateAgent: {
+    wit: 'agents.create-agent',
+    method: 'agents.create',
     parameters: { 'config': 'agent-config', 'options': { option: 'call-options' } },
-    fromOptions: ['options'],
-    result: { result: ['created-agent', 'request-error'] },
+    ok: 'created-agent',
     creates: true,
   },
-  'agents.list': {
-    core: 'voice-calling:client/agents@0.2.0#list-agents',
+  ListAgents: {
+    wit: 'agents.list-agents',
+    method: 'agents.list',
     parameters: { 'organization-id': 'string', 'options': { option: 'call-options' } },
-    fromOptions: ['options'],
-    result: { result: ['agent-list', 'request-error'] },
+    ok: 'agent-list',
     creates: false,
   },
-  'calls.make': {
-    core: 'voice-calling:client/calls@0.2.0#make-call',
+  MakeCall: {
+    wit: 'calls.make-call',
+    method: 'calls.make',
     parameters: { 'request': 'call-request', 'options': { option: 'call-options' } },
-    fromOptions: ['options'],
-    result: { result: ['started-call', 'request-error'] },
+    ok: 'started-call',
     creates: true,
   },
-  'calls.get-details': {
-    core: 'voice-calling:client/calls@0.2.0#get-call-details',
+  GetCallDetails: {
+    wit: 'calls.get-call-details',
+    method: 'calls.get-details',
     parameters: { 'task-id': 'string', 'options': { option: 'call-options' } },
-    fromOptions: ['options'],
-    result: { result: ['call-details-list', 'request-error'] },
+    ok: 'call-details-list',
     creates: false,
   },
-  'calls.wait-for-details': {
-    core: 'voice-calling:client/calls@0.2.0#wait-for-call-details',
+  WaitForCallDetails: {
+    wit: 'calls.wait-for-call-details',
+    method: 'calls.wait-for-details',
     parameters: { 'task-id': 'string', 'wait': 'wait-options', 'options': { option: 'call-options' } },
-    fromOptions: ['wait', 'options'],
-    result: { result: ['call-details-wait', 'request-error'] },
+    ok: 'call-details-wait',
     creates: false,
   },
-  'dockets.create-v1': {
-    core: 'voice-calling:client/dockets@0.2.0#create-docket',
+  CreateDocket: {
+    wit: 'dockets.create-docket',
+    method: 'dockets.create-v1',
     parameters: { 'request': 'docket-request', 'options': { option: 'call-options' } },
-    fromOptions: ['options'],
-    result: { result: ['created-docket', 'request-error'] },
+    ok: 'created-docket',
     creates: true,
   },
-  'dockets.create': {
-    core: 'voice-calling:client/dockets@0.2.0#create-docket-v2',
+  CreateDocketV2: {
+    wit: 'dockets.create-docket-v2',
+    method: 'dockets.create',
     parameters: { 'request': 'docket-request-v2', 'options': { option: 'call-options' } },
-    fromOptions: ['options'],
-    result: { result: ['created-docket-v2', 'request-error'] },
+    ok: 'created-docket-v2',
     creates: true,
   },
-  'dockets.get': {
-    core: 'voice-calling:client/dockets@0.2.0#get-docket',
+  GetDocket: {
+    wit: 'dockets.get-docket',
+    method: 'dockets.get',
     parameters: { 'docket-id': 'string', 'options': { option: 'call-options' } },
-    fromOptions: ['options'],
-    result: { result: ['docket', 'request-error'] },
+    ok: 'docket',
     creates: false,
   },
-  'dockets.wait-for': {
-    core: 'voice-calling:client/dockets@0.2.0#wait-for-docket',
+  WaitForDocket: {
+    wit: 'dockets.wait-for-docket',
+    method: 'dockets.wait-for',
     parameters: { 'docket-id': 'string', 'wait': 'wait-options', 'options': { option: 'call-options' } },
-    fromOptions: ['wait', 'options'],
-    result: { result: ['docket-wait', 'request-error'] },
+    ok: 'docket-wait',
     creates: false,
   },
-  'dockets.create-many': {
-    core: 'voice-calling:client/bulk@0.2.0#create-dockets-v2',
+  CreateDocketsV2: {
+    wit: 'bulk.create-dockets-v2',
+    method: 'dockets.create-many',
     parameters: { 'requests': { list: 'docket-request-v2' }, 'timeout-ms': 'u32', 'options': { option: 'call-options' } },
-    fromOptions: ['timeout-ms', 'options'],
-    result: { result: [{ list: { result: ['created-docket-v2', 'request-error'] } }, 'request-error'] },
+    ok: { list: { result: ['created-docket-v2', 'request-error'] } },
     creates: true,
   },
-  'webhooks.parse': {
-    core: 'voice-calling:client/webhooks@0.2.0#parse-docket-completed',
+  ParseDocketCompleted: {
+    wit: 'webhooks.parse-docket-completed',
+    method: 'webhooks.parse',
     parameters: { 'body': 'body' },
-    fromOptions: [],
-    result: { result: [{ option: 'docket-completed' }, 'request-error'] },
+    ok: { option: 'docket-completed' },
     creates: false,
   },
-  'webhooks.verify': {
-    core: 'voice-calling:client/webhooks@0.2.0#verify-docket-completed',
+  VerifyDocketCompleted: {
+    wit: 'webhooks.verify-docket-completed',
+    method: 'webhooks.verify',
     parameters: { 'body': 'body', 'options': { option: 'call-options' } },
-    fromOptions: ['options'],
-    result: { result: ['verification', 'request-error'] },
+    ok: 'verification',
     creates: false,
   },
 };

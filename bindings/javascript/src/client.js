@@ -1,116 +1,241 @@
-/** The client: settings, groups of functions, and its end. */
-import { X509Certificate } from 'node:crypto';
-import { inspect } from 'node:util';
-import { groups } from '../generated/groups.js';
+/** The client: its settings, its groups of functions, and its end. */
 import { settings } from '../generated/settings.js';
-import { attemptLog, stderrLog } from './attempt_log.js';
-import { Connections } from './connections.js';
-import { Instances } from './instances.js';
-import { operate } from './operation.js';
-import { deadlineOf, environment, misconfigured, protocolsOf, refuseUnknown } from './settings.js';
-import { found, isPlain, kind } from './words.js';
+import { attemptLog } from './attempt_log.js';
+import { Batch } from './batch.js';
+import { clock as systemClock } from './clock.js';
+import { Machine } from './machine.js';
+import { Signals, operate, operateBatch, parse } from './operation.js';
+import { NONE, defaultOptions } from './options.js';
+import { environment, misconfigured, refuseUnknown } from './settings.js';
+import { compiledOnce } from './wasm.js';
+import { found, isPlain, kind, tag } from './words.js';
 
-/** Options that are no settings of the component. */
-const OWN_OPTIONS = ['accounts', 'env', 'ca', 'agent', 'maxInstances', 'onAttempt'];
+/** Options that are no settings, beside those of a platform. */
+const OWN_OPTIONS = ['accounts', 'env', 'onAttempt', 'history', 'transport', 'wasm'];
 
-const MAX_INSTANCES = 256;
+/** What is shared by a client and those that `withOptions` made of it. */
+class Shared {
+  running = new Set();
+  isClosed = false;
+  signals = new Signals();
 
-export class VoiceClient {
-  #environment;
-  #connections;
-  #instances;
-  #running = new Set();
-  #isClosed = false;
-
-  constructor(options = {}) {
-    const { env, ca, agent, maxInstances, onAttempt } = checked(options);
-    const variables = environment(options, env ?? process.env, onAttempt !== undefined);
-    if (agent !== undefined) checkProtocol(agent, protocolsOf(variables));
-    this.#environment = variables;
-    this.#connections = new Connections({ ca, agent });
-    const host = {
-      environment: variables,
-      connections: this.#connections,
-      stderr: onAttempt ? attemptLog(onAttempt) : stderrLog(),
-    };
-    this.#instances = new Instances(host, maxInstances ?? MAX_INSTANCES);
-    Object.assign(this, groups((...call) => this.#call(...call)));
-    Object.freeze(this);
+  constructor(machine, transport, clock, warn) {
+    this.machine = machine;
+    this.transport = transport;
+    this.clock = clock;
+    this.warn = warn;
   }
 
-  async close() {
-    this.#isClosed = true;
-    await Promise.allSettled(this.#running);
-    this.#connections.close();
-  }
-
-  [Symbol.asyncDispose]() {
-    return this.close();
-  }
-
-  /** What runs, and nothing of the settings: one of them is the token. */
-  [inspect.custom](depth, options) {
-    const { busy, queued, count } = this.#instances;
-    const state = { isClosed: this.#isClosed, running: busy, queued, instances: count };
-    return `VoiceClient ${inspect(state, options)}`;
-  }
-
-  async #call(name, given, options) {
-    if (this.#isClosed) throw new Error('the client is closed');
-    const deadline = (account) => deadlineOf(this.#environment, account);
-    const running = operate(name, given, options, this.#instances, deadline);
-    this.#running.add(running);
+  async run(operation) {
+    if (this.isClosed) throw new Error('the client is closed');
+    const running = operation();
+    this.running.add(running);
     try {
       return await running;
     } finally {
-      this.#running.delete(running);
+      this.running.delete(running);
     }
   }
 }
 
-function checked(options) {
+/** What a client is that `withOptions` makes. */
+class Derived {
+  constructor(shared, defaults) {
+    this.shared = shared;
+    this.defaults = defaults;
+  }
+}
+
+/**
+ * The class of the clients on a platform.
+ *
+ * @param platform what is there: the names of its `options`, `check(options)`, `variables()`,
+ * `transport(options, variables)`, `writeLine(line)`, `warn(message, error)`
+ */
+export function clientOn(platform) {
+  return class VoiceClient {
+    #shared;
+    #defaults;
+
+    /** @param {any} options */
+    constructor(options = {}) {
+      const isDerived = options instanceof Derived;
+      this.#shared = isDerived ? options.shared : shared(checked(options, platform), platform);
+      this.#defaults = isDerived ? options.defaults : NONE;
+      const call = (name, given, options) =>
+        this.#shared.run(() => operate(this.#shared, name, given, options, this.#defaults));
+      this.agents = new Agents(call);
+      this.calls = new Calls(call);
+      this.dockets = new Dockets(call, (requests, options) => this.#batch(requests, options));
+      this.webhooks = new Webhooks(call, (body) => this.#shared.run(() => parse(this.#shared, body)));
+      Object.freeze(this);
+    }
+
+    withOptions(options) {
+      const defaults = { ...this.#defaults, ...defaultOptions(options) };
+      return new VoiceClient(new Derived(this.#shared, defaults));
+    }
+
+    async close() {
+      const { running, transport } = this.#shared;
+      this.#shared.isClosed = true;
+      await Promise.allSettled(running);
+      transport.close?.();
+    }
+
+    [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() {
+      return this.close();
+    }
+
+    /** What runs, and nothing of the settings: one of them is the token. */
+    [Symbol.for('nodejs.util.inspect.custom')](_depth, options, inspect) {
+      const { isClosed, machine } = this.#shared;
+      return `VoiceClient ${inspect({ isClosed, running: machine.running }, options)}`;
+    }
+
+    #batch(requests, options) {
+      const left = new AbortController();
+      const count = Array.isArray(requests) ? requests.length : 0;
+      const run = (take) =>
+        this.#shared.run(() =>
+          operateBatch(this.#shared, [requests], options, this.#defaults, left.signal, take),
+        );
+      return new Batch(count, run, (reason) => left.abort(reason));
+    }
+  };
+}
+
+/** @param {any} options */
+function checked(options, platform) {
   // It may be the token that is given in their place.
   if (!isPlain(options)) throw misconfigured('options', kind(options), 'a plain object');
-  refuseUnknown(options, [...Object.keys(settings), ...OWN_OPTIONS]);
-  const { env, ca, agent, maxInstances, onAttempt } = options;
-  if (env !== undefined && env !== process.env && !isPlain(env)) {
-    throw misconfigured('env', kind(env), 'a plain object, or process.env');
+  refuseUnknown(options, [...Object.keys(settings), ...OWN_OPTIONS, ...platform.options]);
+  const { env, onAttempt, history, transport, wasm } = options;
+  if (env !== undefined && tag(env) !== 'Object' && env !== globalThis.process?.env) {
+    throw misconfigured('env', kind(env), 'an object of variables');
   }
-  if (agent !== undefined && typeof agent?.addRequest !== 'function') {
-    throw misconfigured('agent', kind(agent), 'an Agent of node:http or node:https');
+  for (const [name, listener] of Object.entries({ onAttempt, history })) {
+    if (listener !== undefined && typeof listener !== 'function') {
+      throw misconfigured(name, found(listener), 'a function');
+    }
   }
-  if (agent !== undefined && ca !== undefined) {
-    throw misconfigured('ca', 'an agent as well', 'one of them: an agent has its own `ca`');
+  if (transport !== undefined && typeof transport?.send !== 'function') {
+    throw misconfigured('transport', kind(transport), 'a transport, such as a ScriptedService');
   }
-  if (ca !== undefined) checkCertificates(ca);
-  const isCount = Number.isInteger(maxInstances) && maxInstances >= 1 && maxInstances <= 10_000;
-  if (maxInstances !== undefined && !isCount) {
-    throw misconfigured('maxInstances', found(maxInstances), 'an integer from 1 to 10000');
+  if (wasm !== undefined && !(wasm instanceof WebAssembly.Module)) {
+    throw misconfigured('wasm', kind(wasm), 'a WebAssembly.Module');
   }
-  if (onAttempt !== undefined && typeof onAttempt !== 'function') {
-    throw misconfigured('onAttempt', found(onAttempt), 'a function');
-  }
+  platform.check(options);
   return options;
 }
 
-/** Node itself leaves out what is no certificate, without a word. */
-function checkCertificates(ca) {
-  const given = [ca].flat();
-  const allowed = 'certificates as PEM, or an array of them';
-  if (given.length === 0) throw misconfigured('ca', 'an empty array', allowed);
-  for (const certificate of given) {
+function shared({ env, onAttempt, history, transport: own, wasm, ...options }, platform) {
+  const { warn, writeLine } = platform;
+  const variables = environment(options, env ?? platform.variables(), onAttempt !== undefined);
+  const transport = own ?? platform.transport(options, variables);
+  const clock = transport.clock ?? systemClock;
+  const machine = new Machine({
+    module: wasm ? async () => wasm : compiledOnce,
+    environment: variables,
+    transport,
+    clock,
+    log: onAttempt ? attemptLog(onAttempt, warn) : writeLine,
+    record: history && guarded(history, warn),
+  });
+  return new Shared(machine, transport, clock, warn);
+}
+
+/** A recorder that fails costs its line. */
+function guarded(history, warn) {
+  return (line) => {
     try {
-      new X509Certificate(certificate);
+      history(line);
     } catch (error) {
-      const found = `${kind(certificate)} that is no certificate`;
-      throw misconfigured('ca', found, allowed, { cause: error });
+      warn('history failed', error);
     }
+  };
+}
+
+class Agents {
+  #call;
+
+  constructor(call) {
+    this.#call = call;
+  }
+
+  create(config, options) {
+    return this.#call('CreateAgent', [config], options);
+  }
+
+  list(organizationId, options) {
+    return this.#call('ListAgents', [organizationId], options);
   }
 }
 
-/** An agent need not say for which protocol it is. */
-function checkProtocol({ protocol }, expected) {
-  const other = expected.find((it) => it !== protocol);
-  if (typeof protocol !== 'string' || other === undefined) return;
-  throw misconfigured('agent', `one for ${protocol}`, `one for ${other}, as the option baseUrl says`);
+class Calls {
+  #call;
+
+  constructor(call) {
+    this.#call = call;
+  }
+
+  make(request, options) {
+    return this.#call('MakeCall', [request], options);
+  }
+
+  getDetails(taskId, options) {
+    return this.#call('GetCallDetails', [taskId], options);
+  }
+
+  waitForDetails(taskId, options) {
+    return this.#call('WaitForCallDetails', [taskId], options);
+  }
+}
+
+class Dockets {
+  #call;
+  #batch;
+
+  constructor(call, batch) {
+    this.#call = call;
+    this.#batch = batch;
+  }
+
+  create(request, options) {
+    return this.#call('CreateDocketV2', [request], options);
+  }
+
+  createV1(request, options) {
+    return this.#call('CreateDocket', [request], options);
+  }
+
+  get(docketId, options) {
+    return this.#call('GetDocket', [docketId], options);
+  }
+
+  waitFor(docketId, options) {
+    return this.#call('WaitForDocket', [docketId], options);
+  }
+
+  createMany(requests, options) {
+    return this.#batch(requests, options);
+  }
+}
+
+class Webhooks {
+  #call;
+  #parse;
+
+  constructor(call, parse) {
+    this.#call = call;
+    this.#parse = parse;
+  }
+
+  parse(body) {
+    return this.#parse(body);
+  }
+
+  verify(body, options) {
+    return this.#call('VerifyDocketCompleted', [body], options);
+  }
 }

@@ -1,12 +1,12 @@
-/** The connections of a client. */
+/** The connections of a client on `node:http` and `node:https`. */
 import http from 'node:http';
 import https from 'node:https';
-import { onceAllIsHeard } from './event_loop.js';
+import { clock } from './clock.js';
 
 /**
  * How long an idle connection is kept. A service gives up connections that were idle for longer
  * than it likes (2 seconds with some, 5 with many), without a word. A request that is just then
- * sent on one is lost, and nobody knows whether it was read: a creation is then of unknown
+ * sent on one is lost, and nobody knows whether it was read: a create is then of unknown
  * outcome. So a connection is used again only while the service hardly has a reason to give it up.
  */
 const IDLE_MS = 1000;
@@ -40,19 +40,25 @@ const HttpsAgent = keeping(https.Agent);
 export class Connections {
   #agents;
   #own = [];
+  #ca;
 
   constructor({ ca, agent }) {
     const options = { keepAlive: true, timeout: IDLE_MS, maxSockets: Infinity };
     this.#agents = agent
       ? { http: agent, https: agent }
-      : { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ca }) };
+      : { http: new HttpAgent(options), https: new HttpsAgent(options) };
+    this.#ca = ca;
     if (!agent) this.#own = Object.values(this.#agents);
   }
 
   /** Begins a request, which is on its way as soon as it is ended. */
   request(scheme, options) {
+    // Looked up each time: this is what instrumentation replaces.
     const { request } = scheme === 'https' ? https : http;
-    return request({ ...options, agent: this.#agents[scheme] });
+    options.agent = this.#agents[scheme];
+    // Agents for proxies take it from the request.
+    if (this.#ca) options.ca = this.#ca;
+    return request(options);
   }
 
   /** Closes what is idle. The agent of a user is the user's. */
@@ -69,7 +75,7 @@ export function whenConnected(request, then) {
   request.once('socket', (socket) => {
     if (socket.destroyed) return undefined;
     if (request.reusedSocket) return onceItIsKnownToLive(request, then);
-    if (socket.encrypted && !hasHandshaken(socket)) return socket.once('secureConnect', then);
+    if (socket.encrypted && isHandshaking(socket)) return socket.once('secureConnect', then);
     if (socket.connecting) return socket.once('connect', then);
     return then();
   });
@@ -77,12 +83,12 @@ export function whenConnected(request, then) {
 
 /** The service may have said while nobody listened that it closed the connection. */
 function onceItIsKnownToLive(request, then) {
-  onceAllIsHeard(() => {
+  clock.onceAllIsHeard(() => {
     if (!request.destroyed) then();
   });
 }
 
-/** Agents of other makers may give a socket that is ready. */
-function hasHandshaken(socket) {
-  return !socket.connecting && /^(TLS|SSL)v/.test(socket.getProtocol() ?? '');
+/** Agents of other makers may give a socket that is ready, or that is none of Node's. */
+function isHandshaking({ secureConnecting, connecting }) {
+  return secureConnecting ?? connecting;
 }

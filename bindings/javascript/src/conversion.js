@@ -1,7 +1,6 @@
 /**
- * Between what users give and get, and the plain values of the component's interface: records as
- * objects by their WIT names, `undefined` for none, variants and results as `{ tag, val }`, tuples
- * as arrays.
+ * Between what users give and get, and the JSON of the client without I/O: records by their names
+ * in snake_case, `null` for none, variants as `{ Case: value }` or `'Case'`, tuples as arrays.
  *
  * What users give is checked here, before anything is sent.
  */
@@ -9,7 +8,7 @@ import { InvalidInput } from '../generated/errors.js';
 import { types } from '../generated/wit.js';
 import { NotJson, jsonText } from './json_text.js';
 import { refusal } from './request_error.js';
-import { camel, found, screaming, tag } from './words.js';
+import { camel, found, pascal, screaming, snake, tag } from './words.js';
 
 /** Refuses an argument. */
 export function refuse(subject, value, allowed) {
@@ -30,54 +29,66 @@ const INTEGERS = {
 const MOST_BYTES = 1024 * 1024;
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const encoder = new TextEncoder();
+
+// ---------------------------------------------------------------------------- what users give
 
 /**
- * The plain value of what a user gave at `path`, which is empty for an argument that is a record:
- * errors name its fields alone, as the component does.
+ * The JSON of what a user gave at `path`, which is empty for an argument that is a record: errors
+ * name its fields alone, as the client without I/O does.
  */
-export function toPlain(type, value, path) {
-  if (type in INTEGERS) return integer(type, value, path);
-  switch (type) {
-    case 'string':
-      return text(value, path);
-    case 'json':
-      return json(value, path);
-    case 'body':
-      return body(value, path);
-    case 'bool':
-      if (typeof value !== 'boolean') throw refuse(path, value, 'true or false');
-      return value;
-    default:
-      return composed(type, value, path);
-  }
+export function written(type, value, path) {
+  return writer(type)(value, path);
 }
 
-function composed(type, value, path) {
-  if (type.option) return absent(value) ? undefined : toPlain(type.option, value, path);
-  if (type.list?.tuple) return namesAndValues(value, path);
-  if (type.list) {
+const writers = new Map();
+
+/** What makes the JSON of a type of what users give. */
+function writer(type) {
+  let found = writers.get(type);
+  if (!found) writers.set(type, (found = madeWriter(type)));
+  return found;
+}
+
+function madeWriter(type) {
+  if (type in INTEGERS) return (value, path) => integer(type, value, path);
+  if (type in TEXTS) return TEXTS[type];
+  if (type.option) {
+    const inner = writer(type.option);
+    return (value, path) => (absent(value) ? undefined : inner(value, path));
+  }
+  if (type.list?.tuple) return namesAndValues;
+  if (type.list) return listWriter(writer(type.list));
+  return recordWriter(types[type].record);
+}
+
+function listWriter(element) {
+  return (value, path) => {
     if (!Array.isArray(value)) throw refuse(path, value, 'an array');
-    return Array.from(value, (element, i) => toPlain(type.list, element, `${path}[${i}]`));
-  }
-  return record(types[type].record, value, path);
+    return Array.from(value, (it, i) => element(it, `${path}[${i}]`));
+  };
 }
 
-function record(fields, value, path) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refuse(path || 'the argument', value, 'an object');
-  }
-  const inner = (name) => (path === '' ? name : `${path}.${name}`);
-  const names = Object.keys(fields);
-  const unknown = Object.keys(value).find((key) => !names.some((name) => camel(name) === key));
-  if (unknown !== undefined) {
-    const allowed = `no other fields than ${names.map(camel).join(', ')}`;
-    throw invalidInput(inner(unknown), 'an unknown field', allowed);
-  }
-  const plain = {};
-  for (const name of names) {
-    plain[name] = toPlain(fields[name], value[camel(name)], inner(camel(name)));
-  }
-  return plain;
+function recordWriter(record) {
+  const fields = Object.entries(record).map(([name, type]) => ({
+    from: camel(name),
+    to: snake(name),
+    write: writer(type),
+  }));
+  const known = new Set(fields.map(({ from }) => from));
+  return (value, path) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw refuse(path || 'the argument', value, 'an object');
+    }
+    const inner = (name) => (path === '' ? name : `${path}.${name}`);
+    for (const key of Object.keys(value)) {
+      if (known.has(key)) continue;
+      throw invalidInput(inner(key), 'an unknown field', `no other fields than ${[...known].join(', ')}`);
+    }
+    const json = {};
+    for (const { from, to, write } of fields) json[to] = write(value[from], inner(from));
+    return json;
+  };
 }
 
 /** An object of strings, which may be left out where it is empty. */
@@ -87,7 +98,7 @@ function namesAndValues(value, path) {
   return Object.entries(value).map(([name, it]) => [text(name, path), text(it, `${path}.${name}`)]);
 }
 
-function absent(value) {
+export function absent(value) {
   return value === undefined || value === null;
 }
 
@@ -98,10 +109,10 @@ function integer(type, value, path) {
     const beyond = typeof value === 'number' && Number.isInteger(value) ? '; a bigint beyond 2^53' : '';
     throw refuse(path, value, `an integer from ${least} to ${most}${beyond}`);
   }
-  return type === 's64' ? BigInt(value) : Number(value);
+  return Number.isSafeInteger(Number(value)) ? Number(value) : BigInt(value);
 }
 
-/** Whether it is an integer as `fromPlain` gives it beyond 2^53. */
+/** Whether it is an integer as `JSON.stringify` writes it beyond 2^53. */
 function isDigits(type, value) {
   return type === 's64' && typeof value === 'string' && /^-?[1-9]\d{0,18}$/.test(value);
 }
@@ -128,7 +139,7 @@ function json(value, path) {
 function body(value, path) {
   const isText = typeof value === 'string';
   if (!isText && !(value instanceof Uint8Array)) throw refuse(path, value, 'a string or a Uint8Array');
-  const length = Buffer.byteLength(value);
+  const { length } = isText ? encoder.encode(value) : value;
   if (length > MOST_BYTES) throw invalidInput(path, `${length} bytes`, `at most ${MOST_BYTES} bytes`);
   if (isText) return text(value, path);
   try {
@@ -138,80 +149,142 @@ function body(value, path) {
   }
 }
 
-/** What users get for a plain value, which was found in a field of this name. */
-export function fromPlain(type, value, name = '') {
-  switch (type) {
-    case 's64': {
-      // `JSON.stringify` knows no bigint.
-      const number = Number(value);
-      return Number.isSafeInteger(number) ? number : String(value);
-    }
-    case 'json':
-      // What the component calls JSON is JSON.
-      return name === 'raw-json' ? value : JSON.parse(value);
-    default:
-      break;
-  }
-  if (typeof type === 'string') {
-    const definition = types[type];
-    if (definition?.record) return fields(definition.record, value);
-    if (definition?.variant) return variant(definition.variant, value);
-    return value;
-  }
-  if (type.option) return value === undefined ? undefined : fromPlain(type.option, value, name);
-  return Object.freeze(value.map((element) => fromPlain(type.list, element)));
+const TEXTS = { string: text, json, body, bool };
+
+function bool(value, path) {
+  if (typeof value !== 'boolean') throw refuse(path, value, 'true or false');
+  return value;
 }
 
-function fields(types, record) {
-  const object = {};
-  for (const name in types) {
-    const value = fromPlain(types[name], record[name], name);
-    if (value === undefined) continue;
-    if (name === 'raw-json') Object.defineProperty(object, 'raw', { get: parsed(value) });
-    object[camel(name)] = value;
+// ----------------------------------------------------------------------------- what users get
+
+const readers = new Map();
+
+/** What makes of the JSON of a type what users get. */
+export function reader(type) {
+  let found = readers.get(type);
+  if (!found) readers.set(type, (found = madeReader(type)));
+  return found;
+}
+
+function madeReader(type) {
+  // What this calls JSON is JSON.
+  if (type === 'json') return JSON.parse;
+  if (type === 's64') return integerRead;
+  if (type.option) return reader(type.option);
+  if (type.list) {
+    const element = reader(type.list);
+    return (values) => Object.freeze(values.map(element));
   }
-  return Object.freeze(object);
+  const { record, variant } = types[type] ?? {};
+  if (record) return recordReader(record);
+  if (variant) return variantReader(variant);
+  return (value) => value;
+}
+
+/** Beyond 2^53 a number would lose digits; it comes as text then. */
+function integerRead(value) {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : BigInt(value);
+}
+
+function recordReader(record) {
+  const fields = Object.entries(record).map(([name, type]) => ({
+    from: snake(name),
+    to: camel(name),
+    read: name === 'raw-json' ? (text) => text : reader(type),
+  }));
+  const isWhole = 'raw-json' in record;
+  const integers = fields.filter(({ read }) => read === integerRead).map(({ to }) => to);
+  return (json) => {
+    const object = {};
+    for (const { from, to, read } of fields) {
+      const value = json[from];
+      if (value !== null && value !== undefined) object[to] = read(value);
+    }
+    if (isWhole) Object.defineProperty(object, 'raw', { get: parsed(object.rawJson) });
+    if (integers.some((name) => typeof object[name] === 'bigint')) {
+      Object.defineProperty(object, 'toJSON', { value: withDigits });
+    }
+    return Object.freeze(object);
+  };
+}
+
+/** `JSON.stringify` knows no bigint: its digits are written as text. */
+function withDigits() {
+  const entries = Object.entries(this);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, typeof value === 'bigint' ? String(value) : value]),
+  );
 }
 
 /** The whole answer, for those who want it: that is seldom, and takes time. */
 function parsed(text) {
   let value;
-  return () => (value ??= JSON.parse(text));
+  return () => {
+    if (text === undefined) return undefined;
+    return (value ??= JSON.parse(text));
+  };
 }
 
 /** A status is text, as the service writes it; others are objects that their `kind` tells apart. */
-function variant(cases, { tag, val }) {
-  if (Object.values(cases).every((type) => type === null || type === 'string')) {
-    return cases[tag] === null ? screaming(tag) : val;
-  }
-  const value = val === undefined ? undefined : fromPlain(cases[tag], val);
-  return Object.freeze(value === undefined ? { kind: tag } : { kind: tag, value });
+function variantReader(variant) {
+  const cases = Object.entries(variant);
+  const isStatus = cases.every(([, type]) => type === null || type === 'string');
+  const read = new Map(
+    cases.map(([kind, type]) => {
+      const status = screaming(kind);
+      if (isStatus) return [pascal(kind), (value) => value ?? status];
+      const inner = type && reader(type);
+      return [
+        pascal(kind),
+        (value) => Object.freeze(absent(value) ? { kind } : { kind, value: inner(value) }),
+      ];
+    }),
+  );
+  return (json) => {
+    if (typeof json === 'string') return read.get(json)(undefined);
+    const [name] = Object.keys(json);
+    return read.get(name)(json[name]);
+  };
 }
+
+// -------------------------------------------------------------------------------------- names
+
+/** Parameters that users give among the options. */
+export const FROM_OPTIONS = ['wait', 'timeout-ms', 'options'];
+
+/** What users call options that have other names in the WIT. */
+const OPTIONS = { 'deadline-ms': 'timeoutMs', 'max-attempts': 'maxRetries' };
 
 /**
- * What users call an argument that the component names: `toPhoneNumber` for `to-phone-number`,
- * `options.timeoutMs` for a time of its own. Keys of free-form JSON stay as they are.
+ * What users call an argument: `toPhoneNumber` for `to-phone-number`, `options.timeoutMs` for a
+ * time. Keys of free-form JSON stay as they are.
  */
-export function parameterName({ parameters, fromOptions }, name) {
+export function parameterName({ parameters, optionNames = {} }, name) {
   const [, option] = /^(?:wait\.|options\.)?([^.]+)$/.exec(name) ?? [];
   const isOption = (it) => it === option || (recordOf(parameters[it]) ?? {})[option] !== undefined;
-  if (fromOptions.some(isOption)) return `options.${camel(option)}`;
-  const given = Object.entries(parameters).filter(([it]) => !fromOptions.includes(it));
-  return named(Object.assign(Object.fromEntries(given), ...given.map(([, type]) => recordOf(type))), name);
+  const given = Object.entries(parameters);
+  if (given.some(([it]) => FROM_OPTIONS.includes(it) && isOption(it))) {
+    return `options.${optionNames[option] ?? OPTIONS[option] ?? camel(option)}`;
+  }
+  const positional = given.filter(([it]) => !FROM_OPTIONS.includes(it));
+  const fields = positional.map(([, type]) => recordOf(type));
+  return renamed(Object.assign(Object.fromEntries(positional), ...fields), name);
 }
 
-function named(fields, path) {
+function renamed(fields, path) {
   const [, first, rest] = /^([^.[]*(?:\[\d+\])?)\.?(.*)$/s.exec(path);
   const type = fields[first.replace(/\[.*/, '')];
   if (type === undefined) return path;
   const inner = recordOf(type);
   const translated = camel(first);
   if (rest === '') return translated;
-  return `${translated}.${inner ? named(inner, rest) : rest}`;
+  return `${translated}.${inner ? renamed(inner, rest) : rest}`;
 }
 
 /** The fields of the record that a type is made of, if there is one. */
 function recordOf(type) {
   if (typeof type === 'string') return types[type]?.record;
-  return type.option || type.list ? recordOf(type.option ?? type.list) : undefined;
+  return type?.option || type?.list ? recordOf(type.option ?? type.list) : undefined;
 }

@@ -1,54 +1,48 @@
-/** How a call fails: the component's errors, and those that only its host knows of. */
-import { errors, ExecutionFailed, OutcomeUnknown, TimedOut } from '../generated/errors.js';
-import { fromPlain, parameterName } from './conversion.js';
+/** How a call fails: the errors of the client without I/O, and those that only its driver knows of. */
+import { errors, ExecutionFailed, OutcomeUnknown } from '../generated/errors.js';
+import { types } from '../generated/wit.js';
+import { parameterName, reader } from './conversion.js';
+import { pascal } from './words.js';
 
-/** The error that the component returned from a function. */
-export function returned({ tag, val }, called) {
-  if (val === undefined) return new errors[tag]('the component could not be run', { mayHaveCreated: called.creates });
-  const { message, ...attributes } = fromPlain('failure', val);
+const KINDS = new Map(Object.keys(types['request-error'].variant).map((kind) => [pascal(kind), kind]));
+
+/** An error of the client without I/O, in the words of the function that was called. */
+export function returned(json, called) {
+  if (typeof json === 'string') return new errors[KINDS.get(json)]('the host could not run it');
+  const [[name, failure]] = Object.entries(json);
+  const { message, ...attributes } = reader('failure')(failure);
   const { problem } = attributes;
-  if (!problem) return new errors[tag](message, attributes);
+  if (!problem) return new errors[KINDS.get(name)](message, attributes);
+  const translated = inUsersWords(problem, called);
+  attributes.problem = Object.freeze(translated);
+  return new errors[KINDS.get(name)](message.replace(sentence(problem), sentence(translated)), attributes);
+}
+
+function sentence({ subject, found, allowed }) {
+  return `${subject}: found ${found}; allowed: ${allowed}`;
+}
+
+function inUsersWords(problem, called) {
   const subject = parameterName(called, problem.subject);
-  attributes.problem = Object.freeze({ ...problem, subject });
-  const isNamed = message.startsWith(problem.subject);
-  return new errors[tag](isNamed ? subject + message.slice(problem.subject.length) : message, attributes);
+  if (problem.subject !== 'options.max-attempts') return { ...problem, subject };
+  // Users say how often it is tried again.
+  const oneLess = (text) => text.replace(/\d+/g, (digits) => String(Number(digits) - 1));
+  return { subject, found: oneLess(problem.found), allowed: oneLess(problem.allowed) };
 }
 
-/** What a call ends with that its caller aborted. */
-export function aborted({ creates }, reason, attempts, startMs) {
-  if (!mayHaveCreated(creates, attempts)) return reason;
-  const message = 'aborted after the request was sent: what it was to create may have been created';
-  return new OutcomeUnknown(
-    message,
-    { attempts: told(attempts, startMs), mayHaveCreated: true },
-    { cause: reason },
-  );
+/** What a call ends with that its caller aborted, and that ended in this error. */
+export function aborted(error, reason) {
+  // Nothing came of it: what `fetch` does.
+  if (!error.mayHaveCreated) return reason;
+  error.cause = reason;
+  return error;
 }
 
-/** What a call ends with whose component, or the code around it, broke. */
-export function broken({ creates }, cause, attempts, startMs) {
-  const may = mayHaveCreated(creates, attempts);
-  const message = may
-    ? 'the component failed after the request was sent: what it was to create may have been created'
-    : `the component failed${creates ? '; nothing was created' : ''}`;
-  return new ExecutionFailed(
-    message,
-    { attempts: told(attempts, startMs), mayHaveCreated: may },
-    { cause },
-  );
-}
-
-function mayHaveCreated(creates, attempts) {
-  return creates && attempts.some((attempt) => attempt.mayHaveCreated);
-}
-
-/** What a call ends with whose time was over in the queue. */
-export function neverBegun(timeoutMs) {
-  return new TimedOut(
-    `nothing was sent: in ${timeoutMs} ms no instance became free (option maxInstances)`,
-  );
-}
-
-function told(attempts, startMs) {
-  return Object.freeze(attempts.map((attempt) => attempt.told(startMs)));
+/** What a call ends with whose instance, or the code around it, broke. */
+export function broken(creates, mayHaveCreated, cause) {
+  if (mayHaveCreated) {
+    const message = 'the client failed after the request was sent: what it was to create may have been created';
+    return new OutcomeUnknown(message, { mayHaveCreated }, { cause });
+  }
+  return new ExecutionFailed(`the client failed${creates ? '; nothing was created' : ''}`, {}, { cause });
 }

@@ -1,17 +1,55 @@
-/** The client of an AI voice-calling service. Types and documentation: `generated/index.d.ts`. */
-export { VoiceClient } from './client.js';
-export { NoAnswerError, RequestError, ServiceError } from './request_error.js';
-export {
-  ConfigurationProblem,
-  ExecutionFailed,
-  InvalidInput,
-  NotFound,
-  OutcomeUnknown,
-  RateLimited,
-  Rejected,
-  TimedOut,
-  Unauthorized,
-  Unavailable,
-  UnexpectedResponse,
-  Unreachable,
-} from '../generated/errors.js';
+/** The client on Node. Types and documentation: `types/index.d.ts`. */
+import { X509Certificate } from 'node:crypto';
+import { inspect } from 'node:util';
+import { clientOn } from './client.js';
+import { NodeHttp } from './node_http.js';
+import { misconfigured, protocolsOf } from './settings.js';
+import { writeLine } from './stderr.js';
+import { kind } from './words.js';
+
+export * from './errors.js';
+
+export const VoiceClient = clientOn({
+  options: ['ca', 'agent'],
+  check,
+  variables: () => process.env,
+  transport({ ca, agent }, variables) {
+    if (agent !== undefined) checkProtocol(agent, protocolsOf(variables));
+    return new NodeHttp({ ca, agent });
+  },
+  writeLine,
+  warn: (message, error) => process.emitWarning(`${message}: ${inspect(error)}`, 'VoiceCallingWarning'),
+});
+
+function check({ ca, agent, transport }) {
+  if (agent !== undefined && typeof agent?.addRequest !== 'function') {
+    throw misconfigured('agent', kind(agent), 'an Agent of node:http or node:https');
+  }
+  if (agent !== undefined && transport !== undefined) {
+    throw misconfigured('transport', 'an agent as well', 'one of them');
+  }
+  if (ca !== undefined) checkCertificates(ca);
+}
+
+/** Node itself leaves out what is no certificate, without a word. */
+function checkCertificates(ca) {
+  const given = [ca].flat();
+  const allowed = 'certificates as PEM, or an array of them';
+  if (given.length === 0) throw misconfigured('ca', 'an empty array', allowed);
+  for (const certificate of given) {
+    try {
+      new X509Certificate(certificate);
+    } catch (error) {
+      const found = `${kind(certificate)} that is no certificate`;
+      throw misconfigured('ca', found, allowed, { cause: error });
+    }
+  }
+}
+
+/** Node's own agents are for one protocol each; others may be for both. */
+function checkProtocol(agent, expected) {
+  const protocol = Object.getOwnPropertyDescriptor(agent, 'protocol')?.value;
+  const other = expected.find((it) => it !== protocol);
+  if (typeof protocol !== 'string' || other === undefined) return;
+  throw misconfigured('agent', `one for ${protocol}`, `one for ${other}, as the option baseUrl says`);
+}

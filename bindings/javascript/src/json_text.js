@@ -1,5 +1,4 @@
 /** JavaScript values as JSON text, without loss: what JSON cannot hold is refused. */
-import { types } from 'node:util';
 import { found, tag } from './words.js';
 
 /** Something in a value that JSON cannot hold. */
@@ -20,7 +19,7 @@ export function jsonText(value) {
 function written(value, path, above) {
   // Their toJSON would make lists of numbers of them, and null.
   if (ArrayBuffer.isView(value)) throw new NotJson(path, value, 'what JSON can hold');
-  if (types.isDate(value) && Number.isNaN(Date.prototype.getTime.call(value))) {
+  if (tag(value) === 'Date' && Number.isNaN(value.getTime())) {
     throw new NotJson(path, 'an invalid Date', 'a Date');
   }
   return plain(replaced(value, path), path, above);

@@ -1,185 +1,215 @@
-/** One call from its arguments to its result. */
-import { setMaxListeners } from 'node:events';
+/** One call of a function, from its arguments to its result. */
 import { functions, types } from '../generated/wit.js';
-import { fromPlain, invalidInput, refuse, toPlain } from './conversion.js';
-import { signatureOf } from './core.js';
-import { aborted, broken, neverBegun, returned } from './failure.js';
-import { Timer } from './pollable.js';
-import { camel, isPlain } from './words.js';
+import { later } from './attempt_log.js';
+import { FROM_OPTIONS, reader, written } from './conversion.js';
+import { aborted, broken, returned } from './failure.js';
+import { accepted, optionNames } from './options.js';
+import { camel } from './words.js';
 
 /**
- * Makes a call in one of the instances.
+ * Calls a function, and returns its result.
  *
- * @param name of the function, such as `dockets.create`
- * @param given its arguments without the options
- * @param deadlineOf how long an operation of an account may take
+ * @param {any} shared what clients share
+ * @param name of the function
+ * @param {any[]} given its arguments without the options
+ * @param {any} options as they were given
+ * @param defaults of them
  */
-export async function operate(name, given, options, instances, deadlineOf) {
-  const called = functions[name];
-  const { values, signal, ownTimeMs } = accepted(called, given, options);
-  const startMs = performance.now();
-  const ending = new Ending(signal);
-  try {
-    const { account, 'deadline-ms': deadlineMs } = values.options ?? {};
-    const queueMs = ownTimeMs ?? deadlineMs ?? deadlineOf(account);
-    const stopQueueing = ending.after(queueMs, () => neverBegun(queueMs));
-    const instance = await taken(called, instances, ending, startMs);
-    stopQueueing();
-    try {
-      ending.onEnd = () => instance.abandon('aborted by the caller');
-      if (ending.isReached) throw ending.reason;
-      shorten(values, Math.floor(performance.now() - startMs));
-      return await result(name, called, instance, Object.values(values), ending, startMs);
-    } finally {
-      instances.give(instance);
+export async function operate(shared, name, given, options, defaults) {
+  const called = calledAs(name);
+  const { json, signal, onProgress } = checked(called, given, options, defaults, operate);
+  const ended = await run(shared, called, json, {
+    signal,
+    heard: onProgress && progress(onProgress, shared),
+  });
+  const { outcome, cause, creating, abort } = ended;
+  if (!outcome) throw broken(called.creates, creating.size > 0, cause);
+  if (outcome.Err === undefined) {
+    // Whatever it was that came, it was created.
+    return guarded(called, () => reader(called.ok)(outcome.Ok[name]));
+  }
+  const error = returned(outcome.Err, called);
+  throw abort ? aborted(error, abort.reason) : error;
+}
+
+/**
+ * Begins a batch. `take` is told each result as soon as it is known: `{ index, ok, value }` or
+ * `{ index, ok, error }`. It tells all of them, unless nothing was begun.
+ *
+ * @param {AbortSignal} left ends it as well
+ */
+export async function operateBatch(shared, given, options, defaults, left, take) {
+  const name = 'CreateDocketsV2';
+  const called = calledAs(name);
+  const { json, signal } = checked(called, given, options, defaults, operateBatch);
+  const read = reader(called.ok.list.result[0]);
+  let abort;
+  const fail = (index, error) => take(Object.freeze({ index, ok: false, error }));
+  const item = (index, { Ok: ok, Err: error }) => {
+    if (error !== undefined) {
+      const it = returned(error, called);
+      if (abort) it.cause = abort.reason;
+      fail(index, it);
+      return;
     }
-  } finally {
-    ending.cancel();
+    try {
+      take(Object.freeze({ index, ok: true, value: read(ok) }));
+    } catch (cause) {
+      fail(index, broken(true, true, cause));
+    }
+  };
+  const onAbort = (it) => (abort = it);
+  const { outcome, cause, creating } = await run(shared, called, json, { signal, left, item, onAbort });
+  if (outcome?.Err !== undefined) throw returned(outcome.Err, called);
+  if (outcome) return;
+  // Those that were told stay as they are.
+  const [requests] = json.call[name];
+  requests.forEach((_, index) => fail(index, broken(true, creating.has(index), cause)));
+}
+
+/** A delivery, read without any settings. */
+export async function parse(shared, body) {
+  const called = calledAs('ParseDocketCompleted');
+  const delivery = written('body', body, 'body');
+  const { Ok: ok, Err: error } = await shared.machine.parse(delivery).catch((cause) => {
+    throw broken(false, false, cause);
+  });
+  if (error !== undefined) throw returned(error, called);
+  return ok === null ? undefined : reader(called.ok)(ok);
+}
+
+// ------------------------------------------------------------------------------------ its way
+
+/**
+ * Runs it until it is done, `{ outcome }`, or lost, `{ cause, creating }`.
+ *
+ * @param {any} listeners what is told, and the signals that end it
+ */
+async function run({ machine, signals }, called, { call, options }, listeners) {
+  const { signal, left, ...told } = listeners;
+  signal?.throwIfAborted();
+  const refused = await machine.ready().catch((cause) => {
+    throw broken(called.creates, false, cause);
+  });
+  if (refused !== undefined) throw returned(refused, called);
+  signal?.throwIfAborted();
+  let abort;
+  const leave = [];
+  const ended = await new Promise((resolve) => {
+    const number = machine.begin(call, options, {
+      ...told,
+      done: (outcome) => resolve({ outcome }),
+      broken: (cause, creating) => resolve({ cause, creating }),
+    });
+    for (const it of [signal, left]) {
+      if (!it) continue;
+      const end = signals.listen(it, () => {
+        abort ??= { reason: it.reason };
+        told.onAbort?.(abort);
+        machine.abandon(number);
+      });
+      leave.push(end);
+    }
+  });
+  for (const end of leave) end();
+  return { ...ended, abort };
+}
+
+/** One listener for each signal: many calls may have one, and Node would take that for a leak. */
+export class Signals {
+  #heard = new WeakMap();
+
+  /** Calls `then` when it is aborted; returns what takes that back. */
+  listen(signal, then) {
+    if (signal.aborted) {
+      then();
+      return () => {};
+    }
+    let heard = this.#heard.get(signal);
+    if (!heard) {
+      const all = new Set();
+      heard = { all, tell: () => [...all].forEach((it) => it()) };
+      this.#heard.set(signal, heard);
+      signal.addEventListener('abort', heard.tell, { once: true });
+    }
+    const { all, tell } = heard;
+    all.add(then);
+    return () => {
+      all.delete(then);
+      if (all.size > 0) return;
+      signal.removeEventListener('abort', tell);
+      this.#heard.delete(signal);
+    };
   }
 }
 
-async function taken(called, instances, ending, startMs) {
+// -------------------------------------------------------------------------------- what it says
+
+/** Tells the listener of a wait what the service answered. */
+function progress(listener, { clock, warn }) {
+  const beginMs = clock.now();
+  let answers = 0;
+  return (status, body) => {
+    const told = { answers: ++answers, waitedMs: Math.round(clock.now() - beginMs), status };
+    Object.defineProperty(told, 'raw', { get: () => parsed(body) });
+    later('onProgress', listener, Object.freeze(told), warn);
+  };
+}
+
+function parsed(text) {
   try {
-    return await instances.take((leave) => (ending.onEnd = leave));
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function guarded(called, read) {
+  try {
+    return read();
   } catch (cause) {
-    throw ending.isReached ? ending.reason : broken(called, cause, [], startMs);
+    throw broken(called.creates, called.creates, cause);
   }
 }
 
-async function result(name, called, instance, values, ending, startMs) {
-  let plain;
-  try {
-    plain = await instance.call(called.core, signatureOf(name), values);
-  } catch (cause) {
-    // Other requests of a batch may be on their way.
-    instance.abandon('given up, since the component failed');
-    const fail = ending.isReached ? aborted : broken;
-    throw fail(called, ending.isReached ? ending.reason : cause, instance.attempts, startMs);
+// ----------------------------------------------------------------------------- what it is given
+
+function kindOf({ parameters }) {
+  if ('wait' in parameters) return 'wait';
+  return 'timeout-ms' in parameters ? 'batch' : 'call';
+}
+
+const known = new Map();
+
+function calledAs(name) {
+  let called = known.get(name);
+  if (!called) {
+    const kind = kindOf(functions[name]);
+    const parameters = Object.entries(functions[name].parameters);
+    const positional = parameters.filter(([it]) => !FROM_OPTIONS.includes(it));
+    const given = positional.map(([it, type]) => ({ type, path: types[type]?.record ? '' : camel(it) }));
+    called = { ...functions[name], name, kind, given, optionNames: optionNames(kind) };
+    known.set(name, called);
   }
-  if (plain.tag === 'err') throw returned(plain.val, called);
-  return value(called, plain.val);
+  return called;
 }
 
-function value(called, plain) {
-  const [type] = called.result.result;
-  if (!type.list?.result) return fromPlain(type, plain);
-  const [element] = type.list.result;
-  return Object.freeze(
-    plain.map(({ tag, val }) =>
-      Object.freeze(
-        tag === 'ok'
-          ? { ok: true, value: fromPlain(element, val) }
-          : { ok: false, error: returned(val, called) },
-      ),
-    ),
-  );
-}
-
-// ---------------------------------------------------------------------------------- arguments
-
-function accepted(called, given, options) {
+function checked(called, given, options, defaults, beginning) {
   try {
-    return checked(called, given, options);
+    return argumentsOf(called, given, options, defaults);
   } catch (refusal) {
     // The stack begins where the user's call does.
-    Error.captureStackTrace(refusal, operate);
+    Error.captureStackTrace?.(refusal, beginning);
     throw refusal;
   }
 }
 
-/**
- * The arguments as plain values by their names, the signal, and the time of a call that has one of
- * its own.
- *
- * @param {Record<string, any>} options
- */
-function checked({ parameters, fromOptions }, given, options = {}) {
-  // A signal in the place of the options would never be heard.
-  if (!isPlain(options)) throw refuse('options', options, 'a plain object, such as { signal }');
-  const { signal = null, ...others } = options;
-  if (signal !== null && !(signal instanceof AbortSignal)) {
-    throw refuse('options.signal', signal, 'an AbortSignal');
-  }
-  const remaining = [...given];
-  const values = {};
-  const known = [];
-  for (const [name, type] of Object.entries(parameters)) {
-    if (!fromOptions.includes(name)) {
-      values[name] = toPlain(type, remaining.shift(), types[type]?.record ? '' : camel(name));
-      continue;
-    }
-    const record = types[type.option ?? type]?.record;
-    const names = record ? Object.keys(record).map(camel) : [camel(name)];
-    values[name] = record
-      ? toPlain(type, Object.fromEntries(names.map((it) => [it, others[it]])), 'options')
-      : toPlain(type, others[camel(name)], `options.${camel(name)}`);
-    known.push(...names);
-  }
-  const unknown = Object.keys(others).find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    throw invalidInput(`options.${unknown}`, 'an unknown option', ['signal', ...known].join(', '));
-  }
-  return { values, signal, ownTimeMs: values.wait?.['timeout-ms'] ?? values['timeout-ms'] };
-}
-
-/** Takes time from a call that has a time of its own: it counts from the call. */
-function shorten(values, waitedMs) {
-  const timed = values.wait ?? values;
-  const timeoutMs = timed['timeout-ms'];
-  if (timeoutMs > 0) timed['timeout-ms'] = Math.max(1, timeoutMs - waitedMs);
-}
-
-// ----------------------------------------------------------------------------------- the end
-
-/** When and why a call ends before it is done: the caller's signal, or a time. */
-class Ending {
-  isReached = false;
-  reason = undefined;
-  /** Called once, with the reason. */
-  onEnd = undefined;
-
-  #signal;
-  #timers = new Set();
-
-  constructor(signal) {
-    this.#signal = signal;
-    if (!signal) return;
-    signal.throwIfAborted();
-    // Many calls may have one signal; Node would take that for a leak.
-    setMaxListeners(Infinity, signal);
-    signal.addEventListener('abort', this);
-  }
-
-  /** Ends after a time; returns what takes that back. */
-  after(milliseconds, reason) {
-    if (milliseconds === undefined) return () => {};
-    const timer = new Timer(milliseconds);
-    timer.onReady = () => this.#end(reason());
-    timer.arm();
-    this.#timers.add(timer);
-    return () => this.#stop(timer);
-  }
-
-  handleEvent() {
-    this.#end(this.#signal.reason);
-  }
-
-  /** Nothing ends any more. */
-  cancel() {
-    this.#signal?.removeEventListener('abort', this);
-    for (const timer of this.#timers) this.#stop(timer);
-  }
-
-  #stop(timer) {
-    timer.onReady = undefined;
-    timer.disarm();
-    this.#timers.delete(timer);
-  }
-
-  #end(reason) {
-    if (this.isReached) return;
-    this.isReached = true;
-    this.reason = reason;
-    this.onEnd?.(reason);
-  }
+/** The call as the client without I/O has it, and what is the driver's business. */
+function argumentsOf({ name, kind, given }, values, options, defaults) {
+  const json = given.map(({ type, path }, i) => written(type, values[i], path));
+  const { options: others, timeoutMs, notFoundIsPending, signal, onProgress } = accepted(kind, options, defaults);
+  if (kind === 'wait') json.push({ timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending });
+  if (kind === 'batch') json.push(timeoutMs);
+  const call = { [name]: json.length === 1 ? json[0] : json };
+  return { json: { call, options: others }, signal, onProgress };
 }

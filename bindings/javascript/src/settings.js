@@ -1,4 +1,4 @@
-/** Options of the client as variables of the component. */
+/** Options of the client as variables. */
 import { ConfigurationProblem } from '../generated/errors.js';
 import { settings } from '../generated/settings.js';
 import { refusal } from './request_error.js';
@@ -7,22 +7,19 @@ import { found, isPlain, kind as kindOf } from './words.js';
 const PREFIX = 'VOICE_CALLING_';
 const ACCOUNTS = `${PREFIX}ACCOUNTS`;
 
-const DEFAULT_DEADLINE_MS = 30_000;
-
 /** Refuses an option. */
 export function misconfigured(subject, found, allowed, options = undefined) {
   return refusal(ConfigurationProblem, subject, found, allowed, options);
 }
 
 /**
- * The component's environment, as pairs: `variables` with the prefix, and over them the options
- * that are given.
+ * The environment of the client without I/O, as pairs: `variables` with the prefix, and over them
+ * the options that are given.
  */
 export function environment(options, variables, logsAttempts) {
-  // A `connection-timeout` of `exchange.js` is one before which nothing was sent.
-  const merged = new Map([[`${PREFIX}TRUST_CONNECTION_TIMEOUT`, 'true']]);
+  const merged = new Map();
   for (const [name, value] of Object.entries(variables)) {
-    // All with the prefix, since the component refuses what looks like a misspelt setting.
+    // All with the prefix, since what looks like a misspelt setting is refused.
     if (!name.startsWith(PREFIX) || value === undefined) continue;
     // It may be the token.
     if (typeof value !== 'string') throw misconfigured(name, kindOf(value), 'a string');
@@ -46,7 +43,7 @@ function writeAccounts(merged, accounts) {
   if (!isPlain(accounts)) throw misconfigured('accounts', kindOf(accounts), 'a plain object');
   const names = merged.get(ACCOUNTS)?.split(',') ?? [];
   for (const [name, options] of Object.entries(accounts)) {
-    // The component looks at names as well, but takes `a,b` for two.
+    // Names are looked at later as well, but `a,b` is two of them there.
     if (!/^[a-z][a-z0-9-]*$/.test(name)) {
       throw misconfigured('accounts', found(name), 'names of lower-case letters, digits and hyphens');
     }
@@ -68,17 +65,6 @@ export function refuseUnknown(options, names, path = '') {
 
 function prefixOf(account) {
   return `${PREFIX}${account.replaceAll('-', '_').toUpperCase()}_`;
-}
-
-/**
- * How long an operation of an account may take, or of the settings without a name; the default
- * where the component will refuse what is set.
- */
-export function deadlineOf(environment, account) {
-  const variables = new Map(environment);
-  const own = account === undefined ? undefined : variables.get(`${prefixOf(account)}DEADLINE_MS`);
-  const text = own ?? variables.get(`${PREFIX}DEADLINE_MS`) ?? '';
-  return /^\d+$/.test(text) ? Number(text) : DEFAULT_DEADLINE_MS;
 }
 
 /** `http:` or `https:`, for each address of the service that has one of them. */

@@ -5,6 +5,17 @@ export function camel(name) {
   return name.replace(/-([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 }
 
+/** `to-phone-number` as `to_phone_number`. */
+export function snake(name) {
+  return name.replaceAll('-', '_');
+}
+
+/** `in-progress` as `InProgress`. */
+export function pascal(name) {
+  const camelled = camel(name);
+  return camelled[0].toUpperCase() + camelled.slice(1);
+}
+
 /** `in-progress` as `IN_PROGRESS`, which is how the service writes its statuses. */
 export function screaming(name) {
   return name.replaceAll('-', '_').toUpperCase();

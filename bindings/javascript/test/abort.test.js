@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { NotFound, OutcomeUnknown, TimedOut } from 'voice-calling';
+import { NotFound, OutcomeUnknown } from 'voice-calling';
 import { DOCKET, REQUEST, failure, withBoth, withClient, withService, withSockets } from './service.js';
 
 const CREATING = {
@@ -10,8 +10,6 @@ const CREATING = {
   'calls.make': (client, options) =>
     client.calls.make({ fromAgentName: 'renewals', toPhoneNumber: '919876543210' }, options),
   'agents.create': (client, options) => client.agents.create({ agentName: 'renewals' }, options),
-  'dockets.createMany': (client, { signal }) =>
-    client.dockets.createMany([REQUEST], { timeoutMs: 10_000, signal }),
 };
 
 const REASON = new Error('the user left');
@@ -35,7 +33,7 @@ for (const [name, create] of Object.entries(CREATING)) {
         assert.ok(error instanceof OutcomeUnknown, error.stack);
         assert.equal(error.cause, REASON);
         assert.equal(error.attempts.length, 1);
-        assert.equal(error.attempts[0].transportError, 'aborted by the caller');
+        assert.equal(error.attempts[0].transportError, 'abandoned by the caller');
         assert.equal(error.isPermanent, true);
         assert.equal(error.mayHaveCreated, true);
         await closed(service);
@@ -116,14 +114,17 @@ for (const [status, mayExist] of ANSWERED) {
   });
 }
 
-test('a create that is aborted while its 2xx is read is of unknown outcome, with the status', () =>
+test('a create that is aborted while its 2xx is read may have created, and tells what came', () =>
   withSockets(
     (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"docket_id"'),
     (service) =>
       withClient(service.url, {}, async (client) => {
         const error = await failure(client.dockets.create(REQUEST, { signal: AbortSignal.timeout(100) }));
-        assert.ok(error instanceof OutcomeUnknown, error.stack);
+        assert.equal(error.name, 'UnexpectedResponse', error.stack);
+        assert.equal(error.mayHaveCreated, true);
+        assert.equal(error.cause.name, 'TimeoutError');
         assert.equal(error.attempts[0].status, 200);
+        assert.equal(error.response.body, '{"docket_id"');
         assert.equal(service.posts, 1);
       }),
   ));
@@ -137,12 +138,12 @@ test('an abort after the end changes nothing', () =>
     assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
   }));
 
-test('200 calls that are aborted leave no instance, timer or socket', () => {
+test('200 calls that are aborted leave no timer and no socket', () => {
   let received;
   const all = new Promise((resolve) => (received = resolve));
   const behave = (_socket, _request, service) => service.received === 200 && received();
   return withSockets(behave, (service) =>
-    withClient(service.url, {}, async (client) => {
+    withClient(service.url, { maxInFlight: 200 }, async (client) => {
       const controller = new AbortController();
       const options = { signal: controller.signal };
       const calls = Array.from({ length: 200 }, (_, i) =>
@@ -154,75 +155,13 @@ test('200 calls that are aborted leave no instance, timer or socket', () => {
       assert.equal(errors.filter((error) => error === REASON).length, 100);
       assert.equal(errors.filter((error) => error instanceof OutcomeUnknown).length, 100);
       await closed(service);
-      assert.match(inspect(client), /running: 0, queued: 0, instances: 0/);
+      assert.match(inspect(client), /running: 0/);
       await new Promise((resolve) => setTimeout(resolve, 20));
       const alive = process.getActiveResourcesInfo();
       assert.deepEqual(alive.filter((it) => it === 'Timeout' || it === 'TCPSocketWrap'), []);
     }),
   );
 });
-
-test('time in the queue counts, and of a call that waits there nothing is sent', () =>
-  silent((service, first) =>
-    withClient(service.url, { maxInstances: 1 }, async (client) => {
-      const running = failure(client.dockets.get(DOCKET, { signal: AbortSignal.timeout(200) }));
-      await first;
-      const queued = [
-        client.dockets.create(REQUEST, { deadlineMs: 30 }),
-        client.dockets.waitFor(DOCKET, { timeoutMs: 30 }),
-        client.dockets.createMany([REQUEST], { timeoutMs: 30 }),
-      ];
-      for (const error of await Promise.all(queued.map(failure))) {
-        assert.ok(error instanceof TimedOut, error.stack);
-        assert.match(error.message, /maxInstances/);
-        assert.equal(error.mayHaveCreated, false);
-        assert.equal(error.isPermanent, false);
-      }
-      const signal = AbortSignal.timeout(20);
-      assert.equal((await failure(client.dockets.create(REQUEST, { signal }))).name, 'TimeoutError');
-      await running;
-      assert.equal(service.posts, 0);
-    }),
-  ));
-
-for (const [what, options, env] of [
-  ['the option deadlineMs', { deadlineMs: 40 }, {}],
-  ['the variable', {}, { VOICE_CALLING_DEADLINE_MS: '40' }],
-  ['the option of its account', { accounts: { alpha: { token: 'token-of-alpha', deadlineMs: 40 } } }, {}],
-]) {
-  test(`a create that waits in the queue for longer than ${what} says is never sent`, () =>
-    silent((service, first) =>
-      withClient(service.url, { ...options, env, maxInstances: 1 }, async (client) => {
-        const controller = new AbortController();
-        const { signal } = controller;
-        const wait = failure(client.dockets.waitFor(DOCKET, { timeoutMs: 20_000, signal }));
-        await first;
-        const account = options.accounts && 'alpha';
-        const error = await failure(client.dockets.create(REQUEST, { account }));
-        assert.ok(error instanceof TimedOut, error.stack);
-        assert.match(error.message, /nothing was sent: in 40 ms .*maxInstances/);
-        assert.deepEqual(error.attempts, []);
-        assert.match(inspect(client), /queued: 0/);
-        controller.abort(REASON);
-        await wait;
-        assert.equal(service.posts, 0);
-      }),
-    ));
-}
-
-test('an instance that was aborted is not used again, and others are', () =>
-  withService(
-    ({ method }) => (method === 'GET' ? new Promise(() => {}) : {}),
-    ({ url }) =>
-      withClient(url, {}, async (client) => {
-        await client.dockets.create(REQUEST);
-        assert.match(inspect(client), /instances: 1/);
-        await failure(client.dockets.get(DOCKET, { signal: AbortSignal.timeout(20) }));
-        assert.match(inspect(client), /instances: 0/);
-        await client.dockets.create(REQUEST);
-        assert.match(inspect(client), /instances: 1/);
-      }),
-  ));
 
 test('a wait whose 404 ends it does not wait for its time', () =>
   withBoth(() => ({ status: 404 }), {}, async (client) => {

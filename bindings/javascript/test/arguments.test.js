@@ -58,12 +58,16 @@ const REFUSED = [
   [(c) => c.dockets.waitFor(ID, { timeoutMs: 1, notFoundIsPending: 1 }), 'options.notFoundIsPending', '1'],
   [(c) => c.dockets.waitFor(ID, { timeoutMs: 1, notfound: true }), 'options.notfound', 'an unknown option'],
   [(c) => c.dockets.get(ID, { timeout: 1 }), 'options.timeout', 'an unknown option'],
-  [(c) => c.dockets.get(ID, { timeoutMs: 1 }), 'options.timeoutMs', 'an unknown option'],
-  [(c) => c.dockets.get(ID, { deadlineMs: 1.5 }), 'options.deadlineMs', '1.5'],
-  [(c) => c.dockets.get(ID, { deadlineMs: 0 }), 'options.deadlineMs', '0'],
-  [(c) => c.dockets.waitFor(ID, { timeoutMs: 1, deadlineMs: 86_400_001 }), 'options.deadlineMs', '86400001'],
-  [(c) => c.dockets.createMany([REQUEST], { timeoutMs: 1, maxAttempts: 101 }), 'options.maxAttempts', '101'],
-  [(c) => c.webhooks.verify(`{"docket_id": "${ID}", "attempts": [1]}`, { maxAttempts: 0 }), 'options.maxAttempts', '0'],
+  [(c) => c.dockets.get(ID, { deadlineMs: 1 }), 'options.deadlineMs', 'an unknown option'],
+  [(c) => c.dockets.get(ID, { timeoutMs: 1.5 }), 'options.timeoutMs', '1.5'],
+  [(c) => c.dockets.get(ID, { timeoutMs: 0 }), 'options.timeoutMs', '0'],
+  [(c) => c.dockets.waitFor(ID, { timeoutMs: 1, pollTimeoutMs: 86_400_001 }), 'options.pollTimeoutMs', '86400001'],
+  [(c) => c.dockets.waitFor(ID, { timeoutMs: 1, onProgress: 1 }), 'options.onProgress', '1'],
+  [(c) => c.dockets.createMany([REQUEST], { timeoutMs: 1, requestTimeoutMs: 0 }), 'options.requestTimeoutMs', '0'],
+  [(c) => c.dockets.createMany([REQUEST], { timeoutMs: 1, pollTimeoutMs: 1 }), 'options.pollTimeoutMs', 'an unknown option'],
+  [(c) => c.dockets.createMany([REQUEST], { timeoutMs: 1, maxRetries: 100 }), 'options.maxRetries', '100'],
+  [(c) => c.dockets.get(ID, { maxRetries: '1' }), 'options.maxRetries', '"1"'],
+  [(c) => c.webhooks.verify(`{"docket_id": "${ID}", "attempts": [1]}`, { maxRetries: -1 }), 'options.maxRetries', '-1'],
   [(c) => c.dockets.get(ID, { account: 7 }), 'options.account', '7'],
   [(c) => c.dockets.get(ID, { signal: {} }), 'options.signal', 'an object (Object)'],
   [(c) => c.dockets.get(ID, 5), 'options', '5'],
@@ -103,7 +107,7 @@ test('what is not allowed is refused by its name, and nothing is sent', () =>
 test('the stack of a refusal begins at the call', () =>
   withBoth(() => ({}), {}, async (client) => {
     const error = await failure(client.dockets.create({}));
-    assert.match(error.stack.split('\n').slice(0, 5).join('\n'), /arguments\.test\.js/);
+    assert.match(error.stack.split('\n').slice(0, 6).join('\n'), /arguments\.test\.js/);
   }));
 
 test('null and undefined leave an optional field out', () =>

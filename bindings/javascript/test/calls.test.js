@@ -42,14 +42,18 @@ test('a status that nobody knows is kept as it came', () =>
     assert.equal((await client.dockets.get(DOCKET)).status, 'PAUSED');
   }));
 
-test('integers are numbers, and beyond 2^53 text with all their digits', () => {
+test('integers are numbers, and beyond 2^53 bigints, of which JSON has all digits', () => {
   const ids = ['7', '-9007199254740991', '9007199254740992', '9007199254740993', '-9223372036854775808'];
   const body = `[${ids.map((id) => `{"agent_id": ${id}}`)}]`;
   return withBoth(() => ({ body }), {}, async (client) => {
     const { agents } = await client.agents.list('org-1');
     const [small, least, ...others] = agents.map(({ agentId }) => agentId);
     assert.deepEqual([small, least], [7, -9007199254740991]);
-    assert.deepEqual(others, ids.slice(2));
+    assert.deepEqual(others, ids.slice(2).map(BigInt));
+    assert.deepEqual(
+      JSON.parse(JSON.stringify(agents)).map(({ agentId }) => String(agentId)),
+      ids,
+    );
   });
 });
 
@@ -133,6 +137,7 @@ test('a batch has a result for each request, in their order', () =>
       const batch = [0, 1, 2].map((n) => ({ ...REQUEST, callContext: { n } }));
       batch.push({ ...REQUEST, toPhoneNumber: '1' });
       const results = await client.dockets.createMany(batch, { timeoutMs: 5000 });
+      assert.deepEqual(results.map(({ index }) => index), [0, 1, 2, 3]);
       assert.deepEqual(results.map(({ ok }) => ok), [true, false, true, false]);
       assert.equal(results[0].value.docketId, DOCKET);
       assert.equal(results[1].error.name, 'Rejected');

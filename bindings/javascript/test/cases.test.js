@@ -8,12 +8,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { RequestError, VoiceClient } from 'voice-calling';
+import * as onNode from 'voice-calling';
+import * as onFetch from 'voice-calling/fetch';
 import { functions, types } from '../generated/wit.js';
 import { jsonText } from '../src/json_text.js';
 import { camel } from '../src/words.js';
 
+const DRIVERS = { node: onNode, fetch: onFetch };
+
 const AT_ONCE = 16;
+
+/** Parameters that users give among the options. */
+const FROM_OPTIONS = ['wait', 'timeout-ms', 'options'];
 
 const STRING = /"(?:[^"\\]|\\.)*"/y;
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -28,17 +34,17 @@ test('the judge of the table of cases is there', () => {
   );
 });
 
-if (judge) {
-  const run = `javascript-${process.versions.node}-${randomUUID()}`;
+for (const [driver, { VoiceClient }] of judge ? Object.entries(DRIVERS) : []) {
+  const run = `javascript-${process.versions.node}-${driver}-${randomUUID()}`;
   const url = `${judge}/runs/${run}`;
   const cases = parsed(await text(url));
 
-  test('the table has cases', () => assert.ok(cases.length > 0));
+  test(`${driver}: the table has cases`, () => assert.ok(cases.length > 0));
 
-  test(`${cases.length} cases`, { concurrency: AT_ONCE }, async (t) => {
+  test(`${driver}: ${cases.length} cases`, { concurrency: AT_ONCE }, async (t) => {
     const tests = cases.map(({ id, name, operation, arguments: given, settings }) =>
       t.test(name, async () => {
-        const outcome = await played(operation, given, settings);
+        const outcome = await played(VoiceClient, operation, given, settings);
         const judged = await text(`${url}/cases/${id}/outcome`, jsonText(outcome));
         assert.deepEqual(JSON.parse(judged), { differences: [] }, jsonText(outcome));
       }),
@@ -46,7 +52,7 @@ if (judge) {
     await Promise.all(tests);
   });
 
-  test('no case was left out, and nothing was sent after the end', async () => {
+  test(`${driver}: no case was left out, and nothing was sent after the end`, async () => {
     const { failed, not_judged } = JSON.parse(await text(`${url}/summary`));
     assert.deepEqual({ failed, not_judged }, { failed: [], not_judged: [] });
   });
@@ -60,16 +66,13 @@ async function text(url, body) {
 }
 
 /** Calls the operation as a user does, and says what came of it as the table writes it. */
-async function played(operation, given, env) {
-  const [method, called] = Object.entries(functions).find(([, { core }]) =>
-    core.replace(/^voice-calling:client\/|@[\d.]+/g, '').replace('#', '.') === operation,
-  );
-  const [group, name] = method.split('.').map(camel);
+async function played(VoiceClient, operation, given, env) {
+  const called = Object.values(functions).find(({ wit }) => wit === operation);
+  const [group, name] = called.method.split('.').map(camel);
   const client = new VoiceClient({ env });
   try {
     const value = await client[group][name](...arguments_(called, given));
-    const [type] = called.result.result;
-    return { value: value === undefined ? null : told(called, type, value) };
+    return { value: value === undefined ? null : told(called, called.ok, value) };
   } catch (error) {
     return { error: toldError(called, error) };
   } finally {
@@ -79,16 +82,32 @@ async function played(operation, given, env) {
 
 // ---------------------------------------------------------------------------- what is given
 
-function arguments_({ parameters, fromOptions }, given) {
+/** What the time of an operation is called in the options of this function. */
+function deadline({ parameters }) {
+  if ('wait' in parameters) return 'pollTimeoutMs';
+  return 'timeout-ms' in parameters ? 'requestTimeoutMs' : 'timeoutMs';
+}
+
+function arguments_(called, given) {
+  const { parameters } = called;
   const positional = [];
   const options = {};
   for (const [name, type] of Object.entries(parameters)) {
     const isLone = positional.length === 0 && types[type]?.record && !(snake(name) in given);
     const value = passed(type, isLone ? given : given[snake(name)]);
-    if (!fromOptions.includes(name)) positional.push(value);
+    if (!FROM_OPTIONS.includes(name)) positional.push(value);
+    else if (name === 'options') Object.assign(options, inOptions(called, value ?? {}));
     else Object.assign(options, type === 'u32' ? { [camel(name)]: value } : value);
   }
-  return fromOptions.length > 0 ? [...positional, options] : positional;
+  return 'options' in parameters ? [...positional, options] : positional;
+}
+
+function inOptions(called, { account, deadlineMs, maxAttempts }) {
+  return {
+    account,
+    [deadline(called)]: deadlineMs,
+    maxRetries: maxAttempts === undefined ? undefined : maxAttempts - 1,
+  };
 }
 
 function passed(type, value) {
@@ -155,28 +174,38 @@ function exact(text, value) {
 }
 
 function toldError(called, error) {
-  if (!(error instanceof RequestError)) throw error;
+  if (!(error instanceof onNode.RequestError)) throw error;
   const failure = told(called, 'failure', error);
   if (error.problem) {
-    const { subject } = error.problem;
-    failure.problem.subject = inWit(called, subject);
-    failure.message = failure.message.replace(subject, failure.problem.subject);
+    const problem = inWit(called, error.problem);
+    failure.message = failure.message.replace(sentence(error.problem), sentence(problem));
+    failure.problem = problem;
   }
   return { [snake(error.kind)]: failure };
 }
 
+function sentence({ subject, found, allowed }) {
+  return `${subject}: found ${found}; allowed: ${allowed}`;
+}
+
 /** `callContext.name` as `call-context.name`: the WIT's own names, and keys as they are. */
-function inWit({ parameters, fromOptions }, subject) {
-  if (subject.startsWith('VOICE_CALLING_')) return subject;
-  const [first, ...rest] = subject.split('.');
+function inWit(called, { subject, found, allowed }) {
+  const named = (subject) => ({ subject, found, allowed });
   const kebab = (name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  if (subject.startsWith('VOICE_CALLING_')) return named(subject);
+  const [first, ...rest] = subject.split('.');
   if (first === 'options') {
-    const [name] = rest.map(kebab);
-    const from = fromOptions.find((it) => name in (types[parameters[it].option ?? parameters[it]]?.record ?? {}));
-    return from ? `${from}.${name}` : name;
+    const [name] = rest;
+    if (name === 'account') return named('options.account');
+    if (name === deadline(called)) return named('options.deadline-ms');
+    if (name === 'maxRetries') {
+      const oneMore = (text) => text.replace(/-?\d+/g, (digits) => String(Number(digits) + 1));
+      return { subject: 'options.max-attempts', found: oneMore(found), allowed: oneMore(allowed) };
+    }
+    return named('wait' in called.parameters ? `wait.${kebab(name)}` : kebab(name));
   }
   const isJson = ['callContext', 'extra', 'tools'].includes(first);
-  return [kebab(first), ...rest.map((name) => (isJson ? name : kebab(name)))].join('.');
+  return named([kebab(first), ...rest.map((name) => (isJson ? name : kebab(name)))].join('.'));
 }
 
 function snake(name) {

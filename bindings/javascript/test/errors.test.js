@@ -200,67 +200,16 @@ test('a token that is not allowed is not told', async () => {
   });
 });
 
-/** What breaks the component is seldom seen: here the clock stops when the service has a request. */
-async function withStoppingClock(options, answer, test) {
-  const { bigint } = process.hrtime;
-  const stop = () => {
-    process.hrtime.bigint = () => {
-      throw new Error('the clock stopped');
-    };
-  };
-  try {
-    await withBoth((...request) => answer(stop, ...request), options, (client, service) =>
-      test(client, service, () => (process.hrtime.bigint = bigint)),
-    );
-  } finally {
-    process.hrtime.bigint = bigint;
-  }
-}
-
-test('a component that fails after a create says that it may have created, and is permanent', () =>
-  withStoppingClock({}, (stop) => stop(), async (client, _, restart) => {
-    const created = await failure(client.dockets.create(REQUEST));
-    restart();
-    const read = await failure(client.dockets.get(DOCKET));
-    restart();
-    for (const error of [created, read]) {
-      assert.ok(error instanceof package_.ExecutionFailed, error.stack);
-      assert.equal(error.kind, 'execution-failed');
-      assert.equal(error.cause.message, 'the clock stopped');
-      assert.equal(error.attempts.length, 1);
-    }
-    assert.match(created.message, /may have been created/);
-    assert.deepEqual([created.isPermanent, created.mayHaveCreated], [true, true]);
-    assert.deepEqual([read.isPermanent, read.mayHaveCreated], [false, false]);
-    assert.match(inspect(client), /instances: 0/);
-  }));
-
-test('a create of which it is certain that it did nothing is not permanent, if the component fails', () =>
-  withStoppingClock({}, (stop) => (stop(), { status: 429 }), async (client) => {
-    const error = await failure(client.dockets.create(REQUEST));
-    assert.ok(error instanceof package_.ExecutionFailed, error.stack);
-    assert.match(error.message, /nothing was created/);
-    assert.deepEqual([error.isPermanent, error.mayHaveCreated], [false, false]);
-  }));
-
-test('a batch whose component fails sends nothing more, and nobody is said to have aborted it', () => {
-  const answer = (stop, _, __, nth) => {
-    if (nth < 3) return new Promise(() => {});
-    return stop();
-  };
-  return withStoppingClock({ maxInFlight: 3 }, answer, async (client, { requests, server }) => {
-    const batch = client.dockets.createMany(Array(10).fill(REQUEST), { timeoutMs: 60_000 });
-    const error = await failure(batch);
-    assert.ok(error instanceof package_.ExecutionFailed, error.stack);
-    assert.deepEqual([error.isPermanent, error.mayHaveCreated], [true, true]);
-    const told = error.attempts.map(({ status, transportError }) => status ?? transportError);
-    const givenUp = 'given up, since the component failed';
-    assert.deepEqual(told.sort(), [200, givenUp, givenUp].sort());
-    while ((await connections(server)) > 1) await new Promise(setImmediate);
-    assert.equal(requests.length, 3);
-  });
+test('classes of a second copy of the package are the same to instanceof', async () => {
+  const { createRequire } = await import('node:module');
+  const other = createRequire(import.meta.url)('voice-calling');
+  const error = await failure(new other.VoiceClient({ env: {} }).dockets.get(DOCKET));
+  assert.ok(error instanceof package_.ConfigurationProblem);
+  assert.ok(error instanceof RequestError);
+  assert.ok(!(error instanceof ServiceError));
+  assert.notEqual(other.RequestError, RequestError);
+  class Own extends RequestError {}
+  assert.ok(!(error instanceof Own));
+  assert.ok(new Own('mine') instanceof Own);
+  assert.ok(new Own('mine') instanceof RequestError);
 });
-
-function connections(server) {
-  return new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
-}

@@ -1,97 +1,69 @@
-/** An exchange alone, with requests that do what no service can be made to do. */
+/** What no service can be made to do: sockets that break oddly, an event loop that is busy. */
 import assert from 'node:assert/strict';
-import { EventEmitter } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { functions } from '../generated/wit.js';
-import { Connections } from '../src/connections.js';
-import { core, signatureOf } from '../src/core.js';
 import { Exchange } from '../src/exchange.js';
-import { Instance } from '../src/instance.js';
-import { wasi } from '../src/wasi.js';
-import { CREATED, DOCKET, REQUEST, TOKEN, answerText, failure, withClient, withService, withSockets } from './service.js';
+import { CREATED, DOCKET, DRIVERS, REQUEST, answerText, failure, withClient, withService, withSockets } from './service.js';
 
-const MESSAGE = { method: 'POST', scheme: 'http', authority: '127.0.0.1:1', path: '/', headers: [] };
+const SEND = { exchange: 1, operation: 1, item: null, request: { max_response_bytes: 8 } };
 
-/** Requests on connections that were used before. */
-class Requests {
-  all = [];
-
-  constructor(most) {
-    this.most = most;
-  }
-
-  request() {
-    if (this.all.length === this.most) throw new Error('no more');
-    const request = Object.assign(new EventEmitter(), { reusedSocket: true, destroy() {}, end() {} });
-    this.all.push(request);
-    return request;
-  }
+/** An exchange, and the events that it has told. */
+function exchange() {
+  const told = [];
+  return { it: new Exchange(SEND, (events) => told.push(...events)), told };
 }
 
-test('a connection that has ended, and cannot be replaced, is one on which nothing was sent', () => {
-  const requests = new Requests(1);
-  const exchange = new Exchange(MESSAGE, undefined, requests);
-  requests.all[0].emit('error', new Error('gone'));
-  assert.deepEqual(exchange.error, { code: 'destination-unavailable' });
-  assert.equal(exchange.attempt.mayHaveCreated, false);
-  assert.equal(exchange.isAnswered.isReady, true);
+const bytes = (text) => Buffer.from(text);
+
+test('a whole answer is one event', () => {
+  const { it, told } = exchange();
+  it.head(200, [['date', 'x']]);
+  assert.equal(it.chunk(bytes('{"a"')), true);
+  it.chunk(bytes(':1}'));
+  it.end();
+  it.end('later');
+  it.fail('Unknown', 'later');
+  const headers = [['date', 'x']];
+  assert.deepEqual(told, [{ Answered: { exchange: 1, status: 200, headers, body: { Text: '{"a":1}' } } }]);
 });
 
-test('what a connection says that was given up is no answer', () => {
-  const requests = new Requests(2);
-  const exchange = new Exchange(MESSAGE, undefined, requests);
-  const [first] = requests.all;
-  first.emit('error', new Error('gone'));
-  assert.equal(requests.all.length, 2);
-  const response = Object.assign(new EventEmitter(), { statusCode: 404, rawHeaders: [] });
-  first.emit('response', response);
-  assert.equal(exchange.head, undefined);
-  assert.equal(exchange.error, undefined);
-  assert.equal(exchange.isAnswered.isReady, false);
-  assert.equal(requests.all.length, 2);
+test('what came when time is up is told, and then the rest', () => {
+  const { it, told } = exchange();
+  assert.deepEqual(it.arrived(), []);
+  it.head(200, []);
+  it.chunk(Uint8Array.of(0x22, 0xc3));
+  assert.deepEqual(it.arrived(), [
+    { Head: { exchange: 1, status: 200, headers: [] } },
+    { Chunk: { exchange: 1, bytes: { Bytes: [0x22, 0xc3] } } },
+  ]);
+  assert.deepEqual(it.arrived(), []);
+  it.chunk(bytes('x'));
+  it.end('broke off');
+  assert.deepEqual(told, [
+    { Chunk: { exchange: 1, bytes: { Text: 'x' } } },
+    { Ended: { exchange: 1, error: 'broke off' } },
+  ]);
 });
 
-test('a request that was begun is never told as refused, whatever breaks afterwards', () => {
-  const host = { environment: [], connections: new Requests(1), stderr: () => {} };
-  const instance = new Instance(core(), host);
-  const { handle } = wasi(instance, host)['wasi:http/outgoing-handler'];
-  const request = instance.resources.add({ ...MESSAGE, chunks: [] });
-  const { memory } = instance;
-  instance.memory = { setU8: memory.setU8.bind(memory), bytes: memory.bytes, setU32: broken };
-  assert.throws(() => handle(request, 0, 0, 1024), /the memory is gone/);
-  assert.equal(instance.attempts.length, 1);
+test('one byte more than is read is told, and no other', () => {
+  const { it, told } = exchange();
+  it.head(200, []);
+  assert.equal(it.chunk(bytes('12345678')), true);
+  assert.equal(it.chunk(bytes('9abc')), false);
+  assert.equal(it.isOver, true);
+  assert.deepEqual(told[0].Answered.body, { Text: '123456789' });
 });
 
-function broken() {
-  throw new Error('the memory is gone');
-}
-
-test('a component that breaks while it leaves its stack leaves no rejection behind', () =>
-  withSockets(() => {}, async ({ url }) => {
-    const connections = new Connections({});
-    const environment = Object.entries({ VOICE_CALLING_BASE_URL: url, VOICE_CALLING_API_TOKEN: TOKEN });
-    const instance = new Instance(core(), { environment, connections, stderr: () => {} });
-    instance.suspend = (pollables) => {
-      Instance.prototype.suspend.call(instance, pollables);
-      throw new Error('the stack is full');
-    };
-    const unheard = [];
-    const hear = (reason) => unheard.push(reason);
-    process.on('unhandledRejection', hear);
-    const name = 'dockets.get';
-    const error = await failure(instance.call(functions[name].core, signatureOf(name), [DOCKET, undefined]));
-    assert.equal(error.message, 'the stack is full');
-    instance.abandon('given up');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    process.off('unhandledRejection', hear);
-    assert.deepEqual(unheard, []);
-    connections.close();
-  }));
+test('a failure after the head is a body that broke off', () => {
+  const { it, told } = exchange();
+  it.head(503, []);
+  it.fail('NotSent', 'the connection broke');
+  assert.deepEqual(told.map((event) => Object.keys(event)[0]), ['Head', 'Ended']);
+});
 
 /** When a socket breaks, with an error whose code is no text. */
 const MOMENTS = {
@@ -177,7 +149,7 @@ test('an answer that has come while the event loop was busy is taken, whatever t
   const times = {
     'the time of an attempt': [{ attemptTimeoutMs: 300 }, {}],
     'the deadline': [{ deadlineMs: 300 }, {}],
-    'the deadline of a call': [{}, { deadlineMs: 300 }],
+    'the time of a call': [{}, { timeoutMs: 300 }],
   };
   for (const [what, [options, callOptions]] of Object.entries(times)) {
     await t.test(what, () =>

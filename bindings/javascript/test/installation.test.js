@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ test('nothing is installed but the package, and in it nothing that users do not 
   const installed = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'));
   assert.deepEqual(installed, ['voice-calling']);
   const files = readdirSync(join(folder, 'node_modules/voice-calling')).sort();
-  assert.deepEqual(files, ['LICENSE', 'README.md', 'dist', 'generated', 'package.json', 'src']);
+  assert.deepEqual(files, ['LICENSE', 'README.md', 'dist', 'generated', 'package.json', 'src', 'types']);
 });
 
 const examples = [...readme.matchAll(/^## ([^\n]*)\n[^#]*?```js\n(.*?)```/gms)].map(
@@ -58,14 +58,15 @@ const examples = [...readme.matchAll(/^## ([^\n]*)\n[^#]*?```js\n(.*?)```/gms)].
 
 /** What each example prints, by its title. */
 const PRINTED = {
-  'Place a docket and wait for its end': /^[0-9a-f-]{36} OPEN\nCOMPLETED \{ reference: 'crm-1001' \}\n$/,
-  'A batch': /^919876543210 [0-9a-f-]{36}\n919876543211 [0-9a-f-]{36}\n12345 toPhoneNumber: found 5 digits; /,
+  'Place a docket and wait for its end': /^[0-9a-f-]{36} OPEN\n(asked \d+\n)+COMPLETED \{ reference: 'crm-1001' \}\n$/,
+  'A batch': /^(?=[^]*^919876543210 [0-9a-f-]{36}$)(?=[^]*^919876543211 [0-9a-f-]{36}$)[^]*^12345 toPhoneNumber: found 5 digits; /m,
   'A direct call with its insights': /^ANSWERED \w+ \{/,
   'Several accounts': /^\d+ \S+\n$/,
+  'Tests of your own': /^\[ 503, 429, 200 \] true\ntrue 1\n$/,
   Errors: /^correct toPhoneNumber: found 5 digits, allowed: exactly 12/,
 };
 
-for (const { title, code } of examples.filter(({ title }) => title !== 'A webhook')) {
+for (const { title, code } of examples.filter(({ title }) => !title.startsWith('A webhook'))) {
   test(`the README's example runs: ${title}`, async () => {
     const { stdout, stderr } = await run(process.execPath, [written(title, code)], { cwd: folder, env });
     assert.match(stdout, PRINTED[title]);
@@ -73,13 +74,29 @@ for (const { title, code } of examples.filter(({ title }) => title !== 'A webhoo
   });
 }
 
-test('the README\'s example runs: A webhook', async () => {
-  const { code } = examples.find(({ title }) => title === 'A webhook');
+test('the README\'s example runs: A webhook with Hono', async () => {
+  const { code } = examples.find(({ title }) => title === 'A webhook with Hono');
+  link('hono');
+  const { docket_id } = await completedDocket();
+  const confirmed = JSON.stringify({ docket_id, ...CONTEXT, call_insights: { call_disposition: 'INTERESTED' } });
+  const program = `
+    import app from './${slug('hono app')}.js';
+    for (const body of [${JSON.stringify(confirmed)}, '{"event": "call"}', 'broken']) {
+      console.log((await app.request('/', { method: 'POST', body })).status);
+    }`;
+  written('hono app', code);
+  const { stdout } = await run(process.execPath, [written('hono', program)], { cwd: folder, env });
+  assert.equal(stdout, 'confirmed\n204\nnot-a-completion\n204\n400\n');
+});
+
+test('the README\'s example runs: A webhook with Express', async () => {
+  const { code } = examples.find(({ title }) => title === 'A webhook with Express');
+  link('express');
   const port = await freePort();
   const child = spawn(process.execPath, [written('webhook', code)], {
     cwd: folder,
-    env: { ...env, PORT: String(port) },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...env, PORT: String(port), NODE_ENV: 'production' },
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
   try {
     let printed = '';
@@ -101,24 +118,35 @@ test('the README\'s example runs: A webhook', async () => {
   }
 });
 
-test('the README has six examples, and all options, classes and settings', async () => {
-  assert.equal(examples.length, 6);
+test('the README has eight examples, and all options with their defaults, classes and settings', async () => {
+  assert.equal(examples.length, 8);
+  const types = readFileSync(join(package_, 'types/wit.d.ts'), 'utf8');
   const { settings } = await import('../generated/settings.js');
   const { errors } = await import('../generated/errors.js');
-  for (const name of Object.keys(settings)) assert.ok(readme.includes(`| \`${name}\` |`), name);
+  for (const [name, { variable }] of Object.entries(settings)) {
+    const written = new RegExp(`Default: \`([^\`]*)\`\\. Variable: \`VOICE_CALLING_${variable}\``).exec(types)?.[1];
+    const [, inReadme] = new RegExp(`^\\| \`${name}\` \\| ([^|]*) \\|`, 'm').exec(readme) ?? [];
+    assert.equal(inReadme?.replaceAll(/[\`']/g, ''), written ?? 'required', name);
+  }
   for (const { name } of Object.values(errors)) assert.ok(readme.includes(`| \`${name}\` |`), name);
 });
 
 test('the examples pass the strict checks of TypeScript', async () => {
   for (const { title, code } of examples) writeFileSync(join(folder, `${slug(title)}.ts`), code);
   mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
-  for (const name of ['@types/node', 'undici-types']) {
-    symlinkSync(join(tools, name), join(folder, 'node_modules', name), 'junction');
+  for (const name of ['@types/node', 'undici-types', 'hono', 'express']) link(name);
+  for (const name of ['express', 'express-serve-static-core', 'body-parser', 'connect', 'send', 'serve-static', 'qs', 'range-parser', 'http-errors', 'mime']) {
+    link(`@types/${name}`);
   }
   copyFileSync(join(package_, 'test/types.ts'), join(folder, 'types.ts'));
   const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
   const target = ['--target', 'es2023', '--module', 'nodenext'];
-  const files = [...examples.map(({ title }) => `${slug(title)}.ts`), 'types.ts'];
+  writeFileSync(
+    join(folder, 'required.cts'),
+    "import { VoiceClient } from 'voice-calling';\nimport { ScriptedService } from 'voice-calling/testing';\n" +
+      'export const client = new VoiceClient(new ScriptedService().options);\n',
+  );
+  const files = ['required.cts', ...examples.map(({ title }) => `${slug(title)}.ts`), 'types.ts'];
   const tsc = join(tools, 'typescript/bin/tsc');
   // The Node that is on the PATH: the compiler wants a newer one than the package.
   await run('node', [tsc, ...options, ...target, ...files], { cwd: folder }).catch((error) => {
@@ -143,11 +171,39 @@ test('a bundler makes one file of it that runs alone', async () => {
   }
 });
 
-test('a bundler for browsers refuses it', async () => {
+test('what a bundler for browsers makes of it refuses to work, and says why', async () => {
   const entry = written('page', examples[0].code);
+  const bundle = join(folder, 'page.mjs');
   const options = { bundle: true, platform: 'browser', format: 'esm', logLevel: 'silent' };
-  const bundled = build({ entryPoints: [entry], write: false, ...options });
-  await assert.rejects(bundled, /Could not resolve "voice-calling"/);
+  await build({ entryPoints: [entry], outfile: bundle, ...options });
+  await assert.rejects(run(process.execPath, [bundle], { cwd: folder, env }), /not for browsers: a page would publish the token/);
+  assert.ok(readFileSync(bundle).length < 20_000);
+});
+
+test('a bundler for workers takes the driver on fetch, and nothing of Node', async () => {
+  const entry = written('worker', examples[0].code);
+  const options = { bundle: true, platform: 'browser', conditions: ['workerd'], format: 'esm', logLevel: 'silent' };
+  const { outputFiles } = await build({ entryPoints: [entry], write: false, outdir: folder, ...options });
+  assert.ok(!/["']node:/.test(outputFiles[0].text));
+});
+
+test('it is required by CommonJS, and its WebAssembly is a file for those who compile ahead of time', async () => {
+  const code = `
+    const { VoiceClient, RequestError } = require('voice-calling');
+    const { ScriptedService } = require('voice-calling/testing');
+    const { VoiceClient: Fetch } = require('voice-calling/fetch');
+    const wasm = new WebAssembly.Module(require('fs').readFileSync(require.resolve('voice-calling/voice-calling-steps-text.wasm')));
+    const request = { agentId: 7, toPhoneNumber: '919876543210', callContext: {} };
+    (async () => {
+      console.log((await new VoiceClient().dockets.create(request)).status);
+      console.log((await new Fetch({ wasm }).dockets.create(request)).status);
+      console.log((await new VoiceClient(new ScriptedService().options).dockets.create(request)).status);
+      console.log((await new Fetch().agents.list('').catch((error) => error)) instanceof RequestError);
+    })();`;
+  const file = join(folder, 'required.cjs');
+  writeFileSync(file, code);
+  const { stdout } = await run(process.execPath, [file], { cwd: folder, env });
+  assert.equal(stdout, 'OPEN\nOPEN\nOPEN\ntrue\n');
 });
 
 test('a program that forgets close() ends', async () => {
@@ -174,6 +230,14 @@ test('it is imported in an instant', async () => {
   const median = times.sort((a, b) => a - b)[2];
   assert.ok(median < 150, `${times.map(Math.round)} ms`);
 });
+
+/** Lets users' programs have a package that is no dependency of ours. */
+function link(name) {
+  const to = join(folder, 'node_modules', name);
+  if (existsSync(to) || !existsSync(join(tools, name))) return;
+  mkdirSync(join(to, '..'), { recursive: true });
+  symlinkSync(join(tools, name), to, 'junction');
+}
 
 function slug(title) {
   return title.toLowerCase().replaceAll(/[^a-z]+/g, '-');

@@ -35,7 +35,7 @@ const REQUESTS = [
 ];
 
 /** Ways to say nothing. */
-const NOTHING = [[], [undefined], [{}], [{ account: undefined, deadlineMs: null, maxAttempts: undefined }]];
+const NOTHING = [[], [undefined], [{}], [{ account: undefined, timeoutMs: null, maxRetries: undefined, signal: null }]];
 
 test('without options a call sends what the component sends by default', async () => {
   for (const [call, line, body] of REQUESTS) {
@@ -101,19 +101,19 @@ test('notFoundIsPending says otherwise', async () => {
   });
 });
 
-test('maxAttempts of a call goes before that of the client', () =>
+test('maxRetries of a call goes before maxAttempts of the client', () =>
   withBoth(() => ({ status: 503 }), { maxAttempts: 3 }, async (client, { requests }) => {
-    await failure(client.dockets.get(DOCKET, { maxAttempts: 2 }));
+    await failure(client.dockets.get(DOCKET, { maxRetries: 1 }));
     assert.equal(requests.length, 2);
-    const [{ ok }] = await client.dockets.createMany([REQUEST], { timeoutMs: 5000, maxAttempts: 1 });
+    const [{ ok }] = await client.dockets.createMany([REQUEST], { timeoutMs: 5000, maxRetries: 0 });
     assert.equal(ok, false);
     assert.equal(requests.length, 3);
   }));
 
-test('deadlineMs of a call goes before that of the client', () =>
+test('timeoutMs of a call goes before deadlineMs of the client', () =>
   withBoth(() => new Promise(() => {}), { maxAttempts: 1 }, async (client) => {
     const begin = performance.now();
-    const error = await failure(client.dockets.get(DOCKET, { deadlineMs: 100 }));
+    const error = await failure(client.dockets.get(DOCKET, { timeoutMs: 100 }));
     assert.equal(error.name, 'TimedOut', error.stack);
     assert.ok(performance.now() - begin < 3000);
   }));
@@ -142,11 +142,11 @@ test('each account has its token and its settings, and the client\'s where it ha
       };
       assert.deepEqual(await sent({ account: 'alpha' }), Array(3).fill('Bearer token-of-alpha'));
       assert.deepEqual(await sent({ account: 'beta-2' }), ['Bearer token-of-beta']);
-      assert.deepEqual(await sent({ account: 'beta-2', maxAttempts: 2 }), Array(2).fill('Bearer token-of-beta'));
+      assert.deepEqual(await sent({ account: 'beta-2', maxRetries: 1 }), Array(2).fill('Bearer token-of-beta'));
       assert.deepEqual(await sent(), Array(3).fill(`Bearer ${TOKEN}`));
       requests.length = 0;
       await Promise.all([
-        failure(client.dockets.waitFor(DOCKET, { account: 'alpha', maxAttempts: 1, timeoutMs: 20 })),
+        failure(client.dockets.waitFor(DOCKET, { account: 'alpha', maxRetries: 0, timeoutMs: 20 })),
         client.dockets.createMany([REQUEST], { account: 'beta-2', timeoutMs: 5000 }),
       ]);
       const tokens = new Set(requests.map(({ method, headers }) => `${method} ${headers.auth_token}`));
@@ -197,3 +197,70 @@ test('a service that answers after 3.5 seconds, longer than a connection may tak
       assert.equal(requests.length, 1);
     },
   ));
+
+test('withOptions makes a client with other defaults, which a call goes before', () =>
+  withBoth(
+    () => ({ status: 503 }),
+    { accounts: { alpha: { token: 'token-of-alpha' } } },
+    async (client, { requests }) => {
+      const sent = async (of, options) => {
+        requests.length = 0;
+        await failure(of.dockets.get(DOCKET, options));
+        return requests.map(({ headers }) => headers.auth_token);
+      };
+      const alpha = client.withOptions({ account: 'alpha', maxRetries: 1 });
+      assert.ok(alpha instanceof VoiceClient);
+      assert.deepEqual(await sent(alpha), Array(2).fill('Bearer token-of-alpha'));
+      assert.deepEqual(await sent(alpha.withOptions({ maxRetries: 0 })), ['Bearer token-of-alpha']);
+      assert.deepEqual(await sent(alpha, { maxRetries: 2 }), Array(3).fill('Bearer token-of-alpha'));
+      assert.deepEqual(await sent(client), Array(4).fill(`Bearer ${TOKEN}`));
+      requests.length = 0;
+      const [{ ok }] = await alpha.dockets.createMany([REQUEST], { timeoutMs: 5000 });
+      assert.equal(ok, false);
+      assert.equal(requests.length, 2);
+      assert.throws(() => client.withOptions({ deadlineMs: 1 }), /options.deadlineMs: found an unknown option/);
+      await alpha.close();
+      assert.match((await failure(client.dockets.get(DOCKET))).message, /closed/);
+    },
+  ));
+
+test('the time of a client made by withOptions holds for each poll and each request of a batch', () =>
+  withBoth(() => new Promise(() => {}), { maxAttempts: 1 }, async (client) => {
+    const quick = client.withOptions({ timeoutMs: 50 });
+    const begin = performance.now();
+    const [{ error }] = await quick.dockets.createMany([REQUEST], { timeoutMs: 60_000 });
+    assert.equal(error.name, 'OutcomeUnknown', error.stack);
+    assert.equal((await failure(quick.dockets.waitFor(DOCKET, { timeoutMs: 100 }))).name, 'TimedOut');
+    assert.ok(performance.now() - begin < 3000);
+  }));
+
+test('a wait tells its listener of each answer', () => {
+  const statuses = ['OPEN', 'IN_PROGRESS', 'COMPLETED'];
+  const seen = [];
+  const onProgress = (progress) => {
+    seen.push([progress.answers, progress.status, progress.raw.status]);
+    if (seen.length === 1) throw new Error('a listener that fails');
+  };
+  return withBoth(() => ({ body: { docket_id: DOCKET, status: statuses.shift() } }), {}, async (client) => {
+    const warned = new Promise((resolve) => process.once('warning', resolve));
+    await client.dockets.waitFor(DOCKET, { timeoutMs: 5000, onProgress });
+    assert.deepEqual(seen, [[1, 200, 'OPEN'], [2, 200, 'IN_PROGRESS'], [3, 200, 'COMPLETED']]);
+    assert.match((await warned).message, /onProgress failed: .*a listener that fails/);
+  });
+});
+
+test('calls beyond maxInFlight wait for each other', () => {
+  let open = 0;
+  let most = 0;
+  const answer = async () => {
+    most = Math.max(most, ++open);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    open--;
+    return {};
+  };
+  return withBoth(answer, { maxInFlight: 3 }, async (client, { requests }) => {
+    await Promise.all(Array.from({ length: 20 }, () => client.dockets.create(REQUEST)));
+    assert.equal(most, 3);
+    assert.equal(requests.length, 20);
+  });
+});

@@ -31,7 +31,7 @@ const CALLS = {
 };
 
 test('every function is called here', () => {
-  assert.deepEqual(Object.keys(CALLS).sort(), Object.keys(functions).sort());
+  assert.deepEqual(Object.keys(CALLS).sort(), Object.values(functions).map(({ method }) => method).sort());
 });
 
 for (const [name, [call, body]] of Object.entries(CALLS)) {
@@ -41,13 +41,21 @@ for (const [name, [call, body]] of Object.entries(CALLS)) {
       const result = await call(client);
       const text = JSON.stringify(result);
       if (name === 'dockets.create-many') assert.match(text, /"toPhoneNumber: found 1 digit/);
-      else assert.deepEqual(JSON.parse(text), result);
+      else assert.deepEqual(JSON.parse(text), digits(result));
       if (body.includes(BIG) || name === 'webhooks.parse') assert.ok(text.includes(BIG), text);
-      const [type] = functions[name].result.result;
+      const { ok: type } = Object.values(functions).find(({ method }) => method === name);
       const fields = Object.keys(types[type]?.record ?? {}).map(camel);
       if (fields.includes('requestId')) assert.equal(result.requestId, 'request-1');
       if (fields.includes('attempts') && name !== 'webhooks.parse') assert.equal(result.attempts.length, 1);
       if (fields.includes('mayBeDuplicate')) assert.equal(result.mayBeDuplicate, false);
     });
   });
+}
+
+/** As JSON has it: a `bigint` as text. */
+function digits(value) {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return value.map(digits);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, it]) => [name, digits(it)]));
 }

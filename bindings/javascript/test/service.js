@@ -3,10 +3,15 @@ import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
 import { VoiceClient } from 'voice-calling';
+import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 
 export const TOKEN = 'mock-token-0001';
 export const DOCKET = '0ad33a9b-593b-4f55-b577-13349e14a5dd';
 export const CREATED = { docket_id: DOCKET, status: 'OPEN', created: true };
+
+/** The classes of clients, by their driver. */
+export const DRIVERS = { 'node:http': VoiceClient, fetch: FetchClient };
+
 export const REQUEST = Object.freeze({
   agentId: 7,
   toPhoneNumber: '919876543210',
@@ -43,14 +48,8 @@ export async function withService(answer, test) {
  * The same with a service that treats sockets as it likes: `behave(socket, text)` is called when a
  * whole request has come. `received` counts requests.
  */
-export async function withSockets(behave, test) {
-  const service = { received: 0, connections: 0, posts: 0 };
-  const sockets = new Set();
-  const server = net.createServer((socket) => {
-    service.connections++;
-    sockets.add(socket);
-    socket.on('error', () => {});
-    socket.on('close', () => sockets.delete(socket));
+export function withSockets(behave, test) {
+  return withListener((socket, service) => {
     let text = '';
     socket.on('data', (piece) => {
       text += piece.toString('latin1');
@@ -62,6 +61,19 @@ export async function withSockets(behave, test) {
         behave(socket, request, service);
       }
     });
+  }, test);
+}
+
+/** The same with a service that is called with each connection as it is made. */
+export async function withListener(accept, test) {
+  const service = { received: 0, connections: 0, posts: 0 };
+  const sockets = new Set();
+  const server = net.createServer((socket) => {
+    service.connections++;
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    accept(socket, service);
   });
   await listening(server);
   try {
@@ -88,8 +100,8 @@ export function answerText(body = CREATED, status = '200 OK', headers = '') {
 }
 
 /** Runs `test` with a client, and closes it. Nothing is taken from the environment. */
-export async function withClient(url, options, test) {
-  const client = new VoiceClient({
+export async function withClient(url, options, test, Client = VoiceClient) {
+  const client = new Client({
     baseUrl: url,
     token: TOKEN,
     env: {},

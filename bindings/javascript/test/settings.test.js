@@ -5,13 +5,14 @@ import https from 'node:https';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { ConfigurationProblem, VoiceClient } from 'voice-calling';
+import { ScriptedService } from 'voice-calling/testing';
 import { settings } from '../generated/settings.js';
 import { environment } from '../src/settings.js';
 import { DOCKET, TOKEN, failure, withService } from './service.js';
 
 const CERTIFICATE = readFileSync(new URL('certificates/ca.pem', import.meta.url), 'utf8');
 
-test('every option becomes its variable, in the component\'s spelling', () => {
+test('every option becomes its variable, in its spelling', () => {
   const options = {};
   for (const [name, { kind, words }] of Object.entries(settings)) {
     options[name] = { integer: 5, flag: true, choice: words?.[1] }[kind] ?? 'text';
@@ -22,20 +23,16 @@ test('every option becomes its variable, in the component\'s spelling', () => {
   assert.equal(variables.VOICE_CALLING_ALLOW_INSECURE_HTTP, 'true');
   assert.equal(variables.VOICE_CALLING_CREATE_RETRY, 'not-sent');
   assert.equal(variables.VOICE_CALLING_LOG, 'attempts');
-  assert.equal(variables.VOICE_CALLING_TRUST_CONNECTION_TIMEOUT, 'true');
-  assert.equal(Object.keys(variables).length, Object.keys(settings).length + 2);
+  assert.equal(Object.keys(variables).length, Object.keys(settings).length + 1);
 });
 
 test('an option goes before the variable, and an undefined one is absent', () => {
   const variables = { VOICE_CALLING_DEADLINE_MS: '1', VOICE_CALLING_BASE_URL: 'b', HOME: '/' };
   const merged = environment({ deadlineMs: 2, baseUrl: undefined }, variables, false);
   assert.deepEqual(Object.fromEntries(merged), {
-    VOICE_CALLING_TRUST_CONNECTION_TIMEOUT: 'true',
     VOICE_CALLING_DEADLINE_MS: '2',
     VOICE_CALLING_BASE_URL: 'b',
   });
-  const untrusted = { VOICE_CALLING_TRUST_CONNECTION_TIMEOUT: 'false' };
-  assert.deepEqual(Object.fromEntries(environment({}, untrusted, false)), untrusted);
 });
 
 test('accounts become variables with their names, and are added to those of the environment', () => {
@@ -47,7 +44,6 @@ test('accounts become variables with their names, and are added to those of the 
   const accounts = { alpha: { maxAttempts: 2 }, 'beta-2': { token: 'b', createRetry: 'never' } };
   const merged = environment({ accounts }, variables, false);
   assert.deepEqual(Object.fromEntries(merged), {
-    VOICE_CALLING_TRUST_CONNECTION_TIMEOUT: 'true',
     VOICE_CALLING_ACCOUNTS: 'gamma,alpha,beta-2',
     VOICE_CALLING_ALPHA_API_TOKEN: 'a',
     VOICE_CALLING_GAMMA_API_TOKEN: 'c',
@@ -103,13 +99,17 @@ test('an option that does not exist, or is of another type, is refused at once',
     [{ accounts: { alpha: { ca: CERTIFICATE } } }, 'accounts.alpha.ca'],
     [{ accounts: { alpha: { maxAttempts: '2' } } }, 'accounts.alpha.maxAttempts'],
     [{ baseUrl: new URL('http://a') }, 'baseUrl'],
-    [{ maxInstances: 0 }, 'maxInstances'],
+    [{ maxInstances: 5 }, 'maxInstances'],
+    [{ history: 'file' }, 'history'],
+    [{ transport: {} }, 'transport'],
+    [{ wasm: new Uint8Array() }, 'wasm'],
+    [{ agent: new http.Agent(), transport: new ScriptedService() }, 'transport'],
+    [{ fetch }, 'fetch'],
     [{ onAttempt: 'log' }, 'onAttempt'],
     [{ env: 'x' }, 'env'],
     [{ env: { VOICE_CALLING_LOG: 1 } }, 'VOICE_CALLING_LOG'],
     [{ agent: 'x' }, 'agent'],
     [{ agent: {} }, 'agent'],
-    [{ agent: new http.Agent(), ca: 'x' }, 'ca'],
     [{ ca: 'no certificate' }, 'ca'],
     [{ ca: 5 }, 'ca'],
     [{ ca: [] }, 'ca'],
@@ -168,7 +168,7 @@ test('a client that is closed takes no calls, and finishes those that run', () =
     async ({ url, requests }) => {
       const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {} });
       const running = client.dockets.get(DOCKET);
-      const closing = client[Symbol.asyncDispose]();
+      const closing = client[Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]();
       assert.match((await failure(client.dockets.get(DOCKET))).message, /closed/);
       await closing;
       assert.equal((await running).docketId, DOCKET);

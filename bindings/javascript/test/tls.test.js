@@ -35,10 +35,8 @@ test('a certificate of an unknown authority is Unreachable, and nothing is sent'
     withClient(url, { maxAttempts: 2 }, async (client) => {
       const error = await failure(client.dockets.create(REQUEST));
       assert.equal(error.name, 'Unreachable', error.stack);
-      assert.deepEqual(
-        error.attempts.map((attempt) => attempt.transportError),
-        ['TLS-certificate-error', 'TLS-certificate-error'],
-      );
+      assert.equal(error.attempts.length, 2);
+      for (const { transportError } of error.attempts) assert.match(transportError, /unable to verify/);
       assert.equal(requests.length, 0);
     }),
   ));
@@ -61,7 +59,8 @@ test('a certificate for another name is refused', () =>
       { agent: new https.Agent({ ca: pem('ca.pem'), lookup: loopback }), maxAttempts: 1 },
       async (client) => {
         const error = await failure(client.dockets.create(REQUEST));
-        assert.equal(error.attempts[0].transportError, 'TLS-certificate-error');
+        assert.match(error.attempts[0].transportError, /altnames/);
+        assert.equal(error.name, 'Unreachable');
         assert.equal(requests.length, 0);
       },
     ),

@@ -22,10 +22,10 @@ interface Lead {
 
 export async function everything(client: VoiceClient, lead: Lead, signal: AbortSignal): Promise<void> {
   const request: DocketRequest = { agentId: 7, toPhoneNumber: '919876543210', callContext: lead };
-  const options: CallOptions = { signal, account: 'alpha', deadlineMs: 1000, maxAttempts: 2 };
+  const options: CallOptions = { signal, account: 'alpha', timeoutMs: 1000, maxRetries: 2 };
   const created: CreatedDocket = await client.dockets.create(request, options);
   const docket: Docket = await client.dockets.get(created.docketId);
-  const count: number | string | undefined = docket.outboundCallCount;
+  const count: number | bigint | undefined = docket.outboundCallCount;
   const isOpen: boolean = docket.status === 'OPEN' || docket.status === 'SOMETHING_NEW';
   const { agents } = await client.agents.list('org-1');
   for (const { agentId } of agents) {
@@ -35,12 +35,18 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
   await client.dockets.create({ ...request, agentId: 7n });
   const batch = { timeoutMs: 1, account: 'beta' };
   const results: readonly BatchResult<CreatedDocket>[] = await client.dockets.createMany([request], batch);
+  for await (const result of client.dockets.createMany([request], batch)) {
+    console.log(result.index);
+  }
   for (const result of results) {
     if (result.ok) console.log(result.value.docketId, result.value.mayBeDuplicate);
     else console.log(result.error.kind, result.error.attempts[0]?.status);
   }
   console.log(count, isOpen, created.requestId, docket.raw);
 
+  const other: VoiceClient = client.withOptions({ account: 'beta' });
+  // @ts-expect-error A poll has a time of its own, which is no option of a call.
+  await other.dockets.get(created.docketId, { pollTimeoutMs: 1 });
   // @ts-expect-error A misspelt field would be lost.
   await client.dockets.create({ ...request, externalID: 'x' });
   // @ts-expect-error A wait has to end.
@@ -55,7 +61,7 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
 }
 
 export async function waited(client: VoiceClient): Promise<readonly CallDetails[]> {
-  const { outcome } = await client.calls.waitForDetails('task-1', { timeoutMs: 1, maxAttempts: 1 });
+  const { outcome } = await client.calls.waitForDetails('task-1', { timeoutMs: 1, pollTimeoutMs: 1, maxRetries: 1, onProgress: ({ raw }) => console.log(raw) });
   if (outcome.kind === 'completed') return outcome.value.calls;
   // @ts-expect-error Nothing may have been seen.
   console.log(outcome.value.calls);

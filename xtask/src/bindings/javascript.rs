@@ -1,9 +1,9 @@
-//! The WIT package in JavaScript: tables for the code that runs, classes with methods, classes of
-//! errors, and types with the WIT's documentation for TypeScript.
+//! The WIT package in JavaScript: tables for the code that runs, classes of errors, and types with
+//! the WIT's documentation for TypeScript. The client itself is written by hand.
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::bindings::{
     Generated,
@@ -12,15 +12,12 @@ use crate::bindings::{
     settings::{Kind, SETTINGS, Setting},
 };
 
-const FOLDER: &str = "bindings/javascript/generated";
+const FOLDER: &str = "bindings/javascript";
 
 const NOTE: &str = "// Written from wit/ by `cargo xtask bindings generate`. Do not edit.\n";
 
 /// Parameters that users give among the options of a call, the last argument.
 const FROM_OPTIONS: [&str; 3] = ["wait", "timeout-ms", "options"];
-
-/// The options of a batch, which has a time of its own.
-const BATCH_OPTIONS: &str = "BatchOptions";
 
 pub fn files(package: &Package) -> Result<Vec<Generated>> {
     let names = Names { package };
@@ -29,11 +26,10 @@ pub fn files(package: &Package) -> Result<Vec<Generated>> {
         text: format!("{NOTE}{text}"),
     };
     Ok(vec![
-        file("wit.js", tables(package)?),
-        file("settings.js", settings()),
-        file("errors.js", error_classes(&names)?),
-        file("groups.js", group_classes(&names)?),
-        file("index.d.ts", declarations(&names)?),
+        file("generated/wit.js", tables(package)?),
+        file("generated/settings.js", settings()),
+        file("generated/errors.js", error_classes(&names)?),
+        file("types/wit.d.ts", declarations(&names)?),
     ])
 }
 
@@ -57,9 +53,9 @@ fn tables(package: &Package) -> Result<String> {
         );
     }
     text +=
-        "};\n\n/** The functions, by what the client calls them. */\nexport const functions = {\n";
+        "};\n\n/** The functions, by what the client without I/O calls them. */\nexport const functions = {\n";
     for (interface, function) in functions(package) {
-        text += &function_entry(&package.version, interface, function)?;
+        text += &function_entry(interface, function)?;
     }
     Ok(text + "};\n")
 }
@@ -73,7 +69,7 @@ fn case_entry(case: &Case) -> String {
     format!("      '{}': {payload},\n", case.name)
 }
 
-fn function_entry(version: &str, interface: &Interface, function: &Function) -> Result<String> {
+fn function_entry(interface: &Interface, function: &Function) -> Result<String> {
     let method = names::method(&interface.name, &function.name)?;
     let parameters = function.parameters.iter();
     let parameters: Vec<_> = parameters
@@ -82,17 +78,15 @@ fn function_entry(version: &str, interface: &Interface, function: &Function) -> 
             false => format!("'{}': {}", it.name, type_entry(&it.ty)),
         })
         .collect();
-    let from_options: Vec<_> = from_options(function).map(|it| &*it.name).collect();
     Ok(format!(
-        "  '{}.{}': {{\n    core: 'voice-calling:client/{}@{version}#{}',\n    \
-         parameters: {{ {} }},\n    fromOptions: {},\n    \
-         result: {{ result: [{}, 'request-error'] }},\n    creates: {},\n  }},\n",
-        method.group,
-        method.name,
+        "  {}: {{\n    wit: '{}.{}',\n    method: '{}.{}',\n    parameters: {{ {} }},\n    \
+         ok: {},\n    creates: {},\n  }},\n",
+        pascal(&function.name),
         interface.name,
         function.name,
+        method.group,
+        method.name,
         parameters.join(", "),
-        quoted(&from_options),
         type_entry(&function.ok),
         function.is_creating(),
     ))
@@ -159,7 +153,7 @@ fn settings() -> String {
         )
     };
     format!(
-        "\n/** The options of the client that are settings of the component, whose variables have a prefix. */\n\
+        "\n/** The options of the client that are settings, whose variables have a prefix. */\n\
          export const settings = {{\n{}}};\n",
         SETTINGS.iter().map(entry).collect::<String>()
     )
@@ -174,14 +168,14 @@ fn quoted(words: &[&str]) -> String {
 
 fn error_classes(names: &Names) -> Result<String> {
     let mut text = String::from(
-        "import { NoAnswerError, RequestError, ServiceError } from '../src/request_error.js';\n",
+        "import { NoAnswerError, RequestError, ServiceError, named } from '../src/request_error.js';\n",
     );
     let mut entries = String::new();
     for case in names.package.variant("request-error")? {
         let class = error_class(&case.name);
         text += &format!(
             "\n{}export class {class} extends {} {{}}\n\n\
-             Object.assign({class}.prototype, {{ name: '{class}', kind: '{}' }});\n",
+             named({class}, '{class}', {{ kind: '{}' }});\n",
             jsdoc(&names.translated(&case.docs, None), ""),
             pascal(names::error_base(&case.name)),
             case.name,
@@ -191,40 +185,6 @@ fn error_classes(names: &Names) -> Result<String> {
     Ok(format!(
         "{text}\n/** The class of each case of `request-error`. */\n\
          export const errors = {{\n{entries}}};\n"
-    ))
-}
-
-fn group_classes(names: &Names) -> Result<String> {
-    let mut text = String::new();
-    let mut instances = String::new();
-    for group in names.groups()? {
-        let class = pascal(group.name);
-        let mut methods = String::new();
-        for (interface, function) in &group.functions {
-            let method = names::method(&interface.name, &function.name)?;
-            let names: Vec<_> = positional(function).map(|it| camel(&it.name)).collect();
-            let given = names.join(", ");
-            let options = match from_options(function).next() {
-                Some(_) => ", options",
-                None => "",
-            };
-            methods += &format!(
-                "\n  {}({given}{options}) {{\n    return this.#call('{}.{}', [{given}]{options});\n  }}\n",
-                camel(method.name),
-                method.group,
-                method.name,
-            );
-        }
-        text += &format!(
-            "\n{}export class {class} {{\n  #call;\n\n  constructor(call) {{\n    \
-             this.#call = call;\n  }}\n{methods}}}\n",
-            jsdoc(&names.translated(&group.docs, None), "")
-        );
-        instances += &format!("    {}: new {class}(call),\n", group.name);
-    }
-    Ok(format!(
-        "{text}\n/** The groups of a client, whose calls are made by `call`. */\n\
-         export function groups(call) {{\n  return {{\n{instances}  }};\n}}\n"
     ))
 }
 
@@ -238,13 +198,15 @@ fn declarations(names: &Names) -> Result<String> {
             .flat_map(|(_, function)| function.parameters.iter().map(|parameter| &parameter.ty)),
     )?;
     let kinds = package.variant("request-error")?.iter();
-    let kinds: Vec<_> = kinds.map(|case| format!("'{}'", case.name)).collect();
-    let mut text = include_str!("javascript.d.ts.txt")
-        .replace("/* settings */", &setting_options())
-        .replace("/* call options */", &members_of(names, "call-options")?)
-        .replace("/* wait options */", &members_of(names, "wait-options")?)
-        .replace("/* batch time */", &batch_time(names)?)
-        .replace("/* kinds */", &kinds.join(" | "));
+    let kinds = kinds.map(|case| format!("'{}'", case.name));
+    let mut text = format!(
+        "import {{\n  Batch,\n  BatchOptions,\n  CallOptions,\n  Integer,\n  JsonInput,\n  JsonValue,\n  \
+         NoAnswerError,\n  RequestError,\n  ServiceError,\n  WaitOptions,\n}} from './base.js';\n\n\
+         /** The settings. */\nexport interface Settings {{\n{}}}\n\n\
+         /** The cases of `request-error` in the WIT. */\nexport type RequestErrorKind = {};\n",
+        setting_options(),
+        union(kinds),
+    );
     for definition in &package.types {
         text += &match &definition.shape {
             _ if ["failure", "call-options", "wait-options"].contains(&&*definition.name) => {
@@ -261,7 +223,6 @@ fn declarations(names: &Names) -> Result<String> {
     for group in names.groups()? {
         text += &group_type(names, &group)?;
     }
-    text += &client_type(names)?;
     Ok(text)
 }
 
@@ -374,7 +335,7 @@ fn taken_type(ty: &Type) -> String {
     match ty {
         Type::Bool => "boolean".into(),
         Type::U8 | Type::U16 | Type::U32 | Type::F64 => "number".into(),
-        Type::U64 | Type::S64 => "Integer | bigint".into(),
+        Type::U64 | Type::S64 => "Integer | string".into(),
         Type::String => "string".into(),
         Type::Json => "JsonInput".into(),
         Type::Named(name) => class(name),
@@ -398,7 +359,7 @@ fn given_type(name: &str, ty: &Type) -> String {
         Type::Option(inner) => given_type(name, inner),
         Type::List(element) => format!("readonly {}[]", given_type(name, element)),
         Type::Tuple(_) => "never".into(),
-        Type::Result(ok, _) => format!("BatchResult<{}>", given_type(name, ok)),
+        Type::Result(ok, _) => format!("Batch<{}>", given_type(name, ok)),
     }
 }
 
@@ -460,12 +421,15 @@ fn group_type(names: &Names, group: &Group) -> Result<String> {
             };
             format!("{}: {ty}", camel(&it.name))
         });
-        let mut returned = given_type("", function.ok.required());
+        let mut returned = format!("Promise<{}>", given_type("", function.ok.required()));
         if function.ok.is_option() {
-            returned += " | undefined";
+            returned = returned.replace('>', " | undefined>");
+        }
+        if let Type::List(element) = &function.ok {
+            returned = given_type("", element);
         }
         methods += &format!(
-            "{}  {}({}): Promise<{returned}>;\n",
+            "{}  {}({}): {returned};\n",
             jsdoc(&names.translated(&function.docs, Some(interface)), "  "),
             camel(method.name),
             parameters
@@ -486,41 +450,10 @@ fn options(function: &Function) -> Option<String> {
     from_options(function)
         .map(|it| match &*it.name {
             "wait" => "options: WaitOptions".to_owned(),
-            "timeout-ms" => format!("options: {BATCH_OPTIONS}"),
+            "timeout-ms" => "options: BatchOptions".to_owned(),
             _ => "options?: CallOptions".to_owned(),
         })
         .next()
-}
-
-fn members_of(names: &Names, record: &str) -> Result<String> {
-    let fields = names.package.record(record)?.iter();
-    Ok(fields.map(|field| member(names, field, true)).collect())
-}
-
-fn batch_time(names: &Names) -> Result<String> {
-    let name = "timeout-ms";
-    let mut all = functions(names.package);
-    let batch = all.find(|(_, function)| function.parameters.iter().any(|it| it.name == name));
-    let (_, batch) = batch.context("no function is a batch")?;
-    let docs = paragraph_on(&names.translated(&batch.docs, None), name);
-    let docs = docs.replacen("how long", "How long", 1);
-    Ok(jsdoc(&docs, "  "))
-}
-
-/// The paragraph of a function's documentation that begins with a parameter.
-fn paragraph_on(docs: &str, parameter: &str) -> String {
-    let begin = format!("`{}`:", camel(parameter));
-    let paragraph = docs.split("\n\n").find_map(|it| it.strip_prefix(&begin));
-    paragraph.unwrap_or_default().trim().to_owned()
-}
-
-fn client_type(names: &Names) -> Result<String> {
-    let groups = names.groups()?;
-    let members: String = groups
-        .iter()
-        .map(|group| format!("  readonly {}: {};\n", group.name, pascal(group.name)))
-        .collect();
-    Ok(include_str!("javascript_client.d.ts.txt").replace("/* groups */", &members))
 }
 
 fn class(name: &str) -> String {

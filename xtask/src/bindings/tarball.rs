@@ -18,6 +18,9 @@ use crate::{
 
 const FOLDER: &str = "bindings/javascript";
 
+/// The client without I/O that is in the package, in the target directory.
+const STEPS: &str = "voice-calling-steps-text.wasm";
+
 /// The versions of Node that the package is tried with, beside the user's own: the oldest that it
 /// says it runs on (`engines` in its manifest), and the newest that is known to do.
 const NODES: [&str; 2] = ["20.3.1", "24.21.0"];
@@ -26,8 +29,8 @@ pub fn build(workspace: &Workspace) -> Result<()> {
     let npm = Npm::find(workspace)?;
     npm.install()?;
     announce("the package for JavaScript");
-    let component = workspace.component();
-    npm.node(&["build.mjs"]).arg(&component).run()?;
+    let steps = workspace.target.join(STEPS);
+    npm.node(&["build.mjs"]).arg(&steps).run()?;
     let license = workspace.root.join("LICENSE");
     fs::copy(license, npm.folder.join("LICENSE")).context("cannot copy the licence")?;
     let tarball = tarball(workspace)?;

@@ -1,88 +1,18 @@
 // Written from wit/ by `cargo xtask bindings generate`. Do not edit.
+import {
+  Batch,
+  BatchOptions,
+  CallOptions,
+  Integer,
+  JsonInput,
+  JsonValue,
+  NoAnswerError,
+  RequestError,
+  ServiceError,
+  WaitOptions,
+} from './base.js';
 
-// For `AbortSignal`, and for the agents of `node:http`.
-/// <reference types="node" />
-
-/** Any JSON value. */
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly JsonValue[]
-  | { readonly [key: string]: JsonValue };
-
-/**
- * Free-form JSON that you give: a value (objects, arrays, `bigint` for integers that `number`
- * cannot hold), or a string, which is JSON text already and is passed on as it is, so that
- * numbers keep their digits and objects the order of their keys. Members that are `undefined` are
- * left out. What JSON cannot hold (`NaN`, functions, bytes, a `Map`, an invalid `Date`, a circle) is
- * `InvalidInput`. `toJSON` is asked, as `JSON.stringify` does.
- */
-export type JsonInput = null | boolean | number | bigint | string | object;
-
-/** One result of a batch. */
-export type BatchResult<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly error: RequestError };
-
-/**
- * An integer that you get: a number, or its decimal digits as text where a number would lose some
- * of them (beyond 2^53). You may give it back as it is.
- */
-export type Integer = number | string;
-
-/**
- * The last argument of every call that sends something. The settings of the client apply where an
- * option is absent.
- */
-export interface CallOptions {
-  /**
-   * Which account sends the request: one of the names in the setting `accounts`.
-   * `undefined`: the account of the settings without a name.
-   */
-  readonly account?: string | null | undefined;
-  /**
-   * In place of `deadlineMs`: for the operation, each item of a batch, each poll of a
-   * wait. Unit: milliseconds; 1 to 86400000. The timeouts of an attempt give way to a
-   * smaller deadline.
-   */
-  readonly deadlineMs?: number | null | undefined;
-  /** In place of `maxAttempts`: 1 to 100. */
-  readonly maxAttempts?: number | null | undefined;
-  /**
-   * Ends the call as soon as it is aborted. A call that creates something rejects with
-   * `OutcomeUnknown` if it may have been created by then, whose `cause` is the signal's reason;
-   * any other call rejects with that reason, as `fetch` does. Nothing is sent afterwards.
-   */
-  readonly signal?: AbortSignal | null | undefined;
-}
-
-/** The last argument of waits. Time in the queue for an instance counts. */
-export interface WaitOptions extends CallOptions {
-  /** How long to wait at most. Unit: milliseconds; 1 or more. */
-  readonly timeoutMs: number;
-  /**
-   * Whether an answer of 404 means "not yet". `false` ends the wait with
-   * `NotFound`. What the service answers before a call is completed is
-   * not specified. `undefined`: `true` for a task id, so that one that `calls.make` has
-   * just returned is waited for (a wrong one then waits until time runs out);
-   * `false` for a docket.
-   */
-  readonly notFoundIsPending?: boolean | null | undefined;
-}
-
-/** The last argument of a batch. Time in the queue for an instance counts. */
-export interface BatchOptions extends CallOptions {
-  /**
-   * for How long new requests may be begun; 1 or more. Those that were not
-   * begun by then are `TimedOut` with no attempts. Those that were are finished,
-   * each within its deadline, so that no docket id is lost.
-   */
-  readonly timeoutMs: number;
-}
-
-/** Settings of the component. */
+/** The settings. */
 export interface Settings {
   /**
    * The service: http(s)://host[:port][/path]; http only to loopback. Required. Variable: `VOICE_CALLING_BASE_URL`.
@@ -138,105 +68,8 @@ export interface Settings {
   readonly allowInsecureHttp?: boolean | undefined;
 }
 
-/** Options of a client. What is absent is taken from the environment. */
-export interface ClientOptions extends Settings {
-  /**
-   * Accounts by their names, each with a `token` and any other setting of its own; the client's
-   * settings apply where one is absent. `account` in the options of a call selects one. A name is
-   * lower-case letters, digits and `-`. Variables: `VOICE_CALLING_ACCOUNTS`, whose names are added
-   * to these, and `VOICE_CALLING_<NAME>_<SETTING>`.
-   */
-  readonly accounts?: { readonly [name: string]: Settings } | undefined;
-  /**
-   * Where variables with the prefix `VOICE_CALLING_` are taken from; `process.env` if absent. A
-   * variable that looks like a misspelt setting is refused.
-   */
-  readonly env?: { readonly [variable: string]: string | undefined } | undefined;
-  /** Certificates of the authorities that are trusted, in place of Node's own. */
-  readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[] | undefined;
-  /**
-   * Makes the connections, for client certificates and proxies; in place of `ca`. It has to be
-   * of `node:https` where `baseUrl` is https. The client's own keeps idle connections for one
-   * second, so that a call is seldom placed on one that the service has just given up.
-   */
-  readonly agent?: import('node:http').Agent | undefined;
-  /**
-   * How many calls run at once, each in an instance of its own; others wait in a queue, for
-   * `deadlineMs` at most, or for the `timeoutMs` of a wait or a batch. A call that waits longer
-   * is `TimedOut`, and nothing was sent. 1 to 10000. Default: `256`.
-   */
-  readonly maxInstances?: number | undefined;
-  /**
-   * Called after every attempt, without token, phone numbers and call context. What it throws, or
-   * rejects with, becomes a warning of the process, and does not fail the call.
-   */
-  readonly onAttempt?: ((entry: AttemptEntry) => void | Promise<void>) | undefined;
-}
-
-/** What `onAttempt` is called with. */
-export interface AttemptEntry {
-  /** The function in the component's interface, such as `dockets.create-docket-v2`. */
-  readonly function: string;
-  readonly method: 'GET' | 'POST';
-  /** The path, with names in braces for what varies. */
-  readonly path: string;
-  /** From 1. */
-  readonly attempt: number;
-  /** The HTTP status, where one came. */
-  readonly status?: number;
-  /** What went wrong in transport, where something did. */
-  readonly transportError?: string;
-  /** When it began. Unit: milliseconds since the operation began. */
-  readonly startedMs: number;
-  /** How long it took. Unit: milliseconds. */
-  readonly durationMs: number;
-  /** The pause before the next attempt, where there is to be one. Unit: milliseconds. */
-  readonly pauseMs?: number;
-}
-
-/** The cases of `request-error` in the component's interface. */
+/** The cases of `request-error` in the WIT. */
 export type RequestErrorKind = 'execution-failed' | 'permanent-configuration' | 'permanent-invalid-input' | 'permanent-unauthorized' | 'permanent-not-found' | 'permanent-rejected' | 'permanent-unexpected-response' | 'permanent-outcome-unknown' | 'rate-limited' | 'unavailable' | 'unreachable' | 'timed-out';
-
-/**
- * Why an operation did not succeed: the base of all errors of this package. Its classes are
- * documented below.
- */
-export declare class RequestError extends Error {
-  /** The case in the component's interface. */
-  readonly kind: RequestErrorKind;
-  /**
-   * Whether the same call is not worth retrying as it is: it would fail again, or might call a
-   * person twice. After any other error nothing was created, and the call may be retried later.
-   */
-  readonly isPermanent: boolean;
-  /**
-   * Whether something may have been created: a phone may be ringing. Always `false` for calls that
-   * only read.
-   */
-  readonly mayHaveCreated: boolean;
-  /** The setting or argument at fault, where one is. */
-  readonly problem: Problem | undefined;
-  /**
-   * The answer that decided, where one came. It need not be that of the last attempt: attempts
-   * without an answer may follow it.
-   */
-  readonly response: HttpResponse | undefined;
-  /** All attempts of the operation, in order; empty where nothing was sent. */
-  readonly attempts: readonly Attempt[];
-  /** What `JSON.stringify` writes: all of this, and `name` and `message`. */
-  toJSON(): object;
-}
-
-/** The service answered, and its answer decided. */
-export declare class ServiceError extends RequestError {
-  readonly response: HttpResponse;
-}
-
-/** No answer came, and nothing was created: the call may be retried later. */
-export declare class NoAnswerError extends RequestError {
-  readonly response: undefined;
-  readonly mayHaveCreated: false;
-}
 
 /** A setting or argument at fault. */
 export interface Problem {
@@ -407,7 +240,7 @@ export interface AgentConfig {
   /** `voice_id`: identifier of the chosen voice. */
   readonly voiceId?: string | null | undefined;
   /** `version` of the configuration. */
-  readonly version?: Integer | bigint | null | undefined;
+  readonly version?: Integer | string | null | undefined;
   /** `welcome_text`: the greeting. */
   readonly welcomeText?: AgentText | null | undefined;
   /**
@@ -617,7 +450,7 @@ export interface CallDetailsList {
  */
 export interface DocketRequestV1 {
   /** `agent_id`: see `agents.list`. */
-  readonly agentId: Integer | bigint;
+  readonly agentId: Integer | string;
   /**
    * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
    * `+`: `919876543210`.
@@ -640,7 +473,7 @@ export interface DocketRequestV1 {
 /** As `DocketRequestV1`, for version 2 of the endpoint. */
 export interface DocketRequest {
   /** `agent_id`: see `agents.list`. */
-  readonly agentId: Integer | bigint;
+  readonly agentId: Integer | string;
   /**
    * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
    * `+`: `919876543210`.
@@ -1034,7 +867,7 @@ export interface Dockets {
    * The outer error is `ConfigurationProblem`, or `InvalidInput` for
    * `requests`, `timeoutMs` or `options`; then nothing was sent.
    */
-  createMany(requests: readonly DocketRequest[], options: BatchOptions): Promise<readonly BatchResult<CreatedDocket>[]>;
+  createMany(requests: readonly DocketRequest[], options: BatchOptions): Batch<CreatedDocket>;
 }
 
 /** What the service sends by itself. */
@@ -1065,28 +898,4 @@ export interface Webhooks {
    * `NotFound`; errors are those of both functions.
    */
   verify(body: string | Uint8Array, options?: CallOptions): Promise<Verification>;
-}
-
-/**
- * A client of the voice-calling service. It may be used for many calls at once; one client for
- * each service and token is enough.
- */
-export declare class VoiceClient {
-  /**
-   * Reads the settings; values of the component's settings are checked by the first call.
-   *
-   * @throws {ConfigurationProblem} for an option that does not exist or is of another type, a `ca`
-   * that is no certificate, an `agent` for another protocol than that of `baseUrl`.
-   */
-  constructor(options?: ClientOptions);
-  readonly agents: Agents;
-  readonly calls: Calls;
-  readonly dockets: Dockets;
-  readonly webhooks: Webhooks;
-  /**
-   * Refuses new calls, waits for those that run, and closes the connections. A program that
-   * forgets it ends all the same.
-   */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }

@@ -1,0 +1,90 @@
+/**
+ * The results of a batch, each as it comes: an async iterable of them, and a promise of all in the
+ * order of the requests. What has come stays known, whatever becomes of the rest.
+ */
+export class Batch {
+  #results;
+  /** Those that came, in their order. */
+  #arrived = [];
+  #isOver = false;
+  #failure = undefined;
+  #wake = [];
+  #all;
+  #abandon;
+
+  /**
+   * @param count how many requests there are
+   * @param run begins it: takes what takes a result, and returns a promise of its end
+   * @param abandon ends it early
+   */
+  constructor(count, run, abandon) {
+    this.#results = Array(count).fill(undefined);
+    this.#abandon = abandon;
+    this.#all = run((result) => this.#take(result)).then(
+      () => this.#end(),
+      (error) => {
+        this.#failure = { error };
+        this.#end();
+        throw error;
+      },
+    );
+    // Those who iterate hear of it there.
+    this.#all.catch(() => {});
+  }
+
+  /** What is known by now, by the index of the request; `undefined` where nothing is. */
+  get results() {
+    return Object.freeze([...this.#results]);
+  }
+
+  then(resolve, reject) {
+    return this.#all.then(resolve, reject);
+  }
+
+  catch(reject) {
+    return this.#all.catch(reject);
+  }
+
+  finally(then) {
+    return this.#all.finally(then);
+  }
+
+  get [Symbol.toStringTag]() {
+    return 'Batch';
+  }
+
+  async *[Symbol.asyncIterator]() {
+    let next = 0;
+    try {
+      for (;;) {
+        while (next < this.#arrived.length) yield this.#arrived[next++];
+        if (this.#isOver) break;
+        await new Promise((resolve) => this.#wake.push(resolve));
+      }
+    } finally {
+      // Who leaves the loop does not wait for the rest. What is known of it is in `results`.
+      if (!this.#isOver) {
+        this.#abandon(new Error('the loop over the results was left'));
+        await this.#all.catch(() => {});
+      }
+    }
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  #take(result) {
+    if (this.#results[result.index] !== undefined) return;
+    this.#results[result.index] = result;
+    this.#arrived.push(result);
+    this.#wakeAll();
+  }
+
+  #end() {
+    this.#isOver = true;
+    this.#wakeAll();
+    return this.results;
+  }
+
+  #wakeAll() {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+}

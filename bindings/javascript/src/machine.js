@@ -1,0 +1,222 @@
+/**
+ * Drives the client without I/O: hands over what happened, and does what it says. It knows nothing
+ * of HTTP, which is a transport's business, and decides nothing.
+ */
+import { Exchange } from './exchange.js';
+import { Steps } from './steps.js';
+
+/** What a transport says where nothing can have been created. */
+const NOT_SENT = new Set(['NotSent', 'Refused', 'Denied']);
+
+export class Machine {
+  #module;
+  #environment;
+  #transport;
+  #clock;
+  #log;
+  #record;
+
+  /** None before the first operation, and after one was lost. */
+  #steps;
+  #operations = new Map();
+  #exchanges = new Map();
+  #lastOperation = 0;
+  /** What happened since the last step. */
+  #events = [];
+  #isScheduled = false;
+  #isListening = false;
+  #wakeAtMs = undefined;
+  #armedForMs = undefined;
+  #disarm = undefined;
+
+  /**
+   * @param {{
+   *   module: () => Promise<WebAssembly.Module>,
+   *   environment: string[][],
+   *   transport: { send(request: any, exchange: Exchange): () => void },
+   *   clock: any,
+   *   log: (line: string) => void,
+   *   record?: (line: string) => void,
+   * }} host what it has of the world
+   */
+  constructor({ module, environment, transport, clock, log, record }) {
+    this.#module = module;
+    this.#environment = environment;
+    this.#transport = transport;
+    this.#clock = clock;
+    this.#log = log;
+    this.#record = record;
+  }
+
+  /** How many operations are under way. */
+  get running() {
+    return this.#operations.size;
+  }
+
+  /** A module whose settings were taken, or none where they are not needed. */
+  async parse(delivery) {
+    return new Steps(await this.#module()).parse(delivery);
+  }
+
+  /**
+   * Makes a module ready; returns the error with which it refuses its settings, if it does.
+   */
+  async ready() {
+    if (this.#steps) return undefined;
+    const module = await this.#module();
+    if (this.#steps) return undefined;
+    const steps = new Steps(module, this.#record);
+    const error = steps.configure(this.#environment, Math.floor(Math.random() * 2 ** 32));
+    if (!error) this.#steps = steps;
+    return error;
+  }
+
+  /**
+   * Begins an operation, once it is ready. `operation` is told: `item(index, created)`,
+   * `heard(status, body)` of each answer, and once `done(outcome)` or `broken(cause, creating)`,
+   * where `creating` are the items (`undefined` without a batch) that may have been created.
+   *
+   * Returns its number, by which it can be abandoned.
+   */
+  begin(call, options, operation) {
+    const number = ++this.#lastOperation;
+    this.#operations.set(number, { told: operation, creating: new Set() });
+    this.#happened([{ Begin: { operation: number, call, options } }]);
+    return number;
+  }
+
+  /** Nobody waits for it any more. What came of its answers by now counts. */
+  abandon(number) {
+    if (!this.#operations.has(number)) return;
+    const arrived = [...this.#exchanges.values()]
+      .filter(({ exchange }) => exchange.operation === number)
+      .flatMap(({ exchange }) => exchange.arrived());
+    this.#happened([...arrived, { Abandon: number }]);
+  }
+
+  #happened(events) {
+    this.#events.push(...events);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#clock.soon(() => {
+      this.#isScheduled = false;
+      if (this.#isDue(this.#clock.now())) this.#listen();
+      else this.#step();
+    });
+  }
+
+  #isDue(nowMs) {
+    return this.#wakeAtMs !== undefined && nowMs >= this.#wakeAtMs;
+  }
+
+  /** Steps once what has come by now was heard: it counts before time does. */
+  #listen() {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    this.#clock.onceAllIsHeard(() => {
+      this.#isListening = false;
+      this.#step();
+    });
+  }
+
+  #step() {
+    if (!this.#steps) {
+      this.#lose(new Error('the instance was lost before this began'));
+      return;
+    }
+    const nowMs = Math.floor(this.#clock.now());
+    const events = this.#events;
+    this.#events = [];
+    try {
+      if (this.#isDue(nowMs)) {
+        for (const { exchange } of this.#exchanges.values()) events.push(...exchange.arrived());
+      }
+      const unixS = Math.floor(this.#clock.date() / 1000);
+      const { effects, wake_at_ms: wakeAtMs } = this.#steps.step(events, nowMs, unixS);
+      this.#wakeAtMs = wakeAtMs ?? undefined;
+      for (const effect of effects) this.#do(effect);
+    } catch (cause) {
+      this.#lose(cause);
+    }
+    this.#arm();
+  }
+
+  #do(effect) {
+    if (effect.Send) this.#send(effect.Send);
+    else if (effect.Done) this.#end(effect.Done);
+    else if (effect.Item) this.#tellItem(effect.Item);
+    else if (effect.Log !== undefined) this.#log(effect.Log);
+    else if (effect.Abandon !== undefined) this.#cancel(effect.Abandon);
+    else throw new Error(`an unknown effect: ${Object.keys(effect)}`);
+  }
+
+  #send(send) {
+    const { exchange: number, operation, creates, request } = send;
+    const item = send.item ?? undefined;
+    const { told, creating } = this.#operations.get(operation) ?? {};
+    if (creates) creating?.add(item);
+    const exchange = new Exchange(send, (events, delivery) => {
+      this.#exchanges.delete(number);
+      if (NOT_SENT.has(delivery)) creating?.delete(item);
+      const { Answered: answered } = events[0];
+      if (answered) told?.heard?.(answered.status, answered.body.Text);
+      this.#happened(events);
+    });
+    this.#exchanges.set(number, { exchange, cancel: undefined });
+    let cancel;
+    try {
+      cancel = this.#transport.send(request, exchange);
+    } catch (refusal) {
+      exchange.fail('Refused', String(refusal?.message));
+    }
+    const entry = this.#exchanges.get(number);
+    if (entry) entry.cancel = cancel;
+  }
+
+  #cancel(number) {
+    const entry = this.#exchanges.get(number);
+    if (!entry) return;
+    this.#exchanges.delete(number);
+    entry.exchange.isOver = true;
+    entry.cancel?.();
+  }
+
+  #tellItem({ operation, index, created }) {
+    const { told, creating } = this.#operations.get(operation) ?? {};
+    creating?.delete(index);
+    told?.item(index, created);
+  }
+
+  #end({ operation, outcome }) {
+    const { told } = this.#operations.get(operation) ?? {};
+    this.#operations.delete(operation);
+    told?.done(outcome);
+  }
+
+  /** The instance is lost: every operation is told, and the next one gets another instance. */
+  #lose(cause) {
+    this.#steps = undefined;
+    this.#events = [];
+    this.#wakeAtMs = undefined;
+    for (const number of [...this.#exchanges.keys()]) this.#cancel(number);
+    const operations = [...this.#operations.values()];
+    this.#operations.clear();
+    for (const { told, creating } of operations) told.broken(cause, creating);
+  }
+
+  /** Sets the timer, while anything is under way: it would keep the process from ending. */
+  #arm() {
+    const wakeAtMs = this.#operations.size > 0 ? this.#wakeAtMs : undefined;
+    // One that comes too early does no harm.
+    if (this.#disarm && wakeAtMs !== undefined && this.#armedForMs <= wakeAtMs) return;
+    this.#disarm?.();
+    this.#disarm = undefined;
+    if (wakeAtMs === undefined) return;
+    this.#armedForMs = wakeAtMs;
+    this.#disarm = this.#clock.after(Math.max(0, wakeAtMs - this.#clock.now()), () => {
+      this.#disarm = undefined;
+      if (this.#isDue(this.#clock.now())) this.#listen();
+      else this.#arm();
+    });
+  }
+}

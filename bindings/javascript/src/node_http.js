@@ -1,0 +1,190 @@
+/**
+ * Requests on `node:http` and `node:https`. It knows at every moment whether anything was sent,
+ * never follows a redirect, and never sends anything twice.
+ */
+import { clock } from './clock.js';
+import { Connections, whenConnected } from './connections.js';
+import { READ } from './exchange.js';
+
+/** Codes of errors that Node throws because of what is in a request. */
+const REFUSED = new Set(['ERR_INVALID_CHAR', 'ERR_UNESCAPED_CHARACTERS', 'ERR_HTTP_INVALID_HEADER_VALUE', 'ERR_INVALID_HTTP_TOKEN']);
+
+export class NodeHttp {
+  #connections;
+
+  constructor(options) {
+    this.#connections = new Connections(options);
+  }
+
+  /** Sends a request, and returns what ends it. */
+  send(request, exchange) {
+    const sending = new Sending(request, exchange, this.#connections);
+    return () => sending.cancel();
+  }
+
+  close() {
+    this.#connections.close();
+  }
+}
+
+class Sending {
+  #scheme;
+  #options;
+  #body;
+  #exchange;
+  #connections;
+  #request;
+  #stopConnecting;
+  /** Whether it was handed to a connection. From then on the service may have it. */
+  #wasSent = false;
+  #isOver = false;
+
+  constructor({ method, url, headers, body, connect_ms: connectMs }, exchange, connections) {
+    const [, scheme, authority, path] = /^(https?):\/\/([^/?#]*)(.*)$/.exec(url);
+    this.#scheme = scheme;
+    this.#options = { method, path, setHost: false, headers: named(authority, headers), ...place(scheme, authority) };
+    this.#body = method === 'POST' ? body : undefined;
+    this.#exchange = exchange;
+    this.#connections = connections;
+    try {
+      this.#open();
+    } catch (error) {
+      this.#isOver = true;
+      exchange.fail(REFUSED.has(error?.code) ? 'Refused' : 'NotSent', told(error));
+      return;
+    }
+    this.#stopConnecting = clock.after(connectMs, () => clock.onceAllIsHeard(() => this.#giveUp(connectMs)));
+  }
+
+  /** Nobody waits for it any more. */
+  cancel() {
+    if (this.#isOver) return;
+    this.#over();
+    this.#request.destroy();
+  }
+
+  #giveUp(connectMs) {
+    if (this.#wasSent || this.#isOver) return;
+    this.#fail(`no connection within ${connectMs} ms`);
+  }
+
+  #open() {
+    const request = this.#connections.request(this.#scheme, this.#options);
+    this.#request = request;
+    whenConnected(request, () => this.#send(request));
+    request.once('response', (response) => this.#answered(request, response));
+    request.on('error', (error) => this.#broken(request, error));
+    request.once('close', () => this.#broken(request, new Error('the connection was closed')));
+  }
+
+  #send(request) {
+    if (request !== this.#request || this.#isOver) return;
+    this.#stopConnecting?.();
+    this.#wasSent = true;
+    request.end(this.#body);
+  }
+
+  #answered(request, response) {
+    const isOurs = request === this.#request && !this.#isOver;
+    if (!isOurs || this.#isStale(request)) {
+      response.on('error', () => {});
+      if (isOurs) this.#reopen(request);
+      else request.destroy();
+      return;
+    }
+    const exchange = this.#exchange;
+    exchange.head(response.statusCode, pairs(response.rawHeaders));
+    response.on('data', (chunk) => {
+      if (this.#isOver || exchange.chunk(chunk)) return;
+      this.cancel();
+    });
+    const end = (error) => {
+      if (this.#isOver) return;
+      this.#over();
+      if (response.complete && !error) exchange.end();
+      else exchange.end(told(error ?? new Error('the body broke off')));
+    };
+    response.once('end', () => end());
+    response.on('error', end);
+    response.once('close', () => end());
+  }
+
+  #broken(request, error) {
+    if (request !== this.#request || this.#isOver || this.#exchange.status !== undefined) return;
+    if (this.#isStale(request)) this.#reopen(request);
+    else this.#fail(told(error));
+  }
+
+  /**
+   * Whether a connection that was used before has come to its end before the request was sent on
+   * it. Some services say goodbye with an answer, a 408, that is none to this request.
+   */
+  #isStale(request) {
+    return request.reusedSocket && !this.#wasSent;
+  }
+
+  /** Takes another connection: nothing was sent on this one. */
+  #reopen(request) {
+    try {
+      this.#open();
+    } catch (error) {
+      this.#fail(told(error));
+    }
+    request.destroy();
+  }
+
+  /** There is no answer. Nothing is written before the connection is there. */
+  #fail(message) {
+    this.#over();
+    this.#request.destroy();
+    this.#exchange.fail(this.#wasSent ? 'Unknown' : 'NotSent', message);
+  }
+
+  #over() {
+    this.#isOver = true;
+    this.#stopConnecting?.();
+  }
+}
+
+function named(authority, headers) {
+  const named = { host: authority };
+  for (const [name, value] of headers) named[name] = value;
+  return named;
+}
+
+const places = new Map();
+
+/** Where a connection goes to. A URL has IPv6 addresses in brackets, a socket has not. */
+function place(scheme, authority) {
+  const key = `${scheme}://${authority}`;
+  let found = places.get(key);
+  if (!found) {
+    const { hostname, port } = new URL(key);
+    found = { host: hostname.replace(/^\[|\]$/g, ''), port };
+    places.set(key, found);
+  }
+  return found;
+}
+
+/** Node gives names and values in one list, and bytes as latin1. */
+function pairs(raw) {
+  const pairs = [];
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i].toLowerCase();
+    if (READ.has(name)) pairs.push([name, text(raw[i + 1])]);
+  }
+  return pairs;
+}
+
+function text(latin1) {
+  // eslint-disable-next-line no-control-regex
+  return /^[\x00-\x7f]*$/.test(latin1) ? latin1 : Buffer.from(latin1, 'latin1').toString();
+}
+
+/** What an error says for people. An agent may break its sockets with anything. */
+function told(error) {
+  const code = typeof error?.code === 'string' ? error.code : '';
+  const message = typeof error?.message === 'string' ? error.message : '';
+  const both = message.includes(code) ? message : `${code}: ${message}`;
+  return both.slice(0, 200) || 'the connection broke';
+}

@@ -1,0 +1,92 @@
+/** The options of a call, the last argument. */
+import { absent, invalidInput, refuse, written } from './conversion.js';
+import { found, isPlain } from './words.js';
+
+/** What every call takes. */
+const SHARED = ['account', 'maxRetries', 'signal'];
+
+/**
+ * What calls take, by their kind, and what the time is called that an operation of theirs may
+ * take: a call itself, a poll of a wait, a request of a batch.
+ */
+const KINDS = {
+  call: { names: ['timeoutMs'], deadline: 'timeoutMs' },
+  wait: { names: ['timeoutMs', 'pollTimeoutMs', 'notFoundIsPending', 'onProgress'], deadline: 'pollTimeoutMs' },
+  batch: { names: ['timeoutMs', 'requestTimeoutMs'], deadline: 'requestTimeoutMs' },
+};
+
+/** Without any options. */
+export const NONE = Object.freeze({});
+const NOTHING = Object.freeze({ options: null });
+
+/** The names that errors tell of times, by the kind of a call. */
+export function optionNames(kind) {
+  return { 'deadline-ms': KINDS[kind].deadline };
+}
+
+/**
+ * The options as the client without I/O has them, and what is left of them.
+ *
+ * @param {'call' | 'wait' | 'batch'} kind
+ * @param {any} given
+ * @param {any} defaults those of `withOptions`
+ * @returns {any}
+ */
+export function accepted(kind, given = NONE, defaults = NONE) {
+  if (kind === 'call' && given === NONE && defaults === NONE) return NOTHING;
+  const { names, deadline } = KINDS[kind];
+  refuseUnknown(given, [...SHARED, ...names]);
+  const shared = (name) => (absent(given[name]) ? defaults[name] : given[name]);
+  const { [deadline]: own } = given;
+  const signal = shared('signal') ?? undefined;
+  checkSignal(signal);
+  const { onProgress } = given;
+  if (!absent(onProgress) && typeof onProgress !== 'function') {
+    throw refuse('options.onProgress', onProgress, 'a function');
+  }
+  return {
+    signal,
+    onProgress: onProgress ?? undefined,
+    options: {
+      account: written({ option: 'string' }, shared('account'), 'options.account'),
+      deadline_ms: written({ option: 'u32' }, absent(own) ? defaults.timeoutMs : own, `options.${deadline}`),
+      max_attempts: attempts(shared('maxRetries')),
+    },
+    timeoutMs: kind === 'call' ? undefined : written('u32', given.timeoutMs, 'options.timeoutMs'),
+    notFoundIsPending:
+      kind === 'wait'
+        ? written({ option: 'bool' }, given.notFoundIsPending, 'options.notFoundIsPending')
+        : undefined,
+  };
+}
+
+/** Checks what `withOptions` takes. */
+export function defaultOptions(given) {
+  refuseUnknown(given, [...SHARED, 'timeoutMs']);
+  accepted('call', given);
+  return given;
+}
+
+function refuseUnknown(given, names) {
+  // A signal in the place of the options would never be heard.
+  if (!isPlain(given)) throw refuse('options', given, 'a plain object, such as { signal }');
+  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw invalidInput(`options.${unknown}`, 'an unknown option', names.join(', '));
+  }
+}
+
+function checkSignal(signal) {
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw refuse('options.signal', signal, 'an AbortSignal');
+  }
+}
+
+/** How many attempts that is. Whether they are too many is not decided here. */
+function attempts(maxRetries) {
+  if (absent(maxRetries)) return undefined;
+  if (!Number.isInteger(maxRetries) || maxRetries < -1 || maxRetries > 2 ** 32 - 2) {
+    throw invalidInput('options.maxRetries', found(maxRetries), 'an integer from 0 to 99');
+  }
+  return maxRetries + 1;
+}

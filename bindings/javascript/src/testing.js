@@ -1,0 +1,167 @@
+/**
+ * For the tests of programs that use this package: a service that does what a script says, in
+ * their own process, without a network, and in a time of its own that passes at once.
+ */
+
+export class ScriptedService {
+  /** The requests that came, in their order. */
+  requests = [];
+  /** Time passes as soon as everybody waits for it. */
+  clock = new PassingClock();
+
+  #script;
+  #usual = new UsualService();
+
+  /** @param {any} script answers in their order, or what makes one of a request */
+  constructor(script = []) {
+    this.#script = typeof script === 'function' ? script : [...script];
+  }
+
+  /** What a client takes to talk to it. */
+  get options() {
+    return { transport: this, baseUrl: 'https://service.test', token: 'test-token-0001', env: {} };
+  }
+
+  /** How much of its time has passed. Unit: milliseconds. */
+  get elapsedMs() {
+    return this.clock.now();
+  }
+
+  send({ method, url, headers, body }, exchange) {
+    const { pathname, search } = new URL(url);
+    const request = Object.freeze({
+      method,
+      path: pathname + search,
+      headers: Object.freeze(Object.fromEntries(headers)),
+      json: body === '' ? undefined : JSON.parse(body),
+      atMs: this.elapsedMs,
+    });
+    this.requests.push(request);
+    const { afterMs = 0, ...answer } = this.#answer(request);
+    checkAnswer(answer);
+    if (afterMs === Infinity) return () => {};
+    return this.clock.after(afterMs, () => play(answer, exchange));
+  }
+
+  #answer(request) {
+    const script = this.#script;
+    let answer = typeof script === 'function' ? script(request, this.requests.length) : script.shift();
+    if (typeof answer === 'function') answer = answer(request, this.requests.length);
+    return answer ?? this.#usual.answer(request);
+  }
+}
+
+const KNOWN = ['status', 'headers', 'json', 'text', 'cutAfter', 'notSent', 'lost'];
+
+function checkAnswer(answer) {
+  const unknown = Object.keys(answer).find((name) => !KNOWN.includes(name));
+  if (unknown !== undefined) throw new Error(`the script has ${unknown}, and may have ${KNOWN.join(', ')}, afterMs`);
+}
+
+function play({ status = 200, headers = {}, json, text, cutAfter, notSent, lost }, exchange) {
+  if (notSent !== undefined) {
+    exchange.fail('NotSent', notSent);
+    return;
+  }
+  if (lost !== undefined) {
+    exchange.fail('Unknown', lost);
+    return;
+  }
+  exchange.head(status, Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const body = new TextEncoder().encode(text ?? (json === undefined ? '' : JSON.stringify(json)));
+  const isWhole = exchange.chunk(body.subarray(0, cutAfter ?? body.length));
+  if (isWhole) exchange.end(cutAfter === undefined ? undefined : 'the body broke off');
+}
+
+/** What is answered where the script says nothing: all that is asked for is done. */
+class UsualService {
+  #dockets = new Map();
+
+  answer({ method, path, json }) {
+    const [, id] = /^\/api\/v1\/dockets\/([^/]+)$/.exec(path) ?? [];
+    if (id) {
+      const docket = this.#dockets.get(id);
+      return docket ? { json: { ...docket, status: 'COMPLETED' } } : { status: 404, json: { detail: 'unknown' } };
+    }
+    if (method === 'POST' && /^\/api\/v[12]\/dockets$/.test(path)) return { json: this.#created(json) };
+    if (method === 'POST' && path === '/make_call') return { json: { task_id: 'task-1' } };
+    if (method === 'POST' && path === '/agents/') return { json: { agent_id: 7 } };
+    if (path.startsWith('/api/v1/agents')) return { json: [{ agent_id: 7, agent_name: 'renewals' }] };
+    if (path.startsWith('/call_details/')) return { json: [{ call_status: 'ANSWERED', call_insights: { metadata: { interested: true } } }] };
+    return { status: 404, json: { detail: 'unknown' } };
+  }
+
+  #created({ to_phone_number, extra_config, external_id }) {
+    const number = String(this.#dockets.size + 1).padStart(12, '0');
+    const docket_id = `00000000-0000-4000-8000-${number}`;
+    const { call_context } = extra_config ?? {};
+    this.#dockets.set(docket_id, { docket_id, to_phone_number, call_context, external_id });
+    return { docket_id, status: 'OPEN', created: true };
+  }
+}
+
+const nextTurn = globalThis.setImmediate ?? ((then) => setTimeout(then, 0));
+
+/** So many turns of the event loop without an event, and everybody waits for the time. */
+const QUIET_TURNS = 5;
+
+/** A clock that goes on to the next timer when nothing else happens. */
+class PassingClock {
+  #nowMs = 0;
+  #beganMs = Date.now();
+  #timers = new Set();
+  #quietTurns = 0;
+  #isWatching = false;
+
+  now() {
+    return this.#nowMs;
+  }
+
+  date() {
+    return this.#beganMs + this.#nowMs;
+  }
+
+  after(milliseconds, then) {
+    const timer = { atMs: this.#nowMs + milliseconds, then };
+    this.#timers.add(timer);
+    this.#watch();
+    return () => this.#timers.delete(timer);
+  }
+
+  soon(then) {
+    this.#quietTurns = 0;
+    nextTurn(then);
+  }
+
+  onceAllIsHeard(then) {
+    this.soon(then);
+  }
+
+  #watch() {
+    this.#quietTurns = 0;
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    nextTurn(() => {
+      this.#isWatching = false;
+      this.#turn();
+    });
+  }
+
+  #turn() {
+    if (this.#timers.size === 0) return;
+    const isQuiet = ++this.#quietTurns >= QUIET_TURNS;
+    if (isQuiet) this.#passTime();
+    const turns = isQuiet ? 0 : this.#quietTurns;
+    this.#watch();
+    this.#quietTurns = turns;
+  }
+
+  #passTime() {
+    const atMs = Math.min(...[...this.#timers].map((timer) => timer.atMs));
+    this.#nowMs = Math.max(this.#nowMs, atMs);
+    for (const timer of [...this.#timers]) {
+      if (timer.atMs > this.#nowMs || !this.#timers.delete(timer)) continue;
+      timer.then();
+    }
+  }
+}

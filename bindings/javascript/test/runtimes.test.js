@@ -1,0 +1,128 @@
+/**
+ * The package in other runtimes. Deno and Bun come from npm, as programs in packages; where npm has
+ * none for this platform, these tests fail.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { DOCKET, TOKEN, answerText, withListener, withService, withSockets } from './service.js';
+
+const run = promisify(execFile);
+const package_ = fileURLToPath(new URL('..', import.meta.url));
+
+/** The programs, as npm installs them, and how they run a file. */
+const RUNTIMES = {
+  Node: [process.execPath, []],
+  Deno: [found('@deno/linux-x64-glibc/deno', '@deno/linux-arm64-glibc/deno', '@deno/darwin-arm64/deno', '@deno/darwin-x64/deno'), ['run', '--allow-net', '--allow-read', '--allow-env', '--no-prompt']],
+  Bun: [found('@oven/bun-linux-x64/bin/bun', '@oven/bun-linux-aarch64/bin/bun', '@oven/bun-darwin-aarch64/bin/bun', '@oven/bun-darwin-x64/bin/bun'), ['run']],
+};
+
+function found(...names) {
+  return names.map((name) => join(package_, 'node_modules', name)).find(existsSync);
+}
+
+let folder;
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'voice-calling-runtimes-'));
+  writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}');
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(package_, join(folder, 'node_modules/voice-calling'), 'junction');
+});
+
+after(() => rmSync(folder, { recursive: true }));
+
+/** What a program prints. `client` is there, and `create(times)`, which says what came of each. */
+async function printed(runtime, url, program) {
+  const [executable, flags] = RUNTIMES[runtime];
+  assert.ok(executable, `npm has no ${runtime} for this platform`);
+  const file = join(folder, `${runtime}-program.js`);
+  writeFileSync(
+    file,
+    `import { VoiceClient } from '${runtime === 'Node' ? 'voice-calling/fetch' : 'voice-calling'}';
+    const client = new VoiceClient({
+      baseUrl: '${url}', token: '${TOKEN}', env: {}, backoffMs: 1, maxBackoffMs: 1, maxAttempts: 2,
+      attemptTimeoutMs: 1000, deadlineMs: 5000,
+    });
+    const create = () => client.dockets.create({ agentId: 7, toPhoneNumber: '919876543210', callContext: {} })
+      .then(() => 'created', (error) => error.name + (error.mayHaveCreated ? ' maybe' : ' not'));
+    ${program}
+    await client.close();`,
+  );
+  const { PATH, HOME } = process.env;
+  const { stdout } = await run(executable, [...flags, file], { cwd: folder, env: { PATH, HOME } });
+  return stdout.trim();
+}
+
+for (const runtime of Object.keys(RUNTIMES)) {
+  test(`${runtime}: a docket is created and read, a batch is told as it comes`, () =>
+    withService(
+      (_, __, nth) => (nth === 1 ? { status: 503 } : {}),
+      async ({ url, requests }) => {
+        const program = `
+          console.log(await create());
+          console.log((await client.dockets.get('${DOCKET}')).docketId);
+          const batch = client.dockets.createMany([1, 2].map((n) => ({
+            agentId: 9007199254740993n, toPhoneNumber: '919876543210', callContext: { n },
+          })), { timeoutMs: 1000 });
+          for await (const { ok } of batch) console.log(ok);`;
+        assert.equal(await printed(runtime, url, program), `created\n${DOCKET}\ntrue\ntrue`);
+        assert.equal(requests.length, 5);
+        assert.match(requests[4].body, /"agent_id":9007199254740993,/);
+      },
+    ));
+
+  /** What the service does with each request. */
+  const faults = {
+    'closes without an answer': [(s) => s.destroy(), 'OutcomeUnknown maybe', 1],
+    'resets the connection': [(s) => s.resetAndDestroy(), 'OutcomeUnknown maybe', 1],
+    'breaks off in the head': [(s) => s.end('HTTP/1.1 200 OK\r\nconte'), 'OutcomeUnknown maybe', 1],
+    'breaks off in the body': [(s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"docket'), 'UnexpectedResponse maybe', 1],
+    'is silent': [() => {}, 'OutcomeUnknown maybe', 1],
+    redirects: [(s) => s.write(answerText({}, '307 X', 'location: /elsewhere\r\n')), 'Rejected maybe', 1],
+  };
+  for (const [what, [behave, told, posts]] of Object.entries(faults)) {
+    test(`${runtime}: a service that ${what} receives a create once`, () =>
+      withSockets(behave, async (service) => {
+        assert.equal(await printed(runtime, service.url, 'console.log(await create());'), told);
+        assert.equal(service.posts, posts);
+      }));
+  }
+
+  for (const close of ['destroy', 'resetAndDestroy', 'end']) {
+    test(`${runtime}: a create on an idle connection that is closed under it (${close}) is sent once`, () =>
+      withSockets(
+        (socket, _, service) => (service.received === 1 ? socket.write(answerText()) : socket[close]()),
+        async (service) => {
+          const program = `
+            console.log(await create());
+            await new Promise((resolve) => setTimeout(resolve, 20));
+            console.log(await create());`;
+          assert.equal(await printed(runtime, service.url, program), 'created\nOutcomeUnknown maybe');
+          assert.equal(service.posts, 2);
+        },
+      ));
+  }
+
+  test(`${runtime}: a TLS handshake that hangs or fails is never a create that is sent twice`, async () => {
+    for (const accept of [() => {}, (socket) => socket.once('data', () => socket.end())]) {
+      await withListener(accept, async (service) => {
+        const url = service.url.replace('http:', 'https:');
+        assert.match(await printed(runtime, url, 'console.log(await create());'), /^OutcomeUnknown maybe$/);
+        assert.equal(service.posts, 0);
+      });
+    }
+  });
+}
+
+test('Deno and Bun cannot tell that a port refuses: the outcome of a create is unknown', async () => {
+  const url = await withListener(() => {}, async (service) => service.url);
+  for (const runtime of ['Deno', 'Bun']) {
+    assert.equal(await printed(runtime, url, 'console.log(await create());'), 'OutcomeUnknown maybe');
+  }
+});

@@ -1,0 +1,75 @@
+/** The scripted service, as users test their programs with it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { VoiceClient } from 'voice-calling';
+import { VoiceClient as FetchClient } from 'voice-calling/fetch';
+import { ScriptedService } from 'voice-calling/testing';
+import { REQUEST, failure } from './service.js';
+
+function scripted(script, Client = VoiceClient) {
+  const service = new ScriptedService(script);
+  return { service, client: new Client(service.options) };
+}
+
+for (const Client of [VoiceClient, FetchClient]) {
+  test('a create that is answered after two attempts takes no time', async () => {
+    const begin = performance.now();
+    const { service, client } = scripted([{ status: 503 }, { status: 429, headers: { 'Retry-After': '30' } }], Client);
+    const docket = await client.dockets.create(REQUEST, { timeoutMs: 120_000 });
+    assert.deepEqual(docket.attempts.map(({ status }) => status), [503, 429, 200]);
+    assert.equal(docket.mayBeDuplicate, true);
+    assert.ok(service.elapsedMs >= 31_000, `${service.elapsedMs}`);
+    assert.ok(performance.now() - begin < 2000);
+    assert.deepEqual(service.requests.map(({ method, path }) => `${method} ${path}`), Array(3).fill('POST /api/v2/dockets'));
+    assert.deepEqual(service.requests[0].json.extra_config, { call_context: REQUEST.callContext });
+  });
+}
+
+/** What the service does, and what becomes of a create. */
+const ANSWERS = [
+  [{ status: 429 }, 'RateLimited', 4],
+  [{ lost: 'the connection was reset' }, 'OutcomeUnknown', 1],
+  [{ notSent: 'the name was not found' }, 'Unreachable', 4],
+  [{ afterMs: Infinity }, 'OutcomeUnknown', 1],
+  [{ afterMs: 20_000 }, 'OutcomeUnknown', 1],
+  [{ json: { docket_id: 'x' }, cutAfter: 5 }, 'UnexpectedResponse', 1],
+  [{ text: 'no JSON' }, 'UnexpectedResponse', 1],
+];
+
+for (const [answer, name, count] of ANSWERS) {
+  test(`a service that does ${JSON.stringify(answer)}: ${name}`, async () => {
+    const { service, client } = scripted(() => answer);
+    const error = await failure(client.dockets.create(REQUEST));
+    assert.equal(error.name, name, error.stack);
+    assert.equal(service.requests.length, count);
+  });
+}
+
+test('without a script it does what it is asked for', async () => {
+  const { client } = scripted();
+  const { docketId } = await client.dockets.create(REQUEST);
+  const { outcome } = await client.dockets.waitFor(docketId, { timeoutMs: 600_000 });
+  assert.equal(outcome.kind, 'completed');
+  assert.deepEqual(outcome.value.callContext, REQUEST.callContext);
+  const delivery = JSON.stringify({ docket_id: docketId, call_context: REQUEST.callContext, attempts: [1] });
+  assert.equal((await client.webhooks.verify(delivery)).kind, 'confirmed');
+  const { taskId } = await client.calls.make({ fromAgentName: 'a', toPhoneNumber: '1' });
+  assert.equal((await client.calls.waitForDetails(taskId, { timeoutMs: 1000 })).outcome.kind, 'completed');
+  assert.equal((await client.agents.list('org-1')).agents.length, 1);
+  assert.equal((await client.agents.create({ agentName: 'a' })).agentId, 7);
+});
+
+test('a wait of hours takes no time, and its answers may be functions', async () => {
+  const { service, client } = scripted(({ atMs }) => ({
+    json: { docket_id: '0ad33a9b-593b-4f55-b577-13349e14a5dd', status: atMs < 3_600_000 ? 'OPEN' : 'COMPLETED' },
+  }));
+  const wait = await client.dockets.waitFor('0ad33a9b-593b-4f55-b577-13349e14a5dd', { timeoutMs: 7_200_000 });
+  assert.equal(wait.outcome.kind, 'completed');
+  assert.ok(service.elapsedMs >= 3_600_000);
+});
+
+test('a mistake in a script is told', async () => {
+  const { client } = scripted([{ stauts: 200 }]);
+  const error = await failure(client.agents.list('org-1'));
+  assert.match(error.message, /the script has stauts/);
+});

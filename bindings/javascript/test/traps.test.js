@@ -1,0 +1,133 @@
+/** What breaks in the client without I/O, or in the driver's own step: every caller is told. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { VoiceClient } from 'voice-calling';
+import { clock } from '../src/clock.js';
+import { NodeHttp } from '../src/node_http.js';
+import { DOCKET, REQUEST, TOKEN, failure, withBoth, withService } from './service.js';
+
+/** A transport on a clock that can be stopped: the next step breaks then. */
+function stoppable() {
+  let isStopped = false;
+  const date = () => {
+    if (isStopped) throw new Error('the clock stopped');
+    return clock.date();
+  };
+  const transport = Object.assign(new NodeHttp({}), { clock: { ...clock, date } });
+  return { transport, stop: () => (isStopped = true), restart: () => (isStopped = false) };
+}
+
+/** `answer(stop, request)` is what the service does. */
+function withStoppingClock(options, answer, test) {
+  const { transport, stop, restart } = stoppable();
+  return withBoth((...request) => answer(stop, ...request), { transport, ...options }, (client, service) =>
+    test(client, service, restart),
+  );
+}
+
+test('a create under way when it breaks is of unknown outcome, a read is not; the next call works', () =>
+  withStoppingClock({}, (stop, _, __, nth) => {
+    if (nth === 2) stop();
+    return nth <= 2 ? {} : { body: { docket_id: DOCKET } };
+  }, async (client, { requests }, restart) => {
+    await client.dockets.create(REQUEST);
+    const [created, read] = await Promise.all([
+      failure(client.dockets.create(REQUEST)),
+      failure(client.dockets.waitFor(DOCKET, { timeoutMs: 60_000 })),
+    ]);
+    assert.equal(created.name, 'OutcomeUnknown', created.stack);
+    assert.deepEqual([created.isPermanent, created.mayHaveCreated], [true, true]);
+    assert.match(created.message, /may have been created/);
+    assert.equal(read.name, 'ExecutionFailed', read.stack);
+    assert.equal(read.kind, 'execution-failed');
+    assert.deepEqual([read.isPermanent, read.mayHaveCreated], [false, false]);
+    for (const { cause } of [created, read]) assert.equal(cause.message, 'the clock stopped');
+    assert.match(inspect(client), /running: 0/);
+    restart();
+    assert.equal((await client.dockets.get(DOCKET)).docketId, DOCKET);
+    assert.equal(requests.filter(({ method }) => method === 'POST').length, 2);
+  }));
+
+test('a create that was not sent when it breaks has created nothing', () => {
+  const { transport, stop } = stoppable();
+  return withService(() => ({}), async ({ url, requests }) => {
+    const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, transport });
+    await client.dockets.create(REQUEST);
+    stop();
+    const error = await failure(client.dockets.create(REQUEST));
+    assert.equal(error.name, 'ExecutionFailed', error.stack);
+    assert.match(error.message, /nothing was created/);
+    assert.equal(error.mayHaveCreated, false);
+    assert.equal(requests.length, 1);
+    await client.close();
+  });
+});
+
+test('a batch keeps what it has when it breaks, and each request is told', () => {
+  const answer = (stop, _, __, nth) => {
+    if (nth === 1) return {};
+    if (nth === 4) return stop();
+    return new Promise(() => {});
+  };
+  return withStoppingClock({ maxInFlight: 3 }, answer, async (client, { requests }) => {
+    const results = await client.dockets.createMany(Array(6).fill(REQUEST), { timeoutMs: 60_000 });
+    const told = results.map(({ ok, error }) => (ok ? 'created' : error.name));
+    assert.deepEqual(told, ['created', ...Array(3).fill('OutcomeUnknown'), 'ExecutionFailed', 'ExecutionFailed']);
+    assert.equal(requests.length, 4);
+  });
+});
+
+test('a real trap is told with its cause, and costs one instance', async () => {
+  const wasm = new WebAssembly.Module(trapping());
+  const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:1', token: TOKEN, env: {}, wasm });
+  for (let i = 0; i < 2; i++) {
+    const error = await failure(client.dockets.create(REQUEST));
+    assert.equal(error.name, 'ExecutionFailed', error.stack);
+    assert.ok(error.cause instanceof WebAssembly.RuntimeError);
+    assert.equal(error.mayHaveCreated, false);
+  }
+  await client.close();
+});
+
+test('a module that cannot be used is told with its cause, and nothing was created', async () => {
+  const wasm = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
+  const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:1', token: TOKEN, env: {}, wasm });
+  for (const call of [client.dockets.create(REQUEST), client.webhooks.parse('{}')]) {
+    const error = await failure(call);
+    assert.equal(error.name, 'ExecutionFailed', error.stack);
+    assert.equal(error.mayHaveCreated, false);
+    assert.ok(error.cause instanceof Error);
+  }
+});
+
+test('a user who throws where the results come costs nobody else a thing', () =>
+  withBoth(() => ({}), {}, async (client) => {
+    const loop = (async () => {
+      for await (const { ok } of client.dockets.createMany([REQUEST, REQUEST], { timeoutMs: 5000 })) {
+        if (ok) throw new Error('the database is gone');
+      }
+    })();
+    const [error, docket] = await Promise.all([failure(loop), client.dockets.create(REQUEST)]);
+    assert.equal(error.message, 'the database is gone');
+    assert.equal(docket.docketId, DOCKET);
+  }));
+
+/** A module that takes its settings and traps in the first step. */
+function trapping() {
+  const text = (value) => [value.length, ...Buffer.from(value)];
+  const section = (id, ...content) => [id, content.length, ...content];
+  const body = (...code) => [code.length + 2, 0, ...code, 0x0b];
+  const ok = '{"Ok":null}';
+  const exports = ['input', 'configure', 'step'].map((name, index) => [...text(name), 0, index]);
+  return Uint8Array.from([
+    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
+    ...section(1, 1, 0x60, 1, 0x7f, 1, 0x7f),
+    ...section(3, 3, 0, 0, 0),
+    ...section(5, 1, 0, 2),
+    ...section(7, 4, ...text('memory'), 2, 0, ...exports.flat()),
+    // input: 32; configure: 0, where the data is; step: unreachable.
+    ...section(10, 3, ...body(0x41, 32), ...body(0x41, 0), ...body(0x00)),
+    ...section(11, 1, 0, 0x41, 0, 0x0b, 4 + ok.length, ok.length, 0, 0, 0, ...Buffer.from(ok)),
+  ]);
+}

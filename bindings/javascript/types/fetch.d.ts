@@ -1,0 +1,23 @@
+// The client on `fetch`, for Deno, Bun and edge workers.
+import type { Client, SharedClientOptions } from './base.js';
+
+export * from './base.js';
+export * from './wit.js';
+
+/** Options of a client. What is absent is taken from the environment. */
+export interface ClientOptions extends SharedClientOptions {
+  /** Sends the requests in place of the global `fetch`. It must not send anything twice. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+export interface VoiceClient extends Client {}
+
+export declare class VoiceClient {
+  /**
+   * Reads the options; values of settings are checked by the first call.
+   *
+   * @throws {ConfigurationProblem} for an unknown option or one of another type.
+   * @throws {Error} in a browser, where the token would be public.
+   */
+  constructor(options?: ClientOptions);
+}
