@@ -51,7 +51,7 @@ export interface Settings {
    */
   readonly createRetry?: 'server-errors' | 'not-sent' | 'never' | undefined;
   /**
-   * Open requests of a batch; 1 to 100000. Default: `16`. Variable: `VOICE_CALLING_MAX_IN_FLIGHT`.
+   * Open requests of all calls together; 1 to 100000. Default: `16`. Variable: `VOICE_CALLING_MAX_IN_FLIGHT`.
    */
   readonly maxInFlight?: number | undefined;
   /**

@@ -90,7 +90,7 @@ pub const SETTINGS: [Setting; 13] = [
         variable: "MAX_IN_FLIGHT",
         kind: Kind::Count,
         default: Some("16"),
-        meaning: "Open requests of a batch; 1 to 100000.",
+        meaning: "Open requests of all calls together; 1 to 100000.",
     },
     Setting {
         variable: "MAX_REQUEST_BYTES",

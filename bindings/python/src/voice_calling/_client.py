@@ -257,7 +257,7 @@ class VoiceClient(_Client[httpx.Client]):
     - `create_retry`: When a create is retried: also after 5xx and 408, as the service asks for;
       only while nothing can have been created; or never. Default: `"server-errors"`; or
       `"not-sent"`, `"never"`.
-    - `max_in_flight`: Open requests of a batch; 1 to 100000. Default: 16.
+    - `max_in_flight`: Open requests of all calls together; 1 to 100000. Default: 16.
     - `max_request_bytes`: The body of a request; 1 to 67108864. Default: 1048576.
     - `max_response_bytes`: The body of an answer; 1 to 67108864. An answer to a create has at
       most 16384 bytes more than its request. Default: 8388608.

@@ -81,7 +81,7 @@ class Account:
     """
 
     max_in_flight: int | None = None
-    """Open requests of a batch; 1 to 100000."""
+    """Open requests of all calls together; 1 to 100000."""
 
     max_request_bytes: int | None = None
     """The body of a request; 1 to 67108864."""
