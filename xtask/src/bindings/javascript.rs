@@ -52,8 +52,7 @@ fn tables(package: &Package) -> Result<String> {
             members.concat()
         );
     }
-    text +=
-        "};\n\n/** The functions, by what the client without I/O calls them. */\nexport const functions = {\n";
+    text += "};\n\n/** The functions, by what the client without I/O calls them. */\nexport const functions = {\n";
     for (interface, function) in functions(package) {
         text += &function_entry(interface, function)?;
     }

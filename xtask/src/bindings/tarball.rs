@@ -25,6 +25,12 @@ const STEPS: &str = "voice-calling-steps-text.wasm";
 /// says it runs on (`engines` in its manifest), and the newest that is known to do.
 const NODES: [&str; 2] = ["20.3.1", "24.21.0"];
 
+/// The version of Deno that the package is tried with.
+const DENO: &str = "2.9.6";
+
+/// Tells the tests where it is.
+const DENO_VARIABLE: &str = "DENO";
+
 pub fn build(workspace: &Workspace) -> Result<()> {
     let npm = Npm::find(workspace)?;
     npm.install()?;
@@ -47,6 +53,7 @@ pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
     npm.npm(&["run", "--silent", "check"]).run()?;
     let mock = ["mock", "--port", "0", "--call-ms", "50"];
     let mock = Service::start(&services.harness, &workspace.root, &mock)?;
+    let deno = npm.install_deno(workspace)?;
     for node in npm.nodes(workspace)? {
         announce(&format!("JavaScript: tests with Node {}", node.version));
         npm.shell
@@ -56,6 +63,7 @@ pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
             .env(JUDGE_VARIABLE, &services.judge.url)
             .env("VOICE_CALLING_MOCK", &mock.url)
             .env("VOICE_CALLING_TARBALL", tarball(workspace)?)
+            .env(DENO_VARIABLE, &deno)
             .quiet()
             .run()?;
     }
@@ -154,37 +162,62 @@ impl Npm {
 
     /// A Node from npm, where there is a package of it for each platform.
     fn install_node(&self, workspace: &Workspace, version: &str) -> Result<Node> {
-        let platform = match (env::consts::OS, env::consts::ARCH) {
-            ("linux", "x86_64") => "linux-x64",
-            ("linux", "aarch64") => "linux-arm64",
-            ("macos", "x86_64") => "darwin-x64",
-            ("macos", "aarch64") => "darwin-arm64",
-            (os, arch) => bail!("npm has no Node for {os} on {arch}"),
-        };
-        let package = format!("node-{platform}");
-        let folder = workspace
-            .target
-            .join("tools")
-            .join(format!("node-{version}"));
-        let program = folder.join("node_modules").join(&package).join("bin/node");
-        let found = |program: &Path| self.shell.cmd(program).arg("--version").read().ok();
-        let expected = Some(format!("v{version}"));
-        if found(&program) != expected {
-            announce(&format!("installing Node {version}"));
-            fs::create_dir_all(&folder)?;
-            let options = ["--no-save", "--ignore-scripts", "--no-audit", "--no-fund"];
-            let install = self.npm(&["install"]).args(options);
-            let install = install.arg("--prefix").arg(&folder);
-            run_quietly(install.arg(format!("{package}@{version}")))?;
-            ensure!(
-                found(&program) == expected,
-                "{} is no Node {version}",
-                program.display()
-            );
-        }
+        let package = format!("node-{}", platform()?);
+        let program = self.install_program(workspace, &package, version, "bin/node")?;
         Ok(Node {
             version: version.to_owned(),
             program,
         })
     }
+
+    /// Deno from npm, likewise. Not by its own package, which a lock file pins only where those of
+    /// all platforms can be had.
+    fn install_deno(&self, workspace: &Workspace) -> Result<PathBuf> {
+        let libc = if cfg!(target_os = "linux") {
+            "-glibc"
+        } else {
+            ""
+        };
+        let package = format!("@deno/{}{libc}", platform()?);
+        self.install_program(workspace, &package, DENO, "deno")
+    }
+
+    /// A program that npm has as a package of one platform.
+    fn install_program(
+        &self,
+        workspace: &Workspace,
+        package: &str,
+        version: &str,
+        path: &str,
+    ) -> Result<PathBuf> {
+        let name = format!("{}-{version}", package.replace('/', "-"));
+        let folder = workspace.target.join("tools").join(name);
+        let program = folder.join("node_modules").join(package).join(path);
+        let says_version = || {
+            let said = self.shell.cmd(&program).arg("--version").quiet().read();
+            said.is_ok_and(|said| said.contains(version))
+        };
+        if !says_version() {
+            announce(&format!("installing {package} {version}"));
+            fs::create_dir_all(&folder)?;
+            let options = ["--no-save", "--ignore-scripts", "--no-audit", "--no-fund"];
+            let install = self.npm(&["install"]).args(options);
+            let install = install.arg("--prefix").arg(&folder);
+            run_quietly(install.arg(format!("{package}@{version}")))?;
+            let program = program.display();
+            ensure!(says_version(), "{program} is not of version {version}");
+        }
+        Ok(program)
+    }
+}
+
+/// As the packages of programs call it.
+fn platform() -> Result<&'static str> {
+    Ok(match (env::consts::OS, env::consts::ARCH) {
+        ("linux", "x86_64") => "linux-x64",
+        ("linux", "aarch64") => "linux-arm64",
+        ("macos", "x86_64") => "darwin-x64",
+        ("macos", "aarch64") => "darwin-arm64",
+        (os, arch) => bail!("npm has neither Node nor Deno for {os} on {arch}"),
+    })
 }
