@@ -10,8 +10,6 @@ use wit_parser::{
 
 /// What the world `plugin` exports.
 pub struct Package {
-    /// `0.2.0`
-    pub version: String,
     /// In the order of the world.
     pub interfaces: Vec<Interface>,
     /// The types of all interfaces in the order of the WIT, each after those that it is made of,
@@ -88,7 +86,6 @@ impl Package {
         let mut resolve = Resolve::default();
         let (id, _) = resolve.push_dir(folder)?;
         let package = &resolve.packages[id];
-        let version = package.name.version.as_ref();
         let world = package.worlds.get("plugin");
         let world = &resolve.worlds[*world.context("the package has no world `plugin`")?];
         let interfaces = world.exports.values().map(|item| match item {
@@ -102,7 +99,6 @@ impl Package {
             }
         }
         Ok(Self {
-            version: version.context("the package has no version")?.to_string(),
             interfaces: interfaces.collect::<Result<_>>()?,
             types: in_order_of_use(types)?,
         })
