@@ -449,13 +449,13 @@ fn the_short_bench_measures_everything_and_draws_it() {
     assert_eq!(report["measures"].as_array().map(Vec::len), Some(13));
     assert_eq!(report["in_flight"].as_array().map(Vec::len), Some(3));
     assert_eq!(report["batches"].as_array().map(Vec::len), Some(3));
-    // Each of three delays, for each of four that make calls; none is left out.
+    // Each of three delays, for each of five that make calls; none is left out.
     let situations = report["situations"].as_array().expect("situations");
     let outcomes = situations
         .iter()
         .flat_map(|it| it["outcomes"].as_array().expect("outcomes"));
     let measured = outcomes.filter(|outcome| outcome[1]["measured"].is_array());
-    assert_eq!((situations.len(), measured.count()), (3, 12));
+    assert_eq!((situations.len(), measured.count()), (3, 15));
     for picture in [
         "latencies.svg",
         "growth.svg",
