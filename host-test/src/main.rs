@@ -214,7 +214,7 @@ async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCo
         Command::Invoke(invoke) => return run_invoke(invoke, recorder).await,
         Command::Mock(mock) => serve_mock(*mock).await?,
         Command::Cases(cases) => serve_cases(cases).await?,
-        Command::Bench(bench) => run_bench(bench).await?,
+        Command::Bench(bench) => run_bench(bench)?,
         Command::BenchService => voice_calling_bench::serve().await?,
         Command::BenchCrowd(crowd) => run_crowd(crowd).await?,
         Command::Check(_) | Command::Faults(_) | Command::Replay(_) => {

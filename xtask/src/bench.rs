@@ -1,13 +1,11 @@
-//! The benches: the component that was just built beside a native client, in an optimized
-//! harness, and the core on its own. The short form measures nothing, so it takes the build that
+//! The benches: the components that were just built beside a native client and one written with
+//! wstd, in an optimized harness, and the core on its own. The short form measures nothing, so it takes the build that
 //! the tests use.
-
-use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::{process::announce, workspace::Workspace};
+use crate::{component, guest::PEER, process::announce, workspace::Workspace};
 
 #[derive(Args)]
 pub struct Bench {
@@ -17,9 +15,6 @@ pub struct Bench {
     /// A report for machines, without the core, since nothing else is to stand on stdout
     #[arg(long)]
     json: bool,
-    /// Where the pictures go [default: target/bench]
-    #[arg(long, value_name = "FOLDER")]
-    plots: Option<PathBuf>,
 }
 
 impl Bench {
@@ -28,10 +23,9 @@ impl Bench {
             true => ("dev", "dev"),
             false => ("release", "bench"),
         };
-        let plots = self.plots.iter().map(|folder| folder.as_os_str());
-        let plots = plots.flat_map(|folder| ["--plots".as_ref(), folder]);
         let short = self.short.then_some("--short");
         let json = self.json.then_some("--json");
+        component::build(workspace, &[&PEER])?;
         announce("host-test: building (some minutes the first time)");
         let build = workspace.cargo("build --locked --package host-test --profile");
         build
@@ -43,7 +37,7 @@ impl Bench {
             .cargo("run --quiet --locked --package host-test --profile")
             .args([profile, "--", "bench", "--component"])
             .arg(workspace.component());
-        bench.args(short).args(json).args(plots).run()?;
+        bench.args(short).args(json).run()?;
         if self.json {
             return Ok(());
         }

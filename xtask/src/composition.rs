@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::{
     component,
-    guest::{CLIENT_P3, IMPATIENT, MUTANTS},
+    guest::{CLIENT_P3, IMPATIENT, MUTANTS, PEER},
     process::announce,
     workspace::Workspace,
 };
@@ -19,10 +19,10 @@ pub fn plug(workspace: &Workspace, plug: &Path, socket: &Path, output: &Path) ->
     composing.run().context("cannot compose")
 }
 
-/// What no user gets: the mutants, and the component for WASI 0.3 plugged into a guest that cancels
-/// its calls.
+/// What no user gets: the mutants, the component for WASI 0.3 plugged into a guest that cancels its
+/// calls, and what the bench compares with.
 pub fn build_for_tests(workspace: &Workspace) -> Result<()> {
-    component::build(workspace, &[&CLIENT_P3, &MUTANTS, &IMPATIENT])?;
+    component::build(workspace, &[&CLIENT_P3, &MUTANTS, &IMPATIENT, &PEER])?;
     plug(
         workspace,
         &workspace.component_of(&CLIENT_P3),

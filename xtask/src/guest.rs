@@ -98,6 +98,14 @@ pub const IMPATIENT: Guest = Guest {
     form: Form::Component,
 };
 
+/// One operation of the service written with wstd, which the bench compares the client with.
+pub const PEER: Guest = Guest {
+    package: "voice-calling-bench-peer",
+    component: "voice-calling-bench-peer",
+    file: "voice-calling-peer.wasm",
+    form: Form::Component,
+};
+
 /// What runs beside the guest on the workflow engine Obelisk.
 pub const OBELISK_WORKFLOW: Guest = Guest {
     package: "voice-calling-obelisk-workflow",

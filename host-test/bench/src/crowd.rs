@@ -1,21 +1,20 @@
-//! Many calls in flight, in a process of their own: what that process grows by is theirs,
-//! and its descriptors are.
+//! The calls of one subject, in a process of their own: what that process computes and grows by is
+//! theirs, and its descriptors are.
 
-use super::load::{Caller, Load, Taken};
-use super::subject::{Shape, Subjects};
+use super::load::{self, Caller, Load, Taken};
+use super::subject::{Files, REUSED, Subject, Subjects};
 use anyhow::{Context, Result, bail, ensure};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::Command;
 use std::time::Duration;
 use tokio::time::timeout;
-use voice_calling_host::Trust;
 use voice_calling_host::load::cache::CompiledCache;
+use voice_calling_host::{Isolation, Trust};
 
 /// For connections, there are two ends of each, in two processes; for the rest.
 const OTHER_DESCRIPTORS: u64 = 256;
@@ -26,64 +25,14 @@ const MAX_DESCRIPTORS: Option<u64> = match cfg!(target_os = "macos") {
     false => None,
 };
 
-/// Why memory is not measured, where it is not.
-pub(super) const NO_MEMORY: &str = "not measured on this system: it takes Linux's /proc";
-
 /// How often the size of the process is looked at.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
-
-/// Settings for thousands of connections that are opened at once: a machine needs time for
-/// that, and an attempt that is repeated would not be a call like the others.
-pub(super) const PATIENT: [(&str, &str); 3] = [
-    ("DEADLINE_MS", "120000"),
-    ("ATTEMPT_TIMEOUT_MS", "60000"),
-    ("CONNECT_TIMEOUT_MS", "45000"),
-];
-
-/// Who makes the calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Who {
-    /// The native client.
-    Native,
-    /// The component for WASI 0.2, instances that are used again, one for each call in flight.
-    Reused,
-    /// The same, an instance for each call.
-    Fresh,
-    /// The component for WASI 0.3, one instance for all calls.
-    Shared,
-    /// A client on the component for steps.
-    Steps,
-}
-
-impl Who {
-    /// Everyone, the baseline first.
-    pub const ALL: [Self; 5] = [
-        Self::Native,
-        Self::Steps,
-        Self::Reused,
-        Self::Fresh,
-        Self::Shared,
-    ];
-}
-
-impl fmt::Display for Who {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Who::Native => "native",
-            Who::Reused => "reused",
-            Who::Fresh => "fresh",
-            Who::Shared => "shared",
-            Who::Steps => "steps",
-        })
-    }
-}
 
 /// What a crowd is to do.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Gathering {
     /// Who makes its calls.
-    pub who: Who,
+    pub subject: Subject,
     /// The component for WASI 0.2; the others lie beside it.
     pub component: PathBuf,
     /// The folder with what was compiled.
@@ -93,29 +42,42 @@ pub struct Gathering {
     /// Who vouches for it over TLS, where HTTP/2 is spoken and one connection is enough for all;
     /// otherwise each call in flight has its own. Base64 of DER.
     pub authority: Option<String>,
-    /// How many calls are measured; before them as many as are in flight open the
-    /// connections.
-    pub calls: usize,
-    /// How many at once.
+    /// How many calls are in flight.
     pub in_flight: usize,
+    /// What is measured.
+    pub what: What,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// So many calls, after as many as are in flight, which open the connections.
+    Calls(usize),
+    /// Those that open the connections, all open before the first is answered.
+    AllOpen,
+    /// A batch of so many dockets, after one that opens the connections.
+    Batch(usize),
 }
 
 /// What came of a crowd, all of whose calls were answered: one that fails ends the bench.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Crowd {
-    /// By how much the memory of the process grew that it shares with nothing, not even
-    /// twice with itself (as instances share what nobody has changed in a component's
-    /// data), divided by the calls. The kernel's own, for connections, is not in it. It is
-    /// measured on Linux alone.
-    pub memory_bytes_per_call: Option<f64>,
-    /// By how much the linear memory of the one instance grew, divided by the calls in flight.
-    pub linear_memory_bytes_per_call: Option<f64>,
-    /// How long the calls took that opened the connections, all in flight at once. Unit: seconds.
-    pub opening_s: f64,
     /// How many calls there were in each second.
     pub calls_per_s: f64,
     /// What a call computed in this process, in the kernel too.
     pub cpu_us_per_call: f64,
+    /// Half of the calls took so long or less.
+    pub latency_us_p50: f64,
+    /// 99 of 100 calls.
+    pub latency_us_p99: f64,
+    /// How long all took.
+    pub wall_ms: f64,
+    /// By how much the memory of the process grew that it shares with nothing, not even twice with
+    /// itself (as instances share what nobody has changed in a component's data), divided by the
+    /// calls in flight. The kernel's own, for connections, is not in it. It is measured on Linux
+    /// alone.
+    pub memory_kib_per_call: Option<f64>,
 }
 
 /// Takes as many descriptors as the system lets this process have, and says for how many
@@ -153,13 +115,13 @@ pub(super) fn why_not(in_flight: usize, most: usize) -> Option<String> {
 /// Makes the calls, in this process.
 pub async fn gather(gathering: Gathering) -> Result<Crowd> {
     let Gathering {
-        who,
+        subject,
         component,
         cache,
         base_url,
         authority,
-        calls,
         in_flight,
+        what,
     } = gathering;
     let trust = match authority {
         Some(authority) => {
@@ -174,73 +136,66 @@ pub async fn gather(gathering: Gathering) -> Result<Crowd> {
         }
     };
     let subjects = Subjects {
-        component,
+        files: Files { component },
         cache: CompiledCache::in_folder(&cache)?,
+        base_url,
         trust,
+        in_flight: u32::try_from(in_flight)?,
     };
-    let load = Load { calls, in_flight };
-    let instances = u32::try_from(in_flight)?;
-    let harness = |shape| subjects.harness_with(shape, &base_url, &PATIENT);
-    match who {
-        Who::Native => watch(&subjects.native(&base_url)?, load).await,
-        Who::Reused => watch(&harness(Shape::reused(instances))?, load).await,
-        Who::Fresh => watch(&harness(Shape::fresh(instances))?, load).await,
-        Who::Steps => {
-            let steps = subjects.steps(in_flight, &base_url, &PATIENT)?;
-            steps.call().await?;
-            let before = steps.client.memory_bytes();
-            let crowd = watch(&steps, load).await?;
-            let grown = steps.client.memory_bytes() - before;
-            Ok(Crowd {
-                linear_memory_bytes_per_call: Some(grown as f64 / in_flight as f64),
-                ..crowd
-            })
-        }
-        Who::Shared => {
-            let shared = subjects.shared(in_flight, &base_url, &PATIENT).await?;
-            shared.call().await?;
-            let before = shared.instance.memory_bytes();
-            let crowd = watch(&shared, load).await?;
-            let grown = shared.instance.memory_bytes() - before;
-            Ok(Crowd {
-                linear_memory_bytes_per_call: Some(grown as f64 / in_flight as f64),
-                ..crowd
-            })
-        }
+    match subject {
+        Subject::Native => watch(&subjects.native()?, in_flight, what).await,
+        Subject::Steps => watch(&subjects.steps()?, in_flight, what).await,
+        Subject::Reused => watch(&subjects.pool(REUSED)?, in_flight, what).await,
+        Subject::Fresh => watch(&subjects.pool(Isolation::EachCall)?, in_flight, what).await,
+        Subject::Shared => watch(&subjects.shared().await?, in_flight, what).await,
+        Subject::PeerReused => watch(&subjects.peer(REUSED)?, in_flight, what).await,
+        Subject::PeerFresh => watch(&subjects.peer(Isolation::EachCall)?, in_flight, what).await,
+        Subject::Engine => watch(&subjects.engine()?, in_flight, what).await,
     }
 }
 
-async fn watch(caller: &impl Caller, load: Load) -> Result<Crowd> {
+async fn watch(caller: &impl Caller, in_flight: usize, what: What) -> Result<Crowd> {
+    // What the first call alone needs is not of each call.
     caller.call().await?;
-    let before = memory_bytes()?;
+    let before = memory_kib()?;
     let opening = Load {
-        calls: load.in_flight,
-        ..load
+        calls: in_flight,
+        in_flight,
     };
-    let (opened, most_at_first) = with_memory(caller, opening).await?;
-    let (taken, most) = with_memory(caller, load).await?;
-    let grown = before.zip(most_at_first.max(most)).map(|(before, most)| {
+    let (taken, most) = match what {
+        What::Calls(calls) => {
+            opening.put_on(caller).await?;
+            let load = Load { calls, in_flight };
+            with_memory(load.put_on(caller)).await?
+        }
+        What::AllOpen => with_memory(opening.put_on(caller)).await?,
+        What::Batch(size) => {
+            load::batch(caller, in_flight).await?;
+            with_memory(load::batch(caller, size)).await?
+        }
+    };
+    let grown = before.zip(most).map(|(before, most)| {
         let grown = most.saturating_sub(before);
-        grown as f64 / load.in_flight as f64
+        grown as f64 / in_flight as f64
     });
     Ok(Crowd {
-        memory_bytes_per_call: grown,
-        linear_memory_bytes_per_call: None,
-        opening_s: opened.wall.as_secs_f64(),
         calls_per_s: taken.calls_per_s(),
         cpu_us_per_call: taken.cpu_us_per_call(),
+        latency_us_p50: taken.latency_us(50),
+        latency_us_p99: taken.latency_us(99),
+        wall_ms: taken.wall.as_secs_f64() * 1e3,
+        memory_kib_per_call: grown,
     })
 }
 
-/// What a load takes, and the most memory that was seen meanwhile, where it can be measured.
-/// Unit: bytes.
-async fn with_memory(caller: &impl Caller, load: Load) -> Result<(Taken, Option<u64>)> {
-    let mut most = memory_bytes()?;
-    let mut load = pin!(load.put_on(caller));
+/// What it takes, and the most memory that was seen meanwhile, where it can be measured.
+async fn with_memory(taking: impl Future<Output = Result<Taken>>) -> Result<(Taken, Option<u64>)> {
+    let mut most = memory_kib()?;
+    let mut taking = pin!(taking);
     loop {
-        match timeout(SAMPLE_EVERY, &mut load).await {
-            Ok(taken) => return Ok((taken?, most)),
-            Err(_) => most = most.max(memory_bytes()?),
+        match timeout(SAMPLE_EVERY, &mut taking).await {
+            Ok(taken) => return Ok((taken?, most.max(memory_kib()?))),
+            Err(_) => most = most.max(memory_kib()?),
         }
     }
 }
@@ -258,21 +213,18 @@ pub(super) fn gathered_by(mut process: Command) -> Result<Crowd> {
 
 /// How much memory this process has that it shares with no other, where it can be measured.
 #[cfg(target_os = "linux")]
-fn memory_bytes() -> Result<Option<u64>> {
+fn memory_kib() -> Result<Option<u64>> {
     let status = std::fs::read_to_string("/proc/self/status")
         .context("cannot read /proc/self/status, which has the memory of this process")?;
     let anonymous = status
         .lines()
         .find_map(|line| line.strip_prefix("RssAnon:")?.strip_suffix("kB"));
-    let kib: u64 = anonymous
-        .context("no RssAnon in /proc/self/status")?
-        .trim()
-        .parse()?;
-    Ok(Some(kib * 1024))
+    let kib = anonymous.context("no RssAnon in /proc/self/status")?;
+    Ok(Some(kib.trim().parse()?))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn memory_bytes() -> Result<Option<u64>> {
+fn memory_kib() -> Result<Option<u64>> {
     Ok(None)
 }
 

@@ -1,7 +1,6 @@
 //! So many calls, so many of them at once.
 
-use super::figure::median;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rustix::time::{ClockId, clock_gettime};
 use std::future::Future;
 use std::sync::Arc;
@@ -12,6 +11,11 @@ use tokio::task::JoinSet;
 /// Whatever makes a call.
 pub(super) trait Caller: Clone + Send + Sync + 'static {
     fn call(&self) -> impl Future<Output = Result<()>> + Send;
+
+    /// So many dockets by one call.
+    fn call_batch(&self, _size: usize) -> impl Future<Output = Result<()>> + Send {
+        async { bail!("it has no batches") }
+    }
 }
 
 /// How many calls, and how many of them at once.
@@ -27,7 +31,7 @@ pub(super) struct Taken {
     pub(super) wall: Duration,
     /// Of all threads of this process.
     pub(super) cpu: Duration,
-    /// One for each call.
+    /// One for each call, in order.
     pub(super) latencies: Vec<Duration>,
 }
 
@@ -40,13 +44,12 @@ impl Taken {
         self.cpu.as_secs_f64() * 1e6 / self.calls as f64
     }
 
-    pub(super) fn median_latency_us(&self) -> f64 {
-        let latencies = self.latencies.iter();
-        median(
-            &latencies
-                .map(|it| it.as_secs_f64() * 1e6)
-                .collect::<Vec<_>>(),
-        )
+    /// So many of 100 calls took so long or less. Unit: microseconds.
+    pub(super) fn latency_us(&self, percent: usize) -> f64 {
+        let last = self.latencies.len().saturating_sub(1);
+        let index = (self.latencies.len() * percent / 100).min(last);
+        let latency = self.latencies.get(index);
+        latency.map_or(f64::NAN, |it| it.as_secs_f64() * 1e6)
     }
 }
 
@@ -76,20 +79,52 @@ impl Load {
         while let Some(ended) = callers.join_next().await {
             latencies.extend(ended.context("a caller panicked")??);
         }
+        let (wall, cpu) = (began.elapsed(), cpu_time().saturating_sub(cpu_before));
+        latencies.sort();
         Ok(Taken {
             calls: self.calls,
-            wall: began.elapsed(),
-            cpu: cpu_time().saturating_sub(cpu_before),
+            wall,
+            cpu,
             latencies,
         })
     }
 }
 
+/// All of a load's calls as one batch.
+pub(super) async fn batch(caller: &impl Caller, size: usize) -> Result<Taken> {
+    let (began, cpu_before) = (Instant::now(), cpu_time());
+    caller.call_batch(size).await?;
+    let wall = began.elapsed();
+    Ok(Taken {
+        calls: size,
+        wall,
+        cpu: cpu_time().saturating_sub(cpu_before),
+        latencies: vec![wall],
+    })
+}
+
 /// What this process has computed so far, on all its threads, in the kernel too.
-pub(super) fn cpu_time() -> Duration {
+fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(
         time.tv_sec.unsigned_abs(),
         time.tv_nsec.unsigned_abs() as u32,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_latencies_that_were_seen() {
+        let taken = Taken {
+            calls: 4,
+            wall: Duration::from_secs(2),
+            cpu: Duration::from_micros(8),
+            latencies: [1, 2, 3, 9].map(Duration::from_micros).into(),
+        };
+        assert_eq!((taken.latency_us(50), taken.latency_us(99)), (3.0, 9.0));
+        assert_eq!((taken.calls_per_s(), taken.cpu_us_per_call()), (2.0, 2.0));
+    }
 }

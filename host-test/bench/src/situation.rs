@@ -1,125 +1,218 @@
-//! Every subject with so many calls in flight and a service that takes so long, and what came
-//! of it.
+//! What is measured: every subject with so many calls in flight and a service that takes so long.
 
-use super::crowd::{Crowd, Who};
+use super::crowd::{Crowd, What};
 use super::figure::{median, shown};
 use super::report::table;
+use super::subject::Subject::{self, *};
 use comfy_table::Table;
 use serde::Serialize;
 
-/// How long a load should take that waits for the service most of the time. Unit: ms.
-const WAITING_MS: u64 = 2_000;
-
-/// No less than this where the machine is what one waits for.
-const CALLS: usize = 20_000;
-
-/// How often each place in flight is taken at least, so that beginning and end are not all
-/// there is.
-const TURNS: usize = 3;
-
-/// So many calls in flight, each of which the service answers after such a delay.
-#[derive(Clone, Debug, Serialize)]
+/// Calls of a kind, and who makes them.
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Situation {
-    /// How long the service takes.
-    pub delay_ms: u64,
-    /// How many calls are open at once.
+    /// What it is called.
+    pub name: &'static str,
+    /// How many calls are in flight.
     pub in_flight: usize,
-    /// What came of it for each subject.
-    pub outcomes: Vec<(Who, Outcome)>,
+    /// How long the service takes for each.
+    pub delay_ms: u64,
+    /// Whether it is reached over TLS, where HTTP/2 is spoken.
+    pub is_over_tls: bool,
+    /// What is measured.
+    pub what: What,
+    /// How often.
+    pub rounds: usize,
+    /// Who makes the calls, the baseline first.
+    pub subjects: &'static [Subject],
 }
 
-/// What came of it.
+pub(super) const ONE_BY_ONE: &str = "one call after another";
+pub(super) const MANY: &str = "64 in flight";
+pub(super) const MANY_20_MS: &str = "64 in flight, 20 ms";
+pub(super) const MANY_TLS: &str = "64 in flight, TLS";
+pub(super) const CROWD: &str = "10,000 in flight, 1 s";
+pub(super) const ALL_OPEN: &str = "10,000 open at once";
+pub(super) const ALL_OPEN_HTTP2: &str = "10,000 open at once, HTTP/2";
+pub(super) const BATCH: &str = "batch of 1000 dockets, 64 in flight, 50 ms";
+
+/// All of them. Longer delays and more calls need more time: these have fewer rounds.
+pub(super) const ALL: [Situation; 8] = [
+    Situation {
+        name: ONE_BY_ONE,
+        in_flight: 1,
+        delay_ms: 0,
+        is_over_tls: false,
+        what: What::Calls(2_000),
+        rounds: 5,
+        subjects: &[Native, Steps, Reused, Fresh, Shared, PeerReused, PeerFresh],
+    },
+    Situation {
+        name: MANY,
+        in_flight: 64,
+        delay_ms: 0,
+        is_over_tls: false,
+        what: What::Calls(10_000),
+        rounds: 5,
+        subjects: &[
+            Native, Steps, Reused, Fresh, Shared, PeerReused, PeerFresh, Engine,
+        ],
+    },
+    Situation {
+        name: MANY_20_MS,
+        in_flight: 64,
+        delay_ms: 20,
+        is_over_tls: false,
+        what: What::Calls(3_200),
+        rounds: 5,
+        subjects: &[Native, Steps, Reused, Fresh, Shared, PeerReused, PeerFresh],
+    },
+    Situation {
+        name: MANY_TLS,
+        in_flight: 64,
+        delay_ms: 0,
+        is_over_tls: true,
+        what: What::Calls(3_000),
+        rounds: 5,
+        subjects: &[Native, Steps, Fresh, Engine],
+    },
+    Situation {
+        name: CROWD,
+        in_flight: 10_000,
+        delay_ms: 1_000,
+        is_over_tls: false,
+        what: What::Calls(30_000),
+        rounds: 3,
+        subjects: &[Native, Steps, Reused, Shared],
+    },
+    Situation {
+        name: ALL_OPEN,
+        in_flight: 10_000,
+        delay_ms: 5_000,
+        is_over_tls: false,
+        what: What::AllOpen,
+        rounds: 1,
+        subjects: &[Native, Steps, Reused, Shared, PeerReused],
+    },
+    Situation {
+        name: ALL_OPEN_HTTP2,
+        in_flight: 10_000,
+        delay_ms: 5_000,
+        is_over_tls: true,
+        what: What::AllOpen,
+        rounds: 1,
+        subjects: &[Native, Steps, Shared],
+    },
+    Situation {
+        name: BATCH,
+        in_flight: 64,
+        delay_ms: 50,
+        is_over_tls: false,
+        what: What::Batch(1_000),
+        rounds: 5,
+        subjects: &[Steps, Reused],
+    },
+];
+
+impl Situation {
+    /// A few calls, to see that the bench works.
+    pub(super) fn shortened(self) -> Self {
+        let few = |count: usize| count.min(100);
+        Self {
+            in_flight: few(self.in_flight),
+            delay_ms: self.delay_ms.min(20),
+            what: match self.what {
+                What::Calls(calls) => What::Calls(few(calls)),
+                What::AllOpen => What::AllOpen,
+                What::Batch(size) => What::Batch(few(size)),
+            },
+            rounds: 1,
+            ..self
+        }
+    }
+}
+
+/// A situation, and what came of it.
 #[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// A crowd for each round.
-    Measured(Vec<Crowd>),
-    /// It cannot be had on this machine, and why.
-    LeftOut(String),
+pub struct Measured {
+    /// What was measured.
+    pub situation: Situation,
+    /// A crowd for each round of each subject; none if it was left out.
+    pub crowds: Vec<(Subject, Vec<Crowd>)>,
+    /// Why it was left out, if it was.
+    pub left_out: Option<String>,
 }
 
 /// Something of a crowd that is looked at.
-type Value = fn(&Crowd) -> f64;
+pub(super) type Value = fn(&Crowd) -> Option<f64>;
 
-/// How many calls tell how many there are in a second.
-pub(super) fn calls(in_flight: usize, delay_ms: u64) -> usize {
-    let most = CALLS.max(TURNS * in_flight);
-    let Some(turns) = WAITING_MS.checked_div(delay_ms) else {
-        return most;
-    };
-    most.min(in_flight * TURNS.max(turns as usize))
-}
+pub(super) const CALLS_PER_S: Value = |crowd| Some(crowd.calls_per_s);
+pub(super) const CPU_US: Value = |crowd| Some(crowd.cpu_us_per_call);
+pub(super) const P50_US: Value = |crowd| Some(crowd.latency_us_p50);
+pub(super) const P99_US: Value = |crowd| Some(crowd.latency_us_p99);
+pub(super) const WALL_MS: Value = |crowd| Some(crowd.wall_ms);
+pub(super) const MEMORY_KIB: Value = |crowd| crowd.memory_kib_per_call;
 
-impl Situation {
-    fn crowds(&self, who: Who) -> &[Crowd] {
-        self.outcomes
-            .iter()
-            .find_map(|(other, outcome)| match outcome {
-                Outcome::Measured(crowds) if *other == who => Some(crowds.as_slice()),
-                _ => None,
-            })
-            .unwrap_or_default()
+impl Measured {
+    /// One for each round, where it can be measured.
+    pub(super) fn values(&self, subject: Subject, value: Value) -> Vec<f64> {
+        let crowds = self.crowds.iter().find(|(other, _)| *other == subject);
+        let crowds = crowds.map_or(&[][..], |(_, crowds)| crowds);
+        crowds.iter().filter_map(value).collect()
     }
 
-    /// One for each round.
-    pub(super) fn values(&self, who: Who, value: Value) -> Vec<f64> {
-        self.crowds(who).iter().map(value).collect()
-    }
-
-    /// The median, where there is one.
-    pub(super) fn median(&self, who: Who, value: Value) -> Option<f64> {
-        let values = self.values(who, value);
-        (!values.is_empty()).then(|| median(&values))
-    }
-
-    /// To the native client in the same round; the median.
-    fn ratio(&self, who: Who, value: Value) -> Option<f64> {
-        let pairs = self.crowds(who).iter().zip(self.crowds(Who::Native));
-        let ratios: Vec<_> = pairs.map(|(of, to)| value(of) / value(to)).collect();
-        (!ratios.is_empty()).then(|| median(&ratios))
-    }
-
-    fn name(&self) -> String {
-        let delay = match self.delay_ms {
-            0 => "no delay".to_owned(),
-            delay_ms => format!("{delay_ms} ms"),
-        };
-        format!("{delay}, {} in flight", self.in_flight)
-    }
-
-    /// A value, and beside it how many times that of the native client it is.
-    fn cell(&self, who: Who, value: Value) -> String {
-        match self.outcomes.iter().find(|(other, _)| *other == who) {
-            Some((_, Outcome::LeftOut(reason))) => reason.clone(),
-            _ => match (self.median(who, value), self.ratio(who, value)) {
-                (None, _) => String::new(),
-                (Some(median), Some(ratio)) if who != Who::Native => {
-                    format!("{} (×{})", shown(median), shown(ratio))
-                }
-                (Some(median), _) => shown(median),
-            },
+    fn median(&self, subject: Subject, value: Value) -> String {
+        match &self.values(subject, value)[..] {
+            [] => String::new(),
+            values => shown(median(values)),
         }
     }
-}
 
-/// Calls per second and CPU of all subjects, a table for each.
-pub(super) fn tables(situations: &[Situation]) -> Vec<Table> {
-    let values: [(&str, Value); 2] = [
-        ("calls/s", |crowd| crowd.calls_per_s),
-        ("CPU µs per call", |crowd| crowd.cpu_us_per_call),
-    ];
-    let of_value = |(title, value): (&str, Value)| {
-        let names = Who::ALL.map(|who| who.to_string());
-        let mut table = table(std::iter::once(title.to_owned()).chain(names));
-        for situation in situations {
-            let cells = Who::ALL.map(|who| situation.cell(who, value));
-            table.add_row(std::iter::once(situation.name()).chain(cells));
+    /// How many times that of the first subject in the same round; the median.
+    fn times(&self, subject: Subject, value: Value) -> String {
+        let first = self.situation.subjects[0];
+        if subject == first {
+            return String::new();
+        }
+        let (of, to) = (self.values(subject, value), self.values(first, value));
+        let ratios: Vec<_> = of.iter().zip(to).map(|(of, to)| of / to).collect();
+        match ratios.is_empty() {
+            true => String::new(),
+            false => format!("×{}", shown(median(&ratios))),
+        }
+    }
+
+    /// A line for each subject.
+    pub(super) fn table(&self) -> Table {
+        let mut table = table([
+            self.situation.name,
+            "calls/s",
+            "",
+            "CPU µs a call",
+            "",
+            "p50 µs",
+            "p99 µs",
+            "KiB a call",
+        ]);
+        if let Some(reason) = &self.left_out {
+            table.add_row([reason]);
+        }
+        for (subject, _) in &self.crowds {
+            let memory = match self.situation.what {
+                What::AllOpen => self.median(*subject, MEMORY_KIB),
+                What::Calls(_) | What::Batch(_) => String::new(),
+            };
+            table.add_row([
+                subject.to_string(),
+                self.median(*subject, CALLS_PER_S),
+                self.times(*subject, CALLS_PER_S),
+                self.median(*subject, CPU_US),
+                self.times(*subject, CPU_US),
+                self.median(*subject, P50_US),
+                self.median(*subject, P99_US),
+                memory,
+            ]);
         }
         table
-    };
-    match situations {
-        [] => Vec::new(),
-        _ => values.map(of_value).into(),
     }
 }
 
@@ -129,68 +222,38 @@ mod tests {
 
     fn crowd(calls_per_s: f64) -> Crowd {
         Crowd {
-            memory_bytes_per_call: Some(2048.0),
-            linear_memory_bytes_per_call: None,
-            opening_s: 1.0,
             calls_per_s,
             cpu_us_per_call: 1.0,
-        }
-    }
-
-    fn situation(outcomes: Vec<(Who, Outcome)>) -> Situation {
-        Situation {
-            delay_ms: 1_000,
-            in_flight: 10_000,
-            outcomes,
-        }
-    }
-
-    const RATE: Value = |crowd| crowd.calls_per_s;
-
-    #[test]
-    fn loads_take_seconds_and_every_place_is_taken_three_times() {
-        for (in_flight, delay_ms, expected) in [
-            (64, 0, 20_000),
-            (10_000, 0, 30_000),
-            (64, 20, 6_400),
-            (1_000, 20, 20_000),
-            (64, 1_000, 192),
-            (10_000, 1_000, 30_000),
-        ] {
-            assert_eq!(
-                calls(in_flight, delay_ms),
-                expected,
-                "{in_flight}, {delay_ms} ms"
-            );
+            latency_us_p50: 1.0,
+            latency_us_p99: 1.0,
+            wall_ms: 1.0,
+            memory_kib_per_call: None,
         }
     }
 
     #[test]
     fn a_ratio_is_made_of_what_belongs_to_the_same_round() {
-        let situation = situation(vec![
-            (
-                Who::Native,
-                Outcome::Measured([100.0, 1000.0, 10.0].map(crowd).into()),
-            ),
-            (
-                Who::Shared,
-                Outcome::Measured([50.0, 500.0, 6.0].map(crowd).into()),
-            ),
-        ]);
-        assert_eq!(situation.cell(Who::Native, RATE), "100");
-        assert_eq!(situation.cell(Who::Shared, RATE), "50.0 (×0.500)");
+        let measured = Measured {
+            situation: ALL[0],
+            crowds: vec![
+                (Native, [100.0, 1000.0, 10.0].map(crowd).into()),
+                (Steps, [50.0, 500.0, 6.0].map(crowd).into()),
+            ],
+            left_out: None,
+        };
+        assert_eq!(measured.median(Native, CALLS_PER_S), "100");
+        assert_eq!(measured.times(Steps, CALLS_PER_S), "×0.500");
+        assert_eq!(measured.median(Steps, MEMORY_KIB), "");
     }
 
     #[test]
     fn what_is_left_out_stands_in_the_table_with_its_reason() {
-        let situation = situation(vec![
-            (Who::Native, Outcome::Measured(vec![crowd(100.0)])),
-            (Who::Fresh, Outcome::LeftOut("left out: no room".to_owned())),
-        ]);
-        let tables = tables(&[situation]);
-        assert_eq!(tables.len(), 2);
-        for table in tables {
-            assert!(table.to_string().contains("left out: no room"), "{table}");
-        }
+        let measured = Measured {
+            situation: ALL[0],
+            crowds: Vec::new(),
+            left_out: Some("left out: no room".to_owned()),
+        };
+        let table = measured.table().to_string();
+        assert!(table.contains("left out: no room"), "{table}");
     }
 }

@@ -1,23 +1,232 @@
-//! Who makes the calls: the component in the harness, or the native client.
+//! Who makes the calls.
 
 use super::load::Caller;
 use super::native::NativeClient;
+use super::peer::Peer;
 use super::sender::{DefaultSender, NewConnections};
 use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use voice_calling_host::calls::shared::SharedInstance;
-use voice_calling_host::load::cache::CompiledCache;
-use voice_calling_host::load::plugin::Plugin;
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_host::{
-    Allocation, Client, Isolation, Network, Outgoing, Pool, PooledNetwork, Reach, Recorder,
-    TRUST_CONNECTION_TIMEOUT, Trust,
+    Allocation, Client, CompiledCache, InstanceSettings, Isolation, Loading, Network, Outgoing,
+    Plugin, Pool, PooledNetwork, Reach, Recorder, Sandbox, TRUST_CONNECTION_TIMEOUT, Trust,
 };
-use voice_calling_host::{InstanceSettings, Loading};
 
 const TOKEN: &str = "bench-token-0001";
+
+/// Settings for thousands of connections that are opened at once: a machine needs time for that,
+/// and an attempt that is repeated would not be a call like the others.
+const PATIENT: [(&str, &str); 3] = [
+    ("DEADLINE_MS", "120000"),
+    ("ATTEMPT_TIMEOUT_MS", "60000"),
+    ("CONNECT_TIMEOUT_MS", "45000"),
+];
+
+/// Who makes the calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// A client written in Rust without a component.
+    Native,
+    /// A [`Client`] on the component for steps.
+    Steps,
+    /// The component for WASI 0.2, an instance for each call in flight, used again and again.
+    Reused,
+    /// The same, a new instance for each call.
+    Fresh,
+    /// The component for WASI 0.3, one instance for all calls.
+    Shared,
+    /// A component for WASI 0.2 written with wstd, instances used again.
+    PeerReused,
+    /// The same, a new instance for each call.
+    PeerFresh,
+    /// What an engine does that sets nothing: the component for WASI 0.2, a new instance for each
+    /// call, not pooled, and a new connection for each request.
+    Engine,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Subject::Native => "native",
+            Subject::Steps => "steps",
+            Subject::Reused => "0.2, reused",
+            Subject::Fresh => "0.2, fresh",
+            Subject::Shared => "0.3, shared",
+            Subject::PeerReused => "wstd, reused",
+            Subject::PeerFresh => "wstd, fresh",
+            Subject::Engine => "0.2, engine's defaults",
+        })
+    }
+}
+
+/// The components, one beside the other.
+pub(super) struct Files {
+    /// For WASI 0.2. The others lie beside it, with an ending behind its name.
+    pub(super) component: PathBuf,
+}
+
+impl Files {
+    pub(super) fn concurrent(&self) -> PathBuf {
+        self.beside("-p3")
+    }
+
+    pub(super) fn steps(&self) -> PathBuf {
+        self.beside("-steps")
+    }
+
+    pub(super) fn steps_text(&self) -> PathBuf {
+        self.beside("-steps-text")
+    }
+
+    pub(super) fn peer(&self) -> PathBuf {
+        self.beside("-peer")
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut name = self.component.file_stem().unwrap_or_default().to_owned();
+        name.push(ending);
+        name.push(".wasm");
+        self.component.with_file_name(name)
+    }
+}
+
+/// What makes the subjects.
+pub(super) struct Subjects {
+    pub(super) files: Files,
+    pub(super) cache: CompiledCache,
+    pub(super) base_url: String,
+    /// Who vouches for the service.
+    pub(super) trust: Trust,
+    /// How many calls are in flight.
+    pub(super) in_flight: u32,
+}
+
+impl Subjects {
+    /// Compiles all, so that what is measured only reads it.
+    pub(super) fn compile(files: &Files, cache: &CompiledCache) -> Result<()> {
+        for allocation in [Allocation::Pooling { instances: 1 }, Allocation::OnDemand] {
+            Plugin::load_with(&files.component, &loading(allocation, cache))?;
+            Sandbox::load(&files.peer(), &loading(allocation, cache))?;
+        }
+        let on_demand = loading(Allocation::OnDemand, cache);
+        Plugin::load_with(&files.concurrent(), &on_demand)?;
+        Plugin::load_with(&files.steps(), &on_demand)?;
+        Ok(())
+    }
+
+    fn pooling(&self) -> Loading {
+        let instances = self.in_flight;
+        loading(Allocation::Pooling { instances }, &self.cache)
+    }
+
+    /// Of one instance there is nothing to pool; and of an engine that sets nothing.
+    fn on_demand(&self) -> Loading {
+        loading(Allocation::OnDemand, &self.cache)
+    }
+
+    fn pooled_connections(&self) -> Result<Outgoing> {
+        self.outgoing(Arc::new(PooledNetwork::trusting(
+            &self.trust,
+            Reach::Loopback,
+        )?))
+    }
+
+    fn outgoing(&self, network: Arc<dyn Network>) -> Result<Outgoing> {
+        Ok(Outgoing {
+            reach: Reach::Loopback,
+            network,
+            recorder: Recorder::keeping_nothing(),
+        })
+    }
+
+    fn settings(&self, outgoing: Outgoing) -> InstanceSettings {
+        InstanceSettings::new(environment(&self.base_url, self.in_flight), outgoing)
+    }
+
+    pub(super) fn native(&self) -> Result<Native> {
+        Ok(Native {
+            client: NativeClient::new(&self.base_url, TOKEN, &self.trust)?,
+            docket: Arc::new(docket()),
+        })
+    }
+
+    pub(super) fn steps(&self) -> Result<Steps> {
+        let plugin = Plugin::load_with(&self.files.steps(), &self.on_demand())?;
+        Ok(Steps {
+            client: plugin.client(self.settings(self.pooled_connections()?))?,
+            docket: Arc::new(docket()),
+        })
+    }
+
+    pub(super) async fn shared(&self) -> Result<Shared> {
+        let plugin = Plugin::load_with(&self.files.concurrent(), &self.on_demand())?;
+        let settings = self.settings(self.pooled_connections()?);
+        Ok(Shared {
+            instance: plugin.share(settings).await?,
+            docket: Arc::new(docket()),
+        })
+    }
+
+    pub(super) fn pool(&self, isolation: Isolation) -> Result<Pooled> {
+        self.pooled(&self.pooling(), isolation, self.pooled_connections()?)
+    }
+
+    pub(super) fn engine(&self) -> Result<Pooled> {
+        // wasmtime-wasi-http trusts public authorities alone: over TLS its steps are taken with
+        // our own.
+        let network: Arc<dyn Network> = match &self.trust {
+            Trust::Public => Arc::new(DefaultSender),
+            trust => Arc::new(NewConnections {
+                trust: trust.clone(),
+            }),
+        };
+        let outgoing = self.outgoing(network)?;
+        self.pooled(&self.on_demand(), Isolation::EachCall, outgoing)
+    }
+
+    fn pooled(
+        &self,
+        loading: &Loading,
+        isolation: Isolation,
+        outgoing: Outgoing,
+    ) -> Result<Pooled> {
+        let plugin = Plugin::load_with(&self.files.component, loading)?;
+        let environment = environment(&self.base_url, self.in_flight);
+        let pool = Pool::new(plugin, self.in_flight, isolation, move || {
+            InstanceSettings::new(environment.clone(), outgoing.clone())
+        });
+        Ok(Pooled {
+            pool: Arc::new(pool),
+            docket: Arc::new(docket()),
+        })
+    }
+
+    pub(super) fn peer(&self, isolation: Isolation) -> Result<Peer> {
+        let sandbox = Sandbox::load(&self.files.peer(), &self.pooling())?;
+        let environment = environment(&self.base_url, self.in_flight);
+        let outgoing = self.pooled_connections()?;
+        let settings = move || InstanceSettings::new(environment.clone(), outgoing.clone());
+        Ok(Peer::new(sandbox, isolation, settings, docket()))
+    }
+}
+
+pub(super) fn loading(allocation: Allocation, cache: &CompiledCache) -> Loading {
+    Loading {
+        allocation,
+        cache: Some(cache.clone()),
+    }
+}
+
+/// Instances that are used again for as long as they are sound.
+pub(super) const REUSED: Isolation = Isolation::Reused {
+    calls: NonZeroU32::MAX,
+};
 
 /// The docket that is created, again and again.
 pub(super) fn docket() -> DocketRequestV2 {
@@ -32,269 +241,24 @@ pub(super) fn docket() -> DocketRequestV2 {
     }
 }
 
-/// How requests leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Connections {
-    /// The harness's pool.
-    Pooled,
-    /// What an engine does that sets nothing: wasmtime-wasi-http's own sender.
-    DefaultSender,
-    /// The same for services that are vouched for by nobody public.
-    New,
-}
-
-/// How the component is run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
-    pub(super) allocation: Allocation,
-    pub(super) isolation: Isolation,
-    pub(super) connections: Connections,
-    /// How many instances there may be at once.
-    pub(super) instances: u32,
-}
-
-impl Shape {
-    /// What an embedder does who has many calls: all that is pooled, and an instance for
-    /// each call.
-    pub(super) fn fresh(instances: u32) -> Self {
-        Self {
-            allocation: Allocation::Pooling { instances },
-            isolation: Isolation::EachCall,
-            connections: Connections::Pooled,
-            instances,
-        }
-    }
-
-    /// The same with instances that are used again.
-    pub(super) fn reused(instances: u32) -> Self {
-        Self {
-            isolation: Isolation::Reused {
-                calls: NonZeroU32::MAX,
-            },
-            ..Self::fresh(instances)
-        }
-    }
-
-    /// The engines' way: nothing is pooled.
-    pub(super) fn engine(instances: u32, connections: Connections) -> Self {
-        Self {
-            allocation: Allocation::OnDemand,
-            isolation: Isolation::EachCall,
-            connections,
-            instances,
-        }
-    }
-}
-
-/// What makes the subjects.
-pub(super) struct Subjects {
-    /// The component for WASI 0.2.
-    pub(super) component: PathBuf,
-    pub(super) cache: CompiledCache,
-    /// Who vouches for the service.
-    pub(super) trust: Trust,
-}
-
-impl Subjects {
-    pub(super) fn plugin(&self, allocation: Allocation) -> Result<Plugin> {
-        Plugin::load_with(&self.component, &self.loading(allocation))
-    }
-
-    fn loading(&self, allocation: Allocation) -> Loading {
-        Loading {
-            allocation,
-            cache: Some(self.cache.clone()),
-        }
-    }
-
-    /// The component for WASI 0.3. There is nothing to pool where one instance does all.
-    pub(super) fn concurrent_plugin(&self) -> Result<Plugin> {
-        let concurrent = beside(&self.component, CONCURRENT);
-        Plugin::load_with(&concurrent, &self.loading(Allocation::OnDemand))
-    }
-
-    /// The component for steps, whose one instance does all too.
-    pub(super) fn steps_plugin(&self) -> Result<Plugin> {
-        let steps = beside(&self.component, STEPS);
-        Plugin::load_with(&steps, &self.loading(Allocation::OnDemand))
-    }
-
-    fn network(&self, connections: Connections) -> Result<Arc<dyn Network>> {
-        Ok(match connections {
-            Connections::Pooled => Arc::new(PooledNetwork::trusting(&self.trust, Reach::Loopback)?),
-            Connections::DefaultSender => Arc::new(DefaultSender),
-            Connections::New => Arc::new(NewConnections {
-                trust: self.trust.clone(),
-            }),
-        })
-    }
-
-    /// The component in the harness.
-    pub(super) fn harness(&self, shape: Shape, base_url: &str) -> Result<Harness> {
-        self.harness_with(shape, base_url, &[])
-    }
-
-    /// The component with further settings, names without the prefix.
-    pub(super) fn harness_with(
-        &self,
-        shape: Shape,
-        base_url: &str,
-        settings: &[(&str, &str)],
-    ) -> Result<Harness> {
-        let plugin = self.plugin(shape.allocation)?;
-        let environment = environment_with(base_url, settings);
-        let outgoing = self.outgoing(shape.connections)?;
-        let pool = Pool::new(plugin, shape.instances, shape.isolation, move || {
-            InstanceSettings::new(environment.clone(), outgoing.clone())
-        });
-        Ok(Harness {
-            pool: Arc::new(pool),
-            docket: Arc::new(docket()),
-        })
-    }
-
-    /// One instance of the component for WASI 0.3, for so many calls at once.
-    pub(super) async fn shared(
-        &self,
-        in_flight: usize,
-        base_url: &str,
-        settings: &[(&str, &str)],
-    ) -> Result<Shared> {
-        let in_flight = in_flight.to_string();
-        let settings = [settings, &[("MAX_IN_FLIGHT", in_flight.as_str())]].concat();
-        let settings = InstanceSettings::new(
-            environment_with(base_url, &settings),
-            self.outgoing(Connections::Pooled)?,
-        );
-        Ok(Shared {
-            instance: self.concurrent_plugin()?.share(settings).await?,
-            docket: Arc::new(docket()),
-        })
-    }
-
-    /// A client on the component for steps, for so many calls at once.
-    pub(super) fn steps(
-        &self,
-        in_flight: usize,
-        base_url: &str,
-        settings: &[(&str, &str)],
-    ) -> Result<Steps> {
-        let in_flight = in_flight.to_string();
-        let settings = [settings, &[("MAX_IN_FLIGHT", in_flight.as_str())]].concat();
-        let settings = InstanceSettings::new(
-            environment_with(base_url, &settings),
-            self.outgoing(Connections::Pooled)?,
-        );
-        Ok(Steps {
-            client: self.steps_plugin()?.client(settings)?,
-            docket: Arc::new(docket()),
-        })
-    }
-
-    fn outgoing(&self, connections: Connections) -> Result<Outgoing> {
-        Ok(Outgoing {
-            reach: Reach::Loopback,
-            network: self.network(connections)?,
-            recorder: Recorder::keeping_nothing(),
-        })
-    }
-
-    /// The baseline.
-    pub(super) fn native(&self, base_url: &str) -> Result<Native> {
-        Ok(Native {
-            client: NativeClient::new(base_url, TOKEN, &self.trust)?,
-            docket: Arc::new(docket()),
-        })
-    }
-}
-
-/// The settings of an instance.
-pub(super) fn environment(base_url: &str) -> Vec<(String, String)> {
-    [
-        ("VOICE_CALLING_BASE_URL", base_url),
-        ("VOICE_CALLING_API_TOKEN", TOKEN),
-        TRUST_CONNECTION_TIMEOUT,
-    ]
-    .map(|(name, value)| (name.to_owned(), value.to_owned()))
-    .into()
-}
-
-/// The same and further ones, names without the prefix.
-fn environment_with(base_url: &str, settings: &[(&str, &str)]) -> Vec<(String, String)> {
-    let mut environment = environment(base_url);
-    for (name, value) in settings {
-        environment.push((format!("VOICE_CALLING_{name}"), (*value).to_owned()));
+/// The settings of an instance with so many calls in flight.
+pub(super) fn environment(base_url: &str, in_flight: u32) -> Vec<(String, String)> {
+    let in_flight = in_flight.to_string();
+    let mut environment = vec![
+        ("VOICE_CALLING_BASE_URL".to_owned(), base_url.to_owned()),
+        ("VOICE_CALLING_API_TOKEN".to_owned(), TOKEN.to_owned()),
+    ];
+    let (name, value) = TRUST_CONNECTION_TIMEOUT;
+    environment.push((name.to_owned(), value.to_owned()));
+    for (name, value) in [("MAX_IN_FLIGHT", in_flight.as_str())]
+        .into_iter()
+        .chain(PATIENT)
+    {
+        environment.push((format!("VOICE_CALLING_{name}"), value.to_owned()));
     }
     environment
 }
 
-/// What is behind the name of the component for WASI 0.3.
-pub(super) const CONCURRENT: &str = "-p3";
-
-/// The same of the one for steps.
-pub(super) const STEPS: &str = "-steps";
-
-/// Where another component lies: beside that for WASI 0.2, this behind its name.
-pub(super) fn beside(component: &Path, suffix: &str) -> PathBuf {
-    let mut name = component.file_stem().unwrap_or_default().to_owned();
-    name.push(suffix);
-    name.push(".wasm");
-    component.with_file_name(name)
-}
-
-/// The component.
-#[derive(Clone)]
-pub(super) struct Harness {
-    pub(super) pool: Arc<Pool>,
-    docket: Arc<DocketRequestV2>,
-}
-
-impl Caller for Harness {
-    async fn call(&self) -> Result<()> {
-        let mut instance = self.pool.instance().await?;
-        match instance.create_docket_v2(&self.docket, None).await? {
-            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
-            Err(error) => bail!("the component fails: {error:?}"),
-        }
-        Ok(())
-    }
-}
-
-/// The component for WASI 0.3, all calls on one instance.
-#[derive(Clone)]
-pub(super) struct Shared {
-    pub(super) instance: SharedInstance,
-    docket: Arc<DocketRequestV2>,
-}
-
-impl Caller for Shared {
-    async fn call(&self) -> Result<()> {
-        match self.instance.create_docket_v2(&self.docket, None).await? {
-            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
-            Err(error) => bail!("the component fails: {error:?}"),
-        }
-        Ok(())
-    }
-}
-
-/// A client on the component for steps.
-#[derive(Clone)]
-pub(super) struct Steps {
-    pub(super) client: Client,
-    docket: Arc<DocketRequestV2>,
-}
-
-impl Caller for Steps {
-    async fn call(&self) -> Result<()> {
-        match self.client.create_docket_v2(&self.docket, None).await? {
-            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
-            Err(error) => bail!("the component fails: {error:?}"),
-        }
-        Ok(())
-    }
-}
-
-/// The native client.
 #[derive(Clone)]
 pub(super) struct Native {
     client: NativeClient,
@@ -313,21 +277,119 @@ impl Caller for Native {
     }
 }
 
+#[derive(Clone)]
+pub(super) struct Steps {
+    client: Client,
+    docket: Arc<DocketRequestV2>,
+}
+
+impl Caller for Steps {
+    async fn call(&self) -> Result<()> {
+        match self.client.create_docket_v2(&self.docket, None).await? {
+            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
+            Err(error) => bail!("the component fails: {error:?}"),
+        }
+        Ok(())
+    }
+
+    async fn call_batch(&self, size: usize) -> Result<()> {
+        let dockets = vec![docket(); size];
+        match self
+            .client
+            .create_dockets_v2(&dockets, 60_000, None)
+            .await?
+        {
+            Ok(created) => ensure_all(created.iter().filter(|it| it.is_ok()).count(), size),
+            Err(error) => bail!("the component fails: {error:?}"),
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Shared {
+    instance: SharedInstance,
+    docket: Arc<DocketRequestV2>,
+}
+
+impl Caller for Shared {
+    async fn call(&self) -> Result<()> {
+        match self.instance.create_docket_v2(&self.docket, None).await? {
+            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
+            Err(error) => bail!("the component fails: {error:?}"),
+        }
+        Ok(())
+    }
+}
+
+/// The component for WASI 0.2, one call at a time on an instance.
+#[derive(Clone)]
+pub(super) struct Pooled {
+    pool: Arc<Pool>,
+    docket: Arc<DocketRequestV2>,
+}
+
+impl Caller for Pooled {
+    async fn call(&self) -> Result<()> {
+        let mut instance = self.pool.instance().await?;
+        match instance.create_docket_v2(&self.docket, None).await? {
+            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
+            Err(error) => bail!("the component fails: {error:?}"),
+        }
+        Ok(())
+    }
+
+    async fn call_batch(&self, size: usize) -> Result<()> {
+        let dockets = vec![docket(); size];
+        let mut instance = self.pool.instance().await?;
+        match instance.create_dockets_v2(&dockets, 60_000, None).await? {
+            Ok(created) => ensure_all(created.iter().filter(|it| it.is_ok()).count(), size),
+            Err(error) => bail!("the component fails: {error:?}"),
+        }
+    }
+}
+
+fn ensure_all(created: usize, size: usize) -> Result<()> {
+    ensure!(created == size, "{created} of {size} dockets were created");
+    Ok(())
+}
+
+/// A component's file must be there and of its kind.
+pub(super) fn check(component: &Path, kind: voice_calling_host::GuestKind) -> Result<()> {
+    let wasm = std::fs::read(component).with_context(|| {
+        format!(
+            "cannot read {} (`cargo xtask bench` makes all that the bench needs, one beside the \
+             other)",
+            component.display()
+        )
+    })?;
+    let found = voice_calling_host::GuestKind::of(&wasm);
+    ensure!(
+        found == kind,
+        "{} is a component for {found}, and must be one for {kind}: the bench is given that for \
+         WASI 0.2, and finds the others beside it",
+        component.display()
+    );
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn other_components_lie_beside_the_one_that_is_given() {
-        for (given, suffix, found) in [
-            (
-                "target/voice-calling.wasm",
-                CONCURRENT,
+        let files = Files {
+            component: "target/voice-calling.wasm".into(),
+        };
+        let beside = [files.concurrent(), files.steps(), files.peer()];
+        assert_eq!(
+            beside,
+            [
                 "target/voice-calling-p3.wasm",
-            ),
-            ("mine.wasm", STEPS, "mine-steps.wasm"),
-        ] {
-            assert_eq!(beside(given.as_ref(), suffix), PathBuf::from(found));
-        }
+                "target/voice-calling-steps.wasm",
+                "target/voice-calling-peer.wasm"
+            ]
+            .map(PathBuf::from)
+        );
     }
 }

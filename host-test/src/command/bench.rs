@@ -1,9 +1,8 @@
-//! Figures, and pictures of them.
+//! Figures.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use indicatif::ProgressBar;
-use std::fs;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,8 +12,8 @@ use voice_calling_bench::{Gathering, Options};
 
 #[derive(Args)]
 pub(crate) struct Bench {
-    /// The component for WASI 0.2; those for WASI 0.3 and for steps lie beside it, with -p3 and
-    /// -steps behind its name
+    /// The component for WASI 0.2; the others lie beside it, with -p3, -steps, -steps-text and
+    /// -peer behind its name
     #[arg(long, value_name = "FILE", default_value = "target/voice-calling.wasm")]
     component: PathBuf,
     /// A few calls of each kind, to see that the bench works; its figures say nothing
@@ -23,9 +22,6 @@ pub(crate) struct Bench {
     /// A report for machines
     #[arg(long)]
     json: bool,
-    /// Where the pictures go: latencies.svg, growth.svg, calls-per-second-….svg
-    #[arg(long, value_name = "FOLDER", default_value = "target/bench")]
-    plots: PathBuf,
 }
 
 /// What a part of the bench gets that runs in a process of its own.
@@ -35,7 +31,7 @@ pub(crate) struct Crowd {
     gathering: String,
 }
 
-pub(crate) async fn run_bench(arguments: Bench) -> Result<()> {
+pub(crate) fn run_bench(arguments: Bench) -> Result<()> {
     let options = Options {
         component: arguments.component,
         is_short: arguments.short,
@@ -47,15 +43,11 @@ pub(crate) async fn run_bench(arguments: Bench) -> Result<()> {
         false => ProgressBar::hidden(),
     };
     progress.enable_steady_tick(Duration::from_millis(200));
-    let report = bench::run(&options, |what| progress.set_message(what.to_owned())).await?;
+    let report = bench::run(&options, |what| progress.set_message(what.to_owned()))?;
     progress.finish_and_clear();
-    let plots = &arguments.plots;
-    fs::create_dir_all(plots)
-        .with_context(|| format!("cannot make the folder {}", plots.display()))?;
-    report.draw(plots)?;
     match arguments.json {
         true => println!("{}", serde_json::to_string_pretty(&report)?),
-        false => println!("{report}\n\npictures: {}", plots.display()),
+        false => println!("{report}"),
     }
     Ok(())
 }
