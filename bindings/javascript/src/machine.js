@@ -66,7 +66,7 @@ export class Machine {
     const module = await this.#module();
     if (this.#steps) return undefined;
     const steps = new Steps(module, this.#record);
-    const error = steps.configure(this.#environment, Math.floor(Math.random() * 2 ** 32));
+    const error = steps.configure(this.#environment, { Seed: Math.floor(Math.random() * 2 ** 53) });
     if (!error) this.#steps = steps;
     return error;
   }

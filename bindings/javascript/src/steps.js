@@ -24,8 +24,8 @@ export class Steps {
   }
 
   /** The error with which it refuses its settings, if it does. */
-  configure(environment, seed) {
-    const given = JSON.stringify({ environment, seed });
+  configure(environment, random) {
+    const given = JSON.stringify({ environment, random });
     const { Err: error } = this.#said(this.#asked('configure', given));
     // Without its settings it knows no token that it could mask.
     if (!error) this.#told(`{"configure":${given}}`);

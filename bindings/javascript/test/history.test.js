@@ -18,7 +18,7 @@ test('a history has all that happened without the token, and can be played again
   assert.ok(lines.join('').includes('masked-token'));
   const [{ configure }, ...steps] = lines.map((line) => JSON.parse(line));
   const again = new Steps(await compiledOnce());
-  assert.equal(again.configure(configure.environment, configure.seed), undefined);
+  assert.equal(again.configure(configure.environment, configure.random), undefined);
   assert.ok(steps.length >= 3);
   for (const { step, stepped } of steps) {
     assert.deepEqual({ Ok: again.step(step.events, step.now_ms, step.unix_s) }, stepped);

@@ -3,7 +3,7 @@
 use crate::json::{read, write};
 use serde::{Deserialize, Serialize};
 use voice_calling_steps::client_types::{DocketCompleted, RequestError};
-use voice_calling_steps::types::{Event, Stepped};
+use voice_calling_steps::types::{Event, Random, Stepped};
 use voice_calling_steps::{Steps, Tokens};
 
 /// A client, once it is configured.
@@ -16,7 +16,7 @@ pub(crate) struct Text {
 #[derive(Deserialize)]
 struct Configure {
     environment: Vec<(String, String)>,
-    seed: u64,
+    random: Random,
 }
 
 #[derive(Deserialize)]
@@ -53,7 +53,7 @@ impl Text {
                 return Answer::Misuse("the client is configured already".to_owned());
             }
             self.tokens = Tokens::of_environment(&input.environment);
-            let configured = Steps::configure(input.environment, input.seed);
+            let configured = Steps::configure(input.environment, input.random);
             Answer::from(configured.map(|steps| self.steps = Some(steps)))
         });
     }
@@ -100,7 +100,7 @@ mod tests {
         String::from_utf8(output).unwrap()
     }
 
-    const CONFIGURE: &str = r#"{"environment":[["VOICE_CALLING_BASE_URL","https://api.example"],["VOICE_CALLING_API_TOKEN","token-of-a-test"]],"seed":1}"#;
+    const CONFIGURE: &str = r#"{"environment":[["VOICE_CALLING_BASE_URL","https://api.example"],["VOICE_CALLING_API_TOKEN","token-of-a-test"]],"random":{"Seed":1}}"#;
 
     #[test]
     fn an_operation_from_its_beginning_to_its_end() {
@@ -127,7 +127,7 @@ mod tests {
         let step = r#"{"events":[],"now_ms":0,"unix_s":0}"#;
         let not_configured = r#"{"misuse":"the client is not configured"}"#;
         assert_eq!(call(&mut text, Text::step, step), not_configured);
-        let wrong = r#"{"environment":[],"seed":1}"#;
+        let wrong = r#"{"environment":[],"random":{"Seed":1}}"#;
         let error = call(&mut text, Text::configure, wrong);
         assert!(
             error.starts_with(r#"{"Err":{"PermanentConfiguration":{"message":"#),

@@ -11,7 +11,7 @@ use bindings::exports::voice_calling::client_steps::steps::Guest;
 use std::cell::RefCell;
 use voice_calling_steps::Steps;
 use voice_calling_steps::client_types::{DocketCompleted, RequestError};
-use voice_calling_steps::types::{Event, Stepped};
+use voice_calling_steps::types::{Event, Random, Stepped};
 
 /// The types are imported here, so that they are those of the machine. The component exports
 /// them: `cargo xtask build` gives it the world `plugin`, which looks the same to its functions.
@@ -44,11 +44,11 @@ thread_local! {
 struct Plugin;
 
 impl Guest for Plugin {
-    fn configure(environment: Vec<(String, String)>, seed: u64) -> Result<(), RequestError> {
+    fn configure(environment: Vec<(String, String)>, random: Random) -> Result<(), RequestError> {
         STEPS.with_borrow_mut(|steps| {
             // Another would forget the operations that are under way.
             assert!(steps.is_none(), "the client is configured already");
-            *steps = Some(Steps::configure(environment, seed)?);
+            *steps = Some(Steps::configure(environment, random)?);
             Ok(())
         })
     }

@@ -1,7 +1,7 @@
 //! What the host has told, what it is to do, and who waits for it.
 
 use crate::exchange::Exchange;
-use crate::types::{Effect, ExchangeId, OperationId};
+use crate::types::{Effect, ExchangeId, OperationId, Random};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -12,7 +12,7 @@ use std::task::Waker;
 pub(crate) struct Host {
     now_ms: Cell<u64>,
     unix_s: Cell<u64>,
-    random: RefCell<Random>,
+    numbers: RefCell<Numbers>,
     effects: RefCell<Vec<Effect>>,
     /// The operation that is polled at the moment.
     polled: Cell<OperationId>,
@@ -27,20 +27,17 @@ pub(crate) struct Host {
     waiting: RefCell<BTreeMap<(OperationId, Awaited), Waker>>,
 }
 
-/// A seed below this is itself each number that is drawn, so that a test knows every pause.
-const FIXED_BELOW: u64 = 1 << 40;
-
 /// The numbers that pauses are drawn with.
-enum Random {
+enum Numbers {
     Fixed(u64),
     Drawn(fastrand::Rng),
 }
 
-impl Random {
-    fn of(seed: u64) -> Self {
-        match seed < FIXED_BELOW {
-            true => Self::Fixed(seed),
-            false => Self::Drawn(fastrand::Rng::with_seed(seed)),
+impl Numbers {
+    fn of(random: Random) -> Self {
+        match random {
+            Random::Fixed(number) => Self::Fixed(number),
+            Random::Seed(seed) => Self::Drawn(fastrand::Rng::with_seed(seed)),
         }
     }
 
@@ -72,11 +69,11 @@ pub(crate) struct Timer {
 }
 
 impl Host {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(crate) fn new(random: Random) -> Self {
         Self {
             now_ms: Cell::default(),
             unix_s: Cell::default(),
-            random: Random::of(seed).into(),
+            numbers: Numbers::of(random).into(),
             effects: RefCell::default(),
             polled: Cell::default(),
             operations: RefCell::default(),
@@ -105,7 +102,7 @@ impl Host {
     }
 
     pub(crate) fn random(&self) -> u64 {
-        self.random.borrow_mut().next()
+        self.numbers.borrow_mut().next()
     }
 
     // ------------------------------------------------------------------ effects

@@ -4,7 +4,7 @@ use crate::call::{self, SharedClient};
 use crate::executor::{Executor, Running};
 use crate::host::Host;
 use crate::transport::HostTransport;
-use crate::types::{Answered, Begin, Done, Effect, Event, Stepped};
+use crate::types::{Answered, Begin, Done, Effect, Event, Random, Stepped};
 use std::rc::Rc;
 use voice_calling_core::types::RequestError;
 use voice_calling_core::{Client, Settings};
@@ -18,8 +18,11 @@ pub struct Steps {
 
 impl Steps {
     /// A client with these settings; see `steps.configure` of the WIT package.
-    pub fn configure(environment: Vec<(String, String)>, seed: u64) -> Result<Self, RequestError> {
-        let host = Rc::new(Host::new(seed));
+    pub fn configure(
+        environment: Vec<(String, String)>,
+        random: Random,
+    ) -> Result<Self, RequestError> {
+        let host = Rc::new(Host::new(random));
         let settings = Settings::from_environment(environment)?;
         Ok(Self {
             client: Rc::new(Client::new(settings, HostTransport(host.clone()))),

@@ -266,7 +266,7 @@ class Machine:
             return True
         try:
             guest = Guest()
-            given = {"environment": self._settings.variables(), "seed": random.getrandbits(53)}
+            given = {"environment": self._settings.variables(), "random": {"Seed": random.getrandbits(53)}}
             configured = guest.call("configure", given)
         except ImportError as error:
             running.mailbox.put(Done(error=execution_failed(str(error))))

@@ -34,7 +34,7 @@ fn history(seed: u64) -> History {
         ("BACKOFF_MS", "500"),
         ("LOG", "attempts"),
     ];
-    let mut stage = Stage::with_seed(&variables, seed + (1 << 40));
+    let mut stage = Stage::with_random(&variables, Random::Seed(seed));
     let mut steps = Vec::new();
     let mut operations = BTreeMap::<OperationId, Seen>::new();
     let mut open = Vec::<(ExchangeId, OperationId)>::new();

@@ -4,7 +4,7 @@ use voice_calling_steps::Steps;
 pub use voice_calling_steps::client_types::*;
 pub use voice_calling_steps::types::{
     Answer, Answered, Begin, Body, Call, Chunk, Delivery, Done, Effect, Ended, Event, ExchangeId,
-    Failed, Head, Item, OperationId, Request, Send,
+    Failed, Head, Item, OperationId, Random, Request, Send,
 };
 
 pub const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
@@ -28,10 +28,10 @@ pub struct Led {
 impl Stage {
     /// Settings are added to those that are needed. Pauses are as short as they can be.
     pub fn with(variables: &[(&str, &str)]) -> Self {
-        Self::with_seed(variables, 0)
+        Self::with_random(variables, Random::Fixed(0))
     }
 
-    pub fn with_seed(variables: &[(&str, &str)], seed: u64) -> Self {
+    pub fn with_random(variables: &[(&str, &str)], random: Random) -> Self {
         let needed = [
             ("BASE_URL", "https://api.example/voice"),
             ("API_TOKEN", "staged-token"),
@@ -40,7 +40,7 @@ impl Stage {
         let environment =
             all.map(|(name, value)| (format!("VOICE_CALLING_{name}"), (*value).to_owned()));
         Self {
-            steps: Steps::configure(environment.collect(), seed).expect("settings of a test"),
+            steps: Steps::configure(environment.collect(), random).expect("settings of a test"),
             now_ms: 0,
         }
     }

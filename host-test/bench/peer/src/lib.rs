@@ -9,7 +9,8 @@ use serde_json::value::RawValue;
 use wstd::http::{Body, Client, Request};
 use wstd::time::Duration;
 
-#[allow(unsafe_code)]
+// The record of the argument comes in pieces.
+#[allow(unsafe_code, clippy::too_many_arguments)]
 mod bindings {
     wit_bindgen::generate!({ path: "wit", world: "peer" });
     use super::Peer;

@@ -4,7 +4,7 @@
 
 use super::alarm::Alarm;
 use super::bindings::{
-    Begin, Call, Effect, Event, ExchangeId, OperationId, Send as ToSend, Stepped,
+    Begin, Call, Effect, Event, ExchangeId, OperationId, Random, Send as ToSend, Stepped,
 };
 use super::exchange::{self, Exchange, News};
 use super::history::Recording;
@@ -223,24 +223,24 @@ impl Driver {
     }
 
     fn begin_session(&self) -> Result<Session> {
-        let seed = self.seed();
+        let random = self.random();
         let machine = self
             .guest
-            .instantiate(&self.environment, seed, self.limits)?;
+            .instantiate(&self.environment, random, self.limits)?;
         if let Some(history) = &self.history {
-            history.configure(&self.environment, seed);
+            history.configure(&self.environment, &random);
         }
         Ok(Session::of(machine))
     }
 
-    /// The number that pauses are drawn with.
-    fn seed(&self) -> u64 {
+    /// What pauses are drawn with. Bytes that are given are, over and over, each number: as in the
+    /// other guests.
+    fn random(&self) -> Random {
         match self.randomness.as_deref() {
-            // A small one would be no seed: see the WIT.
-            None | Some([]) => RandomState::new().build_hasher().finish() | 1 << 63,
+            None | Some([]) => Random::Seed(RandomState::new().build_hasher().finish()),
             Some(bytes) => {
                 let bytes = bytes.iter().cycle().take(8);
-                bytes.fold(0, |seed, byte| seed << 8 | u64::from(*byte))
+                Random::Fixed(bytes.fold(0, |number, byte| number << 8 | u64::from(*byte)))
             }
         }
     }

@@ -5,7 +5,7 @@
 //! each step, both as the text module of the guest takes and gives them, or `{"step": …,
 //! "trapped": "…"}` for the last step of an instance that trapped.
 
-use super::bindings::{Effect, Event, Stepped};
+use super::bindings::{Effect, Event, Random, Stepped};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::fmt;
@@ -66,13 +66,13 @@ impl Recording {
     }
 
     /// An instance begins.
-    pub(super) fn configure(&self, environment: &[(String, String)], seed: u64) {
+    pub(super) fn configure(&self, environment: &[(String, String)], random: &Random) {
         let variable = |(name, value): &(String, String)| match is_token(name) {
             true => json!([name, MASKED_TOKEN]),
             false => json!([name, value]),
         };
         let environment: Vec<_> = environment.iter().map(variable).collect();
-        let configure = json!({ "environment": environment, "seed": seed });
+        let configure = json!({ "environment": environment, "random": random });
         self.line(json!({ "configure": configure }));
     }
 

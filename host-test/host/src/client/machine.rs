@@ -1,6 +1,6 @@
 //! The guest without imports: compiled, and an instance of it.
 
-use super::bindings::{Event, Stepped};
+use super::bindings::{Event, Random, Stepped};
 use crate::guest::limits::{Limits, Memory, MemoryBytes, StepComputing};
 use crate::load::cache::Origin;
 use crate::load::interface::exported_interface;
@@ -74,7 +74,7 @@ impl StepsGuest {
     pub(crate) fn instantiate(
         &self,
         environment: &[(String, String)],
-        seed: u64,
+        random: Random,
         limits: Limits,
     ) -> Result<Machine> {
         let memory = Memory::new(limits);
@@ -91,7 +91,7 @@ impl StepsGuest {
         let step = instance.get_typed_func(&mut *store, self.step)?;
         let parse_docket_completed =
             instance.get_typed_func(&mut *store, self.parse_docket_completed)?;
-        let (configured,) = bounded.call(|store| configure.call(store, (environment, seed)))?;
+        let (configured,) = bounded.call(|store| configure.call(store, (environment, random)))?;
         Ok(Machine {
             bounded,
             step,
@@ -102,7 +102,7 @@ impl StepsGuest {
     }
 }
 
-type Configure<'a> = TypedFunc<(&'a [(String, String)], u64), (Result<(), RequestError>,)>;
+type Configure<'a> = TypedFunc<(&'a [(String, String)], Random), (Result<(), RequestError>,)>;
 
 /// The interface that has the functions.
 fn interface() -> String {

@@ -161,7 +161,7 @@ fn the_text_module_creates_a_docket_and_is_given_nothing_but_texts() {
         ["VOICE_CALLING_BASE_URL", "https://api.example"],
         ["VOICE_CALLING_API_TOKEN", "token-of-a-test"],
     ];
-    let configure = json!({"environment": environment, "seed": 7});
+    let configure = json!({"environment": environment, "random": {"Seed": 7}});
     assert_eq!(text.call("configure", &configure), json!({"Ok": null}));
     let request = json!({"agent_id": 7, "to_phone_number": "911234567890", "call_context": "{}"});
     let begin = json!({"Begin": {"operation": 1, "call": {"CreateDocketV2": request}}});
@@ -197,7 +197,7 @@ fn an_operation_under_way_takes_two_kilobytes_and_its_request() {
         ["VOICE_CALLING_API_TOKEN", "token-of-a-test"],
         ["VOICE_CALLING_MAX_IN_FLIGHT", "10000"],
     ];
-    let configure = json!({"environment": environment, "seed": 7});
+    let configure = json!({"environment": environment, "random": {"Seed": 7}});
     text.call("configure", &configure);
     let request = json!({"agent_id": 7, "to_phone_number": "911234567890", "call_context": "{}"});
     let mut begin = |operations: std::ops::Range<u64>| {
