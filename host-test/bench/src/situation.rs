@@ -82,7 +82,7 @@ pub(super) const ALL: [Situation; 8] = [
         is_over_tls: false,
         what: What::Calls(30_000),
         rounds: 3,
-        subjects: &[Native, Steps, Reused, Shared],
+        subjects: &[Native, Steps, Reused],
     },
     Situation {
         name: ALL_OPEN,
@@ -91,7 +91,7 @@ pub(super) const ALL: [Situation; 8] = [
         is_over_tls: false,
         what: What::AllOpen,
         rounds: 1,
-        subjects: &[Native, Steps, Reused, Shared, PeerReused],
+        subjects: &[Native, Steps, Reused, PeerReused],
     },
     Situation {
         name: ALL_OPEN_HTTP2,
@@ -100,7 +100,7 @@ pub(super) const ALL: [Situation; 8] = [
         is_over_tls: true,
         what: What::AllOpen,
         rounds: 1,
-        subjects: &[Native, Steps, Shared],
+        subjects: &[Native, Steps],
     },
     Situation {
         name: BATCH,

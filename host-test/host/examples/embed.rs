@@ -1,5 +1,6 @@
 //! Creates a docket: `embed FILE NUMBER` calls the number, at the service that
-//! `VOICE_CALLING_BASE_URL` and `VOICE_CALLING_API_TOKEN` name.
+//! `VOICE_CALLING_BASE_URL` and `VOICE_CALLING_API_TOKEN` name. FILE is
+//! `voice-calling-steps.wasm`.
 
 use anyhow::{Context, bail};
 use std::env;
@@ -18,7 +19,7 @@ async fn main() -> anyhow::Result<()> {
     let base_url = env::var("VOICE_CALLING_BASE_URL").context("VOICE_CALLING_BASE_URL")?;
     let token = env::var("VOICE_CALLING_API_TOKEN").context("VOICE_CALLING_API_TOKEN")?;
 
-    // The component reaches the host of the base URL, and nothing else.
+    // The client reaches the host of the base URL, and nothing else.
     let reach = Reach::of_url(&base_url)?;
     let recorder = Recorder::default();
     let outgoing = Outgoing {
@@ -31,9 +32,8 @@ async fn main() -> anyhow::Result<()> {
         ("VOICE_CALLING_API_TOKEN", token.as_str()),
         TRUST_CONNECTION_TIMEOUT,
     ];
-    let plugin = Plugin::load(file.as_ref())?;
-    let settings = InstanceSettings::new(environment, outgoing);
-    let mut instance = plugin.instantiate(settings).await?;
+    let client =
+        Plugin::load(file.as_ref())?.client(InstanceSettings::new(environment, outgoing))?;
 
     let request = DocketRequestV2 {
         agent_id: 7,
@@ -43,7 +43,7 @@ async fn main() -> anyhow::Result<()> {
         extra: None,
     };
     // The outer result is the host's (a trap, a limit), the inner one the component's.
-    let created = instance.create_docket_v2(&request, None).await?;
+    let created = client.create_docket_v2(&request, None).await?;
     for exchange in recorder.exchanges() {
         println!("{} {}", exchange.path_and_query, exchange.ending);
     }

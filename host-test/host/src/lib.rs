@@ -5,7 +5,8 @@
 //! |---|---|
 //! | [`load`] | a component's file: compiled, cached, linked, instantiated |
 //! | [`guest`] | what an instance is given, and its limits |
-//! | [`calls`] | many calls: pools, shared instances, dropped calls, batches |
+//! | [`client`] | calls as many as come, on one instance of the component for steps |
+//! | [`calls`] | instances of the others for many calls: pools, shared instances, batches |
 //! | [`network`] | which hosts it reaches, over which connections |
 //! | [`record`] | the last exchanges, without the token; HTTP Archives |
 //! | [`invoke`] | any function by name, JSON in and out |
@@ -16,18 +17,22 @@
 #![doc = include_str!("../examples/embed.rs")]
 //! ```
 //!
-//! # Many calls
+//! A [`Client`] is what most embedders take. It runs `voice-calling-steps.wasm`, which does no I/O
+//! itself: one instance has any number of calls under way, from any number of tasks, for little
+//! more than a client without WebAssembly costs. Dropping the future of a call ends its request.
+//! A trap ends all calls that are under way: each is told, one that may have created something as
+//! `permanent-outcome-unknown`, and the next call gets a new instance.
 //!
-//! A host with many calls pools what can be pooled: memory, connections, compiled code, and
-//! instances, of which no more than so many exist at once; further calls wait in a queue. Each
-//! call still has an instance of its own, unless [`Isolation`] says otherwise.
+//! # An instance for each call
+//!
+//! Who wants calls apart from each other, or has a composition of components, takes the component
+//! for WASI 0.2 and a [`Pool`]: no more than so many instances exist at once, further calls wait in
+//! a queue, and each call has an instance of its own, unless [`Isolation`] says otherwise.
 //!
 //! ```no_run
-//! # async fn example() -> anyhow::Result<()> {
-//! use std::sync::Arc;
+//! # async fn example(outgoing: voice_calling_host::Outgoing) -> anyhow::Result<()> {
 //! use voice_calling_host::{
-//!     Allocation, CompiledCache, Hosts, InstanceSettings, Isolation, Loading, Outgoing, Plugin,
-//!     Pool, PooledNetwork, Reach, Recorder,
+//!     Allocation, CompiledCache, InstanceSettings, Isolation, Loading, Plugin, Pool,
 //! };
 //!
 //! let instances = 64;
@@ -36,12 +41,6 @@
 //!     cache: Some(CompiledCache::for_user()),
 //! };
 //! let plugin = Plugin::load_with("target/voice-calling.wasm".as_ref(), &loading)?;
-//! let reach = Reach::Hosts(Hosts::new(["api.example"])?);
-//! let outgoing = Outgoing {
-//!     network: Arc::new(PooledNetwork::new(reach.clone())?),
-//!     reach,
-//!     recorder: Recorder::default(),
-//! };
 //! let environment = [
 //!     ("VOICE_CALLING_BASE_URL", "https://api.example"),
 //!     ("VOICE_CALLING_API_TOKEN", "…"),
@@ -67,8 +66,9 @@
 //!
 //! # WASI 0.3
 //!
-//! With the feature `wasi-0-3` a component for WASI 0.3 has all its calls on one instance, or on
-//! a few (`SharedPool`). wasmtime's own part in it is experimental.
+//! With the feature `wasi-0-3` a component for WASI 0.3 has all its calls on one instance. It is for
+//! compositions that want async functions: a [`Client`] costs less. wasmtime's own part in it is
+//! experimental.
 //!
 #![cfg_attr(feature = "wasi-0-3", doc = "```no_run")]
 #![cfg_attr(not(feature = "wasi-0-3"), doc = "```ignore")]
@@ -112,9 +112,9 @@ pub mod record;
 pub use calls::batch::{BatchResult, DocketResult, UnfinishedBatch};
 pub use calls::pool::{Isolation, Pool, PooledInstance};
 #[cfg(feature = "wasi-0-3")]
-pub use calls::shared::batch::BatchResults;
+pub use calls::shared::SharedInstance;
 #[cfg(feature = "wasi-0-3")]
-pub use calls::shared::{SharedInstance, SharedPool};
+pub use calls::shared::batch::BatchResults;
 pub use client::history::History;
 pub use client::{Batch, Client};
 pub use guest::capabilities::Guest;

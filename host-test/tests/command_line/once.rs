@@ -446,7 +446,7 @@ fn the_short_bench_measures_everything() {
             crowds += 1;
         }
     }
-    assert_eq!(crowds, 41);
+    assert_eq!(crowds, 37);
     let files = report["files"].as_array().expect("files");
     assert_eq!(files.len(), 5);
     assert!(

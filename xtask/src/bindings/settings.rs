@@ -136,4 +136,47 @@ mod tests {
         known.sort_unstable();
         assert_eq!(names, known);
     }
+
+    /// The rows of the README's table: the name of a setting, and its default.
+    fn documented() -> Vec<(&'static str, &'static str)> {
+        let readme = include_str!("../../../README.md");
+        let (_, table) = readme.split_once("\n## Settings\n").unwrap();
+        let rows = table.lines().filter_map(|line| {
+            let mut cells = line.strip_prefix("| `")?.split('|');
+            let name = cells.next()?.trim().trim_end_matches('`');
+            Some((name, cells.next()?.trim().trim_matches('`')))
+        });
+        rows.take_while(|(name, _)| *name != "ACCOUNTS").collect()
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_component_here_and_in_the_readme() {
+        use voice_calling_core::Settings;
+
+        let with = |more: Option<(&str, &str)>| {
+            let needed = [
+                ("BASE_URL", "https://api.example"),
+                ("API_TOKEN", "token-of-a-test"),
+            ];
+            let all = needed.into_iter().chain(more);
+            Settings::from_environment(
+                all.map(|(name, value)| (format!("VOICE_CALLING_{name}"), value.to_owned())),
+            )
+            .unwrap()
+        };
+        let documented = documented();
+        assert_eq!(documented.len(), 14);
+        for (name, default) in documented {
+            if default != "required" {
+                assert!(
+                    with(Some((name, default))) == with(None),
+                    "{name}: {default}"
+                );
+            }
+            let ours = SETTINGS.iter().find(|setting| setting.variable == name);
+            if let Some(ours) = ours {
+                assert_eq!(ours.default.unwrap_or("required"), default, "{name}");
+            }
+        }
+    }
 }

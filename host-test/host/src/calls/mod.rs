@@ -4,5 +4,3 @@ pub mod batch;
 pub mod pool;
 #[cfg(feature = "wasi-0-3")]
 pub mod shared;
-#[cfg(feature = "wasi-0-3")]
-mod turnstile;

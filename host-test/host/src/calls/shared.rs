@@ -3,7 +3,6 @@
 pub mod batch;
 
 use crate::calls::batch::Streaming;
-use crate::calls::turnstile::Turnstile;
 use crate::guest::abandoned::bodies_of_current_call;
 use crate::guest::capabilities::Guest;
 use crate::guest::in_flight::{Caller, InFlight, alive};
@@ -18,10 +17,8 @@ use anyhow::{Result, anyhow, ensure};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::{Request, Response};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::sync::{Mutex, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use wasmtime::component::{
     Accessor, ComponentNamedList, GuestTaskId, Lift, Lower, TypedFunc, TypedFuncCallConcurrent,
 };
@@ -73,11 +70,7 @@ impl Plugin {
             GuestKind::V0_3,
         );
         let most = settings.limits.calls.get();
-        let answers = Turnstile::default();
-        settings.outgoing.network = Arc::new(AnswersInTurn {
-            network: settings.outgoing.network,
-            answers: answers.clone(),
-        });
+        settings.outgoing.network = Arc::new(AnswersOfCalls(settings.outgoing.network));
         let mut instance = self.instantiate_on_wasi(settings).await?;
         let functions = Arc::new(Functions::of(&mut instance)?);
         let memory = instance.running.memory.clone();
@@ -85,7 +78,7 @@ impl Plugin {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (end, ended) = watch::channel(None);
         tokio::spawn(async move {
-            let ended = match run(instance, queue, most, answers).await {
+            let ended = match run(instance, queue, most).await {
                 Ok(()) => "its last handle was dropped".to_owned(),
                 Err(error) => format!("{error:#}"),
             };
@@ -101,79 +94,45 @@ impl Plugin {
     }
 }
 
-/// A network whose answers come to the guest a few at a time, and end with their calls.
-struct AnswersInTurn {
-    network: Arc<dyn Network>,
-    answers: Turnstile,
-}
+/// A network whose answers end with their calls.
+struct AnswersOfCalls(Arc<dyn Network>);
 
-impl Network for AnswersInTurn {
+impl Network for AnswersOfCalls {
     fn send(
         &self,
         request: Request<WasiBody>,
         options: RequestOptions,
     ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>> {
-        let sending = self.network.send(request, options);
-        let answers = self.answers.clone();
+        let sending = self.0.send(request, options);
         let awaited = bodies_of_current_call();
-        Box::pin(async move {
-            let sent = sending.await;
-            answers.pass().await;
-            sent.map(|response| response.map(awaited))
-        })
+        Box::pin(async move { sending.await.map(|response| response.map(awaited)) })
     }
 }
 
 /// Runs calls, so many at once at most, until there are no handles and no calls left, or one
 /// of them traps.
-async fn run(
-    instance: OnWasi,
-    mut queue: mpsc::Receiver<Job>,
-    most: usize,
-    answers: Turnstile,
-) -> Result<()> {
+async fn run(instance: OnWasi, mut queue: mpsc::Receiver<Job>, most: usize) -> Result<()> {
     let mut running = instance.running;
     let store = alive(&mut running.store)?;
     let computing = running.computing.clone();
     let counted = computing.clone();
-    // One of their own, so that new calls do not stand behind thousands of answers.
-    let entrance = Turnstile::default();
     let calls = store.run_concurrent(async |accessor| {
         let mut calls = FuturesUnordered::new();
-        let mut has_passed = false;
         loop {
             tokio::select! {
                 biased;
                 Some(()) = calls.next(), if !calls.is_empty() => counted.begin_stretch(),
-                job = next(&mut queue, &entrance, &mut has_passed), if calls.len() < most => {
-                    match job {
-                        Some(job) => calls.push(job(accessor)),
-                        None => break,
-                    }
-                }
+                job = queue.recv(), if calls.len() < most => match job {
+                    Some(job) => calls.push(job(accessor)),
+                    None => break,
+                },
             }
         }
         while calls.next().await.is_some() {
             counted.begin_stretch();
         }
     });
-    let calls = computing.count_each_stretch(calls);
-    Ok(entrance.drive(answers.drive(calls)).await?)
-}
-
-/// The next call, let in for the first time. If this is dropped before, nothing is lost.
-async fn next(
-    queue: &mut mpsc::Receiver<Job>,
-    entrance: &Turnstile,
-    has_passed: &mut bool,
-) -> Option<Job> {
-    if !*has_passed {
-        entrance.pass().await;
-        *has_passed = true;
-    }
-    let job = queue.recv().await;
-    *has_passed = false;
-    job
+    Ok(computing.count_each_stretch(calls).await?)
 }
 
 /// Begins a call. What it sends is its caller's until [`end`].
@@ -327,41 +286,5 @@ impl SharedInstance {
     /// Whether it can be given calls: none trapped.
     pub fn is_sound(&self) -> bool {
         self.ended.borrow().is_none() && !self.jobs.is_closed()
-    }
-}
-
-/// Calls spread over several instances, in turn: what traps ends only those on its own.
-pub struct SharedPool {
-    plugin: Plugin,
-    settings: Box<dyn Fn() -> InstanceSettings + Send + Sync>,
-    instances: Vec<Mutex<Option<SharedInstance>>>,
-    turn: AtomicUsize,
-}
-
-impl SharedPool {
-    /// A pool of so many instances. They are made when they are first asked for, and again
-    /// after a trap, each with the settings that `settings` gives.
-    pub fn new(
-        plugin: Plugin,
-        instances: NonZeroUsize,
-        settings: impl Fn() -> InstanceSettings + Send + Sync + 'static,
-    ) -> Self {
-        Self {
-            plugin,
-            settings: Box::new(settings),
-            instances: (0..instances.get()).map(|_| Mutex::default()).collect(),
-            turn: AtomicUsize::new(0),
-        }
-    }
-
-    /// The instance whose turn it is. One that has ended is replaced.
-    pub async fn instance(&self) -> Result<SharedInstance> {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let mut place = self.instances[turn % self.instances.len()].lock().await;
-        if let Some(instance) = place.as_ref().filter(|instance| instance.is_sound()) {
-            return Ok(instance.clone());
-        }
-        let instance = self.plugin.share((self.settings)()).await?;
-        Ok(place.insert(instance).clone())
     }
 }

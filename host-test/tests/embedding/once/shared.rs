@@ -8,9 +8,6 @@ use crate::stage::{
 use futures_util::future::join_all;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use voice_calling_check::operation::{DOCKET_ID, call, external_id, item, outcome};
@@ -18,7 +15,7 @@ use voice_calling_check::script::{Script, Step};
 use voice_calling_host::types::{
     CallOptions, DocketOutcome, RequestError, StartedCall, WaitOptions,
 };
-use voice_calling_host::{InstanceSettings, Plugin, SharedInstance, SharedPool};
+use voice_calling_host::{InstanceSettings, Plugin, SharedInstance};
 
 #[tokio::test(start_paused = true)]
 async fn a_thousand_calls_are_in_flight_at_once_and_each_gets_its_own_answer() {
@@ -148,41 +145,6 @@ async fn a_rate_limit_of_one_call_holds_back_the_others() {
     assert_eq!(sent_at, [0, 5_000, 5_000]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn calls_are_spread_over_several_instances_and_one_that_trapped_is_replaced() {
-    let script = creating_after_ms(10);
-    let made = Arc::new(AtomicU32::new(0));
-    let (counter, outgoing) = (made.clone(), script.outgoing());
-    let two = NonZeroUsize::new(2).unwrap();
-    let pool = SharedPool::new(plugin_v0_3(), two, move || {
-        counter.fetch_add(1, Ordering::Relaxed);
-        let mut settings = with_places(outgoing.clone(), 1_000);
-        settings.limits.memory_bytes = 2 << 20;
-        settings
-    });
-    let create_in_turn = async |numbers: Range<usize>| {
-        for number in numbers {
-            let instance = pool.instance().await.unwrap();
-            let created = instance.create_docket_v2(&item(number), None).await;
-            created.unwrap().unwrap();
-        }
-    };
-    create_in_turn(0..4).await;
-    assert_eq!(made.load(Ordering::Relaxed), 2);
-
-    let unharmed = pool.instance().await.unwrap();
-    let ended = pool.instance().await.unwrap();
-    ended.create_docket_v2(&large(), None).await.unwrap_err();
-    unharmed
-        .create_docket_v2(&item(4), None)
-        .await
-        .unwrap()
-        .unwrap();
-    create_in_turn(5..9).await;
-    assert_eq!(made.load(Ordering::Relaxed), 3);
-}
-
-/// They wait outside, so that their deadlines begin when it is their turn.
 #[tokio::test(start_paused = true)]
 async fn calls_beyond_the_limit_of_the_instance_wait_for_their_turn() {
     let script = creating_after_ms(100);
