@@ -6,10 +6,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import queue
 import threading
 import weakref
 from typing import Any
 
+import httpx
 import pytest
 import trio
 from conftest import DOCKET, Answer, Serve, Service
@@ -27,9 +29,40 @@ from voice_calling import (
     outcome_of,
 )
 from voice_calling import testing as script
+from voice_calling._exchange import Exchange
+from voice_calling._machine import Machine
+from voice_calling._operations import Operation
+from voice_calling._settings import Settings
 from voice_calling.testing import ScriptedService
 
 REQUESTS = [DocketRequest(**DOCKET) for _ in range(6)]
+
+
+class Starting:
+    """A driver that notes what it is to send."""
+
+    def __init__(self) -> None:
+        self.started: list[Exchange] = []
+
+    def start(self, exchange: Exchange) -> None:
+        self.started.append(exchange)
+
+    def end(self, exchange: Exchange) -> None: ...
+
+    def wake(self, at: float) -> None: ...
+
+
+def settings() -> Settings:
+    environ = {
+        "VOICE_CALLING_BASE_URL": "https://api.example",
+        "VOICE_CALLING_API_TOKEN": "token-of-a-test",
+    }
+    return Settings(environ=environ)
+
+
+def creation() -> Operation[Any]:
+    call = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": "{}"}
+    return Operation({"CreateDocketV2": call}, lambda payload: payload, {}, creates=True)
 
 
 async def requested(service: Service, count: int = 1) -> None:
@@ -132,6 +165,39 @@ def test_trio_cancels_as_well(service: Service) -> None:
     assert len(service.requests) == 1
 
 
+def test_an_answer_that_is_here_counts_when_its_call_is_given_up() -> None:
+    driver = Starting()
+    machine = Machine(settings(), None, driver)
+    mailbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    running = machine.operation(creation(), {}, mailbox)
+    machine.begin(running)
+    [exchange] = driver.started
+    exchange.begins(httpx.Response(200, headers={"x-request-id": "r-1"}))
+    exchange.takes(b'{"docket_id":"7d0c5a7e-5f0c-4b0e-8a55-0c4b6a9d2f11","created":true}')
+    machine.give_up(running)
+    with pytest.raises(RequestError) as raised:
+        running.outcome(mailbox.get_nowait())
+    assert raised.value.may_have_created
+    assert raised.value.response is not None
+    assert "7d0c5a7e-5f0c-4b0e-8a55-0c4b6a9d2f11" in raised.value.response.body
+
+
+def test_an_answer_of_a_lost_guest_is_not_taken_for_another() -> None:
+    driver = Starting()
+    machine = Machine(settings(), None, driver)
+    mailbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    machine.begin(machine.operation(creation(), {}, mailbox))
+    machine._lose(RuntimeError("a trap"))
+    machine.begin(machine.operation(creation(), {}, mailbox))
+    old, new = driver.started
+    assert old.number == new.number
+    old.is_not_sent("nobody listens")
+    machine.ended(old)
+    machine.tick()
+    assert driver.started == [old, new]
+    assert machine.exchanges == [new]
+
+
 def test_other_calls_go_on_when_one_is_cancelled(service: Service) -> None:
     service.gate.clear()
 
@@ -174,6 +240,22 @@ def test_a_closed_client_refuses_calls_and_finishes_those_in_flight(service: Ser
     service.gate.set()
     thread.join(20)
     assert isinstance(outcomes[0], CreatedDocket)
+    assert client._driver._own is not None
+    assert client._driver._own.is_closed
+
+
+def test_a_call_that_is_about_to_begin_keeps_the_connections(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = VoiceClient(environ=service.environ())
+    begin = Machine.begin
+
+    def closed_first(machine: Machine, running: Any) -> None:
+        client.close()
+        begin(machine, running)
+
+    monkeypatch.setattr(Machine, "begin", closed_first)
+    assert client.dockets.create(**DOCKET).status == "OPEN"
     assert client._driver._own is not None
     assert client._driver._own.is_closed
 
@@ -243,6 +325,49 @@ def test_a_batch_that_is_left_keeps_its_ids_and_tells_what_is_unknown(
     assert list(batch) == []
     warnings = [it for it in caplog.records if "given up" in it.getMessage()]
     assert len(warnings) == kinds.count("OutcomeUnknown")
+
+
+def test_a_loop_that_is_left_creates_nothing_more(serve: Serve) -> None:
+    requests = [DocketRequest(**DOCKET) for _ in range(1000)]
+
+    def in_a_thread(service: Service) -> None:
+        with VoiceClient(environ=service.environ(), max_in_flight=1) as client:
+            for _ in client.dockets.create_each(requests, timeout=60):
+                break
+            assert_ended(service)
+
+    async def in_a_coroutine(service: Service) -> None:
+        async with AsyncVoiceClient(environ=service.environ(), max_in_flight=1) as client:
+            async for _ in client.dockets.create_each(requests, timeout=60):
+                break
+            await asyncio.to_thread(assert_ended, service)
+
+    def assert_ended(service: Service) -> None:
+        sent = len(service.requests)
+        threading.Event().wait(0.3)
+        assert len(service.requests) <= sent + 1 < len(requests)
+
+    in_a_thread(serve())
+    asyncio.run(in_a_coroutine(serve()))
+
+
+def test_ids_of_a_batch_that_nobody_read_are_logged(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    ids = [f"00000000-0000-0000-0000-00000000000{digit}" for digit in range(3)]
+    service = serve(*(Answer(200, {"docket_id": it, "status": "OPEN"}) for it in [*ids, ids[0]]))
+    service.hangs_after = 3
+    with VoiceClient(environ=service.environ(), max_in_flight=3) as client:
+        batch = client.dockets.create_each(REQUESTS, timeout=60)
+        first = next(batch).created
+        while len(service.requests) < 6:
+            threading.Event().wait(0.01)
+        batch.close()
+    assert first is not None
+    created = {result.created.docket_id for result in batch.results if result.created}
+    assert created == set(ids)
+    unread = {it for it in ids if any(it in message for message in caplog.messages)}
+    assert unread == created - {first.docket_id}
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +15,10 @@ from importlib import metadata
 
 import pytest
 import wasmtime
-from conftest import Answer, Serve, Service
+from conftest import CREATED, DOCKET, Answer, Serve, Service
 from readme import README
+
+from voice_calling import RequestError, VoiceClient
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a matter of POSIX")
 
@@ -136,6 +139,43 @@ def test_the_end_of_the_process_says_what_is_on_its_way(service: Service) -> Non
         _, err = process.communicate("\n", timeout=20)
     assert (process.returncode, err.count("\n")) == (0, 1), err
     assert "may exist" in err
+
+
+def test_a_call_after_the_end_of_the_package_is_refused_and_does_not_hang() -> None:
+    program = """
+        import atexit
+
+        def late():
+            try:
+                client.dockets.create(agent_id=7, to_phone_number="9", call_context={})
+            except voice_calling.ExecutionFailed as error:
+                print(error)
+
+        atexit.register(late)
+        import voice_calling
+        client = voice_calling.VoiceClient(base_url="http://127.0.0.1:9", token="token-token")
+    """
+    assert "nothing was sent" in python(program)
+
+
+@pytest.mark.parametrize("name", ["voice-calling", "voice-calling-timer"])
+def test_a_thread_that_cannot_be_started_fails_its_call_alone(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    service = serve(Answer(503, ""), Answer(503, ""), CREATED)
+    start = threading.Thread.start
+
+    def refused(thread: threading.Thread) -> None:
+        if thread.name == name:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with VoiceClient(environ=service.environ(), max_attempts=5) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", refused)
+            with pytest.raises(RequestError, match="can't start new thread"):
+                client.dockets.create(**DOCKET)
+        assert client.dockets.create(**DOCKET).status == "OPEN"
 
 
 @posix

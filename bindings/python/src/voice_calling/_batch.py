@@ -21,20 +21,17 @@ _created = record(CreatedDocket)
 
 
 class _Results:
-    """What is known of a batch."""
+    """What is known of a batch. What is under way holds this, and not the batch, which ends with
+    who reads it."""
 
     def __init__(self, operation: Operation[None]) -> None:
         self._operation = operation
-        self._running: Running | None = None
-        self._has_ended = False
         self._results: dict[int, BatchResult] = {}
 
-    @property
-    def results(self) -> list[BatchResult]:
-        """All results so far, in the order of the requests; also after the batch was given up."""
+    def in_order(self) -> list[BatchResult]:
         return [self._results[index] for index in sorted(self._results)]
 
-    def _take(self, message: Any) -> BatchResult | None:
+    def take(self, message: Any) -> BatchResult | None:
         if not isinstance(message, Item):
             return None
         wire = message.wire
@@ -45,13 +42,28 @@ class _Results:
             outcome = _created(wire["Ok"])
         else:
             outcome = self._operation.error(wire["Err"])
-        return self._keep(message.index, outcome)
+        return self.keep(message.index, outcome)
 
-    def _keep(self, index: int, outcome: CreatedDocket | RequestError) -> BatchResult:
+    def keep(self, index: int, outcome: CreatedDocket | RequestError) -> BatchResult:
         request = self._operation.requests[index]
         result = BatchResult(index=index, request=request, outcome=outcome)
         self._results[index] = result
         return result
+
+
+class _Batch:
+    """What batches have in common."""
+
+    def __init__(self, operation: Operation[None]) -> None:
+        self._operation = operation
+        self._known = _Results(operation)
+        self._running: Running | None = None
+        self._has_ended = False
+
+    @property
+    def results(self) -> list[BatchResult]:
+        """All results so far, in the order of the requests; also after the batch was given up."""
+        return self._known.in_order()
 
     def _end(self, message: Done) -> None:
         """All is told. What ended the whole batch is raised."""
@@ -59,16 +71,17 @@ class _Results:
         assert self._running is not None
         self._running.outcome(message)
 
-    def _is_given_up(self, error: BaseException | None) -> None:
-        """The batch was given up: what may exist is logged, and found on the exception."""
+    def _is_given_up(self, error: BaseException | None, read: list[BatchResult]) -> None:
+        """The batch was given up: what may exist and was not read is logged, and all is found on
+        the exception."""
         self._has_ended = True
         running = self._running
         assert running is not None
-        known = set(self._results)
+        known = {result.index for result in self.results}
         for index in sorted(index for index in running.sent - known if index is not None):
-            self._keep(index, running.lost(index, "the batch was given up"))
+            self._known.keep(index, running.lost(index, "the batch was given up"))
         for result in self.results:
-            if isinstance(result.outcome, RequestError):
+            if result not in read:
                 warn(result.outcome)
         if error is not None:
             attach(self.results, error)
@@ -81,9 +94,9 @@ class _Results:
         return outcomes
 
 
-class Batch(_Results):
-    """The results of a batch as they come: an iterator. To leave it early gives the batch up; a
-    `with` does that at once.
+class Batch(_Batch):
+    """The results of a batch as they come: an iterator. A loop that is left gives the batch up,
+    unless a variable holds the batch; a `with` does so in any case.
 
     Requests that were not sent by then are not sent any more. Those on their way end in
     `OutcomeUnknown`. What is known stays in `results`.
@@ -96,7 +109,7 @@ class Batch(_Results):
         self._driver = driver
         self._mailbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._running = driver.prepared(operation, defaults, self._mailbox)
-        self._running.on_item = self._take
+        self._running.on_item = self._known.take
         driver.begin(self._running)
 
     def __iter__(self) -> Batch:
@@ -111,10 +124,10 @@ class Batch(_Results):
             self._give_up(error)
             raise
         if isinstance(message, Done):
+            self._driver.finished()
             self._end(message)
-            self._driver._close_if_idle()
             raise StopIteration
-        result = self._take(message)
+        result = self._known.take(message)
         assert result is not None
         return result
 
@@ -125,9 +138,10 @@ class Batch(_Results):
 
     def _give_up(self, error: BaseException | None) -> None:
         assert self._running is not None
+        read = self.results
         self._driver.give_up(self._running, self._mailbox)
-        self._is_given_up(error)
-        self._driver._close_if_idle()
+        self._is_given_up(error, read)
+        self._driver.finished()
 
     def __enter__(self) -> Batch:
         return self
@@ -142,13 +156,13 @@ class Batch(_Results):
             self._give_up(error)
 
     def __del__(self) -> None:
-        if self._running is not None:
+        if getattr(self, "_running", None) is not None:  # `prepared` may have raised
             self.close()
 
 
-class AsyncBatch(_Results):
-    """The results of a batch as they come, for `async for`. To leave it early gives the batch up;
-    an `async with` does that at once.
+class AsyncBatch(_Batch):
+    """The results of a batch as they come, for `async for`. A loop that is left gives the batch up,
+    unless a variable holds the batch; an `async with` does so in any case.
 
     Requests that were not sent by then are not sent any more. Those on their way end in
     `OutcomeUnknown`. What is known stays in `results`.
@@ -178,7 +192,7 @@ class AsyncBatch(_Results):
             self._end(message)
             await self._driver.close_if_idle()
             raise StopAsyncIteration
-        result = self._take(message)
+        result = self._known.take(message)
         assert result is not None
         return result
 
@@ -192,14 +206,15 @@ class AsyncBatch(_Results):
     def _begin(self) -> None:
         if self._running is None:
             running = self._driver.prepared(self._operation, self._defaults, self._mailbox)
-            running.on_item = self._take
+            running.on_item = self._known.take
             self._running = running
             self._driver.begin(running)
 
     def _give_up(self, error: BaseException | None) -> None:
         assert self._running is not None
+        read = self.results
         self._driver.give_up(self._running, self._mailbox)
-        self._is_given_up(error)
+        self._is_given_up(error, read)
 
     async def __aenter__(self) -> AsyncBatch:
         self._begin()
@@ -214,3 +229,7 @@ class AsyncBatch(_Results):
         if self._running is not None and not self._has_ended:
             self._give_up(error)
         await self.aclose()
+
+    def __del__(self) -> None:
+        if getattr(self, "_running", None) is not None and not self._has_ended:
+            self._give_up(None)

@@ -3,6 +3,7 @@ the task that awaits it; those of a batch have tasks of their own."""
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import logging
 import sys
@@ -190,7 +191,8 @@ class Coroutines:
 
     def end(self, exchange: Exchange) -> None:
         if exchange.cancel is not None:
-            exchange.cancel()
+            with contextlib.suppress(RuntimeError):  # its loop is closed, and it with the loop
+                exchange.cancel()
 
     def wake(self, at: float) -> None:
         self._timer.wake(at)

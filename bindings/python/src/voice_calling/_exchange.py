@@ -3,7 +3,6 @@ says about it, in the machine's terms."""
 
 from __future__ import annotations
 
-import contextlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -203,17 +202,3 @@ def request_of(exchange: Exchange, http_client: httpx.Client | httpx.AsyncClient
 @lru_cache(maxsize=64)
 def _url(text: str) -> httpx.URL:
     return httpx.URL(text)
-
-
-def shut(response: httpx.Response) -> None:
-    """Ends an answer that another thread reads, by closing its connection. Several requests share
-    one of HTTP/2, which is left alone: there the thread ends with the next piece or its timeout."""
-    import socket
-
-    stream = response.extensions.get("network_stream")
-    if stream is None or response.http_version == "HTTP/2":
-        return
-    connection = stream.get_extra_info("socket")
-    if connection is not None:
-        with contextlib.suppress(OSError):  # it is closed already
-            connection.shutdown(socket.SHUT_RDWR)

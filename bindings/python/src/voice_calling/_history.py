@@ -3,14 +3,17 @@ it again. Tokens are masked; phone numbers and all else that is sent are not."""
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Any
 
 from ._guest import Guest, encode
+from ._log import say
 
 
 class History:
-    """A file of JSON lines, to which clients append."""
+    """A file of JSON lines, to which clients append. What cannot be written costs a warning and
+    the rest of the record, and no call."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
@@ -18,8 +21,11 @@ class History:
 
     def begins(self, given: dict[str, Any]) -> None:
         """A guest was configured."""
-        self._masking = Guest()  # of its own, since the other may be lost
-        self._masking.call("configure", given)
+        try:
+            self._masking = Guest()  # of its own, since the other may be lost
+            self._masking.call("configure", given)
+        except Exception as error:
+            self._breaks(error)
         self._append(encode({"configure": given}))
 
     def step(self, guest: Guest, given: dict[str, Any]) -> dict[str, Any]:
@@ -35,7 +41,16 @@ class History:
         return made
 
     def _append(self, line: str) -> None:
-        assert self._masking is not None
-        masked: str = self._masking.call("mask", line)["Ok"]
-        with open(self._path, "a", encoding="utf-8") as file:
-            file.write(masked + "\n")
+        if self._masking is None:
+            return
+        try:
+            masked: str = self._masking.call("mask", line)["Ok"]
+            with open(self._path, "a", encoding="utf-8") as file:
+                file.write(masked + "\n")
+        except Exception as error:
+            self._breaks(error)
+
+    def _breaks(self, error: Exception) -> None:
+        self._masking = None
+        message = "the history %s ends here, since it cannot be written: %s: %s"
+        say(logging.WARNING, message, self._path, type(error).__name__, error)

@@ -132,7 +132,7 @@ class Running:
         return execution_failed(f"the component failed ({reason}); nothing was created")
 
 
-Job: TypeAlias = "Running | Exchange | Callable[[], dict[str, Any] | None]"
+Job: TypeAlias = "Running | Exchange | Callable[[], list[dict[str, Any]]]"
 
 
 class Machine:
@@ -158,6 +158,7 @@ class Machine:
         self._running: dict[int, Running] = {}
         self._exchanges: dict[int, Exchange] = {}
         self._wake_at_ms: int | None = None
+        self._is_stopped = False
 
     # ---------------------------------------------------------------------------- for drivers
 
@@ -185,7 +186,7 @@ class Machine:
 
     def tick(self) -> None:
         """It is time."""
-        self._inbox.append(lambda: None)
+        self._inbox.append(list)
         self._step_all()
 
     @property
@@ -232,11 +233,13 @@ class Machine:
                     self._running[job.number] = job
                     events.append(_begin(job))
             elif isinstance(job, Exchange):
-                if self._exchanges.pop(job.number, None) is not None:
+                # Another guest's may have the same number.
+                if self._exchanges.get(job.number) is job:
+                    del self._exchanges[job.number]
                     events += job.at_its_end()
                     ended.append(job)
-            elif (event := job()) is not None:
-                events.append(event)
+            else:
+                events += job()
         if self._guest is None:
             return
         is_due = self._wake_at_ms is not None and now_ms >= self._wake_at_ms
@@ -262,11 +265,18 @@ class Machine:
         if running.is_given_up:
             running.mailbox.put(Done(error=execution_failed("nothing was sent")))
             return False
+        if self._is_stopped:
+            reason = "the process is at its end: nothing was sent"
+            running.mailbox.put(Done(error=execution_failed(reason)))
+            return False
         if self._guest is not None:
             return True
         try:
             guest = Guest()
-            given = {"environment": self._settings.variables(), "random": {"Seed": random.getrandbits(53)}}
+            given = {
+                "environment": self._settings.variables(),
+                "random": {"Seed": random.getrandbits(53)},
+            }
             configured = guest.call("configure", given)
         except ImportError as error:
             running.mailbox.put(Done(error=execution_failed(str(error))))
@@ -285,8 +295,13 @@ class Machine:
             self._history.begins(given)
         return True
 
-    def _abandoning(self, running: Running) -> dict[str, Any] | None:
-        return {"Abandon": running.number} if running.number in self._running else None
+    def _abandoning(self, running: Running) -> list[dict[str, Any]]:
+        """An answer that is here already counts."""
+        if running.number not in self._running:
+            return []
+        own = (it for it in self._exchanges.values() if it.running is running)
+        events = [event for exchange in own for event in exchange.so_far()]
+        return [*events, {"Abandon": running.number}]
 
     def _stepped(self, events: list[dict[str, Any]], now_ms: int) -> dict[str, Any]:
         assert self._guest is not None
@@ -353,10 +368,12 @@ class Machine:
         )
 
     def stop(self) -> None:
-        """At the end of the process: nobody steps any more, and the guest is freed while it can
+        """At the end of the process: nothing begins any more, and the guest is freed while it can
         be."""
+        self._is_stopped = True
         if self._turn.acquire(timeout=0.2):
             self._guest = None
+            self._turn.release()
 
     def forget(self) -> None:
         """In the child of a fork: what was under way is the parent's."""

@@ -1,5 +1,7 @@
 """Drives the machine for threads. A caller only waits, so that Ctrl-C ends its call at once, and a
-service that sends a byte now and then holds up nobody: workers send the requests and step."""
+service that sends a byte now and then holds up nobody: workers send the requests and step. An
+answer that nobody waits for any more holds its worker until the next byte of it, or its timeout: a
+thread that shut the connection of another might hit one that is a third's by then."""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from ._exchange import Exchange, request_of, shut
+from ._exchange import Exchange, request_of
 from ._failures import execution_failed
 from ._given_up import tell
 from ._history import History
@@ -57,6 +59,7 @@ class Threads:
         self._lock = threading.Lock()
         self._workers = Workers()
         self._local = threading.local()
+        self._under_way = 0
         self._is_closed = False
         self._was_forked = False
         time_of_test = getattr(http_client, "__voice_calling_time__", None)
@@ -84,32 +87,45 @@ class Threads:
             tell(running, self.give_up(running, mailbox), error)
             raise
         finally:
-            self._close_if_idle()
+            self.finished()
         outcome: T = running.outcome(message)
         return outcome
 
     def prepared(
         self, operation: Operation[Any], defaults: dict[str, Any], mailbox: Any
     ) -> Running:
-        if self._is_closed:
-            raise RuntimeError("the client is closed")
-        if self._was_forked:
-            raise execution_failed(
-                "the process was forked after calls, and both would use the connections of "
-                "http_client: nothing was sent. Make the client after the fork"
-            )
-        self._http_client()  # takes a while, which is no part of an attempt
-        running = self._machine.operation(operation, {**defaults, **operation.options}, mailbox)
-        running.context = contextvars.copy_context()
+        """An operation that is to be begun. Who gets it says when it has `finished`."""
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("the client is closed")
+            self._under_way += 1
+        try:
+            if self._was_forked:
+                raise execution_failed(
+                    "the process was forked after calls, and both would use the connections of "
+                    "http_client: nothing was sent. Make the client after the fork"
+                )
+            self._http_client()  # takes a while, which is no part of an attempt
+            running = self._machine.operation(operation, {**defaults, **operation.options}, mailbox)
+            running.context = contextvars.copy_context()
+        except BaseException:
+            self.finished()
+            raise
         return running
 
     def begin(self, running: Running) -> None:
-        self._workers.submit(partial(self._work, self._machine.begin, running))
+        try:
+            self._workers.submit(partial(self._work, self._machine.begin, running))
+        except RuntimeError as error:  # no thread can be started
+            running.mailbox.put(Done(error=execution_failed(f"nothing was sent: {error}")))
 
     def give_up(self, running: Running, mailbox: Any) -> Done | None:
         """Ends an operation at once, and returns what is known of it."""
         running.is_given_up = True
-        self._workers.submit(partial(self._work, self._machine.give_up, running))
+        try:
+            self._workers.submit(partial(self._work, self._machine.give_up, running))
+        except RuntimeError:  # no thread can be started
+            self._machine.give_up(running)
         until = time.monotonic() + _PATIENCE
         try:
             while True:
@@ -123,15 +139,22 @@ class Threads:
 
     def close(self) -> None:
         """Refuses further calls. Those under way are finished, and then connections closed."""
-        self._is_closed = True
+        with self._lock:
+            self._is_closed = True
         self._close_if_idle()
 
     @property
     def is_closed(self) -> bool:
         return self._is_closed
 
+    def finished(self) -> None:
+        """An operation that was prepared has ended."""
+        with self._lock:
+            self._under_way -= 1
+        self._close_if_idle()
+
     def _close_if_idle(self) -> None:
-        if self._is_closed and self._own is not None and self._machine.is_idle:
+        if self._is_closed and self._own is not None and self._under_way == 0:
             self._own.close()
 
     # ------------------------------------------------------------------------------ workers
@@ -159,14 +182,16 @@ class Threads:
             self._machine.ended(exchange)
 
     def end(self, exchange: Exchange) -> None:
-        if exchange.cancel is not None:
-            exchange.cancel()
+        """Its worker sees that it is abandoned."""
 
     def wake(self, at: float) -> None:
         self._timer.wake(at)
 
     def _tick(self) -> None:
-        self._workers.submit(partial(self._work, self._machine.tick))
+        try:
+            self._workers.submit(partial(self._work, self._machine.tick))
+        except RuntimeError:  # no thread can be started
+            self._machine.tick()
 
     def _perform(self, exchange: Exchange) -> None:
         if not exchange.is_abandoned:
@@ -189,7 +214,6 @@ class Threads:
         except BaseException as error:
             exchange.fails(error)
             return
-        exchange.cancel = partial(shut, response)
         try:
             exchange.begins(response)
             for part in response.iter_bytes():
@@ -198,7 +222,6 @@ class Threads:
         except BaseException as error:
             exchange.fails(error)
         finally:
-            exchange.cancel = None
             try:
                 response.close()
             except Exception:
@@ -220,6 +243,7 @@ class Threads:
         self._was_forked = self._given is not None and self._machine.was_used
         self._own = None
         self._lock = threading.Lock()
+        self._under_way = 0
         self._local = threading.local()
         self._workers = Workers()
         if isinstance(self._timer, Timer):
@@ -306,10 +330,14 @@ class Timer:
             self._at = at
             if self._is_running:
                 self._changed.notify()
-            else:
-                self._is_running = True
-                name = "voice-calling-timer"
+                return
+            name = "voice-calling-timer"
+            try:
                 threading.Thread(target=self._wait, name=name, daemon=True).start()
+            except BaseException:
+                self._at = None
+                raise
+            self._is_running = True
 
     def _wait(self) -> None:
         while True:
@@ -328,5 +356,8 @@ class Timer:
             if tick is None:
                 self._is_running = False
                 return
-            tick()
+            try:
+                tick()
+            except Exception:
+                say(logging.ERROR, "a step failed: %s", traceback.format_exc())
             del tick
