@@ -52,6 +52,7 @@ async function printed(runtime, url, program) {
     const create = () => client.dockets.create({ agentId: 7, toPhoneNumber: '919876543210', callContext: {} })
       .then(() => 'created', (error) => error.name + (error.mayHaveCreated ? ' maybe' : ' not'));
     ${program}
+    await client.close();
     await client.close();`,
   );
   const { PATH, HOME } = process.env;
