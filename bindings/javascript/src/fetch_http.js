@@ -47,9 +47,7 @@ export class FetchHttp {
       exchange.fail(isKnown ? 'NotSent' : 'Unknown', told(error));
       return;
     }
-    // Its encoding is taken off already.
-    const headers = [...response.headers].filter(([name]) => READ.has(name) && name !== 'content-encoding');
-    exchange.head(response.status, headers);
+    exchange.head(response.status, read(response.headers));
     try {
       const reader = response.body?.getReader();
       for (;;) {
@@ -65,6 +63,16 @@ export class FetchHttp {
       exchange.end(told(error));
     }
   }
+}
+
+function read(headers) {
+  const read = [];
+  for (const name of READ) {
+    // Its encoding is taken off already.
+    const value = name === 'content-encoding' ? null : headers.get(name);
+    if (value !== null) read.push([name, value]);
+  }
+  return read;
 }
 
 /**
