@@ -53,22 +53,36 @@ export class Batch {
     return 'Batch';
   }
 
-  async *[Symbol.asyncIterator]() {
+  [Symbol.asyncIterator]() {
+    const results = this.#eachAsItComes();
+    return {
+      next: () => results.next(),
+      // A generator would go on until its next result.
+      return: async (value) => {
+        await this.#leave();
+        return results.return(value);
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+
+  async *#eachAsItComes() {
     let next = 0;
-    try {
-      for (;;) {
-        while (next < this.#arrived.length) yield this.#arrived[next++];
-        if (this.#isOver) break;
-        await new Promise((resolve) => this.#wake.push(resolve));
-      }
-    } finally {
-      // Who leaves the loop does not wait for the rest. What is known of it is in `results`.
-      if (!this.#isOver) {
-        this.#abandon(new Error('the loop over the results was left'));
-        await this.#all.catch(() => {});
-      }
+    for (;;) {
+      while (next < this.#arrived.length) yield this.#arrived[next++];
+      if (this.#isOver) break;
+      await new Promise((resolve) => this.#wake.push(resolve));
     }
     if (this.#failure) throw this.#failure.error;
+  }
+
+  /** Who leaves the loop does not wait for the rest. What is known of it is in `results`. */
+  async #leave() {
+    if (this.#isOver) return;
+    this.#abandon(new Error('the loop over the results was left'));
+    await this.#all.catch(() => {});
   }
 
   #take(result) {

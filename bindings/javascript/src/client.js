@@ -18,6 +18,7 @@ class Shared {
   running = new Set();
   isClosed = false;
   signals = new Signals();
+  #closed;
 
   constructor(machine, transport, clock, warn) {
     this.machine = machine;
@@ -35,6 +36,12 @@ class Shared {
     } finally {
       this.running.delete(running);
     }
+  }
+
+  close() {
+    this.isClosed = true;
+    this.#closed ??= Promise.allSettled(this.running).then(() => this.transport.close?.());
+    return this.#closed;
   }
 }
 
@@ -76,11 +83,8 @@ export function clientOn(platform) {
       return new VoiceClient(new Derived(this.#shared, defaults));
     }
 
-    async close() {
-      const { running, transport } = this.#shared;
-      this.#shared.isClosed = true;
-      await Promise.allSettled(running);
-      transport.close?.();
+    close() {
+      return this.#shared.close();
     }
 
     [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() {
@@ -145,13 +149,15 @@ function shared({ env, onAttempt, history, transport: own, wasm, ...options }, p
   return new Shared(machine, transport, clock, warn);
 }
 
-/** A recorder that fails costs its line. */
+/** A recorder that fails costs its lines, and one warning. */
 function guarded(history, warn) {
-  return (line) => {
+  let hasWarned = false;
+  return async (line) => {
     try {
-      history(line);
+      await history(line());
     } catch (error) {
-      warn('history failed', error);
+      if (!hasWarned) warn('history failed', error);
+      hasWarned = true;
     }
   };
 }

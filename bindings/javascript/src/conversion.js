@@ -202,7 +202,7 @@ function recordReader(record) {
       const value = json[from];
       if (value !== null && value !== undefined) object[to] = read(value);
     }
-    if (isWhole) Object.defineProperty(object, 'raw', { get: parsed(object.rawJson) });
+    if (isWhole) Object.defineProperty(object, 'raw', RAW);
     if (integers.some((name) => typeof object[name] === 'bigint')) {
       Object.defineProperty(object, 'toJSON', { value: withDigits });
     }
@@ -218,14 +218,19 @@ function withDigits() {
   );
 }
 
-/** The whole answer, for those who want it: that is seldom, and takes time. */
-function parsed(text) {
-  let value;
-  return () => {
-    if (text === undefined) return undefined;
-    return (value ??= JSON.parse(text));
-  };
-}
+const parsed = new WeakMap();
+
+/**
+ * The whole answer, for those who want it: that is seldom, and takes time. One getter for all:
+ * objects that differ in theirs cost more to make.
+ */
+const RAW = {
+  get() {
+    const { rawJson } = this;
+    if (rawJson !== undefined && !parsed.has(this)) parsed.set(this, JSON.parse(rawJson));
+    return parsed.get(this);
+  },
+};
 
 /** A status is text, as the service writes it; others are objects that their `kind` tells apart. */
 function variantReader(variant) {

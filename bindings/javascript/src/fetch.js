@@ -16,9 +16,16 @@ export const VoiceClient = clientOn({
   },
   variables: () => globalThis.process?.env ?? {},
   transport: ({ fetch }) => new FetchHttp(fetch),
-  writeLine: (line) => console.error(line),
+  writeLine,
   warn: (message, error) => console.warn(message, error),
 });
+
+/** Whatever becomes of it: the console may be the user's. */
+function writeLine(line) {
+  try {
+    console.error(line);
+  } catch {}
+}
 
 function refuseBrowsers() {
   const { window } = /** @type {any} */ (globalThis);

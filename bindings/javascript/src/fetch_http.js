@@ -4,6 +4,11 @@
  */
 import { READ } from './exchange.js';
 
+/** Only Node's `fetch` is undici's, and tells that a connection was not made. */
+const isNode = globalThis.process?.versions?.undici !== undefined;
+
+const encoder = new TextEncoder();
+
 export class FetchHttp {
   #fetch;
   #once = connectionsUsedOnce();
@@ -20,12 +25,11 @@ export class FetchHttp {
       method,
       // Throws where they cannot be sent.
       headers: new Headers(headers),
-      body: method === 'POST' ? body : undefined,
       // The token would go along.
       redirect: /** @type {const} */ ('manual'),
       signal: controller.signal,
-      ...(method === 'POST' && this.#once),
     };
+    if (method === 'POST') Object.assign(init, isNode ? readOnce(body, init) : { body, ...this.#once });
     this.#exchange(url, init, exchange, controller);
     return () => controller.abort();
   }
@@ -39,13 +43,11 @@ export class FetchHttp {
     try {
       response = await (this.#fetch ?? fetch)(url, init);
     } catch (error) {
-      const isKnown = !this.#fetch && wasNotSent(error?.cause);
+      const isKnown = isNode && !this.#fetch && wasNotSent(error?.cause);
       exchange.fail(isKnown ? 'NotSent' : 'Unknown', told(error));
       return;
     }
-    // Its encoding is taken off already.
-    const headers = [...response.headers].filter(([name]) => READ.has(name) && name !== 'content-encoding');
-    exchange.head(response.status, headers);
+    exchange.head(response.status, read(response.headers));
     try {
       const reader = response.body?.getReader();
       for (;;) {
@@ -63,6 +65,34 @@ export class FetchHttp {
   }
 }
 
+function read(headers) {
+  const read = [];
+  for (const name of READ) {
+    // Its encoding is taken off already.
+    const value = name === 'content-encoding' ? null : headers.get(name);
+    if (value !== null) read.push([name, value]);
+  }
+  return read;
+}
+
+/**
+ * Node sends a request again, a `POST` as well, on another connection after a 421; if that one is
+ * refused, it says so as if nothing had been sent. A stream cannot be sent again. Without
+ * credentials, of which there are none, some versions would take a 401 to one for a failure.
+ */
+function readOnce(body, { headers }) {
+  const bytes = encoder.encode(body);
+  // Otherwise it would be chunked.
+  headers.set('content-length', String(bytes.length));
+  const stream = new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+  return { body: stream, duplex: 'half', credentials: 'omit' };
+}
+
 /**
  * Deno sends a request again, a `POST` as well, if the connection on which it was sent had been
  * used before and is closed without an answer. So a create gets a connection of its own there.
@@ -72,7 +102,7 @@ function connectionsUsedOnce() {
   return Deno && { client: Deno.createHttpClient({ http2: false, poolMaxIdlePerHost: 0 }) };
 }
 
-/** Whether Node says that it is a name that was not found, or a connection that was not made. */
+/** Whether Node's error says that it is a name that was not found, or a connection that was not made. */
 function wasNotSent(cause) {
   if (Array.isArray(cause?.errors)) return cause.errors.length > 0 && cause.errors.every(wasNotSent);
   if (cause?.code === 'UND_ERR_CONNECT_TIMEOUT') return true;

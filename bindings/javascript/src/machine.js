@@ -23,6 +23,8 @@ export class Machine {
   #lastOperation = 0;
   /** What happened since the last step. */
   #events = [];
+  /** The operations that nobody waits for any more since then. */
+  #abandoned = new Set();
   #isScheduled = false;
   #isListening = false;
   #wakeAtMs = undefined;
@@ -36,7 +38,7 @@ export class Machine {
    *   transport: { send(request: any, exchange: Exchange): () => void },
    *   clock: any,
    *   log: (line: string) => void,
-   *   record?: (line: string) => void,
+   *   record?: (line: () => string) => void,
    * }} host what it has of the world
    */
   constructor({ module, environment, transport, clock, log, record }) {
@@ -85,13 +87,11 @@ export class Machine {
     return number;
   }
 
-  /** Nobody waits for it any more. What came of its answers by now counts. */
+  /** Nobody waits for it any more. What has come of its answers by now counts. */
   abandon(number) {
     if (!this.#operations.has(number)) return;
-    const arrived = [...this.#exchanges.values()]
-      .filter(({ exchange }) => exchange.operation === number)
-      .flatMap(({ exchange }) => exchange.arrived());
-    this.#happened([...arrived, { Abandon: number }]);
+    this.#abandoned.add(number);
+    this.#listen();
   }
 
   #happened(events) {
@@ -100,6 +100,8 @@ export class Machine {
     this.#isScheduled = true;
     this.#clock.soon(() => {
       this.#isScheduled = false;
+      // Nothing may be sent meanwhile for what was abandoned.
+      if (this.#isListening) return;
       if (this.#isDue(this.#clock.now())) this.#listen();
       else this.#step();
     });
@@ -126,10 +128,16 @@ export class Machine {
     }
     const nowMs = Math.floor(this.#clock.now());
     const events = this.#events;
+    const abandoned = this.#abandoned;
     this.#events = [];
+    this.#abandoned = new Set();
     try {
-      if (this.#isDue(nowMs)) {
-        for (const { exchange } of this.#exchanges.values()) events.push(...exchange.arrived());
+      const isDue = this.#isDue(nowMs);
+      if (isDue || abandoned.size > 0) {
+        for (const { exchange } of this.#exchanges.values()) {
+          if (isDue || abandoned.has(exchange.operation)) events.push(...exchange.arrived());
+        }
+        for (const number of abandoned) events.push({ Abandon: number });
       }
       const unixS = Math.floor(this.#clock.date() / 1000);
       const { effects, wake_at_ms: wakeAtMs } = this.#steps.step(events, nowMs, unixS);
@@ -197,6 +205,7 @@ export class Machine {
   #lose(cause) {
     this.#steps = undefined;
     this.#events = [];
+    this.#abandoned.clear();
     this.#wakeAtMs = undefined;
     for (const number of [...this.#exchanges.keys()]) this.#cancel(number);
     const operations = [...this.#operations.values()];

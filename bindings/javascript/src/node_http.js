@@ -9,6 +9,9 @@ import { READ } from './exchange.js';
 /** Codes of errors that Node throws because of what is in a request. */
 const REFUSED = new Set(['ERR_INVALID_CHAR', 'ERR_UNESCAPED_CHARACTERS', 'ERR_HTTP_INVALID_HEADER_VALUE', 'ERR_INVALID_HTTP_TOKEN']);
 
+/** Not an error, which would have a trace for each request. */
+const CLOSED = { message: 'the connection was closed' };
+
 export class NodeHttp {
   #connections;
 
@@ -74,7 +77,7 @@ class Sending {
     whenConnected(request, () => this.#send(request));
     request.once('response', (response) => this.#answered(request, response));
     request.on('error', (error) => this.#broken(request, error));
-    request.once('close', () => this.#broken(request, new Error('the connection was closed')));
+    request.once('close', () => this.#broken(request, CLOSED));
   }
 
   #send(request) {

@@ -16,7 +16,7 @@ export class Steps {
 
   /**
    * @param {WebAssembly.Module} module
-   * @param {((line: string) => void) | undefined} record takes the lines of a history
+   * @param {((line: () => string) => void) | undefined} record takes what makes a line of a history
    */
   constructor(module, record = undefined) {
     this.#exports = /** @type {any} */ (new WebAssembly.Instance(module, {}).exports);
@@ -51,7 +51,7 @@ export class Steps {
   }
 
   #told(line) {
-    this.#record?.(this.mask(line));
+    this.#record?.(() => this.mask(line));
   }
 
   /** What an export answers to a text. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { NotFound, OutcomeUnknown } from 'voice-calling';
-import { DOCKET, REQUEST, failure, withBoth, withClient, withService, withSockets } from './service.js';
+import { DOCKET, DRIVERS, REQUEST, answerText, failure, withBoth, withClient, withService, withSockets } from './service.js';
 
 const CREATING = {
   'dockets.create': (client, options) => client.dockets.create(REQUEST, options),
@@ -128,6 +128,43 @@ test('a create that is aborted while its 2xx is read may have created, and tells
         assert.equal(service.posts, 1);
       }),
   ));
+
+for (const [driver, Client] of Object.entries(DRIVERS)) {
+  test(`${driver}: a create that is aborted when its answer is here already returns what was created`, () => {
+    const controller = new AbortController();
+    return withSockets(
+      // The answer is on its way before this process, which is both sides, does anything else.
+      (socket) => {
+        socket.write(answerText());
+        controller.abort(REASON);
+      },
+      (service) =>
+        withClient(service.url, {}, async (client) => {
+          const docket = await client.dockets.create(REQUEST, { signal: controller.signal });
+          assert.equal(docket.docketId, DOCKET);
+          assert.equal(service.posts, 1);
+        }, Client),
+    );
+  });
+
+  test(`${driver}: nothing is sent after an abort, not even if an answer makes room for it`, () => {
+    const controller = new AbortController();
+    return withSockets(
+      (socket) => {
+        socket.write(answerText());
+        controller.abort(REASON);
+      },
+      (service) =>
+        withClient(service.url, { maxInFlight: 1 }, async (client) => {
+          const options = { timeoutMs: 5000, signal: controller.signal };
+          const [first, second] = await client.dockets.createMany([REQUEST, REQUEST], options);
+          assert.equal(first.value?.docketId, DOCKET);
+          assert.equal(second.error.mayHaveCreated, false);
+          assert.equal(service.posts, 1);
+        }, Client),
+    );
+  });
+}
 
 test('an abort after the end changes nothing', () =>
   withBoth(() => ({}), {}, async (client) => {

@@ -39,6 +39,29 @@ test('leaving the loop ends the batch, and keeps what is known', async () => {
   assert.equal(service.requests.length, 3);
 });
 
+test('leaving the loop while it waits for a result ends the batch at once', async () => {
+  const { client, service } = scripted([CREATED, { ...CREATED, afterMs: 1000 }], { maxInFlight: 1 });
+  const batch = client.dockets.createMany(Array(5).fill(REQUEST), { timeoutMs: 60_000 });
+  const results = batch[Symbol.asyncIterator]();
+  await results.next();
+  const next = results.next();
+  assert.deepEqual(await results.return('left'), { done: true, value: 'left' });
+  assert.equal((await next).done, false);
+  assert.deepEqual(batch.results.map(({ ok, error }) => (ok ? 'created' : error.name)), [
+    'created', 'OutcomeUnknown', 'TimedOut', 'TimedOut', 'TimedOut',
+  ]);
+  assert.equal(service.requests.length, 2);
+  assert.equal(service.elapsedMs, 0);
+});
+
+test('leaving the loop before it has begun sends nothing', async () => {
+  const { client, service } = scripted();
+  const batch = client.dockets.createMany([REQUEST], { timeoutMs: 5000 });
+  await batch[Symbol.asyncIterator]().return();
+  assert.equal(batch.results[0].error.mayHaveCreated, false);
+  assert.equal(service.requests.length, 0);
+});
+
 test('an abort ends the batch, and each request is told with the reason', async () => {
   const { client } = scripted([CREATED, NEVER, NEVER], { maxInFlight: 2 });
   const controller = new AbortController();

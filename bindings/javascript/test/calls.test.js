@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CREATED, DOCKET, REQUEST, TOKEN, withBoth } from './service.js';
+import { CREATED, DOCKET, DRIVERS, REQUEST, TOKEN, failure, withBoth, withClient, withService } from './service.js';
 
 test('a docket is created with the token in its header, and comes back as a plain frozen object', () =>
   withBoth(() => ({ headers: { 'x-request-id': 'request-1' } }), {}, async (client, { requests }) => {
@@ -222,4 +222,17 @@ test('onAttempt is told of every attempt, and its own failure costs nothing', ()
 
 function created() {
   return {};
+}
+
+for (const [driver, Client] of Object.entries(DRIVERS)) {
+  test(`${driver}: a client that is closed while its first call is prepared finishes it, and refuses others`, () =>
+    withService(() => ({}), ({ url, requests }) =>
+      withClient(url, {}, async (client) => {
+        const created = client.dockets.create(REQUEST);
+        const closed = [client.close(), client.close()];
+        assert.match((await failure(client.dockets.create(REQUEST))).message, /closed/);
+        await Promise.all(closed);
+        assert.equal(requests.length, 1);
+        assert.equal((await created).docketId, DOCKET);
+      }, Client)));
 }

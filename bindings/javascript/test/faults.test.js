@@ -86,6 +86,21 @@ for (const [driver, Client] of Object.entries(DRIVERS)) {
     }
   });
 
+  test(`${driver}: a create is sent once, with its length, whatever 421 asks for`, () =>
+    withSockets(
+      (socket, request, service) => {
+        assert.match(request, /\r\ncontent-length: \d+\r\n/i);
+        service.refuse();
+        socket.end(answerText({}, '421 X', 'connection: close\r\n'));
+      },
+      (service) =>
+        withClient(service.url, QUICK, async (client) => {
+          const error = await failure(client.dockets.create(REQUEST));
+          assert.equal(error.name, 'Rejected', error.stack);
+          assert.equal(error.attempts.length, 1);
+          assert.equal(service.posts, 1);
+        }, Client)));
+
   test(`${driver}: a port that refuses is Unreachable, with the attempts`, async () => {
     // A port that was free a moment ago.
     const url = await withListener(() => {}, async (service) => service.url);

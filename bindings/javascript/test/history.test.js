@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { VoiceClient } from 'voice-calling';
 import { Steps } from '../src/steps.js';
 import { compiledOnce } from '../src/wasm.js';
-import { REQUEST, TOKEN, failure, withBoth } from './service.js';
+import { DOCKET, REQUEST, TOKEN, failure, withBoth } from './service.js';
 
 test('a history has all that happened without the token, and can be played again', async () => {
   const lines = [];
@@ -32,9 +32,43 @@ test('settings that are refused are not recorded: they may be the token', async 
   assert.deepEqual(lines, []);
 });
 
-test('a recorder that fails costs its line', () =>
-  withBoth(() => ({}), { history: () => { throw new Error('the disk is full'); } }, async (client) => {
-    const warned = new Promise((resolve) => process.once('warning', resolve));
-    await client.dockets.create(REQUEST);
-    assert.match((await warned).message, /history failed/);
-  }));
+const RECORDERS = {
+  throws: () => {
+    throw new Error('the disk is full');
+  },
+  rejects: async () => {
+    throw new Error('the disk is full');
+  },
+  'never ends': () => new Promise(() => {}),
+};
+
+for (const [what, history] of Object.entries(RECORDERS)) {
+  test(`a recorder that ${what} costs its lines and one warning`, async () => {
+    const warnings = [];
+    const hear = (warning) => warnings.push(warning.message);
+    process.on('warning', hear);
+    await withBoth(() => ({}), { history }, async (client) => {
+      await client.dockets.create(REQUEST);
+      assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+    });
+    process.off('warning', hear);
+    assert.equal(warnings.length, what === 'never ends' ? 0 : 1);
+    for (const warning of warnings) assert.match(warning, /^history failed: Error: the disk is full/);
+  });
+}
+
+test('a line that cannot be masked is left out, and no id with it', async () => {
+  const { mask } = Steps.prototype;
+  Steps.prototype.mask = () => {
+    throw new Error('it cannot be masked');
+  };
+  try {
+    const lines = [];
+    await withBoth(() => ({}), { history: (line) => lines.push(line) }, async (client) => {
+      assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+    });
+    assert.deepEqual(lines, []);
+  } finally {
+    Steps.prototype.mask = mask;
+  }
+});

@@ -52,6 +52,7 @@ async function printed(runtime, url, program) {
     const create = () => client.dockets.create({ agentId: 7, toPhoneNumber: '919876543210', callContext: {} })
       .then(() => 'created', (error) => error.name + (error.mayHaveCreated ? ' maybe' : ' not'));
     ${program}
+    await client.close();
     await client.close();`,
   );
   const { PATH, HOME } = process.env;
@@ -84,6 +85,9 @@ for (const runtime of Object.keys(RUNTIMES)) {
     'breaks off in the head': [(s) => s.end('HTTP/1.1 200 OK\r\nconte'), 'OutcomeUnknown maybe', 1],
     'breaks off in the body': [(s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"docket'), 'UnexpectedResponse maybe', 1],
     'is silent': [() => {}, 'OutcomeUnknown maybe', 1],
+    'answers 421': [(s) => s.write(answerText({}, '421 X')), 'Rejected not', 1],
+    'answers 421, and refuses then': [misdirect, 'Rejected not', 1],
+    'answers 401': [(s) => s.write(answerText({}, '401 X', 'www-authenticate: Basic realm="x"\r\n')), 'Unauthorized not', 1],
     redirects: [(s) => s.write(answerText({}, '307 X', 'location: /elsewhere\r\n')), 'Rejected maybe', 1],
   };
   for (const [what, [behave, told, posts]] of Object.entries(faults)) {
@@ -118,6 +122,12 @@ for (const runtime of Object.keys(RUNTIMES)) {
       });
     }
   });
+}
+
+/** Node's `fetch` would send the request again on another connection, which is then refused. */
+function misdirect(socket, _, service) {
+  service.refuse();
+  socket.end(answerText({}, '421 X', 'connection: close\r\n'));
 }
 
 test('Deno and Bun cannot tell that a port refuses: the outcome of a create is unknown', async () => {

@@ -64,9 +64,12 @@ export function withSockets(behave, test) {
   }, test);
 }
 
-/** The same with a service that is called with each connection as it is made. */
+/**
+ * The same with a service that is called with each connection as it is made. After `refuse()` the
+ * port refuses connections.
+ */
 export async function withListener(accept, test) {
-  const service = { received: 0, connections: 0, posts: 0 };
+  const service = { received: 0, connections: 0, posts: 0, refuse: () => server.close() };
   const sockets = new Set();
   const server = net.createServer((socket) => {
     service.connections++;
@@ -79,9 +82,9 @@ export async function withListener(accept, test) {
   try {
     return await test(Object.assign(service, { url: urlOf(server), sockets }));
   } finally {
-    server.close();
+    const isClosed = server.listening ? once(server.close(), 'close') : undefined;
     for (const socket of sockets) socket.destroy();
-    await once(server, 'close');
+    await isClosed;
   }
 }
 

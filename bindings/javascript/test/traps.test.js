@@ -78,6 +78,39 @@ test('a batch keeps what it has when it breaks, and each request is told', () =>
   });
 });
 
+test('what an exchange of a lost instance hears is nothing to the next instance', async () => {
+  const { stop, restart, transport: { clock } } = stoppable();
+  const exchanges = [];
+  const transport = {
+    clock,
+    send(_, exchange) {
+      exchanges.push(exchange);
+      return () => {};
+    },
+  };
+  const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:1', token: TOKEN, env: {}, transport });
+  const lost = failure(client.dockets.create(REQUEST));
+  while (exchanges.length === 0) await new Promise(setImmediate);
+  stop();
+  exchanges[0].head(200, []);
+  const late = client.dockets.get(DOCKET);
+  assert.equal((await failure(late)).name, 'ExecutionFailed');
+  assert.equal((await lost).name, 'OutcomeUnknown');
+  restart();
+  const created = client.dockets.create(REQUEST);
+  while (exchanges.length === 1) await new Promise(setImmediate);
+  const answer = (exchange, docket_id) => {
+    exchange.head(200, []);
+    exchange.chunk(Buffer.from(JSON.stringify({ docket_id, status: 'OPEN', created: true })));
+    exchange.end();
+  };
+  answer(exchanges[0], '00000000-0000-4000-8000-000000000000');
+  for (let i = 0; i < 5; i++) await new Promise(setImmediate);
+  answer(exchanges[1], DOCKET);
+  assert.equal((await created).docketId, DOCKET);
+  await client.close();
+});
+
 test('a real trap is told with its cause, and costs one instance', async () => {
   const wasm = new WebAssembly.Module(trapping());
   const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:1', token: TOKEN, env: {}, wasm });
