@@ -7,7 +7,9 @@ use super::bindings::{
 use crate::guest::limits::HEADER_BYTES;
 use crate::network::outgoing::Outgoing;
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, HOST};
+use http::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, DATE, HOST, LOCATION, RETRY_AFTER,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full};
@@ -20,15 +22,15 @@ use voice_calling_core::{Delivery as CoreDelivery, ErrorCode, SendError, error_c
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
 /// The headers of an answer that the guest reads.
-const READ: [&str; 8] = [
-    "retry-after",
-    "date",
-    "location",
-    "content-type",
-    "content-encoding",
-    "x-request-id",
-    "request-id",
-    "x-correlation-id",
+static READ: [HeaderName; 8] = [
+    RETRY_AFTER,
+    DATE,
+    LOCATION,
+    CONTENT_TYPE,
+    CONTENT_ENCODING,
+    HeaderName::from_static("x-request-id"),
+    HeaderName::from_static("request-id"),
+    HeaderName::from_static("x-correlation-id"),
 ];
 
 /// More of a body is not kept here but handed over: the guest may want no more of it.
@@ -263,8 +265,8 @@ fn whole(body: Vec<u8>) -> Body {
 /// The headers that the guest reads, the first of each name.
 fn headers(headers: &HeaderMap) -> Headers {
     let read = READ.iter().filter_map(|name| {
-        let value = String::from_utf8_lossy(headers.get(*name)?.as_bytes());
-        Some(((*name).to_owned(), value.into_owned()))
+        let value = String::from_utf8_lossy(headers.get(name)?.as_bytes());
+        Some((name.as_str().to_owned(), value.into_owned()))
     });
     read.collect()
 }

@@ -4,6 +4,7 @@
 mod alarm;
 mod batch;
 pub(crate) mod bindings;
+mod carried;
 mod driver;
 mod exchange;
 pub mod history;
@@ -15,6 +16,7 @@ pub mod replay;
 pub use batch::Batch;
 
 use self::bindings::{Answer, Call};
+use self::carried::Carried;
 use self::driver::Driver;
 use self::machine::StepsGuest;
 use self::operation::{Outcome, Teller};
@@ -27,6 +29,8 @@ use crate::load::plugin::types::*;
 use crate::network::outgoing::Outgoing;
 use anyhow::{Result, anyhow};
 use std::borrow::Cow;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
@@ -81,8 +85,8 @@ impl Client {
     ) -> Result<Outcome> {
         let _place = self.places.acquire().await?;
         let (teller, told) = oneshot::channel();
-        let waiting = self.begin(function, call, options, Teller::Lone(teller));
-        let told = told.await;
+        let (waiting, carried) = self.begin(function, call, options, Teller::Lone(teller));
+        let told = heard(told, carried).await;
         waiting.has_heard();
         told.map_err(|_| anyhow!("the client is gone"))?
     }
@@ -93,16 +97,33 @@ impl Client {
         call: Call,
         options: Option<CallOptions>,
         teller: Teller,
-    ) -> Waiting {
+    ) -> (Waiting, Option<Arc<Carried>>) {
         let caller = Caller::of(function);
         let in_flight = caller.call().clone();
-        let operation = self.driver.begin(call, options, in_flight, teller);
-        Waiting {
+        let (operation, carried) = self.driver.begin(call, options, in_flight, teller);
+        let waiting = Waiting {
             caller: Some(caller),
             driver: self.driver.clone(),
             operation,
-        }
+        };
+        (waiting, carried)
     }
+}
+
+/// What a caller is told, who may have a request to carry out meanwhile.
+async fn heard<T>(
+    mut told: oneshot::Receiver<T>,
+    mut carried: Option<Arc<Carried>>,
+) -> Result<T, oneshot::error::RecvError> {
+    poll_fn(|context| {
+        if let Some(sending) = &carried
+            && sending.poll(context).is_ready()
+        {
+            carried = None;
+        }
+        Pin::new(&mut told).poll(context)
+    })
+    .await
 }
 
 /// Somebody waits for an operation. Dropped before the end has been heard, it abandons it.
@@ -300,7 +321,7 @@ impl Client {
         let is_told = vec![false; requests.len()];
         let call = Call::CreateDocketsV2((requests.to_owned(), timeout_ms));
         let teller = Teller::Batch { reader, is_told };
-        let waiting = self.begin(CREATE_DOCKETS_V2, call, options, teller);
+        let (waiting, _) = self.begin(CREATE_DOCKETS_V2, call, options, teller);
         Batch::begun(told, waiting, place).await
     }
 
