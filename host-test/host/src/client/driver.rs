@@ -7,6 +7,7 @@ use super::alarm::Alarm;
 use super::bindings::{Begin, Call, Effect, Event, OperationId, Send as ToSend, Stepped};
 use super::carried::{Carried, Carrying};
 use super::exchange::{self, Exchange, News};
+use super::fault::Fault;
 use super::history::Recording;
 use super::machine::{Machine, Parsed, StepsGuest};
 use super::operation::{Operation, Teller};
@@ -52,6 +53,7 @@ pub(crate) struct Driver {
     secrets: Secrets,
     log: Log,
     history: Option<Recording>,
+    fault: Option<Fault>,
     outgoing: Mutex<Arc<Outgoing>>,
     operations: AtomicU64,
     inbox: Mutex<Inbox>,
@@ -304,6 +306,7 @@ impl Driver {
         let driver = Self {
             guest: guest.clone(),
             history: history.map(|history| Recording::new(history, &environment)),
+            fault: Fault::of(&environment),
             environment,
             randomness,
             limits,
@@ -422,7 +425,9 @@ impl Driver {
 
     /// Nobody waits for an operation any more.
     pub(super) fn abandon(self: &Arc<Self>, operation: OperationId) {
-        self.hand_in(Input::Abandon(operation), &mut Bearer::default());
+        if self.fault != Some(Fault::KeepsOperations) {
+            self.hand_in(Input::Abandon(operation), &mut Bearer::default());
+        }
     }
 
     /// A step is due.
@@ -548,7 +553,9 @@ impl Driver {
         }
         let is_due = session.wake_at_ms.is_some_and(|due_ms| due_ms <= now_ms);
         if is_due {
-            session.hand_over_parts(&mut events);
+            if self.fault != Some(Fault::LosesParts) {
+                session.hand_over_parts(&mut events);
+            }
         } else if events.is_empty() {
             // The alarm has gone off for something else.
             self.set_alarm(session, runtime);
@@ -583,7 +590,12 @@ impl Driver {
     fn set_alarm(self: &Arc<Self>, session: &Session, runtime: Option<&Handle>) {
         if let Some(runtime) = runtime {
             let due = session.wake_at_ms.into_iter().chain(session.relieve_at_ms);
-            self.alarm.set(due.min(), self, runtime);
+            let late_ms = match self.fault {
+                Some(Fault::WakesLate) => 500,
+                _ => 0,
+            };
+            self.alarm
+                .set(due.map(|due_ms| due_ms + late_ms).min(), self, runtime);
         }
     }
 
@@ -596,6 +608,7 @@ impl Driver {
     ) {
         match effect {
             Effect::Send(send) => self.send(session, send, runtime, bearer),
+            Effect::Abandon(_) if self.fault == Some(Fault::KeepsRequests) => {}
             Effect::Abandon(exchange) => {
                 session.exchanges.remove(&exchange);
             }
@@ -627,10 +640,20 @@ impl Driver {
         if !operation.call.begin_request(send.creates) {
             return;
         }
-        let exchange = Arc::new(Exchange::of(&send, operation.trusts_connection_timeout));
+        let exchange = Arc::new(Exchange::of(
+            &send,
+            operation.trusts_connection_timeout,
+            self.fault,
+        ));
         operation.sends(&exchange);
         let attempt_ms = u64::from(send.request.attempt_ms);
         let relieve_at_ms = self.clock.now_ms() + PATIENCE_MS.min(attempt_ms / 4);
+        if let (Some(Fault::SendsTwice), true, Some(runtime)) = (self.fault, send.creates, runtime)
+            && let Ok((request, options)) = exchange::request(send.clone())
+        {
+            let again = self.outgoing().send(request, options);
+            runtime.spawn(async move { drop(again.await) });
+        }
         let sender = match (exchange::request(send), runtime) {
             (Ok((request, options)), Some(runtime)) => {
                 let report = Report {

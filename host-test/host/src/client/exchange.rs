@@ -4,6 +4,7 @@ use super::bindings::{
     Answered, Body, Chunk, Delivery, Ended, Event, ExchangeId, Failed, Head, Headers, OperationId,
     Send as ToSend,
 };
+use super::fault::Fault;
 use crate::guest::limits::HEADER_BYTES;
 use crate::network::outgoing::Outgoing;
 use bytes::Bytes;
@@ -46,6 +47,7 @@ pub(super) struct Exchange {
     /// Whether a timeout of the connection is to be believed.
     trusts_connection_timeout: bool,
     max_response_bytes: usize,
+    fault: Option<Fault>,
     come: Mutex<Come>,
 }
 
@@ -82,7 +84,7 @@ pub(super) enum News {
 }
 
 impl Exchange {
-    pub(super) fn of(send: &ToSend, trusts_connection_timeout: bool) -> Self {
+    pub(super) fn of(send: &ToSend, trusts_connection_timeout: bool, fault: Option<Fault>) -> Self {
         let max_response_bytes = send.request.max_response_bytes;
         Self {
             id: send.exchange,
@@ -91,6 +93,7 @@ impl Exchange {
             creates: send.creates,
             trusts_connection_timeout,
             max_response_bytes: usize::try_from(max_response_bytes).unwrap_or(usize::MAX),
+            fault,
             come: Mutex::default(),
         }
     }
@@ -110,7 +113,11 @@ impl Exchange {
         match outgoing.send(request, options).await {
             Ok(response) => {
                 let (head, body) = response.into_parts();
-                self.come().head = Some((head.status.as_u16(), headers(&head.headers)));
+                let headers = match self.fault {
+                    Some(Fault::LosesHeaders) => Headers::new(),
+                    _ => headers(&head.headers),
+                };
+                self.come().head = Some((head.status.as_u16(), headers));
                 self.read(body, &tell).await;
             }
             Err(error) => self.fail(error),
@@ -132,6 +139,7 @@ impl Exchange {
             let frame = frame.await;
             let data = match frame {
                 None => break End::Read,
+                Some(Err(_)) if self.fault == Some(Fault::MendsBodies) => break End::Read,
                 Some(Err(error)) => break End::Broken(error.to_string()),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => data,
@@ -161,6 +169,10 @@ impl Exchange {
         let SendError { delivery, message } = send_error(&error);
         let delivery = match delivery {
             CoreDelivery::NotSent => Delivery::NotSent,
+            CoreDelivery::Unknown if self.fault == Some(Fault::SaysUnsent) => Delivery::NotSent,
+            CoreDelivery::ConnectionTimeout if self.fault == Some(Fault::BelievesTimeouts) => {
+                Delivery::NotSent
+            }
             CoreDelivery::ConnectionTimeout if !self.creates || self.trusts_connection_timeout => {
                 Delivery::NotSent
             }

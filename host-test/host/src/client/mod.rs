@@ -7,6 +7,7 @@ pub(crate) mod bindings;
 mod carried;
 mod driver;
 mod exchange;
+pub mod fault;
 pub mod history;
 pub(crate) mod lone;
 pub(crate) mod machine;

@@ -236,6 +236,19 @@ async fn a_dropped_call_ends_its_request_and_the_others_go_on() {
     log.reports("dockets.create-docket-v2", 1);
 }
 
+/// What the test before this one notices.
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_does_not_tell_of_dropped_calls_leaves_their_requests_open() {
+    let script = Script::new([Step::silence()]);
+    let mut settings = with_places(script.outgoing(), 1_000);
+    let fault = ("DRIVER_FAULT".to_owned(), "keeps-operations".to_owned());
+    settings.environment.push(fault);
+    let client = plugin_steps().client(settings).unwrap();
+    drop_create_after_ms(&client, 100).await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(ended_ms(&script), [None]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_while_its_answer_is_read_ends_its_request_and_is_reported() {
     let log = Log::keep();
