@@ -35,7 +35,7 @@ test('every function is a method of the client, and the reverse', () => {
 test('every call is understood by its name', async () => {
   const steps = new Steps(await compiledOnce());
   const environment = [['VOICE_CALLING_BASE_URL', 'http://127.0.0.1:1'], ['VOICE_CALLING_API_TOKEN', TOKEN]];
-  assert.equal(steps.configure(environment, 1), undefined);
+  assert.equal(steps.configure(environment, { Seed: 1 }), undefined);
   assert.throws(() => steps.step([{ Begin: { operation: 1, call: { Nothing: null } } }], 0, 0), /unknown variant `Nothing`/);
   const names = Object.keys(functions).filter((name) => name !== 'ParseDocketCompleted');
   for (const name of names) {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use voice_calling_host::client::replay::{Replayed, replay};
+use voice_calling_host::client::replay::{Replayed, Replayer};
 
 #[derive(Args)]
 pub(crate) struct Replay {
@@ -31,7 +31,8 @@ pub(crate) fn run_replay(arguments: &Replay) -> Result<ExitCode> {
         )
     })?;
     let file = File::open(history).with_context(|| format!("cannot read {}", history.display()))?;
-    let replayed = replay(&wasm, BufReader::new(file))
+    let replayed = Replayer::new(&wasm)?
+        .replay(BufReader::new(file))
         .with_context(|| format!("cannot replay {}", history.display()))?;
     let Replayed {
         instances,

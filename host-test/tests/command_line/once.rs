@@ -545,3 +545,58 @@ fn a_case_that_is_wrong_is_told_by_its_file_its_name_and_its_member() {
     let told = "agents.json: \"n\": unknown field `request`";
     assert!(stderr(&output).contains(told), "{}", stderr(&output));
 }
+
+/// A bug report is a file: what happened can be seen again without a service.
+#[test]
+fn a_history_of_a_call_replays_and_one_that_was_changed_does_not() {
+    let mock = MockProcess::start(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let history = folder.path().join("history.jsonl");
+    let invoke = |guest: &str| {
+        host_test()
+            .current_dir(REPOSITORY)
+            .args(["invoke", "agents.list-agents", "--guest", guest])
+            .args(["--json", r#"{"organization_id": "org-1"}"#, "--history"])
+            .arg(&history)
+            .envs(mock.environment())
+            .output()
+            .expect("the command runs")
+    };
+    let refused = invoke("0.2");
+    assert_eq!(refused.status.code(), Some(2));
+    let told = "a component for WASI 0.2 has none, one for steps has (--guest steps)";
+    assert!(stderr(&refused).contains(told), "{}", stderr(&refused));
+
+    let output = invoke("steps");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let again = invoke("steps");
+    assert_eq!(again.status.code(), Some(2), "no file is overwritten");
+    assert!(
+        stderr(&again).contains("cannot write"),
+        "{}",
+        stderr(&again)
+    );
+
+    let replay = |history: &Path| {
+        host_test()
+            .current_dir(REPOSITORY)
+            .arg("replay")
+            .arg(history)
+            .output()
+            .expect("the command runs")
+    };
+    let output = replay(&history);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(told, "the same: instances: 1, steps: 2\n");
+
+    let text = std::fs::read_to_string(&history).expect("a history");
+    let changed = text.replacen("organizationId=org-1", "organizationId=org-2", 1);
+    assert_ne!(changed, text);
+    std::fs::write(&history, changed).expect("a history");
+    let output = replay(&history);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let told = String::from_utf8_lossy(&output.stdout);
+    let difference = "line 2: Ok.effects[0].Send.request.url: recorded \"";
+    assert!(told.starts_with(difference), "{told}");
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -50,6 +51,20 @@ class _Results:
         self._results[index] = result
         return result
 
+    def given_up(
+        self, running: Running, read: list[BatchResult], error: BaseException | None
+    ) -> None:
+        """The batch was given up: what may exist and was not read is logged, and all is found on
+        the exception."""
+        known = set(self._results)
+        for index in sorted(index for index in running.sent - known if index is not None):
+            self.keep(index, running.lost(index, "the batch was given up"))
+        for result in self.in_order():
+            if result not in read:
+                warn(result.outcome)
+        if error is not None:
+            attach(self.in_order(), error)
+
 
 class _Batch:
     """What batches have in common."""
@@ -70,21 +85,6 @@ class _Batch:
         self._has_ended = True
         assert self._running is not None
         self._running.outcome(message)
-
-    def _is_given_up(self, error: BaseException | None, read: list[BatchResult]) -> None:
-        """The batch was given up: what may exist and was not read is logged, and all is found on
-        the exception."""
-        self._has_ended = True
-        running = self._running
-        assert running is not None
-        known = {result.index for result in self.results}
-        for index in sorted(index for index in running.sent - known if index is not None):
-            self._known.keep(index, running.lost(index, "the batch was given up"))
-        for result in self.results:
-            if result not in read:
-                warn(result.outcome)
-        if error is not None:
-            attach(self.results, error)
 
     def _rest(self, error: RequestError) -> list[CreatedDocket | RequestError]:
         """All outcomes, where the batch has failed."""
@@ -138,9 +138,10 @@ class Batch(_Batch):
 
     def _give_up(self, error: BaseException | None) -> None:
         assert self._running is not None
+        self._has_ended = True
         read = self.results
         self._driver.give_up(self._running, self._mailbox)
-        self._is_given_up(error, read)
+        self._known.given_up(self._running, read, error)
         self._driver.finished()
 
     def __enter__(self) -> Batch:
@@ -212,9 +213,8 @@ class AsyncBatch(_Batch):
 
     def _give_up(self, error: BaseException | None) -> None:
         assert self._running is not None
-        read = self.results
-        self._driver.give_up(self._running, self._mailbox)
-        self._is_given_up(error, read)
+        self._has_ended = True
+        _give_up(self._driver, self._running, self._mailbox, self._known, error)
 
     async def __aenter__(self) -> AsyncBatch:
         self._begin()
@@ -231,5 +231,20 @@ class AsyncBatch(_Batch):
         await self.aclose()
 
     def __del__(self) -> None:
-        if getattr(self, "_running", None) is not None and not self._has_ended:
-            self._give_up(None)
+        running = getattr(self, "_running", None)
+        if running is not None and not self._has_ended:
+            # This may be any thread, and the batch is gone.
+            driver = self._driver
+            driver.soon(partial(_give_up, driver, running, self._mailbox, self._known, None))
+
+
+def _give_up(
+    driver: Coroutines,
+    running: Running,
+    mailbox: Mailbox,
+    known: _Results,
+    error: BaseException | None,
+) -> None:
+    read = known.in_order()
+    driver.give_up(running, mailbox)
+    known.given_up(running, read, error)

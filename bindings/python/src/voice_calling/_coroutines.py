@@ -135,6 +135,14 @@ class Coroutines:
                 running.on_item(message)
         return None
 
+    def soon(self, job: Callable[[], None]) -> None:
+        """Does this on the loop's own thread, unless the loop has ended."""
+        with contextlib.suppress(RuntimeError):
+            if self._is_asyncio:
+                self._loop.call_soon_threadsafe(job)
+            else:
+                self._loop.run_sync_soon(job)
+
     async def close(self) -> None:
         """Refuses further calls. Those under way are finished, and then connections closed."""
         self._is_closed = True
@@ -191,8 +199,7 @@ class Coroutines:
 
     def end(self, exchange: Exchange) -> None:
         if exchange.cancel is not None:
-            with contextlib.suppress(RuntimeError):  # its loop is closed, and it with the loop
-                exchange.cancel()
+            exchange.cancel()
 
     def wake(self, at: float) -> None:
         self._timer.wake(at)

@@ -56,7 +56,7 @@ class Threads:
     ) -> None:
         self._own: httpx.Client | None = None
         self._given = http_client
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a batch may be collected by whoever holds it
         self._workers = Workers()
         self._local = threading.local()
         self._under_way = 0
@@ -242,7 +242,7 @@ class Threads:
         """In the child: threads, connections and what was under way are the parent's."""
         self._was_forked = self._given is not None and self._machine.was_used
         self._own = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._under_way = 0
         self._local = threading.local()
         self._workers = Workers()

@@ -70,15 +70,21 @@ impl Alarm {
         if times.due_ms == NEVER {
             return;
         }
-        // A runtime that ended took the task with it.
-        if times.task.as_ref().is_none_or(JoinHandle::is_finished) {
+        if times.task.is_none() {
             times.asleep_until_ms = times.due_ms;
-            let sleeping = run(self.0.clone(), Arc::downgrade(driver));
+            let sleeping = run(self.0.clone(), Watch(Arc::downgrade(driver)));
             times.task = Some(runtime.spawn(sleeping));
         } else if times.due_ms < times.asleep_until_ms {
             times.asleep_until_ms = times.due_ms;
             self.0.is_earlier.notify_one();
         }
+    }
+}
+
+impl Alarm {
+    /// Its task is gone.
+    pub(super) fn forget(&self) {
+        *self.0.times() = Times::default();
     }
 }
 
@@ -90,7 +96,19 @@ impl Drop for Alarm {
     }
 }
 
-async fn run(alarm: Arc<Shared>, driver: Weak<Driver>) {
+/// Tells the driver when the runtime takes the alarm with it.
+struct Watch(Weak<Driver>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(driver) = self.0.upgrade() {
+            driver.runtime_has_ended();
+        }
+    }
+}
+
+async fn run(alarm: Arc<Shared>, watch: Watch) {
+    let driver = &watch.0;
     loop {
         let due_ms = alarm.lie_down();
         // While it sleeps, it does not keep the driver.

@@ -3,12 +3,14 @@
 use super::Waiting;
 use super::operation::OfBatch;
 use crate::calls::batch::BatchResult;
+use crate::guest::in_flight::InFlight;
 use crate::load::plugin::Called;
 use crate::load::plugin::types::RequestError;
 use anyhow::{Result, anyhow};
 use futures_util::stream::Stream;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
@@ -27,42 +29,38 @@ pub struct Batch {
 impl Batch {
     /// A batch with which nothing is wrong as a whole.
     pub(super) async fn begun(
-        mut told: mpsc::UnboundedReceiver<OfBatch>,
+        told: mpsc::UnboundedReceiver<OfBatch>,
         waiting: Waiting,
         place: OwnedSemaphorePermit,
     ) -> Called<Self> {
-        let mut waiting = Some(waiting);
-        let mut heard = || {
-            if let Some(waiting) = waiting.take() {
-                waiting.has_heard();
-            }
-        };
-        let first = match told.recv().await {
-            Some(OfBatch::Begun) => None,
-            Some(OfBatch::Result(result)) => Some(result),
-            Some(OfBatch::Ended(Ok(Ok(())))) => {
-                heard();
-                None
-            }
-            Some(OfBatch::Ended(Ok(Err(error)))) => {
-                heard();
-                return Ok(Err(error));
-            }
-            Some(OfBatch::Ended(Err(error))) => {
-                heard();
-                return Err(error);
-            }
-            None => {
-                heard();
-                return Err(gone());
-            }
-        };
-        Ok(Ok(Self {
+        let mut batch = Self {
             told,
-            first,
-            waiting,
+            first: None,
+            waiting: Some(waiting),
             _place: place,
-        }))
+        };
+        match batch.told.recv().await {
+            Some(OfBatch::Begun) => Ok(Ok(batch)),
+            Some(OfBatch::Result(result)) => {
+                batch.first = Some(result);
+                Ok(Ok(batch))
+            }
+            ended => {
+                batch.has_heard();
+                match ended {
+                    Some(OfBatch::Ended(Ok(Err(error)))) => Ok(Err(error)),
+                    Some(OfBatch::Ended(Err(error))) => Err(error),
+                    Some(_) => Ok(Ok(batch)),
+                    None => Err(gone()),
+                }
+            }
+        }
+    }
+
+    fn has_heard(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            waiting.has_heard();
+        }
     }
 
     /// The next result; none after the last. An error if the instance has ended before anything
@@ -84,9 +82,7 @@ impl Batch {
                 Some(OfBatch::Ended(Err(error))) => Some(error),
                 None => Some(gone()),
             };
-            if let Some(waiting) = self.waiting.take() {
-                waiting.has_heard();
-            }
+            self.has_heard();
             return Poll::Ready(error.map(Err));
         }
         Poll::Ready(None)
@@ -100,6 +96,30 @@ fn gone() -> anyhow::Error {
 /// A batch that has begun fails request by request.
 fn unlike(error: &RequestError) -> anyhow::Error {
     anyhow!("the component ended a batch that had begun: {error:?}")
+}
+
+impl Batch {
+    pub(super) fn call(&self) -> Option<Arc<InFlight>> {
+        self.waiting.as_ref()?.call()
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        let Some(waiting) = self.waiting.take() else {
+            return;
+        };
+        let call = waiting.call();
+        // What the batch is told by that is unread as well.
+        drop(waiting);
+        let first = self.first.take().map(OfBatch::Result);
+        let others = std::iter::from_fn(|| self.told.try_recv().ok());
+        for unread in first.into_iter().chain(others) {
+            if let Some(call) = &call {
+                unread.log(call);
+            }
+        }
+    }
 }
 
 impl Stream for Batch {

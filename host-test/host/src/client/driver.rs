@@ -1,15 +1,16 @@
 //! What happens between callers, the network, the clock and the guest. Whoever has news hands it
 //! over and, unless somebody does so already, takes all news there is to the guest and does what
-//! the guest asks for.
+//! the guest asks for. Where many operations are under way, a task of its own does so after all
+//! else that is ready: one step then takes in many news, which is cheaper than many steps.
 
 use super::alarm::Alarm;
-use super::bindings::{
-    Begin, Call, Effect, Event, ExchangeId, OperationId, Random, Send as ToSend, Stepped,
-};
+use super::bindings::{Begin, Call, Effect, OperationId, Random, Send as ToSend, Stepped};
 use super::exchange::{self, Exchange, News};
+use super::fault::Fault;
 use super::history::Recording;
-use super::machine::{Machine, Parsed, StepsGuest};
+use super::machine::{Parsed, StepsGuest};
 use super::operation::{Operation, Teller};
+use super::session::{Beginning, Input, Session, UnderWay};
 use crate::clock::Clock;
 use crate::guest::in_flight::InFlight;
 use crate::guest::limits::{Limits, MemoryBytes};
@@ -21,19 +22,24 @@ use crate::network::outgoing::Outgoing;
 use crate::record::secrets::Secrets;
 use anyhow::{Result, anyhow};
 use std::any::Any;
-use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::runtime::Handle;
-use tokio::task::AbortHandle;
+use tokio::task::yield_now;
 use voice_calling_core::settings::PREFIX;
 
 /// Who steps for others does so a few times in a row, then a task of its own goes on: its own
 /// work waits.
 const STEPS_IN_A_ROW: usize = 32;
+
+/// With more operations under way, steps wait for more news.
+const FEW_OPERATIONS: usize = 4;
+
+/// Why nothing goes on.
+const NO_RUNTIME: &str = "the tokio runtime to which the client belongs has ended";
 
 /// What clients, their requests and the alarm share.
 pub(crate) struct Driver {
@@ -45,15 +51,19 @@ pub(crate) struct Driver {
     secrets: Secrets,
     log: Log,
     history: Option<Recording>,
+    fault: Option<Fault>,
     outgoing: Mutex<Arc<Outgoing>>,
     operations: AtomicU64,
     inbox: Mutex<Inbox>,
     session: Mutex<Option<Session>>,
+    /// How many operations were under way after the last step.
+    under_way: AtomicUsize,
     /// How many instances were lost.
     lost: AtomicUsize,
-    pub(super) alarm: Alarm,
-    /// Where tasks are spawned by those who are in no runtime.
-    runtime: OnceLock<Handle>,
+    alarm: Alarm,
+    /// That of the first call, until it ends. All tasks are its.
+    runtime: Mutex<Option<Handle>>,
+    has_runtime_ended: AtomicBool,
 }
 
 /// News that nobody has taken to the guest.
@@ -62,128 +72,6 @@ struct Inbox {
     news: Vec<Input>,
     /// Whether somebody takes news to the guest until there is none.
     is_emptied: bool,
-}
-
-/// Something that happened.
-enum Input {
-    Begin(Box<Beginning>),
-    Exchange(Arc<Exchange>, News),
-    Abandon(OperationId),
-    /// A step is due.
-    Wake,
-}
-
-struct Beginning {
-    begin: Begin,
-    operation: Operation,
-}
-
-/// An instance, and what it has under way.
-struct Session {
-    machine: Machine,
-    operations: HashMap<OperationId, Operation>,
-    exchanges: HashMap<ExchangeId, UnderWay>,
-    /// Those of which a part has come, or had.
-    arriving: Vec<Arc<Exchange>>,
-    wake_at_ms: Option<u64>,
-}
-
-struct UnderWay {
-    exchange: Arc<Exchange>,
-    task: Option<AbortHandle>,
-}
-
-impl Session {
-    fn of(machine: Machine) -> Self {
-        Self {
-            machine,
-            operations: HashMap::new(),
-            exchanges: HashMap::new(),
-            arriving: Vec::new(),
-            wake_at_ms: None,
-        }
-    }
-
-    /// Whether an exchange is one of this session that has not ended.
-    fn has(&self, exchange: &Arc<Exchange>) -> bool {
-        let under_way = self.exchanges.get(&exchange.id);
-        under_way.is_some_and(|under_way| Arc::ptr_eq(&under_way.exchange, exchange))
-    }
-
-    /// What the guest is told of this news.
-    fn take_in(&mut self, input: Input, events: &mut Vec<Event>) {
-        match input {
-            Input::Begin(beginning) => self.begin(*beginning, events),
-            Input::Abandon(operation) => {
-                if self.operations.contains_key(&operation) {
-                    events.push(Event::Abandon(operation));
-                }
-            }
-            Input::Exchange(exchange, news) => {
-                if self.has(&exchange) {
-                    self.hear(exchange, news, events);
-                }
-            }
-            Input::Wake => {}
-        }
-    }
-
-    fn begin(&mut self, Beginning { begin, operation }: Beginning, events: &mut Vec<Event>) {
-        match &self.machine.configured {
-            Ok(()) => {
-                self.operations.insert(begin.operation, operation);
-                events.push(Event::Begin(begin));
-            }
-            Err(error) => operation.tell(Err(error.clone())),
-        }
-    }
-
-    fn hear(&mut self, exchange: Arc<Exchange>, news: News, events: &mut Vec<Event>) {
-        match news {
-            News::Waiting => self.arriving.push(exchange),
-            News::Piece => {
-                exchange.hand_over(events);
-            }
-            News::Ended => {
-                let may_have_created = exchange.hand_over(events);
-                if let Some(mut ended) = self.exchanges.remove(&exchange.id) {
-                    ended.task = None;
-                }
-                if !may_have_created
-                    && let Some(operation) = self.operations.get_mut(&exchange.operation)
-                {
-                    operation.did_not_create(exchange.id);
-                }
-            }
-        }
-    }
-
-    /// What has come of answers that are not whole.
-    fn hand_over_parts(&mut self, events: &mut Vec<Event>) {
-        let mut arriving = mem::take(&mut self.arriving);
-        arriving.retain(|exchange| self.has(exchange));
-        for exchange in &arriving {
-            exchange.hand_over(events);
-        }
-        self.arriving = arriving;
-    }
-
-    /// Ends everything.
-    fn lose(self, reason: &str) {
-        drop(self.exchanges);
-        for operation in self.operations.into_values() {
-            operation.lose(reason);
-        }
-    }
-}
-
-/// What is under way ends with who keeps track of it.
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        if let Some(task) = &self.task {
-            task.abort();
-        }
-    }
 }
 
 impl Driver {
@@ -204,6 +92,7 @@ impl Driver {
         let driver = Self {
             guest: guest.clone(),
             history: history.map(|history| Recording::new(history, &environment)),
+            fault: Fault::of(&environment),
             environment,
             randomness,
             limits,
@@ -214,9 +103,11 @@ impl Driver {
             operations: AtomicU64::new(0),
             inbox: Mutex::default(),
             session: Mutex::default(),
+            under_way: AtomicUsize::new(0),
             lost: AtomicUsize::new(0),
             alarm: Alarm::default(),
-            runtime: OnceLock::new(),
+            runtime: Mutex::default(),
+            has_runtime_ended: AtomicBool::new(false),
         };
         *driver.session() = Some(driver.begin_session()?);
         Ok(Arc::new(driver))
@@ -254,13 +145,19 @@ impl Driver {
     }
 
     fn runtime(&self) -> Option<Handle> {
-        match Handle::try_current() {
-            Ok(current) => {
-                self.runtime.get_or_init(|| current.clone());
-                Some(current)
-            }
-            Err(_) => self.runtime.get().cloned(),
+        let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        if runtime.is_none() {
+            *runtime = Handle::try_current().ok();
         }
+        runtime.clone()
+    }
+
+    /// The next call brings another.
+    fn forget_runtime(&self) {
+        self.alarm.forget();
+        let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        *runtime = None;
+        self.has_runtime_ended.store(false, Ordering::SeqCst);
     }
 
     pub(super) fn set_outgoing(&self, outgoing: Outgoing) {
@@ -315,12 +212,20 @@ impl Driver {
 
     /// Nobody waits for an operation any more.
     pub(super) fn abandon(self: &Arc<Self>, operation: OperationId) {
-        self.hand_in(Input::Abandon(operation));
+        if self.fault != Some(Fault::KeepsOperations) {
+            self.hand_in(Input::Abandon(operation));
+        }
     }
 
     /// A step is due.
     pub(super) fn wake(self: &Arc<Self>) {
         self.hand_in(Input::Wake);
+    }
+
+    /// Nothing that was under way goes on.
+    pub(super) fn runtime_has_ended(self: &Arc<Self>) {
+        self.has_runtime_ended.store(true, Ordering::SeqCst);
+        self.wake();
     }
 
     fn hand_in(self: &Arc<Self>, input: Input) {
@@ -330,14 +235,32 @@ impl Driver {
             return;
         }
         drop(inbox);
-        self.empty_inbox();
+        let has_many = self.under_way.load(Ordering::Relaxed) > FEW_OPERATIONS;
+        match self.runtime() {
+            Some(runtime) if has_many && !self.has_runtime_ended() => {
+                let later = Later(Some(self.clone()));
+                runtime.spawn(async move {
+                    // Behind all that is ready.
+                    yield_now().await;
+                    later.empty_inbox();
+                });
+            }
+            _ => self.empty_inbox(),
+        }
     }
 
     /// Takes news to the guest until there is none.
     fn empty_inbox(self: &Arc<Self>) {
-        let runtime = self.runtime();
         let mut news = Vec::new();
-        for _ in 0..STEPS_IN_A_ROW {
+        for step in 0.. {
+            if step == STEPS_IN_A_ROW
+                && !self.has_runtime_ended()
+                && let Some(runtime) = self.runtime()
+            {
+                let later = Later(Some(self.clone()));
+                runtime.spawn(async move { later.empty_inbox() });
+                return;
+            }
             let mut inbox = self.inbox();
             if inbox.news.is_empty() {
                 inbox.is_emptied = false;
@@ -345,67 +268,57 @@ impl Driver {
             }
             mem::swap(&mut inbox.news, &mut news);
             drop(inbox);
-            self.step(&mut news, runtime.as_ref());
+            self.step(&mut news);
         }
-        match runtime {
-            Some(runtime) => {
-                let driver = self.clone();
-                runtime.spawn(async move { driver.empty_inbox() });
-            }
-            None => self.empty_inbox(),
-        }
+    }
+
+    fn has_runtime_ended(&self) -> bool {
+        self.has_runtime_ended.load(Ordering::SeqCst)
     }
 
     // ---------------------------------------------------------------------- stepping
 
-    fn step(self: &Arc<Self>, news: &mut Vec<Input>, runtime: Option<&Handle>) {
+    fn step(self: &Arc<Self>, news: &mut Vec<Input>) {
         let mut place = self.session();
         if place.is_none() && news.iter().any(|input| matches!(input, Input::Begin(_))) {
             match self.begin_session() {
                 Ok(session) => *place = Some(session),
-                Err(error) => return self.refuse_all(news, &error),
+                Err(error) => {
+                    return refuse_all(news, &format!("no instance can be made: {error:#}"));
+                }
             }
         }
         let Some(session) = place.as_mut() else {
             news.clear();
+            if self.has_runtime_ended() {
+                self.forget_runtime();
+            }
             return;
         };
-        // Whatever panics here leaves it in a state that nobody knows.
-        let stepped = catch_unwind(AssertUnwindSafe(|| self.step_in(session, news, runtime)));
-        let reason = match stepped {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => format!("{error:#}"),
-            Err(panic) => format!("the host panicked: {}", words(&*panic)),
+        let reason = if self.has_runtime_ended() {
+            refuse_all(news, NO_RUNTIME);
+            self.forget_runtime();
+            NO_RUNTIME.to_owned()
+        } else {
+            // Whatever panics here leaves it in a state that nobody knows.
+            match catch_unwind(AssertUnwindSafe(|| self.step_in(session, news))) {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => format!("{error:#}"),
+                Err(panic) => format!("the host panicked: {}", words(&*panic)),
+            }
         };
         news.clear();
-        self.lose(&mut place, &reason);
-    }
-
-    /// No instance can be made.
-    fn refuse_all(&self, news: &mut Vec<Input>, error: &anyhow::Error) {
-        for input in news.drain(..) {
-            if let Input::Begin(beginning) = input {
-                let operation = beginning.operation;
-                operation.fail(anyhow!("the component cannot be instantiated: {error:#}"));
-            }
-        }
-    }
-
-    /// The instance is gone. The next operation gets another one.
-    fn lose(&self, place: &mut Option<Session>, reason: &str) {
-        let reason = self.secrets.mask(reason);
-        if let Some(session) = place.take() {
+        let lost = place.take();
+        // Whoever is told now may have other things to do with this client.
+        drop(place);
+        if let Some(session) = lost {
+            self.under_way.store(0, Ordering::Relaxed);
             self.lost.fetch_add(1, Ordering::Relaxed);
-            session.lose(&reason);
+            session.lose(&self.secrets.mask(&reason));
         }
     }
 
-    fn step_in(
-        self: &Arc<Self>,
-        session: &mut Session,
-        news: &mut Vec<Input>,
-        runtime: Option<&Handle>,
-    ) -> Result<()> {
+    fn step_in(self: &Arc<Self>, session: &mut Session, news: &mut Vec<Input>) -> Result<()> {
         let mut events = Vec::with_capacity(news.len());
         let mut batches = Vec::new();
         for input in news.drain(..) {
@@ -419,10 +332,12 @@ impl Driver {
         let now_ms = self.clock.now_ms();
         let is_due = session.wake_at_ms.is_some_and(|due_ms| due_ms <= now_ms);
         if is_due {
-            session.hand_over_parts(&mut events);
+            if self.fault != Some(Fault::LosesParts) {
+                session.hand_over_parts(&mut events);
+            }
         } else if events.is_empty() {
             // The alarm has gone off too early, or for an instance that is gone.
-            self.set_alarm(session.wake_at_ms, runtime);
+            self.set_alarm(session.wake_at_ms);
             return Ok(());
         }
         let unix_s = self.clock.unix_s();
@@ -437,10 +352,12 @@ impl Driver {
             wake_at_ms,
         } = stepped?;
         session.wake_at_ms = wake_at_ms;
-        self.set_alarm(wake_at_ms, runtime);
+        self.set_alarm(wake_at_ms);
         for effect in effects {
-            self.do_as_asked(session, effect, runtime);
+            self.do_as_asked(session, effect);
         }
+        let under_way = session.operations.len();
+        self.under_way.store(under_way, Ordering::Relaxed);
         for batch in batches {
             if let Some(operation) = session.operations.get(&batch) {
                 operation.has_begun();
@@ -449,20 +366,21 @@ impl Driver {
         Ok(())
     }
 
-    fn set_alarm(self: &Arc<Self>, due_ms: Option<u64>, runtime: Option<&Handle>) {
-        if let Some(runtime) = runtime {
-            self.alarm.set(due_ms, self, runtime);
+    fn set_alarm(self: &Arc<Self>, due_ms: Option<u64>) {
+        if let Some(runtime) = self.runtime() {
+            let late_ms = match self.fault {
+                Some(Fault::WakesLate) => 500,
+                _ => 0,
+            };
+            let due_ms = due_ms.map(|due_ms| due_ms + late_ms);
+            self.alarm.set(due_ms, self, &runtime);
         }
     }
 
-    fn do_as_asked(
-        self: &Arc<Self>,
-        session: &mut Session,
-        effect: Effect,
-        runtime: Option<&Handle>,
-    ) {
+    fn do_as_asked(self: &Arc<Self>, session: &mut Session, effect: Effect) {
         match effect {
-            Effect::Send(send) => self.send(session, send, runtime),
+            Effect::Send(send) => self.send(session, send),
+            Effect::Abandon(_) if self.fault == Some(Fault::KeepsRequests) => {}
             Effect::Abandon(exchange) => {
                 session.exchanges.remove(&exchange);
             }
@@ -480,17 +398,25 @@ impl Driver {
         }
     }
 
-    fn send(self: &Arc<Self>, session: &mut Session, send: ToSend, runtime: Option<&Handle>) {
+    fn send(self: &Arc<Self>, session: &mut Session, send: ToSend) {
         let Some(operation) = session.operations.get_mut(&send.operation) else {
             return;
         };
-        // Or its caller has gone in this moment.
-        if !operation.call.begin_request(send.creates) {
+        // Or its caller has gone in this moment, or the next step tells that nothing goes on.
+        if self.has_runtime_ended() || !operation.call.begin_request(send.creates) {
             return;
         }
-        let exchange = Arc::new(Exchange::of(&send, operation.trusts_connection_timeout));
+        let trusts = operation.trusts_connection_timeout;
+        let exchange = Arc::new(Exchange::of(&send, trusts, self.fault));
         operation.sends(&exchange);
-        let task = match (exchange::request(send), runtime) {
+        if let (Some(Fault::SendsTwice), true) = (self.fault, send.creates)
+            && let Ok((request, options)) = exchange::request(send.clone())
+            && let Some(runtime) = self.runtime()
+        {
+            let again = self.outgoing().send(request, options);
+            runtime.spawn(async move { drop(again.await) });
+        }
+        let task = match (exchange::request(send), self.runtime()) {
             (Ok((request, options)), Some(runtime)) => {
                 let report = Report {
                     driver: Arc::downgrade(self),
@@ -517,25 +443,22 @@ impl Driver {
             let ended = Input::Exchange(exchange.clone(), News::Ended);
             self.inbox().news.push(ended);
         }
-        let under_way = UnderWay {
-            exchange: exchange.clone(),
-            task,
-        };
-        session.exchanges.insert(exchange.id, under_way);
+        let number = exchange.id;
+        let under_way = UnderWay { exchange, task };
+        session.exchanges.insert(number, under_way);
     }
 
     // ----------------------------------------------------------------------- the rest
 
-    /// What a delivery says, which no operation is needed for.
+    /// What a delivery says. It is read on an instance of its own: what a stranger wrote ends no
+    /// call.
     pub(super) fn parse_docket_completed(&self, body: &str) -> Result<Parsed> {
-        let mut place = self.session();
-        let session = match &mut *place {
-            Some(session) => session,
-            None => place.insert(self.begin_session()?),
-        };
-        let parsed = session.machine.parse_docket_completed(body);
-        if let Err(error) = &parsed {
-            self.lose(&mut place, &format!("{error:#}"));
+        let machine = self
+            .guest
+            .instantiate(&self.environment, self.random(), self.limits);
+        let parsed = machine.and_then(|mut machine| machine.parse_docket_completed(body));
+        if parsed.is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
         }
         parsed
     }
@@ -558,11 +481,43 @@ impl Driver {
     }
 }
 
+/// Nothing can begin.
+fn refuse_all(news: &mut Vec<Input>, reason: &str) {
+    for input in news.drain(..) {
+        if let Input::Begin(beginning) = input {
+            beginning
+                .operation
+                .fail(anyhow!("nothing was sent: {reason}"));
+        }
+    }
+}
+
 /// What a panic says.
 fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let owned = || panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(owned).unwrap_or("without words")
+}
+
+/// News that a task will take to the guest.
+struct Later(Option<Arc<Driver>>);
+
+impl Later {
+    fn empty_inbox(mut self) {
+        if let Some(driver) = self.0.take() {
+            driver.empty_inbox();
+        }
+    }
+}
+
+impl Drop for Later {
+    fn drop(&mut self) {
+        if let Some(driver) = self.0.take() {
+            // The runtime took the task with it: whoever is here tells everybody.
+            driver.inbox().is_emptied = false;
+            driver.runtime_has_ended();
+        }
+    }
 }
 
 /// Tells the driver of an exchange, whatever becomes of its task, for as long as there is a driver.
@@ -574,7 +529,12 @@ struct Report {
 impl Report {
     fn tell(&self, news: News) {
         if let Some(driver) = self.driver.upgrade() {
-            driver.hand_in(Input::Exchange(self.exchange.clone(), news));
+            let input = Input::Exchange(self.exchange.clone(), news);
+            match news {
+                // Not news for the guest yet.
+                News::Waiting => driver.inbox().news.push(input),
+                News::Piece | News::Ended => driver.hand_in(input),
+            }
         }
     }
 }

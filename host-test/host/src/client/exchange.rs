@@ -4,10 +4,13 @@ use super::bindings::{
     Answered, Body, Chunk, Delivery, Ended, Event, ExchangeId, Failed, Head, Headers, OperationId,
     Send as ToSend,
 };
+use super::fault::Fault;
 use crate::guest::limits::HEADER_BYTES;
 use crate::network::outgoing::Outgoing;
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, HOST};
+use http::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, DATE, HOST, LOCATION, RETRY_AFTER,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full};
@@ -20,15 +23,15 @@ use voice_calling_core::{Delivery as CoreDelivery, ErrorCode, SendError, error_c
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
 /// The headers of an answer that the guest reads.
-const READ: [&str; 8] = [
-    "retry-after",
-    "date",
-    "location",
-    "content-type",
-    "content-encoding",
-    "x-request-id",
-    "request-id",
-    "x-correlation-id",
+static READ: [HeaderName; 8] = [
+    RETRY_AFTER,
+    DATE,
+    LOCATION,
+    CONTENT_TYPE,
+    CONTENT_ENCODING,
+    HeaderName::from_static("x-request-id"),
+    HeaderName::from_static("request-id"),
+    HeaderName::from_static("x-correlation-id"),
 ];
 
 /// More of a body is not kept here but handed over: the guest may want no more of it.
@@ -44,6 +47,7 @@ pub(super) struct Exchange {
     /// Whether a timeout of the connection is to be believed.
     trusts_connection_timeout: bool,
     max_response_bytes: usize,
+    fault: Option<Fault>,
     come: Mutex<Come>,
 }
 
@@ -80,7 +84,7 @@ pub(super) enum News {
 }
 
 impl Exchange {
-    pub(super) fn of(send: &ToSend, trusts_connection_timeout: bool) -> Self {
+    pub(super) fn of(send: &ToSend, trusts_connection_timeout: bool, fault: Option<Fault>) -> Self {
         let max_response_bytes = send.request.max_response_bytes;
         Self {
             id: send.exchange,
@@ -89,6 +93,7 @@ impl Exchange {
             creates: send.creates,
             trusts_connection_timeout,
             max_response_bytes: usize::try_from(max_response_bytes).unwrap_or(usize::MAX),
+            fault,
             come: Mutex::default(),
         }
     }
@@ -108,7 +113,11 @@ impl Exchange {
         match outgoing.send(request, options).await {
             Ok(response) => {
                 let (head, body) = response.into_parts();
-                self.come().head = Some((head.status.as_u16(), headers(&head.headers)));
+                let headers = match self.fault {
+                    Some(Fault::LosesHeaders) => Headers::new(),
+                    _ => headers(&head.headers),
+                };
+                self.come().head = Some((head.status.as_u16(), headers));
                 self.read(body, &tell).await;
             }
             Err(error) => self.fail(error),
@@ -130,6 +139,7 @@ impl Exchange {
             let frame = frame.await;
             let data = match frame {
                 None => break End::Read,
+                Some(Err(_)) if self.fault == Some(Fault::MendsBodies) => break End::Read,
                 Some(Err(error)) => break End::Broken(error.to_string()),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => data,
@@ -159,6 +169,10 @@ impl Exchange {
         let SendError { delivery, message } = send_error(&error);
         let delivery = match delivery {
             CoreDelivery::NotSent => Delivery::NotSent,
+            CoreDelivery::Unknown if self.fault == Some(Fault::SaysUnsent) => Delivery::NotSent,
+            CoreDelivery::ConnectionTimeout if self.fault == Some(Fault::BelievesTimeouts) => {
+                Delivery::NotSent
+            }
             CoreDelivery::ConnectionTimeout if !self.creates || self.trusts_connection_timeout => {
                 Delivery::NotSent
             }
@@ -190,6 +204,11 @@ impl Exchange {
             false => End::Failed(Delivery::Unknown, message),
         });
         true
+    }
+
+    /// Whether it has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.come().is_over
     }
 
     fn end(&self, end: End) {
@@ -263,8 +282,8 @@ fn whole(body: Vec<u8>) -> Body {
 /// The headers that the guest reads, the first of each name.
 fn headers(headers: &HeaderMap) -> Headers {
     let read = READ.iter().filter_map(|name| {
-        let value = String::from_utf8_lossy(headers.get(*name)?.as_bytes());
-        Some(((*name).to_owned(), value.into_owned()))
+        let value = String::from_utf8_lossy(headers.get(name)?.as_bytes());
+        Some((name.as_str().to_owned(), value.into_owned()))
     });
     read.collect()
 }

@@ -6,20 +6,22 @@ mod batch;
 pub(crate) mod bindings;
 mod driver;
 mod exchange;
+pub mod fault;
 pub mod history;
 pub(crate) mod lone;
 pub(crate) mod machine;
 pub(crate) mod operation;
 pub mod replay;
+mod session;
 
 pub use batch::Batch;
 
 use self::bindings::{Answer, Call};
 use self::driver::Driver;
 use self::machine::StepsGuest;
-use self::operation::{Outcome, Teller};
+use self::operation::{Outcome, Teller, log_created};
 use crate::calls::batch::{BatchResult, CREATE_DOCKETS_V2, DocketResult};
-use crate::guest::in_flight::Caller;
+use crate::guest::in_flight::{Caller, InFlight};
 use crate::guest::limits::MemoryBytes;
 use crate::guest::settings::InstanceSettings;
 use crate::load::plugin::Called;
@@ -27,11 +29,20 @@ use crate::load::plugin::types::*;
 use crate::network::outgoing::Outgoing;
 use anyhow::{Result, anyhow};
 use std::borrow::Cow;
+use std::mem;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// A client: any number of calls at the same time, from any number of tasks. Clones are the same
 /// client, as cheap as a pointer.
+///
+/// It belongs to the tokio runtime of its first call: its requests and its clock are tasks of that
+/// runtime, also those for callers elsewhere, and wait while nobody drives it. When the runtime
+/// ends, the calls under way end with an error that says so, a create that was sent with
+/// `permanent-outcome-unknown`; the next call takes the client to its own runtime.
+///
+/// A call whose future is dropped ends with its request. An answer that is already here counts: if
+/// it says that something was created, a warning in the log has the id.
 #[derive(Clone)]
 pub struct Client {
     driver: Arc<Driver>,
@@ -80,11 +91,17 @@ impl Client {
         options: Option<CallOptions>,
     ) -> Result<Outcome> {
         let _place = self.places.acquire().await?;
-        let (teller, told) = oneshot::channel();
+        let (teller, outcome) = oneshot::channel();
+        // Dropped after `waiting`, which is told then.
+        let mut told = Told {
+            outcome,
+            call: None,
+        };
         let waiting = self.begin(function, call, options, Teller::Lone(teller));
-        let told = told.await;
+        told.call = waiting.call();
+        let outcome = (&mut told.outcome).await;
         waiting.has_heard();
-        told.map_err(|_| anyhow!("the client is gone"))?
+        outcome.map_err(|_| anyhow!("the client is gone"))?
     }
 
     fn begin(
@@ -112,7 +129,41 @@ struct Waiting {
     operation: u64,
 }
 
+/// What a caller is told. Of what it does not hear the log has the id.
+struct Told {
+    outcome: oneshot::Receiver<Result<Outcome>>,
+    call: Option<Arc<InFlight>>,
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        if let (Ok(Ok(unheard)), Some(call)) = (self.outcome.try_recv(), &self.call) {
+            log_created(&unheard, call);
+        }
+    }
+}
+
+/// Results of a batch that are not handed over yet.
+struct Gathered {
+    results: Vec<Option<DocketResult>>,
+    call: Option<Arc<InFlight>>,
+}
+
+impl Drop for Gathered {
+    fn drop(&mut self) {
+        for created in self.results.iter().flatten().flatten() {
+            if let Some(call) = &self.call {
+                call.tell_created(&created.docket_id);
+            }
+        }
+    }
+}
+
 impl Waiting {
+    fn call(&self) -> Option<Arc<InFlight>> {
+        self.caller.as_ref().map(|caller| caller.call().clone())
+    }
+
     fn has_heard(mut self) {
         if let Some(caller) = self.caller.take() {
             caller.has_heard();
@@ -275,15 +326,20 @@ impl Client {
             Ok(batch) => batch,
             Err(error) => return Ok(Err(error)),
         };
-        let mut results = vec![None; requests.len()];
+        // Those that nobody will read are in the log.
+        let mut gathered = Gathered {
+            results: vec![None; requests.len()],
+            call: batch.call(),
+        };
         while let Some(result) = batch.next().await {
             let BatchResult { index, outcome } = result?;
-            if let Some(place) = results.get_mut(index as usize) {
+            if let Some(place) = gathered.results.get_mut(index as usize) {
                 *place = Some(outcome);
             }
         }
         let missing = || anyhow!("the component gave no result for a request of a batch");
-        let results = results.into_iter().map(|result| result.ok_or_else(missing));
+        let results = mem::take(&mut gathered.results).into_iter();
+        let results = results.map(|result| result.ok_or_else(missing));
         results.collect::<Result<_>>().map(Ok)
     }
 

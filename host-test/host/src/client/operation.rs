@@ -60,6 +60,11 @@ impl Operation {
         }
     }
 
+    /// Its requests that may have created what nobody has been told of.
+    pub(super) fn creates(&self) -> impl Iterator<Item = ExchangeId> {
+        self.creates.iter().map(|(exchange, _)| *exchange)
+    }
+
     /// One of its requests certainly created nothing.
     pub(super) fn did_not_create(&mut self, exchange: ExchangeId) {
         self.creates.retain(|(create, _)| *create != exchange);
@@ -79,7 +84,10 @@ impl Operation {
             if let Some(is_told) = is_told.get_mut(index as usize) {
                 *is_told = true;
             }
-            let _nobody_reads = reader.send(OfBatch::Result(BatchResult { index, outcome }));
+            let result = OfBatch::Result(BatchResult { index, outcome });
+            if let Err(unread) = reader.send(result) {
+                unread.0.log(&self.call);
+            }
         }
     }
 
@@ -87,7 +95,9 @@ impl Operation {
     pub(super) fn tell(self, outcome: Outcome) {
         match self.teller {
             Teller::Lone(caller) => {
-                let _nobody_waits = caller.send(Ok(outcome));
+                if let Err(Ok(unheard)) = caller.send(Ok(outcome)) {
+                    log_created(&unheard, &self.call);
+                }
             }
             Teller::Batch { reader, .. } => {
                 let _nobody_reads = reader.send(OfBatch::Ended(Ok(outcome.map(drop))));
@@ -136,6 +146,32 @@ impl Operation {
             Teller::Batch { reader, .. } => {
                 let _nobody_reads = reader.send(OfBatch::Ended(Err(error)));
             }
+        }
+    }
+}
+
+/// An id that nobody hears is in the log.
+pub(super) fn log_created(unheard: &Outcome, call: &InFlight) {
+    match unheard {
+        Ok(Answer::CreateAgent(agent)) => {
+            let id = agent.agent_id.map(|id| id.to_string());
+            call.tell_created(&id.unwrap_or_default());
+        }
+        Ok(Answer::MakeCall(started)) => call.tell_created(&started.task_id),
+        Ok(Answer::CreateDocket(docket)) => call.tell_created(&docket.docket_id),
+        Ok(Answer::CreateDocketV2(docket)) => call.tell_created(&docket.docket_id),
+        // The line that counts the creates of a dropped call stands for what may exist.
+        Ok(_) | Err(_) => {}
+    }
+}
+
+impl OfBatch {
+    /// The same of a result that nobody reads.
+    pub(super) fn log(&self, call: &InFlight) {
+        if let OfBatch::Result(result) = self
+            && let Ok(created) = &result.outcome
+        {
+            call.tell_created(&created.docket_id);
         }
     }
 }

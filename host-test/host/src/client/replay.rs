@@ -53,61 +53,88 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Plays a history again on the text module (`target/voice-calling-steps-text.wasm`), up to the
-/// first difference.
-///
-/// # Errors
-///
-/// If the module is none of these, or the history cannot be read: the error names the line.
-pub fn replay(module: &[u8], history: impl BufRead) -> Result<Replayed> {
-    let engine = Engine::default();
-    let module = Module::new(&engine, module)
-        .map_err(anyhow::Error::from)
-        .context("the text module")?;
-    let mut replayed = Replayed {
-        instances: 0,
-        steps: 0,
-        difference: None,
-    };
-    let mut player = None;
-    for (index, text) in history.lines().enumerate() {
-        let line = index + 1;
-        let text = text.with_context(|| format!("line {line}"))?;
-        if text.trim().is_empty() {
-            continue;
-        }
-        let recorded: Map<String, Value> = serde_json::from_str(&text)
-            .with_context(|| format!("line {line} is no line of a history"))?;
-        if let Some(configure) = recorded.get("configure") {
-            let mut instance = Player::new(&engine, &module)?;
-            replayed.instances += 1;
-            // What is wrong with the settings is told by calls, not by steps.
-            instance.configure(configure)?;
-            player = Some(instance);
-            continue;
-        }
-        let Some(step) = recorded.get("step") else {
-            bail!("line {line} has neither `configure` nor `step`");
-        };
-        let Some(instance) = &mut player else {
-            bail!("line {line} is a step of an instance that was not configured");
-        };
-        replayed.steps += 1;
-        let found = match instance.step(step) {
-            Ok(stepped) => json!({ "stepped": stepped }),
-            Err(trap) => {
-                player = None;
-                json!({ "trapped": format!("{trap:#}") })
-            }
-        };
-        let expected =
-            json!({ "stepped": recorded.get("stepped"), "trapped": recorded.get("trapped") });
-        replayed.difference = difference(line, &expected, &found);
-        if replayed.difference.is_some() {
-            break;
-        }
+/// Plays histories again on the text module (`target/voice-calling-steps-text.wasm`).
+pub struct Replayer {
+    engine: Engine,
+    module: Module,
+}
+
+impl Replayer {
+    /// Compiles the module.
+    ///
+    /// # Errors
+    ///
+    /// If it is none.
+    pub fn new(module: &[u8]) -> Result<Self> {
+        let engine = Engine::default();
+        let module = Module::new(&engine, module)
+            .map_err(anyhow::Error::from)
+            .context("the text module")?;
+        Ok(Self { engine, module })
     }
-    Ok(replayed)
+
+    /// Plays a history again, up to the first difference.
+    ///
+    /// # Errors
+    ///
+    /// If it is none: the error names the line.
+    pub fn replay(&self, history: impl BufRead) -> Result<Replayed> {
+        let mut replayed = Replayed {
+            instances: 0,
+            steps: 0,
+            difference: None,
+        };
+        let mut player = None;
+        for (index, text) in history.lines().enumerate() {
+            let line = index + 1;
+            let text = text.with_context(|| format!("line {line}"))?;
+            if text.trim().is_empty() {
+                continue;
+            }
+            let recorded: Map<String, Value> = serde_json::from_str(&text)
+                .with_context(|| format!("line {line} is no line of a history"))?;
+            if let Some(configure) = recorded.get("configure") {
+                let mut instance = Player::new(&self.engine, &self.module)?;
+                replayed.instances += 1;
+                let configured = instance.configure(configure);
+                understood(line, &configured.with_context(|| format!("line {line}"))?)?;
+                player = Some(instance);
+                continue;
+            }
+            let Some(step) = recorded.get("step") else {
+                bail!("line {line} has neither `configure` nor `step`");
+            };
+            let Some(instance) = &mut player else {
+                bail!("line {line} is a step of an instance that was not configured");
+            };
+            replayed.steps += 1;
+            let found = match instance.step(step) {
+                Ok(stepped) => {
+                    understood(line, &stepped)?;
+                    json!({ "stepped": stepped })
+                }
+                Err(trap) => {
+                    player = None;
+                    json!({ "trapped": format!("{trap:#}") })
+                }
+            };
+            let expected =
+                json!({ "stepped": recorded.get("stepped"), "trapped": recorded.get("trapped") });
+            replayed.difference = difference(line, &expected, &found);
+            if replayed.difference.is_some() {
+                break;
+            }
+        }
+        Ok(replayed)
+    }
+}
+
+/// Refuses what the module refuses: it is no history.
+fn understood(line: usize, answer: &Value) -> Result<()> {
+    match &answer["misuse"] {
+        Value::Null => Ok(()),
+        misuse => bail!("line {line}: the module does not understand it: {misuse}"),
+    }
 }
 
 /// An instance of the module.

@@ -49,6 +49,15 @@ impl InFlight {
         self.abandoned.wait().await;
     }
 
+    /// Something was created, and the caller has gone without hearing of it.
+    pub(crate) fn tell_created(&self, id: &str) {
+        tracing::warn!(
+            function = %self.function,
+            id,
+            "a call was dropped that had created something"
+        );
+    }
+
     /// The caller has gone and hears nothing of the creates that the call has begun. It begins
     /// no other, so that this line of the log counts them all.
     fn abandon(&self) {

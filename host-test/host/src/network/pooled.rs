@@ -4,9 +4,12 @@ use crate::network::Network;
 use crate::network::reach::Reach;
 use crate::network::resolver::{Resolver, SystemResolver};
 use crate::network::trust::Trust;
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{Request, Response, Uri};
-use http_body_util::{BodyExt, StreamBody};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -20,9 +23,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Sleep, sleep, timeout};
 use tower_service::Service;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
@@ -116,15 +119,15 @@ impl Network for PooledNetwork {
         if !authority.is_some_and(|authority| self.reach.includes(authority.as_str())) {
             return Box::pin(ready(Err(Error::HttpRequestDenied)));
         }
-        let client = self.client.clone();
+        let sending = self.client.request(request);
         let connect_timeout = options.connect_timeout.unwrap_or(DEFAULT_TIMEOUT);
         // The first byte's time begins when there is a connection; that moment is
         // not to be seen from here, so both times together are the limit.
         let first_byte = connect_timeout + options.first_byte_timeout.unwrap_or(DEFAULT_TIMEOUT);
         let between_bytes = options.between_bytes_timeout.unwrap_or(DEFAULT_TIMEOUT);
         Box::pin(CONNECT_TIMEOUT.scope(connect_timeout, async move {
-            match timeout(first_byte, client.request(request)).await {
-                Ok(Ok(response)) => Ok(response.map(|body| timed_body(body, between_bytes))),
+            match timeout(first_byte, sending).await {
+                Ok(Ok(response)) => Ok(response.map(|body| TimedBody::of(body, between_bytes))),
                 Ok(Err(error)) => Err(wasi_error(&error)),
                 Err(_) => Err(Error::ConnectionReadTimeout),
             }
@@ -133,17 +136,62 @@ impl Network for PooledNetwork {
 }
 
 /// A body whose pieces must not be further apart than `between_bytes`.
-fn timed_body(body: hyper::body::Incoming, between_bytes: Duration) -> WasiBody {
-    let frames = futures_util::stream::unfold(Some(body), move |body| async move {
-        let mut body = body?;
-        match timeout(between_bytes, body.frame()).await {
-            Ok(None) => None,
-            Ok(Some(Ok(frame))) => Some((Ok(frame), Some(body))),
-            Ok(Some(Err(error))) => Some((Err(Error::from(error)), None)),
-            Err(_) => Some((Err(Error::ConnectionReadTimeout), None)),
-        }
-    });
-    StreamBody::new(frames).boxed_unsync()
+struct TimedBody {
+    /// None once it is over.
+    body: Option<Incoming>,
+    between_bytes: Duration,
+    /// Since a piece is waited for; most are there already.
+    waiting: Option<Pin<Box<Sleep>>>,
+}
+
+impl TimedBody {
+    fn of(body: Incoming, between_bytes: Duration) -> WasiBody {
+        let timed = Self {
+            body: Some(body),
+            between_bytes,
+            waiting: None,
+        };
+        timed.boxed_unsync()
+    }
+}
+
+impl Body for TimedBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let this = &mut *self;
+        let Some(body) = &mut this.body else {
+            return Poll::Ready(None);
+        };
+        let error = match Pin::new(body).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.waiting = None;
+                return Poll::Ready(Some(Ok(frame)));
+            }
+            Poll::Ready(None) => None,
+            Poll::Ready(Some(Err(error))) => Some(Error::from(error)),
+            Poll::Pending => {
+                let limit = this.between_bytes;
+                let waiting = this.waiting.get_or_insert_with(|| Box::pin(sleep(limit)));
+                ready!(waiting.as_mut().poll(context));
+                Some(Error::ConnectionReadTimeout)
+            }
+        };
+        this.body = None;
+        Poll::Ready(error.map(Err))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map(Body::size_hint).unwrap_or_default()
+    }
 }
 
 /// No descriptor or no port of this machine is left.

@@ -6,7 +6,7 @@ use http::uri::Authority;
 use std::collections::BTreeMap;
 use std::error::Error as StdError;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use voice_calling_core::base_url::BaseUrl;
 
 /// The hosts that a guest may reach.
@@ -48,7 +48,11 @@ impl Reach {
     pub fn includes(&self, authority: &str) -> bool {
         match self {
             Reach::Loopback => {
-                BaseUrl::parse(&format!("http://{authority}")).is_ok_and(|url| url.is_loopback())
+                // The usual ones, which need not be taken apart.
+                let usual: Result<SocketAddrV4, _> = authority.parse();
+                usual.is_ok_and(|it| it.ip().is_loopback() && it.port() != 0)
+                    || BaseUrl::parse(&format!("http://{authority}"))
+                        .is_ok_and(|url| url.is_loopback())
             }
             Reach::Hosts(hosts) => hosts.include(authority),
         }

@@ -199,7 +199,7 @@ async fn a_client_that_is_dropped_leaves_no_task() {
     assert_eq!(metrics.num_alive_tasks(), before);
 }
 
-/// Each runtime takes with it what it has begun, and nothing else.
+/// A runtime takes with it what is under way, and nothing else.
 #[test]
 fn a_client_outlives_the_runtime_of_its_first_call() {
     let script = Script::new([
@@ -219,6 +219,55 @@ fn a_client_outlives_the_runtime_of_its_first_call() {
     assert_eq!(script.sent().len(), 4);
 }
 
+#[test]
+fn calls_end_with_the_runtime_of_the_client_whoever_waits_for_them() {
+    let script = Script::new([Step::ok(CREATED), Step::silence(), Step::silence()]);
+    let client = client(&script);
+    let first = voice_calling_check::paused_runtime().unwrap();
+    let second = voice_calling_check::paused_runtime().unwrap();
+    first
+        .block_on(client.create_docket_v2(&item(0), None))
+        .unwrap()
+        .unwrap();
+    let (docket, agents) = (item(1), "org-1");
+    let mut created = Box::pin(client.create_docket_v2(&docket, None));
+    let mut listed = Box::pin(client.list_agents(agents, None));
+    second.block_on(async {
+        assert!(futures_util::poll!(&mut created).is_pending());
+        assert!(futures_util::poll!(&mut listed).is_pending());
+    });
+    first.block_on(async { sleep(Duration::from_millis(10)).await });
+    assert_eq!(script.sent().len(), 3);
+    drop(first);
+    second.block_on(async {
+        let unknown = created.await.unwrap().unwrap_err();
+        let RequestError::PermanentOutcomeUnknown(failure) = unknown else {
+            panic!("{unknown:?}");
+        };
+        assert!(failure.may_have_created);
+        let listed = format!("{:?}", listed.await);
+        assert!(listed.contains("runtime"), "{listed}");
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delivery_that_the_component_cannot_read_ends_no_call() {
+    let script = creating_after_ms(1_000);
+    let mut settings = with_places(script.outgoing(), 1_000);
+    settings.limits.memory_bytes = 2 << 20;
+    let client = plugin_steps().client(settings).unwrap();
+    let docket = item(0);
+    let reading = async {
+        sleep(Duration::from_millis(100)).await;
+        let body = format!(r#"{{"docket_id":"{}"}}"#, "x".repeat(4 << 20));
+        client.parse_docket_completed(&body).await
+    };
+    let (created, read) = tokio::join!(client.create_docket_v2(&docket, None), reading);
+    created.unwrap().unwrap();
+    let error = format!("{:#}", read.unwrap_err());
+    assert!(error.contains("its limit is 2097152"), "{error}");
+}
+
 // -------------------------------------------------------------------- what is dropped
 
 #[tokio::test(start_paused = true)]
@@ -234,6 +283,19 @@ async fn a_dropped_call_ends_its_request_and_the_others_go_on() {
     other.unwrap().unwrap();
     assert_eq!(ended_ms(&script), [Some(100), Some(510)]);
     log.reports("dockets.create-docket-v2", 1);
+}
+
+/// What the test before this one notices.
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_does_not_tell_of_dropped_calls_leaves_their_requests_open() {
+    let script = Script::new([Step::silence()]);
+    let mut settings = with_places(script.outgoing(), 1_000);
+    let fault = ("DRIVER_FAULT".to_owned(), "keeps-operations".to_owned());
+    settings.environment.push(fault);
+    let client = plugin_steps().client(settings).unwrap();
+    drop_create_after_ms(&client, 100).await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(ended_ms(&script), [None]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -315,7 +377,7 @@ async fn dropped_calls_leave_nothing_in_the_guest() {
 
 /// The answer was there, and the caller went without looking.
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_nobody_takes_is_reported() {
+async fn an_answer_that_nobody_takes_is_reported_with_its_id() {
     let log = Log::keep();
     let client = client(&creating_after_ms(50));
     let docket = item(0);
@@ -325,7 +387,10 @@ async fn an_answer_that_nobody_takes_is_reported() {
         sleep(Duration::from_millis(100)).await;
         assert_eq!(log.warnings(), [""; 0], "the caller could still take it");
     }
-    log.reports("dockets.create-docket-v2", 1);
+    let lines = log.warnings();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("creates=1"), "{lines:?}");
+    assert!(lines[1].contains(DOCKET_ID), "{lines:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -605,4 +670,25 @@ async fn a_batch_that_is_dropped_ends_its_requests_and_reports_how_many_it_had_s
         [Some(0), Some(100), Some(100), Some(100)]
     );
     log.reports("bulk.create-dockets-v2", 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_of_a_batch_that_nobody_reads_are_in_the_log() {
+    let log = Log::keep();
+    let script = naming_each_docket_after_ms(100);
+    let client = client(&script);
+    let dockets: Vec<_> = (0..3).map(item).collect();
+    let mut batch = client
+        .begin_dockets_v2(&dockets, 60_000, None)
+        .await
+        .unwrap()
+        .unwrap();
+    let first = batch.next().await.unwrap().unwrap();
+    sleep(Duration::from_millis(200)).await;
+    drop(batch);
+    let lines = log.warnings();
+    for number in 0..3 {
+        let is_logged = lines.iter().any(|line| line.contains(&external_id(number)));
+        assert_eq!(is_logged, number != first.index as usize, "{lines:?}");
+    }
 }

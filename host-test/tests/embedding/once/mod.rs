@@ -6,5 +6,6 @@ mod batches;
 mod cancelled;
 mod client;
 mod dropped;
+mod history;
 mod sandbox;
 mod shared;
