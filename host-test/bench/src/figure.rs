@@ -61,7 +61,7 @@ enum Baseline {
 const BATCH_FLOOR: Baseline = Baseline::TimesThat(16.0 * 50.0, "the service's delay alone");
 
 /// All that is claimed.
-pub(super) const CLAIMS: [Claim; 10] = [
+pub(super) const CLAIMS: [Claim; 11] = [
     Claim {
         title: "steps: calls/s, 64 in flight",
         situation: MANY,
@@ -140,6 +140,14 @@ pub(super) const CLAIMS: [Claim; 10] = [
         value: CPU_US,
         subject: Fresh,
         baseline: Baseline::Times(PeerFresh),
+        goal: Goal::AtMost(1.0),
+    },
+    Claim {
+        title: "0.2, reused: CPU per call, 64 in flight",
+        situation: MANY,
+        value: CPU_US,
+        subject: Reused,
+        baseline: Baseline::Times(PeerReused),
         goal: Goal::AtMost(1.0),
     },
 ];
