@@ -351,6 +351,32 @@ def test_a_loop_that_is_left_creates_nothing_more(serve: Serve) -> None:
     asyncio.run(in_a_coroutine(serve()))
 
 
+def test_who_waits_for_a_batch_that_another_closes_hears_of_it(serve: Serve) -> None:
+    with VoiceClient(environ=hanging(serve, 0).environ()) as client:
+        batch = client.dockets.create_each(REQUESTS, timeout=60)
+        reader = threading.Thread(target=lambda: list(batch), daemon=True)
+        reader.start()
+        threading.Event().wait(0.2)
+        batch.close()
+        reader.join(10)
+        assert not reader.is_alive()
+
+    async def main() -> None:
+        environ = hanging(serve, 0).environ()
+        async with AsyncVoiceClient(environ=environ) as client:
+            batch = client.dockets.create_each(REQUESTS, timeout=60)
+
+            async def read() -> list[Any]:
+                return [result async for result in batch]
+
+            reader = asyncio.create_task(read())
+            await asyncio.sleep(0.2)
+            await batch.aclose()
+            await asyncio.wait_for(reader, 10)
+
+    asyncio.run(main())
+
+
 def test_ids_of_a_batch_that_nobody_read_are_logged(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:

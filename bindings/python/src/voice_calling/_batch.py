@@ -124,8 +124,10 @@ class Batch(_Batch):
             self._give_up(error)
             raise
         if isinstance(message, Done):
-            self._driver.finished()
-            self._end(message)
+            self._mailbox.put(message)  # for others who wait
+            if not self._has_ended:
+                self._driver.finished()
+                self._end(message)
             raise StopIteration
         result = self._known.take(message)
         assert result is not None
@@ -139,9 +141,7 @@ class Batch(_Batch):
     def _give_up(self, error: BaseException | None) -> None:
         assert self._running is not None
         self._has_ended = True
-        read = self.results
-        self._driver.give_up(self._running, self._mailbox)
-        self._known.given_up(self._running, read, error)
+        _give_up(self._driver, self._running, self._mailbox, self._known, error)
         self._driver.finished()
 
     def __enter__(self) -> Batch:
@@ -157,8 +157,16 @@ class Batch(_Batch):
             self._give_up(error)
 
     def __del__(self) -> None:
-        if getattr(self, "_running", None) is not None:  # `prepared` may have raised
-            self.close()
+        running = getattr(self, "_running", None)  # `prepared` may have raised
+        if running is not None and not self._has_ended:
+            # This may be any thread, one that steps as well, and the batch is gone.
+            driver, mailbox, known = self._driver, self._mailbox, self._known
+
+            def leave() -> None:
+                _give_up(driver, running, mailbox, known, None)
+                driver.finished()
+
+            driver.soon(leave)
 
 
 class AsyncBatch(_Batch):
@@ -190,8 +198,10 @@ class AsyncBatch(_Batch):
             self._give_up(error)
             raise
         if isinstance(message, Done):
-            self._end(message)
-            await self._driver.close_if_idle()
+            self._mailbox.put(message)  # for others who wait
+            if not self._has_ended:
+                self._end(message)
+                await self._driver.close_if_idle()
             raise StopAsyncIteration
         result = self._known.take(message)
         assert result is not None
@@ -239,12 +249,14 @@ class AsyncBatch(_Batch):
 
 
 def _give_up(
-    driver: Coroutines,
+    driver: Threads | Coroutines,
     running: Running,
-    mailbox: Mailbox,
+    mailbox: Any,
     known: _Results,
     error: BaseException | None,
 ) -> None:
     read = known.in_order()
-    driver.give_up(running, mailbox)
+    done = driver.give_up(running, mailbox)
     known.given_up(running, read, error)
+    if done is not None:
+        mailbox.put(done)  # for others who wait

@@ -47,8 +47,9 @@ class Mailbox:
 
     def put(self, message: Any) -> None:
         self._messages.append(message)
-        if self._arrived is not None:
-            self._arrived.set()
+        arrived, self._arrived = self._arrived, None
+        if arrived is not None:
+            arrived.set()
 
     def take(self) -> Any:
         """The next message, or `None`."""
@@ -58,9 +59,9 @@ class Mailbox:
         import anyio
 
         while not self._messages:
-            self._arrived = anyio.Event()
+            if self._arrived is None:
+                self._arrived = anyio.Event()
             await self._arrived.wait()
-        self._arrived = None
         return self._messages.popleft()
 
 
@@ -136,12 +137,14 @@ class Coroutines:
         return None
 
     def soon(self, job: Callable[[], None]) -> None:
-        """Does this on the loop's own thread, unless the loop has ended."""
-        with contextlib.suppress(RuntimeError):
-            if self._is_asyncio:
-                self._loop.call_soon_threadsafe(job)
-            else:
-                self._loop.run_sync_soon(job)
+        """Does this on the loop's own thread; at once, if the loop has ended."""
+        if self._loop is None:  # it is the parent's of this fork
+            return
+        try:
+            _soon(self._loop, job)
+        except RuntimeError:
+            with contextlib.suppress(Exception):  # what belongs to the loop cannot be ended
+                job()
 
     async def close(self) -> None:
         """Refuses further calls. Those under way are finished, and then connections closed."""
@@ -169,7 +172,7 @@ class Coroutines:
         if loop is self._loop:
             return
         if not self._machine.is_idle:
-            if not (isinstance(self._loop, asyncio.AbstractEventLoop) and self._loop.is_closed()):
+            if not _has_ended(self._loop):
                 raise RuntimeError("an AsyncVoiceClient serves one event loop at a time")
             self._machine.forget()
         self._loop = loop
@@ -318,6 +321,22 @@ class TrioTimer:
             tick = self._tick()
             if tick is not None:
                 tick()
+
+
+def _soon(loop: Any, job: Callable[[], None]) -> None:
+    """Does this on the thread of a loop. It raises a `RuntimeError` if the loop has ended."""
+    if hasattr(loop, "call_soon_threadsafe"):
+        loop.call_soon_threadsafe(job)
+    else:  # trio's
+        loop.run_sync_soon(job)
+
+
+def _has_ended(loop: Any) -> bool:
+    try:
+        _soon(loop, lambda: None)
+    except RuntimeError:
+        return True
+    return False
 
 
 def _trio() -> Any:

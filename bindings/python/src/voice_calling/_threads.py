@@ -78,13 +78,15 @@ class Threads:
         """Runs an operation, and waits for its end."""
         mailbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         running = self.prepared(operation, defaults, mailbox)
+        message: Any = None
         try:
             self.begin(running)
             while not isinstance(message := mailbox.get(), Done):
                 if isinstance(message, Told) and operation.on_progress is not None:
                     operation.on_progress(progress(message))
         except BaseException as error:
-            tell(running, self.give_up(running, mailbox), error)
+            done = message if isinstance(message, Done) else self.give_up(running, mailbox)
+            tell(running, done, error)
             raise
         finally:
             self.finished()
@@ -136,6 +138,13 @@ class Threads:
                     running.on_item(message)
         except queue.Empty:
             return None
+
+    def soon(self, job: Callable[[], None]) -> None:
+        """Does this in a worker."""
+        try:
+            self._workers.submit(job)
+        except RuntimeError:  # no thread can be started
+            job()
 
     def close(self) -> None:
         """Refuses further calls. Those under way are finished, and then connections closed."""

@@ -72,7 +72,11 @@ impl Alarm {
         }
         if times.task.is_none() {
             times.asleep_until_ms = times.due_ms;
-            let sleeping = run(self.0.clone(), Watch(Arc::downgrade(driver)));
+            let watch = Watch {
+                driver: Arc::downgrade(driver),
+                runtime_number: driver.runtime_number(),
+            };
+            let sleeping = run(self.0.clone(), watch);
             times.task = Some(runtime.spawn(sleeping));
         } else if times.due_ms < times.asleep_until_ms {
             times.asleep_until_ms = times.due_ms;
@@ -97,18 +101,21 @@ impl Drop for Alarm {
 }
 
 /// Tells the driver when the runtime takes the alarm with it.
-struct Watch(Weak<Driver>);
+struct Watch {
+    driver: Weak<Driver>,
+    runtime_number: u64,
+}
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        if let Some(driver) = self.0.upgrade() {
-            driver.runtime_has_ended();
+        if let Some(driver) = self.driver.upgrade() {
+            driver.runtime_has_ended(self.runtime_number);
         }
     }
 }
 
 async fn run(alarm: Arc<Shared>, watch: Watch) {
-    let driver = &watch.0;
+    let driver = &watch.driver;
     loop {
         let due_ms = alarm.lie_down();
         // While it sleeps, it does not keep the driver.

@@ -112,6 +112,8 @@ impl Drop for Batch {
         let call = waiting.call();
         // What the batch is told by that is unread as well.
         drop(waiting);
+        // What is told from now on is logged by who tells it.
+        self.told.close();
         let first = self.first.take().map(OfBatch::Result);
         let others = std::iter::from_fn(|| self.told.try_recv().ok());
         for unread in first.into_iter().chain(others) {

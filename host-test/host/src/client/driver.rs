@@ -63,6 +63,8 @@ pub(crate) struct Driver {
     alarm: Alarm,
     /// That of the first call, until it ends. All tasks are its.
     runtime: Mutex<Option<Handle>>,
+    /// How many runtimes it has had before.
+    runtimes: AtomicU64,
     has_runtime_ended: AtomicBool,
 }
 
@@ -107,6 +109,7 @@ impl Driver {
             lost: AtomicUsize::new(0),
             alarm: Alarm::default(),
             runtime: Mutex::default(),
+            runtimes: AtomicU64::new(0),
             has_runtime_ended: AtomicBool::new(false),
         };
         *driver.session() = Some(driver.begin_session()?);
@@ -145,11 +148,21 @@ impl Driver {
     }
 
     fn runtime(&self) -> Option<Handle> {
+        let runtime = self.runtime.lock();
+        runtime.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A call brings its runtime, where there is none.
+    fn enter_runtime(&self) {
         let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
         if runtime.is_none() {
             *runtime = Handle::try_current().ok();
         }
-        runtime.clone()
+    }
+
+    /// A number for the present runtime.
+    pub(super) fn runtime_number(&self) -> u64 {
+        self.runtimes.load(Ordering::SeqCst)
     }
 
     /// The next call brings another.
@@ -157,6 +170,7 @@ impl Driver {
         self.alarm.forget();
         let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
         *runtime = None;
+        self.runtimes.fetch_add(1, Ordering::SeqCst);
         self.has_runtime_ended.store(false, Ordering::SeqCst);
     }
 
@@ -194,6 +208,7 @@ impl Driver {
         in_flight: Arc<InFlight>,
         teller: Teller,
     ) -> OperationId {
+        self.enter_runtime();
         let number = self.operations.fetch_add(1, Ordering::Relaxed);
         let account = options
             .as_ref()
@@ -222,9 +237,11 @@ impl Driver {
         self.hand_in(Input::Wake);
     }
 
-    /// Nothing that was under way goes on.
-    pub(super) fn runtime_has_ended(self: &Arc<Self>) {
-        self.has_runtime_ended.store(true, Ordering::SeqCst);
+    /// Nothing that was under way goes on, unless another runtime has taken its place.
+    pub(super) fn runtime_has_ended(self: &Arc<Self>, number: u64) {
+        if number == self.runtime_number() {
+            self.has_runtime_ended.store(true, Ordering::SeqCst);
+        }
         self.wake();
     }
 
@@ -238,7 +255,7 @@ impl Driver {
         let has_many = self.under_way.load(Ordering::Relaxed) > FEW_OPERATIONS;
         match self.runtime() {
             Some(runtime) if has_many && !self.has_runtime_ended() => {
-                let later = Later(Some(self.clone()));
+                let later = Later::of(self);
                 runtime.spawn(async move {
                     // Behind all that is ready.
                     yield_now().await;
@@ -257,7 +274,7 @@ impl Driver {
                 && !self.has_runtime_ended()
                 && let Some(runtime) = self.runtime()
             {
-                let later = Later(Some(self.clone()));
+                let later = Later::of(self);
                 runtime.spawn(async move { later.empty_inbox() });
                 return;
             }
@@ -500,11 +517,21 @@ fn words(panic: &(dyn Any + Send)) -> &str {
 }
 
 /// News that a task will take to the guest.
-struct Later(Option<Arc<Driver>>);
+struct Later {
+    driver: Option<Arc<Driver>>,
+    runtime_number: u64,
+}
 
 impl Later {
+    fn of(driver: &Arc<Driver>) -> Self {
+        Self {
+            driver: Some(driver.clone()),
+            runtime_number: driver.runtime_number(),
+        }
+    }
+
     fn empty_inbox(mut self) {
-        if let Some(driver) = self.0.take() {
+        if let Some(driver) = self.driver.take() {
             driver.empty_inbox();
         }
     }
@@ -512,10 +539,10 @@ impl Later {
 
 impl Drop for Later {
     fn drop(&mut self) {
-        if let Some(driver) = self.0.take() {
+        if let Some(driver) = self.driver.take() {
             // The runtime took the task with it: whoever is here tells everybody.
             driver.inbox().is_emptied = false;
-            driver.runtime_has_ended();
+            driver.runtime_has_ended(self.runtime_number);
         }
     }
 }

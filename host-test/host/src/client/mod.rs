@@ -137,6 +137,8 @@ struct Told {
 
 impl Drop for Told {
     fn drop(&mut self) {
+        // What is told from now on is logged by who tells it.
+        self.outcome.close();
         if let (Ok(Ok(unheard)), Some(call)) = (self.outcome.try_recv(), &self.call) {
             log_created(&unheard, call);
         }

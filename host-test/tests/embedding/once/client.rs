@@ -221,7 +221,12 @@ fn a_client_outlives_the_runtime_of_its_first_call() {
 
 #[test]
 fn calls_end_with_the_runtime_of_the_client_whoever_waits_for_them() {
-    let script = Script::new([Step::ok(CREATED), Step::silence(), Step::silence()]);
+    let script = Script::new([
+        Step::ok(CREATED),
+        Step::silence(),
+        Step::silence(),
+        Step::ok(CREATED),
+    ]);
     let client = client(&script);
     let first = voice_calling_check::paused_runtime().unwrap();
     let second = voice_calling_check::paused_runtime().unwrap();
@@ -247,6 +252,8 @@ fn calls_end_with_the_runtime_of_the_client_whoever_waits_for_them() {
         assert!(failure.may_have_created);
         let listed = format!("{:?}", listed.await);
         assert!(listed.contains("runtime"), "{listed}");
+        let next = client.create_docket_v2(&item(2), None).await;
+        next.unwrap().unwrap();
     });
 }
 
