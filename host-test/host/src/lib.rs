@@ -60,7 +60,7 @@
 //!
 //! | target | level | what |
 //! |---|---|---|
-//! | `voice_calling_host::guest::in_flight` | WARN | a call was dropped that had begun creates |
+//! | `voice_calling_host::guest::in_flight` | WARN | a call was dropped that had begun creates; the id of what it had created, where an answer came |
 //! | `voice_calling_host::guest::stderr` | WARN | a line that a guest wrote, unless [`Stderr`] says otherwise |
 //! | `voice_calling_host::record::recorder` | DEBUG | an exchange: method, host, what came of it |
 //!

@@ -56,7 +56,9 @@ class Threads:
     ) -> None:
         self._own: httpx.Client | None = None
         self._given = http_client
-        self._lock = threading.RLock()  # a batch may be collected by whoever holds it
+        self._lock = (
+            threading.RLock()
+        )  # garbage collection may end a batch in a thread that holds it
         self._workers = Workers()
         self._local = threading.local()
         self._under_way = 0

@@ -83,10 +83,8 @@ impl Alarm {
             self.0.is_earlier.notify_one();
         }
     }
-}
 
-impl Alarm {
-    /// Its task is gone.
+    /// Its task has gone with its runtime.
     pub(super) fn forget(&self) {
         *self.0.times() = Times::default();
     }

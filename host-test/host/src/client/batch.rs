@@ -57,6 +57,10 @@ impl Batch {
         }
     }
 
+    pub(super) fn call(&self) -> Option<Arc<InFlight>> {
+        self.waiting.as_ref()?.call()
+    }
+
     fn has_heard(&mut self) {
         if let Some(waiting) = self.waiting.take() {
             waiting.has_heard();
@@ -96,12 +100,6 @@ fn gone() -> anyhow::Error {
 /// A batch that has begun fails request by request.
 fn unlike(error: &RequestError) -> anyhow::Error {
     anyhow!("the component ended a batch that had begun: {error:?}")
-}
-
-impl Batch {
-    pub(super) fn call(&self) -> Option<Arc<InFlight>> {
-        self.waiting.as_ref()?.call()
-    }
 }
 
 impl Drop for Batch {

@@ -326,7 +326,7 @@ impl Driver {
         };
         news.clear();
         let lost = place.take();
-        // Whoever is told now may have other things to do with this client.
+        // A caller that is told may use this client again at once.
         drop(place);
         if let Some(session) = lost {
             self.under_way.store(0, Ordering::Relaxed);
@@ -540,7 +540,7 @@ impl Later {
 impl Drop for Later {
     fn drop(&mut self) {
         if let Some(driver) = self.driver.take() {
-            // The runtime took the task with it: whoever is here tells everybody.
+            // The runtime dropped the task before it ran, so this thread tells every caller.
             driver.inbox().is_emptied = false;
             driver.runtime_has_ended(self.runtime_number);
         }

@@ -1,4 +1,4 @@
-//! An instance, and what it has under way: what the guest is told of news.
+//! An instance of the guest and what it has under way, and which events it gets for each input.
 
 use super::bindings::{Begin, Event, ExchangeId, OperationId};
 use super::exchange::{Exchange, News};
@@ -61,7 +61,7 @@ impl Session {
         }
     }
 
-    /// What the guest is told of this.
+    /// Adds the events that the guest gets for an input.
     pub(super) fn take_in(&mut self, input: Input, events: &mut Vec<Event>) {
         match input {
             Input::Begin(beginning) => self.begin(*beginning, events),

@@ -220,7 +220,7 @@ fn a_client_outlives_the_runtime_of_its_first_call() {
 }
 
 #[test]
-fn calls_end_with_the_runtime_of_the_client_whoever_waits_for_them() {
+fn when_the_runtime_of_the_client_ends_callers_on_another_one_are_told() {
     let script = Script::new([
         Step::ok(CREATED),
         Step::silence(),
