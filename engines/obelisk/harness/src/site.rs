@@ -32,6 +32,9 @@ const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign"
 /// The activity that makes a phone ring, as the engine's lists name it.
 const CREATE: &str = "voice-calling:client/dockets@0.2.0.create-docket-v2";
 
+/// What the deployment names.
+const COMPONENTS: [&str; 3] = ["voice-calling.wasm", "workflow.wasm", "webhook.wasm"];
+
 /// The questions to people.
 const DECISION: &str = "voice-calling:waits/person@0.2.0.decision";
 
@@ -136,8 +139,7 @@ impl Site {
         let engine = Engine::from_environment()?;
         let shipped = shipped_folder()?;
         let folder = tempfile::tempdir()?;
-        let deployment = folder.path().join("deployment.toml");
-        fs::write(&deployment, deployment_text(&shipped, &setup.changes)?)?;
+        let deployment = deployment(&shipped, &setup.changes, folder.path())?;
         let cache = shipped.with_file_name("obelisk-cache");
         let (server, database) = match setup.postgres {
             None => ("server.toml", Database::Sqlite),
@@ -380,10 +382,13 @@ fn shipped_folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The deployment as it is shipped, but for its place and the changes.
-fn deployment_text(shipped: &Path, changes: &[(&str, &str)]) -> Result<String> {
-    let text = fs::read_to_string(shipped.join("deployment.toml"))?;
-    let mut text = text.replace("${DEPLOYMENT_DIR}", &shipped.to_string_lossy());
+/// The deployment as it is shipped, but for the changes: a copy of the folder, since the engine
+/// takes only files that are beside it.
+fn deployment(shipped: &Path, changes: &[(&str, &str)], folder: &Path) -> Result<PathBuf> {
+    for component in COMPONENTS {
+        fs::copy(shipped.join(component), folder.join(component))?;
+    }
+    let mut text = fs::read_to_string(shipped.join("deployment.toml"))?;
     for (old, new) in changes {
         let times = text.matches(old).count();
         ensure!(
@@ -392,7 +397,9 @@ fn deployment_text(shipped: &Path, changes: &[(&str, &str)]) -> Result<String> {
         );
         text = text.replace(old, new);
     }
-    Ok(text)
+    let deployment = folder.join("deployment.toml");
+    fs::write(&deployment, text)?;
+    Ok(deployment)
 }
 
 fn webhook_url(port: u16, secret: &str) -> String {

@@ -92,7 +92,7 @@ fn create(request: &DocketRequestV2, pace: &Pace) -> Result<Result<Created, Unkn
             "nothing is created ({name}): again in {pause_ms} ms"
         ));
         // Cancelled by an operator it is over early, which does no harm.
-        let _ = engine::sleep(after(pause_ms));
+        let _ = engine::sleep(after(pause_ms), None);
     }
 }
 
