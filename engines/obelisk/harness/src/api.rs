@@ -328,21 +328,12 @@ impl Api {
         self.order(id, "cancel").await
     }
 
-    /// Stops an execution. An activity that is locked is broken off where it is, and after
-    /// [`Self::unpause`] begins anew: what it has done is done twice.
+    /// Stops an execution for a while.
     ///
     /// # Errors
-    /// Where the node refuses.
+    /// Where the node refuses: an activity that runs (status 422).
     pub async fn pause(&self, id: &str) -> Result<()> {
         self.order(id, "pause").await
-    }
-
-    /// Lets an execution go on.
-    ///
-    /// # Errors
-    /// Where the node refuses.
-    pub async fn unpause(&self, id: &str) -> Result<()> {
-        self.order(id, "unpause").await
     }
 
     async fn order(&self, id: &str, order: &str) -> Result<()> {

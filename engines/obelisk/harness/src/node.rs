@@ -113,9 +113,9 @@ impl NodeSettings {
             "OBELISK__wasm__codegen_cache__directory",
             format!("{cache}/codegen"),
         );
-        set("OBELISK__api__token", TOKEN.to_owned());
-        // It would be fetched from a registry.
-        set("OBELISK__webui__enabled", "false".to_owned());
+        set("OBELISK__API__TOKEN", TOKEN.to_owned());
+        let api = listening(self.api_port);
+        set("OBELISK_API_URL", format!("http://{api}"));
         if self.database == Database::Sqlite {
             set(
                 "OBELISK__database__sqlite__directory",

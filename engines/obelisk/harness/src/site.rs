@@ -30,10 +30,15 @@ const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.2.0.run-docket";
 const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign";
 
 /// The activity that makes a phone ring, as the engine's lists name it.
-const CREATE: &str = "voice-calling:client/dockets@0.2.0.create-docket-v2";
+const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
 
 /// What the deployment names.
-const COMPONENTS: [&str; 3] = ["voice-calling.wasm", "workflow.wasm", "webhook.wasm"];
+const COMPONENTS: [&str; 4] = [
+    "once.wasm",
+    "voice-calling.wasm",
+    "webhook.wasm",
+    "workflow.wasm",
+];
 
 /// The questions to people.
 const DECISION: &str = "voice-calling:waits/person@0.2.0.decision";
@@ -77,11 +82,15 @@ impl Setup {
         setup
     }
 
-    /// Crashes are to be survived in seconds: calls have 2 of them, and their locks 3.
+    /// Crashes are to be survived in seconds: calls have 2 of them, and their locks 3 or 4.
     pub fn hasty() -> Self {
         Self::default()
             .with_change(
                 "exec.lock_expiry.seconds = 40",
+                "exec.lock_expiry.seconds = 4",
+            )
+            .with_change(
+                "exec.lock_expiry.seconds = 35",
                 "exec.lock_expiry.seconds = 3",
             )
             .with_variable("VOICE_CALLING_DEADLINE_MS", "2000")
@@ -229,6 +238,19 @@ impl Site {
     pub fn environment(&self) -> Result<(Vec<(String, String)>, Api)> {
         let api = Api::at((Ipv4Addr::LOCALHOST, self.settings.api_port).into());
         Ok((self.settings.environment()?, api))
+    }
+
+    /// Has the node go on with another deployment: one text in it is replaced, which is in it once.
+    ///
+    /// # Errors
+    /// Where the node refuses it.
+    pub async fn apply_deployment(&self, old: &str, new: &str) -> Result<()> {
+        let file = self.folder.path().join("deployment.toml");
+        let text = fs::read_to_string(&file)?;
+        ensure!(text.matches(old).count() == 1, "`{old}` is not in it once");
+        fs::write(&file, text.replace(old, new))?;
+        let (engine, api) = (self.engine.clone(), self.api().address());
+        tokio::task::spawn_blocking(move || engine.apply(&file, api)).await?
     }
 
     /// The engine's API.

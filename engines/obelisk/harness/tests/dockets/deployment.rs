@@ -18,7 +18,7 @@ fn variables() -> Vec<(String, String)> {
     [
         ("VOICE_CALLING_API_TOKEN", "token-0001"),
         ("VOICE_CALLING_WEBHOOK_SECRET", "012345678901234567890123"),
-        ("OBELISK__webui__enabled", "false"),
+        ("OBELISK__API__TOKEN", "loopback-api-token"),
         ("POSTGRES_HOST", "127.0.0.1"),
         ("POSTGRES_USER", "obelisk"),
         ("POSTGRES_PASSWORD", "secret"),
@@ -43,7 +43,11 @@ fn the_engine_accepts_each_file_as_it_is_shipped() -> Result<()> {
 fn a_secret_that_is_not_set_is_named() -> Result<()> {
     let engine = Engine::from_environment()?;
     let folder = shipped()?;
-    for secret in ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_WEBHOOK_SECRET"] {
+    for secret in [
+        "OBELISK__API__TOKEN",
+        "VOICE_CALLING_API_TOKEN",
+        "VOICE_CALLING_WEBHOOK_SECRET",
+    ] {
         let mut variables = variables();
         variables.retain(|(name, _)| name != secret);
         let server = folder.join("server.toml");
@@ -79,8 +83,9 @@ fn the_guests_import_what_this_version_of_the_engine_offers() -> Result<()> {
     for kind in ["workflow", "webhook_endpoint"] {
         engine.generate(["wit-support", kind], &support)?;
     }
-    let mut offered = packages(&support)?;
-    offered.extend(packages(&from_deployment)?);
+    // Of what both write, the latter has the text without changes.
+    let mut offered = packages(&from_deployment)?;
+    offered.extend(packages(&support)?);
 
     let used = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worlds/deps");
     let used = packages(&used)?;

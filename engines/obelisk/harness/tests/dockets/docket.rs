@@ -307,6 +307,8 @@ async fn a_question_that_is_cancelled_decides_nothing() -> Result<()> {
     site.run_docket(&run, NUMBER, for_webhook()).await?;
     let question = open_question(&site).await?;
     site.api().cancel_activity(&question).await?;
+    let over = site.api().wait_until_status(&question, "finished", LIMIT);
+    over.await?;
     let again = open_question(&site).await?;
     assert_eq!(again, format!("{run}.n:docket_3"));
     complete(&site, &run).await?;
