@@ -114,8 +114,6 @@ impl NodeSettings {
             format!("{cache}/codegen"),
         );
         set("OBELISK__API__TOKEN", TOKEN.to_owned());
-        let api = listening(self.api_port);
-        set("OBELISK_API_URL", format!("http://{api}"));
         if self.database == Database::Sqlite {
             set(
                 "OBELISK__database__sqlite__directory",

@@ -43,6 +43,9 @@ const COMPONENTS: [&str; 4] = [
 /// The questions to people.
 const DECISION: &str = "voice-calling:waits/person@0.2.0.decision";
 
+/// Says where the engine's API is.
+const API_URL: &str = "OBELISK_API_URL";
+
 /// The agent that the mock knows.
 const AGENT_ID: i64 = 7;
 
@@ -122,6 +125,8 @@ pub struct Site {
     pub mock: MockService,
     /// The network between node and service.
     pub gate: Gate,
+    /// The network between creations and the engine's API, where they are claimed.
+    pub claims: Gate,
     engine: Engine,
     settings: NodeSettings,
     node: Option<Node>,
@@ -170,7 +175,10 @@ impl Site {
         let mock = MockService::start(mock_options).await?;
         let gate = Gate::to(mock.address()).await?;
         let service = format!("http://{}", gate.address());
+        let api = (Ipv4Addr::LOCALHOST, settings.api_port).into();
+        let claims = Gate::to(api).await?;
         for (name, value) in [
+            (API_URL, format!("http://{}", claims.address())),
             ("VOICE_CALLING_API_TOKEN", mock.token()),
             ("VOICE_CALLING_BASE_URL", service.clone()),
             ("VOICE_CALLING_ORIGIN", service),
@@ -182,6 +190,7 @@ impl Site {
         Ok(Self {
             mock,
             gate,
+            claims,
             engine,
             settings,
             node: None,
@@ -227,6 +236,10 @@ impl Site {
             NodeSettings::new(folder, &self.settings.server_config, &self.settings.cache)?;
         settings.database = self.settings.database;
         settings.variables.clone_from(&self.settings.variables);
+        // Its own, as on another machine.
+        settings.variables.retain(|(name, _)| name != API_URL);
+        let api = format!("http://127.0.0.1:{}", settings.api_port);
+        settings.variables.push((API_URL.to_owned(), api));
         Node::start(&self.engine, settings).await
     }
 

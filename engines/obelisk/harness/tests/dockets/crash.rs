@@ -505,6 +505,25 @@ async fn where_no_claim_can_be_written_nothing_is_created() -> Result<()> {
     Ok(())
 }
 
+/// The engine has begun the creation, which has no claim yet: the run closes the claim, and creates
+/// under the next one. Nobody has to be asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn begun_and_not_claimed() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    site.claims.shut();
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    site.claims.swallowed(1).await;
+    site.kill()?;
+    site.claims.open();
+    site.restart().await?;
+    let outcome = complete(&site, &run).await?;
+    assert_eq!(outcome["created"], true);
+    assert_eq!(site.creating_executions(&run).await?.len(), 2);
+    assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    Ok(())
+}
+
 /// On which all of this rests.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_engine_takes_one_text_for_a_claim() -> Result<()> {

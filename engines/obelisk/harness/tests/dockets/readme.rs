@@ -76,6 +76,8 @@ async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Resul
         .args(["120", "bash", "-euo", "pipefail", "-c", &commands])
         .current_dir(shipped)
         .envs(environment)
+        // It would be fetched from a registry.
+        .env("OBELISK__webui__enabled", "false")
         .env("PATH", format!("{}:{path}", folder.path().display()));
     let output = tokio::task::spawn_blocking(move || shell.output()).await??;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
