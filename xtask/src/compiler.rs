@@ -39,6 +39,12 @@ impl Compiler {
         })
     }
 
+    /// `96` of `rustc 1.96.0`.
+    pub fn minor(&self) -> Option<u32> {
+        let minor = self.version.split('.').nth(1)?;
+        minor.parse().ok()
+    }
+
     /// The compiler itself, where `rustc` may be rustup's choice of one.
     pub fn program(&self) -> PathBuf {
         let name = format!("rustc{}", env::consts::EXE_SUFFIX);
@@ -79,6 +85,17 @@ impl fmt::Display for Compiler {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_minor_version_is_the_number_between_the_points() {
+        let compiler = Compiler {
+            sysroot: "/usr".into(),
+            linker: None,
+            version: "rustc 1.96.0-nightly".to_owned(),
+            commit: String::new(),
+        };
+        assert_eq!(compiler.minor(), Some(96));
+    }
 
     #[test]
     fn a_toolchain_is_rustups_only_among_rustups_toolchains() {

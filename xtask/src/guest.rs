@@ -114,6 +114,14 @@ pub const OBELISK_WORKFLOW: Guest = Guest {
     form: Form::Component,
 };
 
+/// What begins a creation once there; the client is plugged into it.
+pub const OBELISK_ONCE: Guest = Guest {
+    package: "voice-calling-obelisk-once",
+    component: "voice-calling-once",
+    file: "once-guest.wasm",
+    form: Form::Component,
+};
+
 /// What receives the service's webhook there.
 pub const OBELISK_WEBHOOK: Guest = Guest {
     package: "voice-calling-obelisk-webhook",

@@ -9,7 +9,8 @@ use xshell::cmd;
 
 use crate::{
     component,
-    guest::{CLIENT, OBELISK_WEBHOOK, OBELISK_WORKFLOW},
+    composition::plug,
+    guest::{CLIENT, OBELISK_ONCE, OBELISK_WEBHOOK, OBELISK_WORKFLOW},
     process::announce,
     setup::{check_postgresql, tool::OBELISK},
     workspace::Workspace,
@@ -78,10 +79,13 @@ fn folder(workspace: &Workspace) -> PathBuf {
 
 /// Builds the components, and puts all that a deployment needs into one folder.
 fn build(workspace: &Workspace) -> Result<()> {
-    let guests = [&CLIENT, &OBELISK_WORKFLOW, &OBELISK_WEBHOOK];
+    let guests = [&CLIENT, &OBELISK_ONCE, &OBELISK_WORKFLOW, &OBELISK_WEBHOOK];
     component::build(workspace, &guests)?;
     let (shell, folder) = (&workspace.shell, folder(workspace));
-    shell.copy_file(workspace.component(), &folder)?;
+    let client = workspace.component();
+    shell.copy_file(&client, &folder)?;
+    let once = workspace.component_of(&OBELISK_ONCE);
+    plug(workspace, &client, &once, &folder.join("once.wasm"))?;
     for file in FILES {
         shell.copy_file(format!("engines/obelisk/{file}"), &folder)?;
     }

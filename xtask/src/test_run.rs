@@ -110,6 +110,7 @@ const WITHOUT_HOST: [&str; 11] = [
     "voice-calling-bench-peer",
     "voice-calling-impatient",
     "voice-calling-mutants-p2",
+    "voice-calling-obelisk-once",
     "voice-calling-obelisk-webhook",
     "voice-calling-obelisk-workflow",
     "voice-calling-p2",

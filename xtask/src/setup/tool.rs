@@ -4,8 +4,17 @@
 use std::{env, fs, path::PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use xshell::Cmd;
 
-use crate::{process::announce, workspace::Workspace};
+use crate::{
+    compiler::Compiler,
+    process::{announce, describes_running_package, without_variables},
+    setup::debian,
+    workspace::Workspace,
+};
+
+/// A compiler for programs of this machine, beside rustup's.
+const DEBIAN_RUST: [&str; 2] = ["rustc-web", "cargo-web"];
 
 pub struct Tool {
     name: &'static str,
@@ -16,6 +25,8 @@ pub struct Tool {
     takes: &'static str,
     /// Unoptimized, the engine is built in a quarter of the time, and quick enough for tests.
     optimized: bool,
+    /// The oldest Rust that builds it, as `1.<minor>`.
+    rust_minor: u32,
 }
 
 /// The last one; its maintainers point to plain cargo with wit-bindgen.
@@ -25,6 +36,7 @@ pub const CARGO_COMPONENT: Tool = Tool {
     setup: "cargo-component",
     takes: "about 4 minutes",
     optimized: true,
+    rust_minor: 95,
 };
 
 pub const CARGO_DENY: Tool = Tool {
@@ -33,14 +45,16 @@ pub const CARGO_DENY: Tool = Tool {
     setup: "deny",
     takes: "about 3 minutes",
     optimized: true,
+    rust_minor: 95,
 };
 
 pub const OBELISK: Tool = Tool {
     name: "obelisk",
-    version: "0.38.3",
+    version: "0.41.4",
     setup: "obelisk",
     takes: "10 to 20 minutes",
     optimized: false,
+    rust_minor: 96,
 };
 
 impl Tool {
@@ -79,9 +93,9 @@ impl Tool {
             return Ok(());
         }
         announce(&format!("installing {name} {version} ({takes})"));
-        let mut install = workspace
-            .cargo("install --locked --force --version")
-            .args([version, name])
+        let mut install = self
+            .cargo_install(workspace)?
+            .args(["--locked", "--force", "--version", version, name])
             .arg("--root")
             .arg(folder()?)
             .env_remove("CARGO_TARGET_DIR");
@@ -95,6 +109,31 @@ impl Tool {
         install
             .run()
             .with_context(|| format!("cannot install {name}"))
+    }
+
+    /// By the cargo that runs this program; by Debian's where the active compiler is too old.
+    fn cargo_install<'a>(&self, workspace: &'a Workspace) -> Result<Cmd<'a>> {
+        let shell = &workspace.shell;
+        let active = Compiler::active(shell)?;
+        if active.minor() >= Some(self.rust_minor) {
+            return Ok(workspace.cargo("install"));
+        }
+        if !debian::are_installed(shell, &DEBIAN_RUST) {
+            debian::install(shell, &DEBIAN_RUST)?;
+        }
+        let other = Compiler::ask(debian::RUSTC.into(), shell)?;
+        ensure!(
+            other.minor() >= Some(self.rust_minor),
+            "{} needs Rust 1.{}, and both {active} and {other} are older",
+            self.name,
+            self.rust_minor
+        );
+        announce(&format!("by {other}"));
+        let install = shell.cmd(debian::CARGO).arg("install").quiet();
+        Ok(without_variables(install, describes_running_package)
+            .env("RUSTC", debian::RUSTC)
+            // rustup and `cargo run` make it name the libraries of another compiler.
+            .env_remove("LD_LIBRARY_PATH"))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
@@ -30,6 +30,9 @@ const PAGE_OF_EXECUTIONS: usize = 1000;
 const LAST_EVENTS: usize = 5;
 
 const JSON: &str = "application/json";
+
+/// What every node of the tests accepts.
+pub(crate) const TOKEN: &str = "loopback-api-token";
 
 /// The API of one node. Clones share connections; a request that may have come to the node is
 /// not repeated.
@@ -86,8 +89,8 @@ impl Ending {
         let (case, payload) = answer.as_object()?.iter().next()?;
         let ending = match case.as_str() {
             "ok" => Ending::Ok,
-            "error" => Ending::Err,
-            "execution_failure" => Ending::ExecutionFailure,
+            "err" => Ending::Err,
+            "execution_failed" => Ending::ExecutionFailure,
             _ => return None,
         };
         Some(ending(payload.clone()))
@@ -221,7 +224,7 @@ impl Api {
         let answer = answer.json_if_ok()?;
         let ending = Ending::read(&answer);
         let ending = ending.with_context(|| {
-            format!("a result is `ok`, `error` or `execution_failure`, not {answer}")
+            format!("a result is `ok`, `err` or `execution_failed`, not {answer}")
         })?;
         Ok(Some(ending))
     }
@@ -325,21 +328,12 @@ impl Api {
         self.order(id, "cancel").await
     }
 
-    /// Stops an execution. An activity that is locked is broken off where it is, and after
-    /// [`Self::unpause`] begins anew: what it has done is done twice.
+    /// Stops an execution for a while.
     ///
     /// # Errors
-    /// Where the node refuses.
+    /// Where the node refuses: an activity that runs (status 422).
     pub async fn pause(&self, id: &str) -> Result<()> {
         self.order(id, "pause").await
-    }
-
-    /// Lets an execution go on.
-    ///
-    /// # Errors
-    /// Where the node refuses.
-    pub async fn unpause(&self, id: &str) -> Result<()> {
-        self.order(id, "unpause").await
     }
 
     async fn order(&self, id: &str, order: &str) -> Result<()> {
@@ -423,24 +417,18 @@ impl Api {
     pub async fn logs(&self, id: &str) -> Result<Vec<Value>> {
         let first = format!("/v1/executions/{id}/logs?show_derived=true&length={PAGE_OF_LOGS}");
         let mut path = first.clone();
-        let mut entries: Vec<Value> = Vec::new();
+        let mut entries = Vec::new();
         loop {
             let page = array(self.get(&path).await?.json_if_ok()?)?;
-            let known = entries.len();
-            let page_length = page.len();
-            // A page begins at the time of the last entry, which others may have, too.
-            for entry in page {
-                if !entries[..known].contains(&entry) {
-                    entries.push(entry);
-                }
-            }
-            if page_length < PAGE_OF_LOGS || entries.len() == known {
+            let Some(last) = page.last() else {
                 return Ok(entries);
-            }
-            let last = entries.last().and_then(|entry| entry["cursor"].as_str());
-            let time = last.context("an entry of a log has no cursor")?;
-            let time = time.replace('+', "%2B");
-            path = format!("{first}&cursor={time}&including_cursor=true");
+            };
+            let cursor = last["cursor"].as_str();
+            let cursor = cursor.context("an entry of a log has no cursor")?;
+            // It is base64.
+            let cursor = cursor.replace('+', "%2B").replace('=', "%3D");
+            path = format!("{first}&cursor={cursor}&direction=newer");
+            entries.extend(page);
         }
     }
 
@@ -458,7 +446,8 @@ impl Api {
             .method(method)
             .uri(format!("http://{}{path}", self.address))
             // Without it the engine answers in prose.
-            .header(ACCEPT, JSON);
+            .header(ACCEPT, JSON)
+            .header(AUTHORIZATION, format!("Bearer {TOKEN}"));
         let bytes = match body {
             Some(value) => {
                 request = request.header(CONTENT_TYPE, JSON);
@@ -518,12 +507,12 @@ mod tests {
     fn reads_how_an_execution_ended() {
         let read = |answer| Ending::read(&answer);
         assert_eq!(read(json!({"ok": null})), Some(Ending::Ok(Value::Null)));
-        assert_eq!(read(json!({"error": "no"})), Some(Ending::Err(json!("no"))));
+        assert_eq!(read(json!({"err": "no"})), Some(Ending::Err(json!("no"))));
         let failure = json!({"kind": "timed_out"});
         assert_eq!(
-            read(json!({"execution_failure": failure.clone()})),
+            read(json!({"execution_failed": failure.clone()})),
             Some(Ending::ExecutionFailure(failure))
         );
-        assert_eq!(read(json!({"err": "not found"})), None);
+        assert_eq!(read(json!({"error": "not found"})), None);
     }
 }

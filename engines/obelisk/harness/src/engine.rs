@@ -2,10 +2,13 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
+
+use crate::api::TOKEN;
 
 /// Names the program.
 const VARIABLE: &str = "OBELISK";
@@ -70,6 +73,18 @@ impl Engine {
         succeeded(&mut command)
     }
 
+    /// `obelisk deployment apply`: the node at `api` goes on with another deployment, without a
+    /// restart.
+    ///
+    /// # Errors
+    /// Where the node refuses, with what was printed.
+    pub fn apply(&self, deployment: &Path, api: SocketAddr) -> Result<()> {
+        let mut command = self.command(&[]);
+        command.args(["deployment", "apply", "--api-token", TOKEN, "--api-url"]);
+        command.arg(format!("http://{api}")).arg(deployment);
+        succeeded(&mut command)
+    }
+
     /// `obelisk generate ARGUMENTS… INTO`: it writes what `arguments` ask for (say
     /// `wit-deps -f -d deployment.toml`) to `into`.
     ///
@@ -91,6 +106,8 @@ impl Engine {
     pub(crate) fn command(&self, variables: &[(String, String)]) -> Command {
         let mut command = Command::new(&self.program);
         command.env_clear().stdin(Stdio::null());
+        // It would be fetched from a registry.
+        command.env("OBELISK__webui__enabled", "false");
         for name in PASSED_ON {
             if let Some(value) = env::var_os(name) {
                 command.env(name, value);

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use crate::api::Api;
+use crate::api::{Api, TOKEN};
 use crate::child::{GuardedChild, TICK};
 use crate::engine::Engine;
 use crate::port::{becomes_free, free_port};
@@ -113,6 +113,7 @@ impl NodeSettings {
             "OBELISK__wasm__codegen_cache__directory",
             format!("{cache}/codegen"),
         );
+        set("OBELISK__API__TOKEN", TOKEN.to_owned());
         if self.database == Database::Sqlite {
             set(
                 "OBELISK__database__sqlite__directory",

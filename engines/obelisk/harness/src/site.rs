@@ -30,10 +30,21 @@ const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.2.0.run-docket";
 const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign";
 
 /// The activity that makes a phone ring, as the engine's lists name it.
-const CREATE: &str = "voice-calling:client/dockets@0.2.0.create-docket-v2";
+const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
+
+/// What the deployment names.
+const COMPONENTS: [&str; 4] = [
+    "once.wasm",
+    "voice-calling.wasm",
+    "webhook.wasm",
+    "workflow.wasm",
+];
 
 /// The questions to people.
 const DECISION: &str = "voice-calling:waits/person@0.2.0.decision";
+
+/// Says where the engine's API is.
+const API_URL: &str = "OBELISK_API_URL";
 
 /// The agent that the mock knows.
 const AGENT_ID: i64 = 7;
@@ -74,11 +85,15 @@ impl Setup {
         setup
     }
 
-    /// Crashes are to be survived in seconds: calls have 2 of them, and their locks 3.
+    /// Crashes are to be survived in seconds: calls have 2 of them, and their locks 3 or 4.
     pub fn hasty() -> Self {
         Self::default()
             .with_change(
                 "exec.lock_expiry.seconds = 40",
+                "exec.lock_expiry.seconds = 4",
+            )
+            .with_change(
+                "exec.lock_expiry.seconds = 35",
                 "exec.lock_expiry.seconds = 3",
             )
             .with_variable("VOICE_CALLING_DEADLINE_MS", "2000")
@@ -110,6 +125,8 @@ pub struct Site {
     pub mock: MockService,
     /// The network between node and service.
     pub gate: Gate,
+    /// The network between creations and the engine's API, where they are claimed.
+    pub claims: Gate,
     engine: Engine,
     settings: NodeSettings,
     node: Option<Node>,
@@ -136,8 +153,7 @@ impl Site {
         let engine = Engine::from_environment()?;
         let shipped = shipped_folder()?;
         let folder = tempfile::tempdir()?;
-        let deployment = folder.path().join("deployment.toml");
-        fs::write(&deployment, deployment_text(&shipped, &setup.changes)?)?;
+        let deployment = deployment(&shipped, &setup.changes, folder.path())?;
         let cache = shipped.with_file_name("obelisk-cache");
         let (server, database) = match setup.postgres {
             None => ("server.toml", Database::Sqlite),
@@ -159,7 +175,10 @@ impl Site {
         let mock = MockService::start(mock_options).await?;
         let gate = Gate::to(mock.address()).await?;
         let service = format!("http://{}", gate.address());
+        let api = (Ipv4Addr::LOCALHOST, settings.api_port).into();
+        let claims = Gate::to(api).await?;
         for (name, value) in [
+            (API_URL, format!("http://{}", claims.address())),
             ("VOICE_CALLING_API_TOKEN", mock.token()),
             ("VOICE_CALLING_BASE_URL", service.clone()),
             ("VOICE_CALLING_ORIGIN", service),
@@ -171,6 +190,7 @@ impl Site {
         Ok(Self {
             mock,
             gate,
+            claims,
             engine,
             settings,
             node: None,
@@ -216,6 +236,10 @@ impl Site {
             NodeSettings::new(folder, &self.settings.server_config, &self.settings.cache)?;
         settings.database = self.settings.database;
         settings.variables.clone_from(&self.settings.variables);
+        // Its own, as on another machine.
+        settings.variables.retain(|(name, _)| name != API_URL);
+        let api = format!("http://127.0.0.1:{}", settings.api_port);
+        settings.variables.push((API_URL.to_owned(), api));
         Node::start(&self.engine, settings).await
     }
 
@@ -227,6 +251,19 @@ impl Site {
     pub fn environment(&self) -> Result<(Vec<(String, String)>, Api)> {
         let api = Api::at((Ipv4Addr::LOCALHOST, self.settings.api_port).into());
         Ok((self.settings.environment()?, api))
+    }
+
+    /// Has the node go on with another deployment: one text in it is replaced, which is in it once.
+    ///
+    /// # Errors
+    /// Where the node refuses it.
+    pub async fn apply_deployment(&self, old: &str, new: &str) -> Result<()> {
+        let file = self.folder.path().join("deployment.toml");
+        let text = fs::read_to_string(&file)?;
+        ensure!(text.matches(old).count() == 1, "`{old}` is not in it once");
+        fs::write(&file, text.replace(old, new))?;
+        let (engine, api) = (self.engine.clone(), self.api().address());
+        tokio::task::spawn_blocking(move || engine.apply(&file, api)).await?
     }
 
     /// The engine's API.
@@ -380,10 +417,13 @@ fn shipped_folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The deployment as it is shipped, but for its place and the changes.
-fn deployment_text(shipped: &Path, changes: &[(&str, &str)]) -> Result<String> {
-    let text = fs::read_to_string(shipped.join("deployment.toml"))?;
-    let mut text = text.replace("${DEPLOYMENT_DIR}", &shipped.to_string_lossy());
+/// The deployment as it is shipped, but for the changes: a copy of the folder, since the engine
+/// takes only files that are beside it.
+fn deployment(shipped: &Path, changes: &[(&str, &str)], folder: &Path) -> Result<PathBuf> {
+    for component in COMPONENTS {
+        fs::copy(shipped.join(component), folder.join(component))?;
+    }
+    let mut text = fs::read_to_string(shipped.join("deployment.toml"))?;
     for (old, new) in changes {
         let times = text.matches(old).count();
         ensure!(
@@ -392,7 +432,9 @@ fn deployment_text(shipped: &Path, changes: &[(&str, &str)]) -> Result<String> {
         );
         text = text.replace(old, new);
     }
-    Ok(text)
+    let deployment = folder.join("deployment.toml");
+    fs::write(&deployment, text)?;
+    Ok(deployment)
 }
 
 fn webhook_url(port: u16, secret: &str) -> String {

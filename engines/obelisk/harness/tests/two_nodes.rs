@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use obelisk_harness::{Api, Ending, Postgres, Setup, Site, execution_id, submit_docket};
+use anyhow::Result;
+use obelisk_harness::{Ending, Postgres, Setup, Site, execution_id, submit_docket};
 use serde_json::json;
 use voice_calling_mock as mock;
+use voice_calling_mock::{Endpoint, Fault};
 
 const DOCKETS: usize = 200;
 
@@ -15,7 +16,8 @@ const DOCKETS: usize = 200;
 const ALL_LIMIT: Duration = Duration::from_secs(300);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_of_two_nodes_is_killed_and_no_docket_is_lost_or_doubled() -> Result<()> {
+async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_or_doubled()
+-> Result<()> {
     let postgres = Postgres::start()?;
     let mock = mock::Options {
         pace: mock::Pace::Every(Duration::from_secs(1)),
@@ -27,7 +29,7 @@ async fn one_of_two_nodes_is_killed_and_no_docket_is_lost_or_doubled() -> Result
         ..Setup::hasty()
     })
     .await?;
-    let other = site.another_node().await?;
+    let mut other = site.another_node().await?;
     let options = json!({
         "timeout_ms": 600_000,
         "first_poll_ms": 5_000,
@@ -45,6 +47,11 @@ async fn one_of_two_nodes_is_killed_and_no_docket_is_lost_or_doubled() -> Result
     creations(&site, DOCKETS / 3).await;
     site.kill()?;
     creations(&site, DOCKETS / 2).await;
+    // Then the other one is asked to end, with a creation in flight, which the first runs again.
+    let slow = Fault::slow(Duration::from_secs(60));
+    site.mock.on_next(Endpoint::CreateDocketV2, slow);
+    creations(&site, site.creations().len() + 1).await;
+    other.terminate(ALL_LIMIT).await?;
     site.restart().await?;
 
     let begun = Instant::now();
@@ -55,7 +62,7 @@ async fn one_of_two_nodes_is_killed_and_no_docket_is_lost_or_doubled() -> Result
             begun.elapsed() < ALL_LIMIT,
             "{completed} of {DOCKETS} are completed"
         );
-        match ending(&site, other.api(), &run).await? {
+        match ending(&site, &run).await? {
             None => {
                 runs.insert(number, run);
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -70,7 +77,7 @@ async fn one_of_two_nodes_is_killed_and_no_docket_is_lost_or_doubled() -> Result
             Some(Ending::Err(error)) if !error["permanent_given_up"].is_null() => {
                 assert_eq!(site.mock.times_rung(&number), 0, "{number}");
                 let again = execution_id();
-                submit_docket(other.api(), &again, &number, options.clone()).await?;
+                submit_docket(site.api(), &again, &number, options.clone()).await?;
                 runs.insert(number, again);
             }
             Some(other) => panic!("{number}: {other:?}"),
@@ -87,9 +94,9 @@ async fn one_of_two_nodes_is_killed_and_no_docket_is_lost_or_doubled() -> Result
     Ok(())
 }
 
-async fn ending(site: &Site, node: &Api, run: &str) -> Result<Option<Ending>> {
-    site.answer_questions(node).await?;
-    node.result(run).await.context("the node that lives")
+async fn ending(site: &Site, run: &str) -> Result<Option<Ending>> {
+    site.answer_questions(site.api()).await?;
+    site.api().result(run).await
 }
 
 /// Waits until the service has received so many creations.

@@ -41,7 +41,7 @@ fn wait_for(execution: &ExecutionId) -> Option<Result<Verdict, Option<String>>> 
     for pause_ms in PAUSES_MS {
         monotonic_clock::subscribe_duration(pause_ms * 1_000_000).block();
         // Not by `get`, which would keep a connection to the database while it waits.
-        match engine::try_get(execution, None) {
+        match engine::try_get(execution) {
             Ok(Ok(verdict)) => {
                 let verdict = verdict.as_deref().map(serde_json::from_str);
                 let Some(Ok(verdict)) = verdict else {
@@ -64,7 +64,7 @@ fn wait_for(execution: &ExecutionId) -> Option<Result<Verdict, Option<String>>> 
 /// What the run had been told when this delivery came.
 fn had(stub: &str, text: &str) -> Had {
     let id = |id: &str| ExecutionId { id: id.to_owned() };
-    let value = engine::try_get(&id(stub), None);
+    let value = engine::try_get(&id(stub));
     if let Ok(Ok(Some(value))) = &value
         && let Ok(told) = serde_json::from_str::<String>(value)
         && let Some(completion) = Completion::read(&told)
@@ -75,7 +75,7 @@ fn had(stub: &str, text: &str) -> Had {
         };
     }
     let run = stub.rsplit_once('.').map_or("", |(run, _)| run);
-    match engine::get_status(&id(run), None) {
+    match engine::get_status(&id(run)) {
         Ok(engine::ExecutionStatus::Finished(_)) => {
             log::warn(&format!(
                 "a completion came for {run}, which was over without it"

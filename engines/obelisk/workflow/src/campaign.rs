@@ -11,7 +11,7 @@ use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
 use crate::bindings::voice_calling::workflows_obelisk_ext::docket as runs;
 use crate::pace::{Pace, Pauses};
-use crate::waiting::after;
+use crate::waiting::{after, next_of};
 
 /// The engine reads the whole history again whenever the campaign goes on.
 const MOST_REQUESTS: usize = 500;
@@ -91,9 +91,9 @@ impl Campaign {
     /// Waits until one more run has ended.
     fn wait_for_one(&mut self) {
         loop {
-            match engine::join_next(&self.set).expect("a delay is outstanding") {
-                (ResponseId::ExecutionId(_), _) => break,
-                (ResponseId::DelayId(_), _) => self.wake_later(),
+            match next_of(&self.set) {
+                ResponseId::ExecutionId(_) => break,
+                ResponseId::DelayId(_) => self.wake_later(),
             }
         }
         self.ended += 1;

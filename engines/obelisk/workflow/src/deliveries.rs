@@ -72,6 +72,6 @@ fn look(body: &str) -> Result<Docket, Result<Verdict, DeliverError>> {
         }
         look += 1;
         // Cancelled by an operator it is over early, which does no harm.
-        let _ = engine::sleep(after(pauses.next_ms()));
+        let _ = engine::sleep(after(pauses.next_ms()), None);
     }
 }

@@ -7,7 +7,9 @@ use voice_calling_correlation::{CONTEXT_KEY, Completion, ContextError, run_of_co
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::client::dockets as activities;
+use crate::bindings::voice_calling::once::dockets as once;
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
+use crate::claims::{Claims, not_begun};
 use crate::creation::Creation;
 use crate::error::name;
 use crate::pace::{Pace, Pauses};
@@ -21,7 +23,7 @@ pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcom
     let request = correlated(request, &id).map_err(RunError::PermanentInvalidInput)?;
     // Before there is a docket: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(&id);
-    let created = create(&request, &pace)?;
+    let created = create(&id, &request, &pace)?;
     let mut run = Run {
         id,
         created,
@@ -63,11 +65,17 @@ struct Created {
 type Unknown = RequestError;
 
 /// Creates the docket: again only while it is certain that there is none.
-fn create(request: &DocketRequestV2, pace: &Pace) -> Result<Result<Created, Unknown>, RunError> {
+fn create(
+    run: &str,
+    request: &DocketRequestV2,
+    pace: &Pace,
+) -> Result<Result<Created, Unknown>, RunError> {
+    let claims = Claims::begin();
     let mut pauses = Pauses::new(1_000, 60_000);
     let mut left_ms = pace.create_within_ms;
     loop {
-        let error = match activities::create_docket_v2(request, None) {
+        let claim = claims.open(run);
+        let mut error = match once::create_docket_v2(claim.id(), request, None) {
             Ok(docket) => {
                 log::info(&format!("docket {} is created", docket.docket_id));
                 return Ok(Ok(Created {
@@ -78,6 +86,12 @@ fn create(request: &DocketRequestV2, pace: &Pace) -> Result<Result<Created, Unkn
             Err(error) => error,
         };
         let retry_after_ms = match Creation::of(&error) {
+            Creation::Unknown if claim.close() => {
+                error = not_begun(&error);
+                let why = error.failure().map_or("", |failure| &failure.message);
+                log::warn(&format!("the creation was not begun: {why}"));
+                0
+            }
             Creation::Unknown => return Ok(Err(error)),
             Creation::Refused => return Err(RunError::PermanentNotCreated(error)),
             Creation::NotNow { retry_after_ms } => retry_after_ms.map_or(0, u64::from),
@@ -92,7 +106,7 @@ fn create(request: &DocketRequestV2, pace: &Pace) -> Result<Result<Created, Unkn
             "nothing is created ({name}): again in {pause_ms} ms"
         ));
         // Cancelled by an operator it is over early, which does no harm.
-        let _ = engine::sleep(after(pause_ms));
+        let _ = engine::sleep(after(pause_ms), None);
     }
 }
 

@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 mod campaign;
+mod claims;
 mod creation;
 mod deliveries;
 mod docket;
@@ -21,7 +22,7 @@ use voice_calling_core::types::DocketRequestV2;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit", "../wit", "../worlds"],
+        path: ["../../../wit", "../once/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/workflow",
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
         additional_derives: [Clone, PartialEq],

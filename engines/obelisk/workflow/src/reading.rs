@@ -23,6 +23,6 @@ pub fn docket(docket_id: &str) -> Result<Docket, RequestError> {
         }
         tries += 1;
         // Cancelled by an operator it is over early, which does no harm.
-        let _ = engine::sleep(after(pauses.next_ms()));
+        let _ = engine::sleep(after(pauses.next_ms()), None);
     }
 }

@@ -70,8 +70,7 @@ impl Waiting {
     /// what wakes the run where an engine's notice of an answer is lost.
     pub fn next(&mut self) -> Event {
         loop {
-            let (id, _) = engine::join_next(&self.set).expect("a time is outstanding");
-            match id {
+            match next_of(&self.set) {
                 ResponseId::ExecutionId(id) if same(&id, &self.completion) => {
                     let told = waits::docket::completion_get(&id);
                     return Event::Completion(told.unwrap_or_else(|error| Err(lost(&error))));
@@ -103,6 +102,13 @@ impl Waiting {
     }
 }
 
+/// Waits for what comes next to a join set, and says what it is. A delay has to be outstanding.
+pub fn next_of(set: &JoinSet) -> ResponseId {
+    // What it came to is asked for by its id; of a delay that was cancelled it is not asked.
+    let _ = engine::join_next(set).expect("a delay is outstanding");
+    set.last_id().expect("a response was processed")
+}
+
 /// So many milliseconds from now.
 pub fn after(ms: u64) -> ScheduleAt {
     ScheduleAt::In(Duration::Milliseconds(ms))
@@ -112,10 +118,10 @@ fn same(a: &ExecutionId, b: &ExecutionId) -> bool {
     a.id == b.id
 }
 
-/// What the engine puts into a stub that is cancelled, in the spellings of several versions. A
-/// person who gives a docket up gives another reason.
+/// What the engine puts into a stub that is cancelled. A person who gives a docket up gives another
+/// reason.
 fn is_of_engine(reason: &str) -> bool {
-    matches!(reason, "execution-failed" | "execution_failed")
+    reason == "execution_failed"
 }
 
 /// An answer that the join set has returned, and which is not to be had.

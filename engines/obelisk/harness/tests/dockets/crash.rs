@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use obelisk_harness::{Setup, Site, execution_id};
+use obelisk_harness::{Ending, Refusal, Setup, Site, execution_id};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -63,30 +63,27 @@ async fn after_the_submission_and_before_anything_is_done() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn when_the_creation_is_submitted_and_not_begun() -> Result<()> {
-    // One activity at a time: the creation has to wait for another one.
-    let one_at_a_time = "\nmax_retries = 0\nexec.instance_limiter = 1";
-    let setup = Setup::hasty().with_change("\nmax_retries = 0", one_at_a_time);
-    let mut site = Site::start(setup).await?;
+    // One creation at a time: this one has to wait for another one.
+    let unlimited = "exec.lock_expiry.seconds = 4\n";
+    let one_at_a_time = "exec.lock_expiry.seconds = 4\nexec.instance_limiter = 1\n";
+    let mut site = Site::start(Setup::hasty().with_change(unlimited, one_at_a_time)).await?;
     let held = Fault::slow(Duration::from_secs(60));
-    site.mock.on_next(Endpoint::ListAgents, held);
-    let agents = "voice-calling:client/agents@0.2.0.list-agents";
-    site.api()
-        .submit(&execution_id(), agents, &json!(["org-1", null]))
+    site.mock.on_next(Endpoint::CreateDocketV2, held);
+    let before = execution_id();
+    site.run_docket(&before, "919876543211", for_webhook())
         .await?;
-    until("the request that is held", async || {
-        let asked = site.mock.requests_to(Endpoint::ListAgents).len();
-        Ok((asked == 1).then_some(()))
-    })
-    .await?;
+    creations(&site, 1).await?;
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_webhook()).await?;
     until_status(&site, &creation_of(&run), &["pending_at"]).await?;
     site.kill()?;
-    assert!(site.creations().is_empty());
+    assert_eq!(site.mock.times_rung(NUMBER), 0);
     site.restart().await?;
     let outcome = complete(&site, &run).await?;
     assert_eq!(outcome["created"], true);
-    assert_one_creation(&site, &run).await
+    assert_eq!(site.mock.times_rung(NUMBER), 1);
+    assert_eq!(site.creating_executions(&run).await?.len(), 1);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -401,10 +398,10 @@ async fn again_and_again() -> Result<()> {
         .await?;
         let rung = site.mock.times_rung(number);
         match ending {
-            obelisk_harness::Ending::Ok(outcome) => {
+            Ending::Ok(outcome) => {
                 assert_eq!((&outcome["completed"], rung), (&json!(true), 1), "{number}");
             }
-            obelisk_harness::Ending::Err(error) => {
+            Ending::Err(error) => {
                 let given_up = !error["permanent_given_up"].is_null();
                 assert!(given_up && rung == 0, "{number} rang {rung} times: {error}");
             }
@@ -414,53 +411,136 @@ async fn again_and_again() -> Result<()> {
     Ok(())
 }
 
-/// What the engine cannot promise: it is not killed but asked to end (SIGTERM), and the answer to
-/// the creation comes while it ends. It puts the activity back, and begins it anew when it is
-/// started again. So nodes are stopped by SIGKILL, which is what the README tells.
-#[tokio::test(flavor = "multi_thread")]
-async fn asked_to_end_in_flight_the_engine_creates_twice() -> Result<()> {
-    let mut site = Site::start(Setup {
+/// Has a creation be under way at the service, whose answer takes seconds.
+async fn in_flight(setup: Setup) -> Result<(Site, String)> {
+    let site = Site::start(Setup {
         webhook: None,
-        ..Setup::default()
+        ..setup
     })
     .await?;
-    let slow = Fault::slow(Duration::from_secs(3));
+    let slow = Fault::slow(Duration::from_secs(4));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_polls()).await?;
     creations(&site, 1).await?;
-    let took = site.node()?.terminate(LIMIT).await?;
-    ensure!(took >= Duration::from_secs(1), "it ended after {took:?}");
+    Ok((site, run))
+}
+
+/// That the engine ran the creation again, which asked a person instead of the service.
+async fn a_person_finds_the_docket(site: &Site, run: &str) -> Result<()> {
+    let question = until("a question to a person", async || {
+        ensure!(site.creations().len() == 1, "the phone rings again");
+        Ok(site.open_questions().await?.pop())
+    })
+    .await?;
+    let docket = site.docket_of(run).context("no docket")?;
+    site.api().stub(&question, &json!({ "ok": docket })).await?;
+    site.mock.complete_docket(&docket)?;
+    let outcome = completed(site, run).await?;
+    assert_eq!(outcome["docket_id"], docket);
+    assert_one_creation(site, run).await
+}
+
+/// Not killed but asked to end (SIGTERM), the engine puts the activity back, and runs it again when
+/// it is started again. The claim is taken then.
+#[tokio::test(flavor = "multi_thread")]
+async fn asked_to_end_in_flight() -> Result<()> {
+    let (mut site, run) = in_flight(Setup::default()).await?;
+    site.node()?.terminate(LIMIT).await?;
     site.restart().await?;
-    creations(&site, 2).await?;
-    assert_eq!(
-        site.mock.times_rung(NUMBER),
-        2,
-        "the README's failure table is out of date"
+    a_person_finds_the_docket(&site, &run).await
+}
+
+/// As when it is asked to end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_is_applied_in_flight() -> Result<()> {
+    let (site, run) = in_flight(Setup::default()).await?;
+    let deployment = site.api().deployment_id().await?;
+    site.apply_deployment("exec.batch_size = 20", "exec.batch_size = 21")
+        .await?;
+    assert_ne!(site.api().deployment_id().await?, deployment);
+    a_person_finds_the_docket(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_in_flight() -> Result<()> {
+    let (site, run) = in_flight(Setup::default()).await?;
+    site.api().cancel_activity(&creation_of(&run)).await?;
+    a_person_finds_the_docket(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_in_flight_cannot_be_paused() -> Result<()> {
+    let (site, run) = in_flight(Setup::default()).await?;
+    let refused = site.api().pause(&creation_of(&run)).await.unwrap_err();
+    let refused = refused.downcast_ref::<Refusal>().context("no answer")?;
+    assert_eq!(refused.status, 422, "{refused}");
+    let docket = site.docket_of(&run).context("no docket")?;
+    site.mock.complete_docket(&docket)?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["created"], true);
+    assert_one_creation(&site, &run).await
+}
+
+/// Nothing is sent that is not claimed, and the run knows it.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_no_claim_can_be_written_nothing_is_created() -> Result<()> {
+    let elsewhere = r#"{ key = "OBELISK_API_URL", value = "http://127.0.0.1:9" }"#;
+    let shipped =
+        r#"{ key = "OBELISK_API_URL", value = "${OBELISK_API_URL:-http://127.0.0.1:5005}" }"#;
+    let site = Site::start(Setup::default().with_change(shipped, elsewhere)).await?;
+    let run = execution_id();
+    let options = json!({ "timeout_ms": 600_000, "create_within_ms": 1_500 });
+    site.run_docket(&run, NUMBER, options).await?;
+    let (case, error) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_not_created");
+    let message = error["unreachable"]["message"].as_str();
+    assert!(
+        message.is_some_and(|message| message.contains("claim")),
+        "{error}"
     );
+    // It was tried again, under another claim.
+    assert_eq!(site.creating_executions(&run).await?.len(), 2);
+    assert!(site.creations().is_empty());
     Ok(())
 }
 
-/// The same where somebody pauses a creation in flight, and lets it go on later.
+/// The engine has begun the creation, which has no claim yet: the run closes the claim, and creates
+/// under the next one. Nobody has to be asked.
 #[tokio::test(flavor = "multi_thread")]
-async fn paused_in_flight_the_engine_creates_twice() -> Result<()> {
-    let site = Site::start(Setup {
-        webhook: None,
-        ..Setup::default()
-    })
-    .await?;
-    let slow = Fault::slow(Duration::from_secs(2));
-    site.mock.on_next(Endpoint::CreateDocketV2, slow);
+async fn begun_and_not_claimed() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    site.claims.shut();
     let run = execution_id();
-    site.run_docket(&run, NUMBER, for_polls()).await?;
-    creations(&site, 1).await?;
-    site.api().pause(&creation_of(&run)).await?;
-    site.api().unpause(&creation_of(&run)).await?;
-    creations(&site, 2).await?;
-    assert_eq!(
-        site.mock.times_rung(NUMBER),
-        2,
-        "the README's failure table is out of date"
-    );
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    site.claims.swallowed(1).await;
+    site.kill()?;
+    site.claims.open();
+    site.restart().await?;
+    let outcome = complete(&site, &run).await?;
+    assert_eq!(outcome["created"], true);
+    assert_eq!(site.creating_executions(&run).await?.len(), 2);
+    assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    Ok(())
+}
+
+/// On which all of this rests.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_engine_takes_one_text_for_a_claim() -> Result<()> {
+    let site = Site::start(Setup::hasty()).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    complete(&site, &run).await?;
+    let claim = format!("{run}.n:claim_1");
+    let taken = site.api().result(&claim).await?.context("no claim")?;
+    let Ending::Ok(text) = taken else {
+        panic!("{taken:?}")
+    };
+    // The same text is no second one; any other is refused.
+    site.api().stub(&claim, &json!({ "ok": text })).await?;
+    let other = site.api().stub(&claim, &json!({ "ok": "other" })).await;
+    let refused = other.unwrap_err();
+    let refused = refused.downcast_ref::<Refusal>().context("no answer")?;
+    assert_eq!(refused.status, 409, "{refused}");
     Ok(())
 }

@@ -13,11 +13,12 @@ fn shipped() -> Result<PathBuf> {
     Ok(std::path::absolute(folder)?)
 }
 
-/// What has to be set: the two secrets; and where PostgreSQL is.
+/// What has to be set: the secrets; and where PostgreSQL is.
 fn variables() -> Vec<(String, String)> {
     [
         ("VOICE_CALLING_API_TOKEN", "token-0001"),
         ("VOICE_CALLING_WEBHOOK_SECRET", "012345678901234567890123"),
+        ("OBELISK__API__TOKEN", "loopback-api-token"),
         ("POSTGRES_HOST", "127.0.0.1"),
         ("POSTGRES_USER", "obelisk"),
         ("POSTGRES_PASSWORD", "secret"),
@@ -42,7 +43,11 @@ fn the_engine_accepts_each_file_as_it_is_shipped() -> Result<()> {
 fn a_secret_that_is_not_set_is_named() -> Result<()> {
     let engine = Engine::from_environment()?;
     let folder = shipped()?;
-    for secret in ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_WEBHOOK_SECRET"] {
+    for secret in [
+        "OBELISK__API__TOKEN",
+        "VOICE_CALLING_API_TOKEN",
+        "VOICE_CALLING_WEBHOOK_SECRET",
+    ] {
         let mut variables = variables();
         variables.retain(|(name, _)| name != secret);
         let server = folder.join("server.toml");
@@ -72,18 +77,15 @@ fn the_guests_import_what_this_version_of_the_engine_offers() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let from_deployment = folder.path().join("deployment");
     let support = folder.path().join("support");
-    // It wants the places of the files themselves.
-    let deployment = fs::read_to_string(shipped()?.join("deployment.toml"))?;
-    let deployment = deployment.replace("${DEPLOYMENT_DIR}", &shipped()?.to_string_lossy());
-    let deployment_file = folder.path().join("deployment.toml");
-    fs::write(&deployment_file, deployment)?;
-    let file = deployment_file.to_string_lossy();
+    let deployment = shipped()?.join("deployment.toml");
+    let file = deployment.to_string_lossy();
     engine.generate(["wit-deps", "-f", "-d", &file], &from_deployment)?;
     for kind in ["workflow", "webhook_endpoint"] {
         engine.generate(["wit-support", kind], &support)?;
     }
-    let mut offered = packages(&support)?;
-    offered.extend(packages(&from_deployment)?);
+    // Of what both write, the latter has the text without changes.
+    let mut offered = packages(&from_deployment)?;
+    offered.extend(packages(&support)?);
 
     let used = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worlds/deps");
     let used = packages(&used)?;

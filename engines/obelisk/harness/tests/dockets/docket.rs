@@ -307,6 +307,8 @@ async fn a_question_that_is_cancelled_decides_nothing() -> Result<()> {
     site.run_docket(&run, NUMBER, for_webhook()).await?;
     let question = open_question(&site).await?;
     site.api().cancel_activity(&question).await?;
+    let over = site.api().wait_until_status(&question, "finished", LIMIT);
+    over.await?;
     let again = open_question(&site).await?;
     assert_eq!(again, format!("{run}.n:docket_3"));
     complete(&site, &run).await?;
@@ -435,7 +437,7 @@ pub async fn open_question(site: &Site) -> Result<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_function_of_the_component_is_an_activity() -> Result<()> {
+async fn functions_are_activities_and_what_creates_without_a_claim_is_denied() -> Result<()> {
     let site = Site::start(Setup::default()).await?;
     let agents = execution_id();
     let function = "voice-calling:client/agents@0.2.0.list-agents";
@@ -452,10 +454,8 @@ async fn every_function_of_the_component_is_an_activity() -> Result<()> {
         "from_agent_name": "renewals", "to_phone_number": NUMBER, "call_context": [["name", "Asha"]],
     }, null]);
     site.api().submit(&call, function, &request).await?;
-    let Ending::Ok(call) = site.ending(&call, LIMIT).await? else {
-        panic!("no call")
-    };
-    assert!(call["task_id"].is_string(), "{call}");
-    assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    let (case, _) = failure(&site, &call).await?;
+    assert_eq!(case, "permanent_configuration");
+    assert!(site.mock.phones_rung().is_empty());
     Ok(())
 }

@@ -49,6 +49,11 @@ async fn completed_unheard(site: &Site) -> Result<(String, String)> {
     Ok((run, docket))
 }
 
+/// Where dockets are created without a run, and without a claim.
+fn others_create(setup: Setup) -> Setup {
+    setup.with_change(r#"methods = ["GET"]"#, r#"methods = ["GET", "POST"]"#)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_that_is_repeated_is_answered_200_each_time() -> Result<()> {
     let webhook = WebhookOptions {
@@ -132,7 +137,7 @@ fn for_polls_and_stubs() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_completion_of_another_docket_does_not_end_a_run() -> Result<()> {
-    let site = Site::start(silent()).await?;
+    let site = Site::start(others_create(silent())).await?;
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_polls_and_stubs()).await?;
     let docket = created_docket(&site, &run).await?;
@@ -298,7 +303,7 @@ async fn a_docket_that_the_service_does_not_know_is_answered_404() -> Result<()>
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_docket_that_no_run_has_created_is_left_alone() -> Result<()> {
-    let site = Site::start(silent()).await?;
+    let site = Site::start(others_create(silent())).await?;
     let create = |context: Value| {
         let context = context.to_string();
         json!([{ "agent_id": 7, "to_phone_number": NUMBER, "call_context": context }, null])

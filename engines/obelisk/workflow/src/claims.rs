@@ -1,0 +1,55 @@
+//! The claims of a run's creations: whoever writes into one first decides. An activity that is
+//! about to create takes it; the run closes it to know that nothing was begun, nor ever will be.
+
+use voice_calling_core::types::{Failure, RequestError};
+
+use crate::bindings::obelisk::types::execution::ExecutionId;
+use crate::bindings::obelisk::types::join_set::JoinSet;
+use crate::bindings::obelisk::workflow::workflow_support as engine;
+use crate::bindings::voice_calling::{waits_obelisk_ext, waits_obelisk_stub};
+
+pub struct Claims {
+    set: JoinSet,
+}
+
+impl Claims {
+    pub fn begin() -> Self {
+        // The name is a constant of the allowed form, used once in an execution.
+        let set = engine::join_set_create_named("claim").expect("a name for the join set");
+        Self { set }
+    }
+
+    /// The claim of one creation.
+    pub fn open(&self, run: &str) -> Claim {
+        Claim(waits_obelisk_ext::claim::creation_submit(&self.set, run))
+    }
+}
+
+pub struct Claim(ExecutionId);
+
+impl Claim {
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// Closes it; false where the creation was begun, or somebody has cancelled the claim.
+    pub fn close(&self) -> bool {
+        let closed = Err("closed: nothing is to be created under this claim");
+        waits_obelisk_stub::claim::creation_stub(&self.0, closed).is_ok()
+    }
+}
+
+/// The error of a creation whose claim was closed: it was never begun.
+pub fn not_begun(error: &RequestError) -> RequestError {
+    let message = match error.failure() {
+        Some(failure) => failure.message.clone(),
+        None => "the engine lost the creation before it was begun".to_owned(),
+    };
+    RequestError::Unreachable(Failure {
+        message,
+        problem: None,
+        response: None,
+        attempts: Vec::new(),
+        may_have_created: false,
+    })
+}
