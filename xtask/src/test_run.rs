@@ -105,7 +105,7 @@ fn run_tests_without_host(workspace: &Workspace) -> Result<Total> {
 
 /// What builds, and the guests. With them cargo would choose other features of what the harness
 /// depends on, and compile the compiler of WebAssembly once more.
-const WITHOUT_HOST: [&str; 11] = [
+const WITHOUT_HOST: [&str; 12] = [
     "plug",
     "voice-calling-bench-peer",
     "voice-calling-impatient",
