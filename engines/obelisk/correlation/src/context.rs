@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use crate::execution_id::RunId;
+use crate::size::MOST_CONTEXT_BYTES;
 
 /// The member of the call context that holds the id of the run.
 pub const CONTEXT_KEY: &str = "obelisk_execution_id";
@@ -16,10 +17,15 @@ pub enum ContextError {
     NotAnObject(String),
     /// It has a member [`CONTEXT_KEY`] already.
     KeyIsTaken,
+    /// It is larger than [`MOST_CONTEXT_BYTES`]: its size.
+    TooLarge(usize),
 }
 
 /// The context with the run's id in it. All else keeps its text.
 pub fn with_run(context: &str, run: &str) -> Result<String, ContextError> {
+    if context.len() > MOST_CONTEXT_BYTES {
+        return Err(ContextError::TooLarge(context.len()));
+    }
     let not_an_object = |error: serde_json::Error| ContextError::NotAnObject(error.to_string());
     let members: BTreeMap<String, &RawValue> =
         serde_json::from_str(context).map_err(not_an_object)?;
@@ -76,6 +82,14 @@ mod tests {
         assert_eq!(taken, Err(ContextError::KeyIsTaken));
         let escaped = with_run(r#"{"obelisk_execution_\u0069d":1}"#, RUN);
         assert_eq!(escaped, Err(ContextError::KeyIsTaken));
+    }
+
+    #[test]
+    fn a_context_is_as_large_as_allowed_and_no_larger() {
+        let largest = format!("{{{}}}", " ".repeat(MOST_CONTEXT_BYTES - 2));
+        assert!(with_run(&largest, RUN).is_ok());
+        let larger = with_run(&format!("{largest} "), RUN);
+        assert_eq!(larger, Err(ContextError::TooLarge(MOST_CONTEXT_BYTES + 1)));
     }
 
     #[test]

@@ -12,7 +12,9 @@
 mod completion;
 mod context;
 mod execution_id;
+mod size;
 
 pub use completion::Completion;
 pub use context::{CONTEXT_KEY, ContextError, run_of_context, with_run};
 pub use execution_id::RunId;
+pub use size::{MOST_CONTEXT_BYTES, MOST_DOCUMENT_BYTES, STORED_VALUE_BYTES};

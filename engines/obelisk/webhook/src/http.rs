@@ -1,5 +1,6 @@
 //! wasi:http: a request in, an answer out.
 
+use voice_calling_correlation::MOST_DOCUMENT_BYTES;
 use wasi::clocks::monotonic_clock;
 use wasi::exports::http::incoming_handler::Guest;
 use wasi::http::types::{
@@ -12,9 +13,6 @@ use crate::answer::Answer;
 use crate::bindings::obelisk::log::log;
 use crate::delivery;
 use crate::secret::{self, Entry};
-
-/// More is no completion of a docket.
-const MOST_BYTES: usize = 1_048_576;
 
 /// How long a body may take.
 const READ_MS: u64 = 10_000;
@@ -63,8 +61,8 @@ fn read(request: &IncomingRequest) -> Result<Vec<u8>, Answer> {
             Err(StreamError::Closed) => return Ok(bytes),
             Err(StreamError::LastOperationFailed(_)) => return Err(broken()),
         }
-        if bytes.len() > MOST_BYTES {
-            let reason = format!("the body is larger than {MOST_BYTES} bytes");
+        if bytes.len() > MOST_DOCUMENT_BYTES {
+            let reason = format!("the body is larger than {MOST_DOCUMENT_BYTES} bytes");
             return Err(Answer::new(413, reason));
         }
     }

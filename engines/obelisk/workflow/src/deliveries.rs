@@ -12,9 +12,55 @@ use crate::bindings::voice_calling::waits_obelisk_stub as stubs;
 use crate::pace::Pauses;
 use crate::waiting::after;
 
-/// How often a delivery is verified: for three days. The service may tell before it shows, or may
-/// not be there to be asked, and was answered that the delivery is accepted.
-const LOOKS: u32 = 85;
+/// Why there is no verdict yet. The service may tell of a docket before each of its replicas shows
+/// it, or may not be there to be asked.
+enum Doubt {
+    /// The service does not know the docket.
+    NotFound,
+    /// The service says that the docket is not completed.
+    NotCompleted,
+    /// The service could not be asked.
+    NoAnswer(RequestError),
+}
+
+impl Doubt {
+    /// How long after the delivery the service is asked again.
+    fn limit_ms(&self) -> u64 {
+        match self {
+            Self::NotFound => 10 * 60_000,
+            Self::NotCompleted => 60 * 60_000,
+            Self::NoAnswer(_) => 3 * 24 * 60 * 60_000,
+        }
+    }
+
+    /// The pause before the service is asked again, the last time at the limit; none after it.
+    fn pause_ms(&self, waited_ms: u64, pauses: &mut Pauses) -> Option<u64> {
+        let left_ms = self.limit_ms().checked_sub(waited_ms)?;
+        (left_ms > 0).then(|| pauses.next_ms().min(left_ms))
+    }
+
+    /// What is said of a delivery that is given up.
+    fn last(self) -> Result<Verdict, DeliverError> {
+        match self {
+            Self::NotFound => {
+                log::warn(
+                    "a delivery is given up: the service did not know its docket for ten minutes",
+                );
+                Ok(Verdict::UnknownDocket)
+            }
+            Self::NotCompleted => {
+                log::warn(
+                    "a delivery is given up: the service did not show its docket as completed for an hour",
+                );
+                Ok(Verdict::NotCompleted)
+            }
+            Self::NoAnswer(error) => {
+                log::error("a delivery is given up: the service could not be asked for three days");
+                Err(DeliverError::PermanentUnverifiable(error))
+            }
+        }
+    }
+}
 
 /// `deliveries.deliver`
 pub fn deliver(body: &str) -> Result<Verdict, DeliverError> {
@@ -44,15 +90,15 @@ pub fn deliver(body: &str) -> Result<Verdict, DeliverError> {
 fn look(body: &str) -> Result<Docket, Result<Verdict, DeliverError>> {
     let not_a_completion = |reason| Err(DeliverError::PermanentNotACompletion(reason));
     let mut pauses = Pauses::new(500, 3_600_000);
-    let mut look = 1;
+    let mut waited_ms = 0;
     loop {
-        let last = match activities::verify_docket_completed(body, None) {
+        let doubt = match activities::verify_docket_completed(body, None) {
             Ok(Verification::Confirmed(it)) => return Ok(it.docket),
             Ok(Verification::Contradicted(it)) => {
                 if !it.contradicted.iter().any(|member| member == "status") {
                     return Err(Ok(Verdict::Contradicted(it.contradicted)));
                 }
-                Ok(Verdict::NotCompleted)
+                Doubt::NotCompleted
             }
             Ok(Verification::NotACompletion) => {
                 return Err(not_a_completion("no completion of a docket".to_owned()));
@@ -60,18 +106,46 @@ fn look(body: &str) -> Result<Docket, Result<Verdict, DeliverError>> {
             Err(RequestError::PermanentInvalidInput(failure)) => {
                 return Err(not_a_completion(failure.message));
             }
-            // Told at once, so that the sender knows.
-            Err(RequestError::PermanentNotFound(_)) if look == 1 => {
-                return Err(Ok(Verdict::UnknownDocket));
-            }
-            Err(error) => Err(DeliverError::PermanentUnverifiable(error)),
+            Err(RequestError::PermanentNotFound(_)) => Doubt::NotFound,
+            Err(error) => Doubt::NoAnswer(error),
         };
-        if look == LOOKS {
-            log::error("a delivery is given up, which the service did not confirm in three days");
-            return Err(last);
-        }
-        look += 1;
+        let Some(pause_ms) = doubt.pause_ms(waited_ms, &mut pauses) else {
+            return Err(doubt.last());
+        };
+        waited_ms += pause_ms;
         // Cancelled by an operator it is over early, which does no harm.
-        let _ = engine::sleep(after(pauses.next_ms()), None);
+        let _ = engine::sleep(after(pause_ms), None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pauses of a delivery that is always doubted for the same reason.
+    fn pauses_ms(doubt: &Doubt) -> Vec<u64> {
+        let mut pauses = Pauses::new(500, 3_600_000);
+        let mut seen = Vec::new();
+        while let Some(pause_ms) = doubt.pause_ms(seen.iter().sum(), &mut pauses) {
+            seen.push(pause_ms);
+        }
+        seen
+    }
+
+    #[test]
+    fn a_delivery_that_is_doubted_is_looked_at_up_to_a_limit() {
+        let early = pauses_ms(&Doubt::NotFound);
+        assert_eq!(early[..4], [500, 1_000, 2_000, 4_000]);
+        assert_eq!((early.len(), early.iter().sum()), (11, 600_000));
+        let open = pauses_ms(&Doubt::NotCompleted);
+        assert_eq!((open.len(), open.iter().sum()), (13, 3_600_000));
+        let unasked = pauses_ms(&Doubt::NoAnswer(RequestError::ExecutionFailed));
+        assert_eq!((unasked.len(), unasked.iter().sum()), (85, 259_200_000));
+    }
+
+    #[test]
+    fn a_service_that_was_not_there_and_then_knows_no_docket_is_not_asked_for_days() {
+        let mut pauses = Pauses::new(500, 3_600_000);
+        assert_eq!(Doubt::NotFound.pause_ms(600_001, &mut pauses), None);
     }
 }

@@ -2,7 +2,9 @@
 
 use voice_calling_core::types::{Docket, DocketCompleted, DocketRequestV2, Problem, RequestError};
 use voice_calling_core::{dockets, webhooks};
-use voice_calling_correlation::{CONTEXT_KEY, Completion, ContextError, run_of_context, with_run};
+use voice_calling_correlation::{
+    CONTEXT_KEY, Completion, ContextError, MOST_CONTEXT_BYTES, run_of_context, with_run,
+};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
@@ -46,6 +48,11 @@ fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, Pr
             subject: format!("call-context.{CONTEXT_KEY}"),
             found: "a member of that name".to_owned(),
             allowed: "nothing: it is the run's own".to_owned(),
+        },
+        ContextError::TooLarge(bytes) => Problem {
+            subject: "call-context".to_owned(),
+            found: format!("{bytes} bytes"),
+            allowed: format!("at most {MOST_CONTEXT_BYTES} bytes"),
         },
     })?;
     Ok(DocketRequestV2 {

@@ -426,6 +426,51 @@ async fn a_docket_that_the_service_recognises_is_followed_by_polls() -> Result<(
     Ok(())
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_stored_of_a_docket_with_the_largest_context_is_below_a_mebibyte() -> Result<()> {
+    let site = Site::start(Setup::lively()).await?;
+    let function = "voice-calling:workflows/docket@0.2.0.run-docket";
+    // Quotation marks, which each string around them makes longer.
+    let context = |bytes: usize| json!({ "a": "\"".repeat((bytes - 8) / 2) }).to_string();
+    let params = |context: &str| json!([{ "agent_id": 7, "to_phone_number": NUMBER, "call_context": context }, for_webhook()]);
+    let refused = execution_id();
+    let larger = format!("{} ", context(32_768));
+    site.api()
+        .submit(&refused, function, &params(&larger))
+        .await?;
+    let (case, problem) = failure(&site, &refused).await?;
+    assert_eq!(case, "permanent_invalid_input");
+    assert_eq!(
+        problem,
+        json!({
+            "subject": "call-context",
+            "found": "32769 bytes",
+            "allowed": "at most 32768 bytes",
+        })
+    );
+    assert!(site.mock.requests().is_empty());
+
+    let run = execution_id();
+    site.api()
+        .submit(&run, function, &params(&context(32_768)))
+        .await?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "webhook");
+    assert!(outcome["unverified"]["raw_json"].is_string(), "{outcome}");
+    let mut largest = 0;
+    for execution in site.api().list(None, None, false).await? {
+        let id = execution["execution_id"].as_str().context("no id")?;
+        let stored = [
+            site.api().events(id).await?,
+            site.api().responses(id).await?,
+        ];
+        let sizes = stored.iter().flatten().map(|it| it.to_string().len());
+        largest = largest.max(sizes.max().unwrap_or(0));
+    }
+    assert!((200_000..1_048_576).contains(&largest), "{largest} bytes");
+    Ok(())
+}
+
 /// The one question that is open.
 pub async fn open_question(site: &Site) -> Result<String> {
     until("a question to a person", async || {

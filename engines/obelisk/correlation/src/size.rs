@@ -1,0 +1,45 @@
+//! How large the texts of others may be, so that no value that the engine stores is larger than
+//! [`STORED_VALUE_BYTES`].
+
+/// What an engine may limit values to that it stores (Obelisk 0.42: unless told otherwise).
+pub const STORED_VALUE_BYTES: usize = 1_048_576;
+
+/// A delivery, and an answer of the service (`VOICE_CALLING_MAX_RESPONSE_BYTES` of the deployment).
+/// The largest value is the one through which a run is told: both of them, as strings in a JSON
+/// text that is itself a JSON string, so that a quotation mark takes four bytes.
+pub const MOST_DOCUMENT_BYTES: usize = 122_880;
+
+/// The call context of a docket. The answers of the service have it as a string, in which a
+/// character may take three times as many bytes, and have to stay below [`MOST_DOCUMENT_BYTES`].
+pub const MOST_CONTEXT_BYTES: usize = 32_768;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Completion;
+
+    #[test]
+    fn what_a_run_is_told_can_be_stored_whatever_it_is() {
+        for worst in ["\"", "\\", "\n"] {
+            let document = worst.repeat(MOST_DOCUMENT_BYTES);
+            let completion = Completion {
+                docket: document.clone(),
+                delivery: document,
+            };
+            let stored = serde_json::json!({ "ok": completion.to_text() }).to_string();
+            assert!(
+                stored.len() <= STORED_VALUE_BYTES,
+                "{worst:?}: {}",
+                stored.len()
+            );
+        }
+    }
+
+    #[test]
+    fn an_answer_of_the_service_has_room_for_the_largest_context() {
+        // Two bytes in UTF-8, and six where a service escapes all that is not ASCII.
+        let context = "ü".repeat(MOST_CONTEXT_BYTES / 2);
+        let escaped = r"\u00fc".len() * context.chars().count();
+        assert!(escaped + 16_384 <= MOST_DOCUMENT_BYTES, "{escaped}");
+    }
+}
