@@ -1,12 +1,13 @@
 //! The claims of a run's creations: whoever writes into one first decides. An activity that is
 //! about to create takes it; the run closes it to know that nothing was begun, nor ever will be.
 
-use voice_calling_core::types::{Failure, RequestError};
+use voice_calling_core::types::RequestError;
 
 use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::{waits_obelisk_ext, waits_obelisk_stub};
+use crate::creator::unreachable;
 
 pub struct Claims {
     set: JoinSet,
@@ -45,11 +46,5 @@ pub fn not_begun(error: &RequestError) -> RequestError {
         Some(failure) => failure.message.clone(),
         None => "the engine lost the creation before it was begun".to_owned(),
     };
-    RequestError::Unreachable(Failure {
-        message,
-        problem: None,
-        response: None,
-        attempts: Vec::new(),
-        may_have_created: false,
-    })
+    unreachable(message)
 }

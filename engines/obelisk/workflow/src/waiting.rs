@@ -7,6 +7,7 @@ use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::obelisk::types::time::{Duration, ScheduleAt};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::waits_obelisk_ext as waits;
+use crate::pace::Pauses;
 use voice_calling_correlation::RunId;
 
 /// What has happened.
@@ -55,9 +56,11 @@ impl Waiting {
         }
     }
 
-    /// Asks a person. The answer to an earlier question has to be in.
-    pub fn ask(&mut self, question: &str) {
-        self.decision = Some(waits::person::decision_submit(&self.set, question));
+    /// Asks a person, and gives the execution to be answered. The answer to an earlier question
+    /// has to be in.
+    pub fn ask(&mut self, question: &str) -> String {
+        let decision = waits::person::decision_submit(&self.set, question);
+        self.decision.insert(decision).id.clone()
     }
 
     /// Has `time` come after so many milliseconds.
@@ -107,6 +110,11 @@ pub fn next_of(set: &JoinSet) -> ResponseId {
     // What it came to is asked for by its id; of a delay that was cancelled it is not asked.
     let _ = engine::join_next(set).expect("a delay is outstanding");
     set.last_id().expect("a response was processed")
+}
+
+/// When to wake up all the same, where the engine's notice of an answer was lost.
+pub fn heartbeats() -> Pauses {
+    Pauses::new(60_000, 3_600_000)
 }
 
 /// So many milliseconds from now.

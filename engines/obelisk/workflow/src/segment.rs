@@ -1,0 +1,353 @@
+//! One stretch of a campaign: its contacts are dispatched as slots, hours, pace and orders allow.
+//!
+//! Slots are passed on: what a segment and those before it hold when it hands over is held by its
+//! successor as so many stubs, into each of which the segment writes when a slot is free again. So
+//! no history is longer than a stretch and its slots, and no slot is counted twice.
+
+use std::collections::VecDeque;
+
+use voice_calling_hours::{Given, Grants};
+
+use crate::bindings::obelisk::log::log;
+use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
+use crate::bindings::obelisk::types::join_set::JoinSet;
+use crate::bindings::obelisk::types::time::ScheduleAt;
+use crate::bindings::obelisk::workflow::workflow_support as engine;
+use crate::bindings::voice_calling::once::dockets::Grant;
+use crate::bindings::voice_calling::operator::contacts;
+use crate::bindings::voice_calling::operator::hand_off::State;
+use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
+use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
+use crate::bindings::voice_calling::workflows::campaign_types::{
+    CampaignOptions, CampaignSummary, Contact, Ending, Row, Stance, Stretch,
+};
+use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
+use crate::desk::{Desk, Step};
+use crate::handover::{Handover, Rest, contact_in_slot, slot_text};
+use crate::pace::Pauses;
+use crate::plan;
+use crate::waiting::{after, heartbeats, next_of};
+
+/// Of one page.
+const MOST_CONTACTS: usize = 100;
+
+/// How long a source that cannot be read is asked.
+const READ_WITHIN_MS: u64 = 3_600_000;
+
+/// A grant that begins later is waited for here, where an order may come meanwhile.
+const LONGEST_AHEAD_MS: u64 = 60_000;
+
+/// `parts.run-segment`
+pub fn run(
+    source: Option<String>,
+    options: CampaignOptions,
+    stretch: Stretch,
+) -> CampaignSummary {
+    let mut segment = Segment::begin(options, stretch);
+    segment.read(source.as_deref());
+    loop {
+        match segment.desk.next() {
+            Step::Dispatch => segment.dispatch(),
+            Step::Wait => segment.wait(),
+            Step::HandOver => return segment.hand_over(),
+            Step::End => return segment.end(),
+        }
+    }
+}
+
+struct Segment {
+    desk: Desk,
+    options: CampaignOptions,
+    grants: Grants,
+    /// The time; none where it was some time ago.
+    now_ms: Option<u64>,
+    /// In which all is awaited.
+    set: JoinSet,
+    order: ExecutionId,
+    slots: Vec<ExecutionId>,
+    /// Until the next grant.
+    opening: Option<DelayId>,
+    heartbeats: Pauses,
+    position: Option<u64>,
+    index: u32,
+    no_contacts: Option<String>,
+    gate: String,
+    handover: ExecutionId,
+    successor: String,
+    summary: CampaignSummary,
+}
+
+impl Segment {
+    /// The name of the join set, from which the ids of its stubs follow.
+    const JOIN_SET: &str = "open";
+
+    /// The first stub is that of the order; those of the slots follow.
+    fn begin(options: CampaignOptions, stretch: Stretch) -> Self {
+        // The name is a constant of the allowed form, used once in an execution.
+        let set = engine::join_set_create_named(Self::JOIN_SET).expect("a name for the join set");
+        let id = engine::execution_id_current().id;
+        let order = waits::order_submit(&set, &id);
+        let slots = (0..stretch.held).map(|_| waits::slot_submit(&set, &id));
+        let given = Given {
+            minute: stretch.given_minute,
+            count: stretch.given_count,
+        };
+        let slots = slots.collect();
+        let mut segment = Self {
+            desk: Desk {
+                queue: VecDeque::from(stretch.queue),
+                stance: stretch.stance,
+                more: stretch.more,
+                busy: stretch.held,
+                max_open: options.max_open,
+                is_ordered: false,
+            },
+            grants: plan::grants(&options, given),
+            options,
+            now_ms: None,
+            set,
+            order,
+            slots,
+            opening: None,
+            heartbeats: heartbeats(),
+            position: stretch.position,
+            index: stretch.index,
+            no_contacts: None,
+            gate: stretch.gate,
+            handover: ExecutionId {
+                id: stretch.handover,
+            },
+            successor: stretch.successor,
+            summary: plan::NOBODY,
+        };
+        segment.wake_later();
+        segment
+    }
+
+    /// Wakes the segment now and then, where the engine's notice of an answer was lost.
+    fn wake_later(&mut self) {
+        engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
+    }
+
+    /// Reads a page, where the stretch has no contacts and is to have some.
+    fn read(&mut self, source: Option<&str>) {
+        let (Some(source), Some(position)) = (source, self.position) else {
+            return;
+        };
+        if self.desk.stance != Stance::Running || !self.desk.queue.is_empty() {
+            return;
+        }
+        match page(source, position) {
+            Ok(page) => {
+                self.desk.more = page.next.is_some();
+                self.position = page.next;
+                for request in page.requests {
+                    self.desk.queue.push_back(plan::contact(self.index, request));
+                    self.index = self.index.saturating_add(1);
+                }
+            }
+            Err(reason) => {
+                log::error(&format!("the contacts cannot be read: {reason}"));
+                self.no_contacts = Some(reason);
+                self.desk.is_ordered = true;
+            }
+        }
+    }
+
+    /// Begins the first of the queue, once there is a grant for it.
+    fn dispatch(&mut self) {
+        let now_ms = match self.now_ms {
+            Some(now_ms) => now_ms,
+            None => now_ms(),
+        };
+        self.now_ms = Some(now_ms);
+        let next = self.grants.peek(now_ms);
+        if next.not_before_ms > now_ms.saturating_add(LONGEST_AHEAD_MS) {
+            let ms = next.not_before_ms - now_ms - LONGEST_AHEAD_MS / 2;
+            self.opening = Some(engine::submit_delay(&self.set, after(ms)));
+            return self.wait_for_opening();
+        }
+        let granted = self.grants.next(now_ms);
+        let Some(contact) = self.desk.queue.pop_front() else {
+            return;
+        };
+        let grant = Grant {
+            // The child sleeps until then.
+            not_before_ms: match granted.not_before_ms > now_ms {
+                true => granted.not_before_ms,
+                false => 0,
+            },
+            not_after_ms: granted.not_after_ms,
+            gate: self.gate.clone(),
+        };
+        parts::run_contact_submit(&self.set, &contact, &self.options.run, &grant);
+        self.desk.busy += 1;
+    }
+
+    /// Waits for the hours, while slots become free. An order is not kept waiting.
+    fn wait_for_opening(&mut self) {
+        while self.opening.is_some() && !self.desk.is_ordered {
+            self.wait();
+        }
+    }
+
+    /// Waits until something happens.
+    fn wait(&mut self) {
+        self.now_ms = None;
+        if let Some(Freed(Some(contact))) = self.next() {
+            self.desk.queue.push_back(contact);
+        }
+    }
+
+    /// What happens next; the slot that is free by it, if one is.
+    fn next(&mut self) -> Option<Freed> {
+        match next_of(&self.set) {
+            ResponseId::DelayId(delay) => {
+                match &self.opening {
+                    Some(opening) if opening.id == delay.id => self.opening = None,
+                    _ => self.wake_later(),
+                }
+                None
+            }
+            ResponseId::ExecutionId(id) if id.id == self.order.id => {
+                self.desk.is_ordered = true;
+                None
+            }
+            ResponseId::ExecutionId(id) => {
+                self.desk.busy -= 1;
+                let is_slot = self.slots.iter().any(|slot| slot.id == id.id);
+                Some(Freed(match is_slot {
+                    true => waits::slot_get(&id).ok().and_then(contact_in_slot),
+                    false => self.ended(&id),
+                }))
+            }
+        }
+    }
+
+    /// A child has ended: counted, or to be dispatched again.
+    fn ended(&mut self, id: &ExecutionId) -> Option<Contact> {
+        match parts::run_contact_get(id) {
+            Ok(Ok(Row {
+                ending: Ending::Again(contact),
+                ..
+            })) => return Some(contact),
+            Ok(Ok(Row {
+                ending: Ending::Ended(ending),
+                ..
+            })) => plan::count(&mut self.summary, State::of(&ending)),
+            // A docket may exist.
+            _ => {
+                log::error(&format!("{} has failed: a docket may exist", id.id));
+                self.summary.failed += 1;
+            }
+        }
+        None
+    }
+
+    /// Leaves the rest to the successor, and passes on each slot that becomes free.
+    fn hand_over(mut self) -> CampaignSummary {
+        let given = self.grants.given();
+        let rest = Handover::Rest(Rest {
+            queue: self.desk.queue.iter().cloned().collect(),
+            position: self.position,
+            index: self.index,
+            held: self.desk.busy,
+            given_minute: given.minute,
+            given_count: given.count,
+            no_contacts: self.no_contacts.take(),
+        });
+        if !self.leave(&rest) {
+            return self.stop();
+        }
+        // An order that comes now is the successor's.
+        let _ = stubs::order_stub(&self.order, Err("handed over"));
+        for slot in 1..=self.desk.busy {
+            let again = loop {
+                if let Some(Freed(again)) = self.next() {
+                    break again;
+                }
+            };
+            self.pass_on(slot, again);
+        }
+        self.summary
+    }
+
+    /// Writes into a slot of the successor: the order's stub is the first, the slots follow.
+    fn pass_on(&self, slot: u32, again: Option<Contact>) {
+        let id = format!("{}.n:{}_{}", self.successor, Self::JOIN_SET, slot + 1);
+        let text = slot_text(again);
+        let stub = ExecutionId { id };
+        while let Err(error) = stubs::slot_stub(&stub, Ok(&text)) {
+            if !matches!(error, StubError::ExecutionNotFound) {
+                // Somebody has cancelled it, and the slot is free.
+                log::error(&format!("{} cannot be told: {error:?}", stub.id));
+                return;
+            }
+            // The successor has not begun yet.
+            let _ = engine::sleep(after(500), None);
+        }
+    }
+
+    /// All have ended.
+    fn end(mut self) -> CampaignSummary {
+        self.summary.not_begun += self.desk.queue.len() as u32;
+        self.leave(&Handover::Done);
+        self.summary
+    }
+
+    /// Nobody can be told of what is left, since somebody has cancelled the stub.
+    fn stop(mut self) -> CampaignSummary {
+        self.desk.stance = Stance::Stopped;
+        while self.desk.next() != Step::End {
+            self.wait();
+        }
+        self.end()
+    }
+
+    /// Tells the campaign what is left; false where it cannot be told.
+    fn leave(&self, handover: &Handover) -> bool {
+        let told = stubs::handover_stub(&self.handover, Ok(&handover.to_text()));
+        if let Err(error) = &told {
+            let id = &self.handover.id;
+            log::error(&format!("{id} cannot be told of what is left: {error:?}"));
+        }
+        told.is_ok()
+    }
+}
+
+/// A slot is free again, and its contact may have to be dispatched again.
+struct Freed(Option<Contact>);
+
+/// A page of the source, asked for again for an hour.
+fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
+    let mut pauses = Pauses::new(1_000, 60_000);
+    let mut left_ms = READ_WITHIN_MS;
+    loop {
+        let reason = match contacts::page(source, position) {
+            Ok(page) if page.requests.len() > MOST_CONTACTS => format!(
+                "a page has {} contacts; at most {MOST_CONTACTS} are allowed",
+                page.requests.len()
+            ),
+            Ok(page) if page.next.is_some_and(|next| next <= position) => {
+                format!("the next position after {position} is not behind it")
+            }
+            Ok(page) => return Ok(page),
+            Err(reason) => reason,
+        };
+        let pause_ms = pauses.next_ms();
+        left_ms = left_ms.checked_sub(pause_ms).ok_or_else(|| reason.clone())?;
+        log::warn(&format!("the contacts cannot be read: {reason}"));
+        // Cancelled by an operator it is over early, which does no harm.
+        let _ = engine::sleep(after(pause_ms), None);
+    }
+}
+
+/// The time, which the engine tells who sleeps.
+fn now_ms() -> u64 {
+    loop {
+        if let Ok(now) = engine::sleep(ScheduleAt::Now, None) {
+            return now.seconds * 1_000 + u64::from(now.nanoseconds) / 1_000_000;
+        }
+        // Somebody has cancelled the sleep, and it told nothing.
+    }
+}
