@@ -25,10 +25,7 @@ use crate::waiting::{after, heartbeats, next_of};
 const STRETCH: usize = 100;
 
 /// `campaign.run-campaign`
-pub fn run(
-    contacts: Contacts,
-    options: CampaignOptions,
-) -> Result<CampaignSummary, CampaignError> {
+pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSummary, CampaignError> {
     plan::check(&contacts, &options).map_err(CampaignError::PermanentInvalidInput)?;
     let mut campaign = Campaign::begin(contacts, options);
     let mut rest = campaign.first();

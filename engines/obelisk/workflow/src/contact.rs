@@ -2,14 +2,12 @@
 
 use voice_calling_core::types::RequestError;
 
-use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Ending, Row};
 use crate::bindings::obelisk::types::time::{Datetime, ScheduleAt};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::once::dockets::Grant;
+use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Ending, Row};
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
-use crate::creator::{
-    Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, with_jitter,
-};
+use crate::creator::{Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, with_jitter};
 use crate::docket::{Run, correlated};
 use crate::pace::{Pace, Pauses};
 use crate::teller::Teller;
@@ -40,15 +38,9 @@ enum Step {
     Again(Contact),
 }
 
-fn call(
-    run: &str,
-    contact: Contact,
-    options: &RunOptions,
-    grant: &Grant,
-    teller: &Teller,
-) -> Step {
-    let checked = Pace::read(options)
-        .and_then(|pace| Ok((pace, correlated(contact.request.clone(), run)?)));
+fn call(run: &str, contact: Contact, options: &RunOptions, grant: &Grant, teller: &Teller) -> Step {
+    let checked =
+        Pace::read(options).and_then(|pace| Ok((pace, correlated(contact.request.clone(), run)?)));
     let (pace, request) = match checked {
         Ok(checked) => checked,
         Err(problem) => return Step::Ended(Err(RunError::PermanentInvalidInput(problem))),
@@ -119,6 +111,9 @@ mod tests {
     #[test]
     fn a_moment_keeps_its_milliseconds() {
         let moment = at(1_700_000_000_123);
-        assert_eq!((moment.seconds, moment.nanoseconds), (1_700_000_000, 123_000_000));
+        assert_eq!(
+            (moment.seconds, moment.nanoseconds),
+            (1_700_000_000, 123_000_000)
+        );
     }
 }

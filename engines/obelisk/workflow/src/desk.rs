@@ -88,10 +88,8 @@ mod tests {
                                 is_ordered,
                                 ..desk(queued, busy)
                             };
-                            let may = queued > 0
-                                && busy < 2
-                                && stance == Stance::Running
-                                && !is_ordered;
+                            let may =
+                                queued > 0 && busy < 2 && stance == Stance::Running && !is_ordered;
                             assert_eq!(desk.next() == Step::Dispatch, may);
                             // A campaign ends when nobody is left who has a slot.
                             assert!(desk.next() != Step::End || busy == 0);

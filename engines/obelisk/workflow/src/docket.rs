@@ -76,7 +76,10 @@ fn create(
             Attempt::Created(created) => return Ok(Ok(created)),
             Attempt::Unknown(error) => return Ok(Err(error)),
             Attempt::Never(error) => return Err(error),
-            Attempt::NotNow { error, retry_after_ms } => (error, retry_after_ms),
+            Attempt::NotNow {
+                error,
+                retry_after_ms,
+            } => (error, retry_after_ms),
             // Without a grant there is none that could be refused.
             Attempt::NotGranted => continue,
         };

@@ -6,7 +6,7 @@ use voice_calling_core::types::DocketRequestV2;
 use crate::bindings::voice_calling::workflows::campaign_types::Contact;
 
 /// What a segment leaves.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub enum Handover {
     /// All have ended.
     Done,
@@ -15,7 +15,7 @@ pub enum Handover {
 }
 
 /// What the next segment goes on with.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rest {
     #[serde(with = "contacts")]
     pub queue: Vec<Contact>,
@@ -148,7 +148,10 @@ mod tests {
             no_contacts: None,
         });
         assert_eq!(Handover::read(&rest.to_text()), Some(rest));
-        assert_eq!(Handover::read(&Handover::Done.to_text()), Some(Handover::Done));
+        assert_eq!(
+            Handover::read(&Handover::Done.to_text()),
+            Some(Handover::Done)
+        );
     }
 
     #[test]

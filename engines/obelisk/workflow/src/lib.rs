@@ -90,11 +90,7 @@ impl exports::parts::Guest for Workflows {
         Ok(segment::run(source, options, stretch))
     }
 
-    fn run_contact(
-        contact: Contact,
-        options: RunOptions,
-        grant: Grant,
-    ) -> Result<Row, PartError> {
+    fn run_contact(contact: Contact, options: RunOptions, grant: Grant) -> Result<Row, PartError> {
         Ok(contact::run(contact, options, grant))
     }
 

@@ -37,7 +37,11 @@ pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Probl
     match contacts {
         Contacts::Listed(requests) if requests.len() > MOST_LISTED => {
             let allowed = format!("0 to {MOST_LISTED}; more by a source");
-            return Err(problem("contacts.listed", requests.len().to_string(), allowed));
+            return Err(problem(
+                "contacts.listed",
+                requests.len().to_string(),
+                allowed,
+            ));
         }
         Contacts::Source(source) if source.is_empty() => {
             let allowed = "what the activity `contacts.page` reads: a URL".to_owned();
@@ -47,7 +51,11 @@ pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Probl
     }
     if !(1..=MOST_OPEN).contains(&options.max_open) {
         let allowed = format!("1 to {MOST_OPEN}");
-        return Err(problem("options.max-open", options.max_open.to_string(), allowed));
+        return Err(problem(
+            "options.max-open",
+            options.max_open.to_string(),
+            allowed,
+        ));
     }
     read_grants(options, Given::default())?;
     Pace::read(&options.run).map_err(|problem| Problem {

@@ -38,11 +38,7 @@ const READ_WITHIN_MS: u64 = 3_600_000;
 const LONGEST_AHEAD_MS: u64 = 60_000;
 
 /// `parts.run-segment`
-pub fn run(
-    source: Option<String>,
-    options: CampaignOptions,
-    stretch: Stretch,
-) -> CampaignSummary {
+pub fn run(source: Option<String>, options: CampaignOptions, stretch: Stretch) -> CampaignSummary {
     let mut segment = Segment::begin(options, stretch);
     segment.read(source.as_deref());
     loop {
@@ -142,7 +138,9 @@ impl Segment {
                 self.desk.more = page.next.is_some();
                 self.position = page.next;
                 for request in page.requests {
-                    self.desk.queue.push_back(plan::contact(self.index, request));
+                    self.desk
+                        .queue
+                        .push_back(plan::contact(self.index, request));
                     self.index = self.index.saturating_add(1);
                 }
             }
@@ -335,7 +333,9 @@ fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
             Err(reason) => reason,
         };
         let pause_ms = pauses.next_ms();
-        left_ms = left_ms.checked_sub(pause_ms).ok_or_else(|| reason.clone())?;
+        left_ms = left_ms
+            .checked_sub(pause_ms)
+            .ok_or_else(|| reason.clone())?;
         log::warn(&format!("the contacts cannot be read: {reason}"));
         // Cancelled by an operator it is over early, which does no harm.
         let _ = engine::sleep(after(pause_ms), None);

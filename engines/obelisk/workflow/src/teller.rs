@@ -84,7 +84,9 @@ pub fn tell(run: &str, event: &Event) -> Result<(), PartError> {
         left_ms = match left_ms.checked_sub(pause_ms) {
             Some(left_ms) => left_ms,
             None => {
-                log::error(&format!("{run}: nobody could be told for three days: {reason}"));
+                log::error(&format!(
+                    "{run}: nobody could be told for three days: {reason}"
+                ));
                 return Err(PartError::PermanentNotTold(reason));
             }
         };
