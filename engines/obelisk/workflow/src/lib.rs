@@ -22,7 +22,7 @@ use voice_calling_core::types::DocketRequestV2;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit", "../once/wit", "../wit", "../worlds"],
+        path: ["../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/workflow",
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
         additional_derives: [Clone, PartialEq],
@@ -56,7 +56,8 @@ impl exports::campaign::Guest for Workflows {
 impl exports::deliveries::Guest for Workflows {
     fn deliver(
         body: String,
+        account: Option<String>,
     ) -> Result<exports::deliveries::Verdict, exports::deliveries::DeliverError> {
-        deliveries::deliver(&body)
+        deliveries::deliver(&body, account)
     }
 }
