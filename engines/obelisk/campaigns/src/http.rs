@@ -135,8 +135,8 @@ fn results_of(campaign: &str, format: Format, response_out: ResponseOutparam) {
     });
 }
 
-/// Answers by what `write_body` writes. A body that breaks off is not finished, so that the peer
-/// does not take it for all there is; where the peer has gone, no one is left to be answered.
+/// Answers by what `write_body` writes. It fails only where the peer has gone, and no one is left to
+/// be answered.
 fn stream(
     status: u16,
     headers: &[(&str, &str)],
