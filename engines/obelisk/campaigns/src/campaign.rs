@@ -7,8 +7,8 @@ use crate::execution::{Executions, Status};
 use crate::order::Order;
 use crate::row::Row;
 
-/// The join set of a campaign into which orders are written. Other stubs may be among them.
-const ORDERS: &str = "order";
+/// The join set in which a campaign waits for orders, and for what its segments leave.
+const ORDERS: &str = "campaign";
 
 /// The join set of a campaign that has its segments.
 const SEGMENTS: &str = "segment";
@@ -213,13 +213,13 @@ mod tests {
     #[test]
     fn the_last_order_counts_whatever_else_is_written_beside_it() {
         let tree = Tree::default()
-            .returned("C.n:order_1", r#""pause E_1""#)
-            .returned("C.n:order_2", r#""{\"queue\":[]}""#)
-            .and("C.n:order_3", Status::Cancelled);
+            .returned("C.n:campaign_1", r#""pause E_1""#)
+            .returned("C.n:campaign_2", r#""{\"Rest\":{\"queue\":[]}}""#)
+            .and("C.n:campaign_3", Status::Cancelled);
         assert_eq!(last_order(&tree, "C"), Some(Order::Pause));
         let tree = tree
-            .returned("C.n:order_4", r#""resume E_2""#)
-            .and("C.n:order_5", Status::Pending);
+            .returned("C.n:campaign_4", r#""resume E_2""#)
+            .and("C.n:campaign_5", Status::Pending);
         assert_eq!(last_order(&tree, "C"), Some(Order::Resume));
         assert_eq!(last_order(&Tree::default(), "C"), None);
     }

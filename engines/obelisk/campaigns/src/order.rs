@@ -19,10 +19,10 @@ impl Order {
         }
     }
 
-    /// Reads the value of an order stub, a JSON string: the order, and who gave it.
+    /// Reads the value of an order's stub, a JSON string: the order, and the execution that gave it.
     pub fn read(value: &str) -> Option<Self> {
         let text: String = serde_json::from_str(value).ok()?;
-        Self::named(text.split(' ').next()?)
+        Self::named(text.split_once(' ')?.0)
     }
 }
 
@@ -56,8 +56,14 @@ mod tests {
     #[test]
     fn an_order_is_known_by_its_first_word() {
         assert_eq!(Order::read(r#""pause E_1""#), Some(Order::Pause));
-        assert_eq!(Order::read(r#""stop""#), Some(Order::Stop));
-        for value in ["stop", r#""""#, r#""{\"queue\":[]}""#, r#"{"stop":1}"#, "7"] {
+        for value in [
+            "stop E_1",
+            r#""stop""#,
+            r#""""#,
+            r#""{\"Rest\":{\"queue\":[]}}""#,
+            r#"{"stop":1}"#,
+            "7",
+        ] {
             assert_eq!(Order::read(value), None, "{value}");
         }
     }

@@ -243,7 +243,7 @@ mod tests {
         let progress = written(&tree);
         assert_eq!(progress["state"], "ended");
         assert_eq!(progress["counts"]["completed"], 90);
-        let stopped = written(&tree.returned("C.n:order_1", r#""stop E_1""#));
+        let stopped = written(&tree.returned("C.n:campaign_1", r#""stop E_1""#));
         assert_eq!(stopped["state"], "stopped");
     }
 
@@ -255,7 +255,8 @@ mod tests {
                 .and("C.n:segment_1", Status::Going)
         };
         let state = |tree: Tree| of(&tree, "C").unwrap().state;
-        let ordered = |order: &str| begun().returned("C.n:order_1", &format!(r#""{order} E_1""#));
+        let ordered =
+            |order: &str| begun().returned("C.n:campaign_1", &format!(r#""{order} E_1""#));
         assert_eq!(state(begun()), CampaignState::Running);
         assert_eq!(state(ordered("pause")), CampaignState::Paused);
         assert_eq!(state(ordered("resume")), CampaignState::Running);

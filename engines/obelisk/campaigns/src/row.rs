@@ -85,7 +85,9 @@ impl Outcome {
             Self::Err(error) => match case(error.get()).as_str() {
                 "permanent_invalid_input" | "permanent_not_created" => State::NotCreated,
                 "permanent_spared" => State::Spared,
-                "permanent_outcome_unknown" | "permanent_given_up" => State::Unknown,
+                "permanent_outcome_unknown" | "permanent_given_up" | "execution_failed" => {
+                    State::Unknown
+                }
                 _ => State::Failed,
             },
         }
@@ -127,7 +129,7 @@ mod tests {
         assert_eq!(state(&docket(true)), State::Completed);
         assert_eq!(state(&docket(false)), State::TimedOut);
         for (error, expected) in [
-            (r#""execution_failed""#, State::Failed),
+            (r#""execution_failed""#, State::Unknown),
             (
                 r#"{"permanent_invalid_input":{"subject":"x"}}"#,
                 State::NotCreated,
