@@ -101,16 +101,18 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
         counts: Counts::default(),
         questions: Vec::new(),
     };
+    let mut not_begun = None;
     match engine.status(id) {
         Status::Missing => return None,
         Status::Ok => {
             // Anything else than a campaign returns something else.
-            progress.counts.ended = serde_json::from_str(&engine.result(id)?).ok()?;
+            let summary: Summary = serde_json::from_str(&engine.result(id)?).ok()?;
+            // With those that were given to no segment.
+            not_begun = Some(summary.not_begun);
             progress.state = match campaign::last_order(engine, id) {
                 Some(Order::Stop) => CampaignState::Stopped,
                 _ => CampaignState::Ended,
             };
-            return Some(progress);
         }
         Status::Err | Status::Cancelled | Status::Failed => {
             let error = engine.result(id);
@@ -133,6 +135,10 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
         (0, CampaignState::Running) => progress.state = CampaignState::Beginning,
         (0, CampaignState::Failed) if !progress.is_error_of_campaign() => return None,
         _ => {}
+    }
+    // The rest of the summary lacks what a segment counted that failed.
+    if let Some(not_begun) = not_begun {
+        progress.counts.ended.not_begun = not_begun;
     }
     Some(progress)
 }
@@ -238,11 +244,20 @@ mod tests {
     }
 
     #[test]
-    fn a_campaign_that_has_ended_is_counted_by_its_own_summary() {
-        let tree = Tree::default().returned("C", SUMMARY);
+    fn of_a_campaign_that_has_ended_those_are_counted_too_that_no_segment_had() {
+        let tree = Tree::default()
+            .returned(
+                "C",
+                &SUMMARY.replace(r#""not_begun":0"#, r#""not_begun":9"#),
+            )
+            .returned("C.n:segment_1", SUMMARY)
+            .and("C.n:segment_2", Status::Failed)
+            .and("C.n:segment_2.n:open_1", Status::Pending)
+            .returned("C.n:segment_2.n:open_2", &row(100, COMPLETED));
         let progress = written(&tree);
         assert_eq!(progress["state"], "ended");
-        assert_eq!(progress["counts"]["completed"], 90);
+        assert_eq!(progress["counts"]["completed"], 91);
+        assert_eq!(progress["counts"]["not_begun"], 9);
         let stopped = written(&tree.returned("C.n:campaign_1", r#""stop E_1""#));
         assert_eq!(stopped["state"], "stopped");
     }
