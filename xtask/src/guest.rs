@@ -130,6 +130,14 @@ pub const OBELISK_WEBHOOK: Guest = Guest {
     form: Form::Component,
 };
 
+/// At which an operator watches and steers campaigns there.
+pub const OBELISK_CAMPAIGNS: Guest = Guest {
+    package: "voice-calling-obelisk-campaigns",
+    component: "voice-calling-campaigns",
+    file: "obelisk/campaigns.wasm",
+    form: Form::Component,
+};
+
 pub const PROFILE: &str = "guest";
 
 /// Goes before every other place from which cargo takes flags.

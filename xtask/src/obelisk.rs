@@ -10,7 +10,7 @@ use xshell::cmd;
 use crate::{
     component,
     composition::plug,
-    guest::{CLIENT, OBELISK_ONCE, OBELISK_WEBHOOK, OBELISK_WORKFLOW},
+    guest::{CLIENT, OBELISK_CAMPAIGNS, OBELISK_ONCE, OBELISK_WEBHOOK, OBELISK_WORKFLOW},
     process::announce,
     setup::{check_postgresql, tool::OBELISK},
     workspace::Workspace,
@@ -79,7 +79,13 @@ fn folder(workspace: &Workspace) -> PathBuf {
 
 /// Builds the components, and puts all that a deployment needs into one folder.
 fn build(workspace: &Workspace) -> Result<()> {
-    let guests = [&CLIENT, &OBELISK_ONCE, &OBELISK_WORKFLOW, &OBELISK_WEBHOOK];
+    let guests = [
+        &CLIENT,
+        &OBELISK_ONCE,
+        &OBELISK_WORKFLOW,
+        &OBELISK_WEBHOOK,
+        &OBELISK_CAMPAIGNS,
+    ];
     component::build(workspace, &guests)?;
     let (shell, folder) = (&workspace.shell, folder(workspace));
     let client = workspace.component();

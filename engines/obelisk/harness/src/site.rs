@@ -33,7 +33,8 @@ const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign"
 const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
 
 /// What the deployment names.
-const COMPONENTS: [&str; 4] = [
+const COMPONENTS: [&str; 5] = [
+    "campaigns.wasm",
     "once.wasm",
     "voice-calling.wasm",
     "webhook.wasm",

@@ -16,8 +16,8 @@ use crate::bindings::voice_calling::workflows_obelisk_schedule::deliveries;
 /// look costs the engine a query, which many deliveries at a time would feel.
 const PAUSES_MS: [u64; 6] = [50, 100, 200, 400, 750, 1_500];
 
-/// Takes a delivery from somebody who knows the secret.
-pub fn take(body: &[u8]) -> Answer {
+/// Takes a delivery of a docket of this account from somebody who knows the secret.
+pub fn take(body: &[u8], account: Option<&str>) -> Answer {
     let text = String::from_utf8_lossy(body);
     match webhooks::parse_docket_completed(&text) {
         Ok(Some(_)) => {}
@@ -28,7 +28,7 @@ pub fn take(body: &[u8]) -> Answer {
         Err(error) => return Answer::new(400, format!("{error:?}")),
     }
     // From here on the delivery is stored, whatever dies.
-    let execution = deliveries::deliver_schedule(ScheduleAt::Now, &text);
+    let execution = deliveries::deliver_schedule(ScheduleAt::Now, &text, account);
     match wait_for(&execution) {
         Some(Ok(verdict)) => verdict.answer(|stub| had(stub, &text)),
         Some(Err(error)) => of_error(error.as_deref()),

@@ -102,7 +102,8 @@ impl exports::parts::Guest for Workflows {
 impl exports::deliveries::Guest for Workflows {
     fn deliver(
         body: String,
+        account: Option<String>,
     ) -> Result<exports::deliveries::Verdict, exports::deliveries::DeliverError> {
-        deliveries::deliver(&body)
+        deliveries::deliver(&body, account)
     }
 }
