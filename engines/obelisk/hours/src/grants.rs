@@ -102,13 +102,14 @@ impl Grants {
             } = self.given;
         }
         if before >= per_minute {
-            minute += 1;
+            minute = minute.saturating_add(1);
             before = 0;
         }
-        let minute_ms = minute * MINUTE_MS;
+        let minute_ms = minute.saturating_mul(MINUTE_MS);
+        let first_ms = u64::from(before) * MINUTE_MS / u64::from(per_minute);
         let turn = Grant {
-            not_before_ms: minute_ms + u64::from(before) * MINUTE_MS / u64::from(per_minute),
-            not_after_ms: minute_ms + MINUTE_MS,
+            not_before_ms: minute_ms.saturating_add(first_ms),
+            not_after_ms: minute_ms.saturating_add(MINUTE_MS),
         };
         let count = before + 1;
         (turn, Given { minute, count })
@@ -138,5 +139,287 @@ impl Grant {
     fn left_ms(&self, now_ms: u64) -> u64 {
         self.not_after_ms
             .saturating_sub(self.not_before_ms.max(now_ms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::week::Weekday::{self, Friday, Monday, Thursday, Tuesday, Wednesday};
+    use crate::week::{CallingHours, CallingTime};
+
+    const HOUR_MS: u64 = 60 * MINUTE_MS;
+    const DAY_MS: u64 = 24 * HOUR_MS;
+
+    /// 2026-01-05T00:00:00Z, a Monday.
+    const MONDAY_MS: u64 = 1_767_571_200_000;
+
+    fn hours(time_zone: &str, week: &[(&[Weekday], &str, &str)]) -> Hours {
+        let time = |(days, from, to): &(&[Weekday], &str, &str)| CallingTime {
+            days: days.to_vec(),
+            from: (*from).to_owned(),
+            to: (*to).to_owned(),
+        };
+        let week = week.iter().map(time).collect();
+        let time_zone = time_zone.to_owned();
+        Hours::read(&CallingHours { time_zone, week }).unwrap()
+    }
+
+    fn grants(hours: Option<Hours>, per_minute: Option<u32>) -> Grants {
+        let pace = Pace::read(per_minute).unwrap();
+        Grants::new(hours, pace, Given::default())
+    }
+
+    /// The next grant, as milliseconds since that Monday.
+    fn next(grants: &mut Grants, now_ms: u64) -> (u64, u64) {
+        let grant = grants.next(MONDAY_MS + now_ms);
+        (
+            grant.not_before_ms - MONDAY_MS,
+            grant.not_after_ms - MONDAY_MS,
+        )
+    }
+
+    #[test]
+    fn without_hours_and_pace_any_time_is_granted() {
+        let mut grants = grants(None, None);
+        for now_ms in [0, MONDAY_MS, u64::MAX] {
+            assert_eq!(grants.next(now_ms), Grant::ANY_TIME);
+        }
+    }
+
+    #[test]
+    fn with_a_pace_the_starts_are_spread_over_the_minute_and_go_on_in_the_next() {
+        let mut grants = grants(None, Some(4));
+        let given: Vec<_> = (0..6).map(|_| next(&mut grants, 0)).collect();
+        let expected = [
+            (0, 60_000),
+            (15_000, 60_000),
+            (30_000, 60_000),
+            (45_000, 60_000),
+            (60_000, 120_000),
+            (75_000, 120_000),
+        ];
+        assert_eq!(given, expected);
+    }
+
+    #[test]
+    fn what_nobody_asked_for_in_time_is_not_given_later() {
+        let mut grants = grants(None, Some(2));
+        assert_eq!(next(&mut grants, 10), (0, 60_000));
+        assert_eq!(next(&mut grants, 200_000), (180_000, 240_000));
+        assert_eq!(next(&mut grants, 210_000), (210_000, 240_000));
+        assert_eq!(next(&mut grants, 220_000), (240_000, 300_000));
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_is_not_followed() {
+        let mut grants = grants(None, Some(2));
+        assert_eq!(next(&mut grants, 60_000), (60_000, 120_000));
+        assert_eq!(next(&mut grants, 0), (90_000, 120_000));
+        assert_eq!(next(&mut grants, 0), (120_000, 180_000));
+    }
+
+    #[test]
+    fn a_grant_has_a_second_left_or_all_of_its_time_where_that_is_less() {
+        let cases = [
+            (1, 0, 59_000, (0, 60_000)),
+            (1, 0, 59_001, (60_000, 120_000)),
+            // The last of 100 begins 600 ms before the end of the minute.
+            (100, 99, 59_400, (59_400, 60_000)),
+            (100, 99, 59_401, (60_000, 120_000)),
+            (6_000, 5_999, 59_990, (59_990, 60_000)),
+            (6_000, 5_999, 59_991, (60_000, 120_000)),
+        ];
+        for (per_minute, count, now_ms, expected) in cases {
+            let pace = Pace::read(Some(per_minute)).unwrap();
+            let minute = MONDAY_MS / MINUTE_MS;
+            let mut grants = Grants::new(None, pace, Given { minute, count });
+            let case = (per_minute, count, now_ms);
+            assert_eq!(next(&mut grants, now_ms), expected, "{case:?}");
+        }
+    }
+
+    #[test]
+    fn with_hours_alone_the_rest_of_the_window_is_granted_again_and_again() {
+        let days = [Monday, Tuesday];
+        let mut grants = grants(Some(hours("UTC", &[(&days, "09:00", "17:00")])), None);
+        let today = (9 * HOUR_MS, 17 * HOUR_MS);
+        let tomorrow = (33 * HOUR_MS, 41 * HOUR_MS);
+        assert_eq!(next(&mut grants, 0), today);
+        assert_eq!(next(&mut grants, 0), today);
+        assert_eq!(next(&mut grants, 16 * HOUR_MS), today);
+        assert_eq!(next(&mut grants, 17 * HOUR_MS - 1_000), today);
+        assert_eq!(next(&mut grants, 17 * HOUR_MS - 999), tomorrow);
+        assert_eq!(next(&mut grants, 17 * HOUR_MS), tomorrow);
+    }
+
+    #[test]
+    fn a_turn_is_cut_by_the_hours() {
+        let week: [(&[Weekday], &str, &str); 2] = [
+            (&[Monday], "09:00:30", "09:01:20"),
+            (&[Tuesday], "09:00", "10:00"),
+        ];
+        let mut grants = grants(Some(hours("UTC", &week)), Some(3));
+        let nine_ms = 9 * HOUR_MS;
+        let given: Vec<_> = (0..6).map(|_| next(&mut grants, 0)).collect();
+        let expected = [
+            (nine_ms + 30_000, nine_ms + 60_000),
+            (nine_ms + 30_000, nine_ms + 60_000),
+            (nine_ms + 40_000, nine_ms + 60_000),
+            (nine_ms + 60_000, nine_ms + 80_000),
+            // The third turn of that minute begins when the window is closed.
+            (DAY_MS + nine_ms, DAY_MS + nine_ms + 60_000),
+            (DAY_MS + nine_ms + 20_000, DAY_MS + nine_ms + 60_000),
+        ];
+        assert_eq!(given[..3], expected[..3]);
+        assert_eq!(given[3], expected[3]);
+        assert_eq!(given[4], expected[4]);
+        assert_eq!(given[5], expected[5]);
+    }
+
+    #[test]
+    fn two_windows_of_one_minute_share_its_pace() {
+        let week: [(&[Weekday], &str, &str); 2] = [
+            (&[Monday], "09:00:00", "09:00:10"),
+            (&[Monday], "09:00:40", "09:00:50"),
+        ];
+        let mut grants = grants(Some(hours("UTC", &week)), Some(6));
+        let nine_ms = 9 * HOUR_MS;
+        assert_eq!(next(&mut grants, 0), (nine_ms, nine_ms + 10_000));
+        for _ in 1..5 {
+            let second = (nine_ms + 40_000, nine_ms + 50_000);
+            assert_eq!(next(&mut grants, nine_ms), second);
+        }
+        let week_later_ms = 7 * DAY_MS + nine_ms;
+        let next_week = (week_later_ms, week_later_ms + 10_000);
+        assert_eq!(next(&mut grants, nine_ms), next_week);
+    }
+
+    #[test]
+    fn who_looks_ahead_takes_nothing() {
+        let mut grants = grants(None, Some(2));
+        let seen = grants.peek(MONDAY_MS);
+        assert_eq!(grants.given(), Given::default());
+        assert_eq!(grants.peek(MONDAY_MS), seen);
+        assert_eq!(grants.next(MONDAY_MS), seen);
+        assert_ne!(grants.next(MONDAY_MS), seen);
+    }
+
+    #[test]
+    fn after_the_last_year_nothing_is_granted() {
+        let monday = || hours("Europe/Berlin", &[(&[Monday], "09:00", "17:00")]);
+        for (hours, per_minute) in [
+            (Some(monday()), None),
+            (None, Some(1)),
+            (Some(monday()), Some(1)),
+        ] {
+            let mut grants = grants(hours, per_minute);
+            for now_ms in [END_MS, u64::MAX] {
+                assert_eq!(grants.next(now_ms), Grant::NEVER);
+            }
+            assert_eq!(grants.given(), Given::default());
+        }
+        let given = Given {
+            minute: u64::MAX,
+            count: 1,
+        };
+        let mut grants = Grants::new(Some(monday()), Pace::read(Some(1)).unwrap(), given);
+        assert_eq!(grants.next(MONDAY_MS), Grant::NEVER);
+    }
+
+    /// The same numbers in each run.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, end: u64) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0 % end
+        }
+
+        /// How long until somebody asks again: often at once, sometimes for days not.
+        fn pause_ms(&mut self) -> u64 {
+            match self.below(100) {
+                0 => self.below(3 * DAY_MS),
+                1..3 => self.below(HOUR_MS),
+                3..20 => self.below(2 * MINUTE_MS),
+                20..40 => self.below(2_000),
+                _ => 0,
+            }
+        }
+    }
+
+    fn weeks() -> Vec<Option<Hours>> {
+        let working = [Monday, Tuesday, Wednesday, Thursday, Friday];
+        vec![
+            None,
+            Some(hours("Asia/Kolkata", &[(&working, "09:30:10", "17:45:20")])),
+            Some(hours(
+                "Australia/Lord_Howe",
+                &[(&working, "22:00", "02:00")],
+            )),
+            Some(hours(
+                "Europe/Berlin",
+                &[
+                    (&working, "09:00:58", "09:01:01"),
+                    (&working, "09:01:02", "09:01:03"),
+                    (&[Monday], "12:00", "12:00:31"),
+                ],
+            )),
+        ]
+    }
+
+    #[test]
+    fn whoever_asks_whenever_no_minute_has_more_than_its_pace_and_all_is_within_the_hours() {
+        let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+        for hours in weeks() {
+            for per_minute in [1, 2, 7, 60, 61, 600, 6_000] {
+                let mut grants = grants(hours.clone(), Some(per_minute));
+                let mut now_ms = MONDAY_MS;
+                let mut last = (Grant::ANY_TIME, 0);
+                for _ in 0..2_000 {
+                    now_ms += numbers.pause_ms();
+                    // Another segment goes on with what this one tells it.
+                    if numbers.below(10) == 0 {
+                        let pace = Pace::read(Some(per_minute)).unwrap();
+                        grants = Grants::new(hours.clone(), pace, grants.given());
+                    }
+                    let grant = grants.next(now_ms);
+                    let of = |time_ms: u64| time_ms / MINUTE_MS;
+                    let minute = of(grant.not_before_ms);
+                    assert_eq!(of(grant.not_after_ms - 1), minute, "{grant:?}");
+                    let (before, before_count) = last;
+                    let count = match of(before.not_before_ms) == minute {
+                        true => before_count + 1,
+                        false => 1,
+                    };
+                    assert!(count <= per_minute, "{grant:?}");
+                    assert!(before.not_before_ms <= grant.not_before_ms, "{grant:?}");
+                    assert_eq!(grants.given(), Given { minute, count });
+                    assert!(now_ms.max(grant.not_before_ms) < grant.not_after_ms);
+                    if let Some(hours) = &hours {
+                        let window = hours.next(grant.not_before_ms).unwrap();
+                        assert!(window.opens_ms <= grant.not_before_ms, "{grant:?}");
+                        assert!(grant.not_after_ms <= window.closes_ms, "{grant:?}");
+                    }
+                    last = (grant, count);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_minute_that_is_open_has_all_of_its_pace() {
+        for per_minute in [1, 7, 60, 61, 6_000] {
+            let mut grants = grants(None, Some(per_minute));
+            for minute in 0..3 {
+                for _ in 0..per_minute {
+                    let (not_before_ms, not_after_ms) = next(&mut grants, 0);
+                    assert_eq!(not_before_ms / MINUTE_MS, minute);
+                    assert_eq!(not_after_ms, (minute + 1) * MINUTE_MS);
+                }
+            }
+        }
     }
 }
