@@ -271,10 +271,7 @@ mod tests {
             (DAY_MS + nine_ms, DAY_MS + nine_ms + 60_000),
             (DAY_MS + nine_ms + 20_000, DAY_MS + nine_ms + 60_000),
         ];
-        assert_eq!(given[..3], expected[..3]);
-        assert_eq!(given[3], expected[3]);
-        assert_eq!(given[4], expected[4]);
-        assert_eq!(given[5], expected[5]);
+        assert_eq!(given, expected);
     }
 
     #[test]

@@ -308,10 +308,10 @@ mod tests {
         })
     }
 
-    /// All minutes of three days around a change, and all seconds of the half hour around it.
+    /// All minutes of three days around a change, and all seconds of two minutes around it.
     fn moments_around(change_s: i64) -> BTreeSet<i64> {
         let minutes = (-36 * 60..36 * 60).map(|minute| minute * MINUTE_S);
-        let seconds = -15 * MINUTE_S..15 * MINUTE_S;
+        let seconds = -MINUTE_S..MINUTE_S;
         minutes.chain(seconds).map(|s| change_s + s).collect()
     }
 
