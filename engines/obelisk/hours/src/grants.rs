@@ -1,4 +1,4 @@
-//! Who may begin a call when.
+//! When the next call may begin.
 
 use crate::hours::{Hours, Window};
 use crate::pace::Pace;
@@ -60,7 +60,7 @@ impl Grants {
         grant
     }
 
-    /// What `next` would return. It is not given by this.
+    /// What `next` would return; nothing is given.
     pub fn peek(&self, now_ms: u64) -> Grant {
         self.find(now_ms).0
     }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asked_for_in_time_is_not_given_later() {
+    fn a_grant_that_is_not_asked_for_in_time_is_lost() {
         let mut grants = grants(None, Some(2));
         assert_eq!(next(&mut grants, 10), (0, 60_000));
         assert_eq!(next(&mut grants, 200_000), (180_000, 240_000));
@@ -293,7 +293,19 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_ahead_takes_nothing() {
+    fn the_second_window_of_a_minute_is_granted_where_the_first_is_nearly_over() {
+        let week: [(&[Weekday], &str, &str); 2] = [
+            (&[Monday], "09:00:00", "09:00:10"),
+            (&[Monday], "09:00:40", "09:00:50"),
+        ];
+        let mut grants = grants(Some(hours("UTC", &week)), Some(6));
+        let nine_ms = 9 * HOUR_MS;
+        let second = (nine_ms + 40_000, nine_ms + 50_000);
+        assert_eq!(next(&mut grants, nine_ms + 9_001), second);
+    }
+
+    #[test]
+    fn peeking_gives_nothing() {
         let mut grants = grants(None, Some(2));
         let seen = grants.peek(MONDAY_MS);
         assert_eq!(grants.given(), Given::default());
@@ -335,7 +347,7 @@ mod tests {
             self.0 % end
         }
 
-        /// How long until somebody asks again: often at once, sometimes for days not.
+        /// How long until the next question: often no time, sometimes days.
         fn pause_ms(&mut self) -> u64 {
             match self.below(100) {
                 0 => self.below(3 * DAY_MS),
@@ -368,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_whenever_no_minute_has_more_than_its_pace_and_all_is_within_the_hours() {
+    fn no_minute_has_more_than_its_pace_and_every_grant_is_within_the_hours() {
         let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
         for hours in weeks() {
             for per_minute in [1, 2, 7, 60, 61, 600, 6_000] {

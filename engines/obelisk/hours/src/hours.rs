@@ -67,7 +67,7 @@ impl Hours {
         }
     }
 
-    /// What the clock on the wall says at a moment, and for how long nobody changes it.
+    /// What the clock on the wall says at a moment, and for how long at least.
     fn phase(&self, at_s: i64) -> Option<Phase> {
         let at = Timestamp::from_second(at_s).ok()?;
         let offset_s = i64::from(self.zone.to_offset(at).seconds());
@@ -94,7 +94,7 @@ impl Window {
 
 fn zone(name: &str) -> Result<TimeZone, Problem> {
     let zone = TimeZoneDatabase::bundled().get(name).ok();
-    // The database has names for a zone that nobody has set; their clock is that of UTC.
+    // The database has names for a zone that is not set; their clock is that of UTC.
     let set = |zone: &TimeZone| !zone.is_unknown() && !name.eq_ignore_ascii_case("Factory");
     zone.filter(set).ok_or_else(|| {
         let allowed = "a name of the IANA time zone database, such as Asia/Kolkata";
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_whole_wherever_in_it_one_asks() {
+    fn a_window_is_the_same_from_any_moment_in_it() {
         let hours = hours("UTC", &[(&[Monday], "09:00", "17:00")]);
         let opens_ms = ms("2026-01-05T09:00Z");
         let closes_ms = ms("2026-01-05T17:00Z");
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(problem.unwrap_err().subject, "options.hours.week[0].from");
     }
 
-    /// Whether the clock on the wall is within the hours, the long way round.
+    /// Whether the clock on the wall is within the hours.
     fn says_open(zone: &TimeZone, times: &Times, at_ms: i64) -> bool {
         let clock = Timestamp::from_millisecond(at_ms)
             .unwrap()

@@ -47,11 +47,11 @@ pub(crate) struct Week {
     stretches: Vec<(i64, i64)>,
 }
 
-/// What the clock on the wall says as long as nobody changes it.
+/// Whether the clock on the wall is within the hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Phase {
     pub(crate) open: bool,
-    /// For how long. It may be followed by another that is alike.
+    /// For how long, unless the clock is changed. The next phase may be like this one.
     pub(crate) left_s: i64,
 }
 
