@@ -26,7 +26,7 @@ pub fn has(list: &[u8], number: &str) -> Result<bool, String> {
 }
 
 fn digits(text: &[u8]) -> impl Iterator<Item = u8> {
-    text.iter().copied().filter(|byte| is_digit(byte))
+    text.iter().copied().filter(is_digit)
 }
 
 fn is_digit(byte: &u8) -> bool {
