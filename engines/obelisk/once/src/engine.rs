@@ -71,23 +71,8 @@ impl Engine {
              &show_derived=true&hide_finished=true&length={LISTED}"
         );
         let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
-        if answer.status != 200 {
-            return Err(format!(
-                "the engine's list of executions is answered {}",
-                answer.status
-            ));
-        }
-        let listed: Vec<Listed> = serde_json::from_slice(answer.body.bytes())
-            .map_err(|error| format!("the engine's list of executions: {error}"))?;
-        match listed.len() {
-            LISTED.. => Err(format!(
-                "{parent} has {LISTED} or more open executions of {ffqn}"
-            )),
-            _ => Ok(listed
-                .into_iter()
-                .map(|listed| listed.execution_id)
-                .collect()),
-        }
+        listed(answer.status, answer.body.bytes())
+            .map_err(|reason| format!("the open executions of {ffqn} below {parent}: {reason}"))
     }
 
     fn ask(&self, method: Method, path: &str, body: &str, limit_ms: u64) -> Result<Answer, String> {
@@ -100,6 +85,21 @@ impl Engine {
             .body(body.to_owned())
             .map_err(|error| error.to_string())?;
         send(request, limit_ms, |_, _| Ok(Window::first(ANSWER_BYTES)))
+    }
+}
+
+/// The ids in a list; one that may lack some is an error.
+fn listed(status: u16, body: &[u8]) -> Result<Vec<String>, String> {
+    if status != 200 {
+        return Err(format!("the engine answers {status}"));
+    }
+    let listed: Vec<Listed> = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    match listed.len() {
+        LISTED.. => Err(format!("{LISTED} or more")),
+        _ => Ok(listed
+            .into_iter()
+            .map(|listed| listed.execution_id)
+            .collect()),
     }
 }
 
@@ -148,5 +148,20 @@ mod tests {
                 "{id}"
             );
         }
+    }
+
+    #[test]
+    fn a_list_is_whole_or_an_error() {
+        let list = |length| {
+            let ids = vec![r#"{"execution_id":"E_1.n:order_1","ffqn":"a:b/c.d"}"#; length];
+            format!("[{}]", ids.join(","))
+        };
+        for length in [0, 1, LISTED - 1] {
+            let expected = vec!["E_1.n:order_1".to_owned(); length];
+            assert_eq!(listed(200, list(length).as_bytes()), Ok(expected));
+        }
+        assert!(listed(200, list(LISTED).as_bytes()).is_err());
+        assert!(listed(401, list(1).as_bytes()).is_err());
+        assert!(listed(200, b"[{").is_err());
     }
 }
