@@ -122,6 +122,14 @@ pub const OBELISK_ONCE: Guest = Guest {
     form: Form::Component,
 };
 
+/// What the operator of campaigns supplies there.
+pub const OBELISK_OPERATOR: Guest = Guest {
+    package: "voice-calling-obelisk-operator",
+    component: "voice-calling-operator",
+    file: "obelisk/operator.wasm",
+    form: Form::Component,
+};
+
 /// What receives the service's webhook there.
 pub const OBELISK_WEBHOOK: Guest = Guest {
     package: "voice-calling-obelisk-webhook",

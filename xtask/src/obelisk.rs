@@ -10,7 +10,10 @@ use xshell::cmd;
 use crate::{
     component,
     composition::plug,
-    guest::{CLIENT, OBELISK_CAMPAIGNS, OBELISK_ONCE, OBELISK_WEBHOOK, OBELISK_WORKFLOW},
+    guest::{
+        CLIENT, OBELISK_CAMPAIGNS, OBELISK_ONCE, OBELISK_OPERATOR, OBELISK_WEBHOOK,
+        OBELISK_WORKFLOW,
+    },
     process::announce,
     setup::{check_postgresql, tool::OBELISK},
     workspace::Workspace,
@@ -82,6 +85,7 @@ fn build(workspace: &Workspace) -> Result<()> {
     let guests = [
         &CLIENT,
         &OBELISK_ONCE,
+        &OBELISK_OPERATOR,
         &OBELISK_WORKFLOW,
         &OBELISK_WEBHOOK,
         &OBELISK_CAMPAIGNS,

@@ -33,9 +33,10 @@ const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign"
 const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
 
 /// What the deployment names.
-const COMPONENTS: [&str; 5] = [
+const COMPONENTS: [&str; 6] = [
     "campaigns.wasm",
     "once.wasm",
+    "operator.wasm",
     "voice-calling.wasm",
     "webhook.wasm",
     "workflow.wasm",

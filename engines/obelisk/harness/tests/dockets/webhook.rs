@@ -51,7 +51,10 @@ async fn completed_unheard(site: &Site) -> Result<(String, String)> {
 
 /// Where dockets are created without a run, and without a claim.
 fn others_create(setup: Setup) -> Setup {
-    setup.with_change(r#"methods = ["GET"]"#, r#"methods = ["GET", "POST"]"#)
+    setup.with_change(
+        "18080}\"\nmethods = [\"GET\"]",
+        "18080}\"\nmethods = [\"GET\", \"POST\"]",
+    )
 }
 
 #[tokio::test(flavor = "multi_thread")]
