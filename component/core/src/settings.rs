@@ -93,19 +93,6 @@ impl Settings {
         Self::read(environment).map_err(configuration_error)
     }
 
-    /// How long an operation of this account may take, where its options do not say; none where
-    /// there is no such account.
-    pub fn deadline_ms(&self, account: Option<&str>) -> Option<u64> {
-        let settings = match account {
-            None => self.unnamed.as_ref().ok(),
-            Some(account) => {
-                let mut named = self.named.iter();
-                named.find_map(|(name, settings)| (name == account).then_some(settings))
-            }
-        };
-        settings.map(|settings| settings.deadline_ms)
-    }
-
     fn read(environment: impl IntoIterator<Item = (String, String)>) -> Result<Self, Problem> {
         let mut variables = Variables::new();
         for (name, value) in environment {
@@ -815,15 +802,7 @@ mod tests {
             assert_eq!(account.base_url.authority(), host);
             assert_eq!(account.deadline_ms, deadline_ms);
         }
-        let all = read(&variables).unwrap();
-        for (account, deadline_ms) in [
-            (None, Some(20_000)),
-            (Some("alpha"), Some(12_000)),
-            (Some("beta"), None),
-        ] {
-            assert_eq!(all.deadline_ms(account), deadline_ms);
-        }
-        let unnamed = all.unnamed.unwrap();
+        let unnamed = read(&variables).unwrap().unnamed.unwrap();
         assert_eq!(unnamed.token.header_value(), "Bearer unnamed");
         assert_eq!(unnamed.deadline_ms, 20_000);
     }

@@ -106,7 +106,8 @@ impl Grants {
             } = self.given;
         }
         // Turns that nobody took are lost: given late, they would come together.
-        let missed = from_ms.saturating_sub(minute.saturating_mul(MINUTE_MS)) * u64::from(per_minute)
+        let missed = from_ms.saturating_sub(minute.saturating_mul(MINUTE_MS))
+            * u64::from(per_minute)
             / MINUTE_MS;
         before = before.max(u32::try_from(missed).unwrap_or(per_minute));
         if before >= per_minute {

@@ -1,13 +1,13 @@
-//! The grant of a creation: whether it may be begun now, and how long it may take.
+//! The grant of a creation: whether it may be begun now.
 
 use voice_calling_core::types::CallOptions;
 
 use crate::bindings::exports::voice_calling::once::dockets::{Grant, Refusal};
 
-/// How many milliseconds are left of the grant. `gate`: the status of the answer when the gate was
-/// asked for its result, or why there was none. The time is that after the answer, so that nothing
-/// but the creation follows.
-pub fn check(grant: &Grant, gate: Result<u16, String>, now_ms: u64) -> Result<u64, Refusal> {
+/// Whether it is granted now. `gate`: the status of the answer when the gate was asked for its
+/// result, or why there was none. The time is that after the answer, so that nothing but the
+/// creation follows.
+pub fn check(grant: &Grant, gate: Result<u16, String>, now_ms: u64) -> Result<(), Refusal> {
     match gate {
         // Too early for a result: nothing is written into it.
         Ok(425) => {}
@@ -23,31 +23,23 @@ pub fn check(grant: &Grant, gate: Result<u16, String>, now_ms: u64) -> Result<u6
             )));
         }
     }
-    if now_ms < grant.not_before_ms {
-        return Err(Refusal::TooEarly(now_ms));
-    }
-    match grant.not_after_ms.checked_sub(now_ms) {
-        None | Some(0) => Err(Refusal::TooLate(now_ms)),
-        Some(left_ms) => Ok(left_ms),
+    match now_ms {
+        _ if now_ms < grant.not_before_ms => Err(Refusal::TooEarly(now_ms)),
+        _ if now_ms >= grant.not_after_ms => Err(Refusal::TooLate(now_ms)),
+        _ => Ok(()),
     }
 }
 
-/// The options of a creation that may take so long, and no longer than it may by itself. It has one
-/// attempt: a later one would be begun without being granted.
-pub fn within(
-    options: Option<CallOptions>,
-    settings_deadline_ms: Option<u64>,
-    left_ms: u64,
-) -> CallOptions {
-    let own_ms = match options.as_ref().and_then(|options| options.deadline_ms) {
-        Some(deadline_ms) => Some(deadline_ms.into()),
-        None => settings_deadline_ms,
-    };
-    let deadline_ms = own_ms.map_or(left_ms, |own_ms| own_ms.min(left_ms));
+/// One attempt: another one would be begun without being granted. Its answer is waited for as long
+/// as any other, since a creation that is given up early has an unknown outcome.
+pub fn one_attempt(options: Option<CallOptions>) -> CallOptions {
     CallOptions {
-        account: options.and_then(|options| options.account),
-        deadline_ms: Some(deadline_ms.try_into().unwrap_or(u32::MAX)),
         max_attempts: Some(1),
+        ..options.unwrap_or(CallOptions {
+            account: None,
+            deadline_ms: None,
+            max_attempts: None,
+        })
     }
 }
 
@@ -68,8 +60,8 @@ mod tests {
         for (now_ms, expected) in [
             (0, Err(Refusal::TooEarly(0))),
             (999, Err(Refusal::TooEarly(999))),
-            (1_000, Ok(500)),
-            (1_499, Ok(1)),
+            (1_000, Ok(())),
+            (1_499, Ok(())),
             (1_500, Err(Refusal::TooLate(1_500))),
             (9_000, Err(Refusal::TooLate(9_000))),
         ] {
@@ -102,25 +94,16 @@ mod tests {
     }
 
     #[test]
-    fn a_creation_ends_with_its_grant_and_has_one_attempt() {
-        let options = |deadline_ms| CallOptions {
+    fn a_creation_has_one_attempt_and_all_else_that_was_asked_for() {
+        let asked = CallOptions {
             account: Some("alpha".to_owned()),
-            deadline_ms,
+            deadline_ms: Some(5_000),
             max_attempts: Some(4),
         };
-        for (deadline_ms, settings_deadline_ms, left_ms, expected) in [
-            (None, Some(30_000), 60_000, 30_000),
-            (None, Some(30_000), 2_000, 2_000),
-            (None, None, 2_000, 2_000),
-            (Some(5_000), Some(30_000), 60_000, 5_000),
-            (Some(5_000), Some(30_000), 2_000, 2_000),
-            (Some(40_000), Some(30_000), 60_000, 40_000),
-        ] {
-            let within = within(Some(options(deadline_ms)), settings_deadline_ms, left_ms);
-            assert_eq!(within.account.as_deref(), Some("alpha"));
-            assert_eq!(within.deadline_ms, Some(expected));
-            assert_eq!(within.max_attempts, Some(1));
-        }
-        assert_eq!(within(None, Some(30_000), 7).deadline_ms, Some(7));
+        let options = one_attempt(Some(asked));
+        assert_eq!(options.account.as_deref(), Some("alpha"));
+        assert_eq!(options.deadline_ms, Some(5_000));
+        assert_eq!(options.max_attempts, Some(1));
+        assert_eq!(one_attempt(None).max_attempts, Some(1));
     }
 }

@@ -16,7 +16,6 @@ use bindings::exports::voice_calling::once::dockets::{CreationError, Grant, Gues
 use bindings::exports::voice_calling::once::orders;
 use bindings::voice_calling::client::dockets;
 use engine::Engine;
-use voice_calling_core::Settings;
 use voice_calling_core::types::{
     CallOptions, CreatedDocketV2, DocketRequestV2, Failure, RequestError,
 };
@@ -46,23 +45,15 @@ impl Guest for Once {
         options: Option<CallOptions>,
         grant: Option<Grant>,
     ) -> Result<CreatedDocketV2, CreationError> {
-        let environment = get_environment();
         let unclaimed = |reason| CreationError::Failed(unknown(reason));
-        let engine = Engine::of(&environment).map_err(unclaimed)?;
+        let engine = Engine::of(&get_environment()).map_err(unclaimed)?;
         claim::take(&engine, &claim).map_err(unclaimed)?;
         let options = match grant {
             None => options,
             Some(grant) => {
-                let account = options
-                    .as_ref()
-                    .and_then(|options| options.account.as_deref());
-                // Where the settings are wrong, the client says so.
-                let settings = Settings::from_environment(environment).ok();
-                let deadline_ms = settings.and_then(|settings| settings.deadline_ms(account));
                 let gate = engine.result(&grant.gate);
-                let left_ms =
-                    grant::check(&grant, gate, now_ms()).map_err(CreationError::NotGranted)?;
-                Some(grant::within(options, deadline_ms, left_ms))
+                grant::check(&grant, gate, now_ms()).map_err(CreationError::NotGranted)?;
+                Some(grant::one_attempt(options))
             }
         };
         dockets::create_docket_v2(&request, options.as_ref()).map_err(CreationError::Failed)

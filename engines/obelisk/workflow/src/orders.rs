@@ -14,6 +14,10 @@ const TRIES: u32 = 10;
 
 const PAUSE_MS: u64 = 500;
 
+/// How old the answer of a gate may be when a creation is sent: what asking it and connecting to the
+/// service may take.
+const IN_FLIGHT_MS: u64 = 5_000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Pause,
@@ -54,7 +58,11 @@ pub fn give(campaign: &str, order: Order) -> Result<(), OrderError> {
     for _ in 0..TRIES {
         error = match activities::find(campaign) {
             Ok(Some(id)) => match stubs::order_stub(&ExecutionId { id }, Ok(&text)) {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    // What was granted just before is sent, or given up.
+                    let _ = engine::sleep(after(IN_FLIGHT_MS), None);
+                    return Ok(());
+                }
                 // Another order was quicker: the campaign will have a stub for the next one.
                 Err(error) => OrderError::Unreachable(format!("{error:?}")),
             },
