@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
@@ -44,6 +44,9 @@ const COMPONENTS: [&str; 6] = [
 
 /// The questions to people.
 const DECISION: &str = "voice-calling:waits/person@0.2.0.decision";
+
+/// Of the endpoint of campaigns.
+const OPERATOR_TOKEN: &str = "loopbackoperator0123456789";
 
 /// Says where the engine's API is.
 const API_URL: &str = "OBELISK_API_URL";
@@ -183,6 +186,7 @@ impl Site {
             (API_URL, format!("http://{}", claims.address())),
             ("VOICE_CALLING_API_TOKEN", mock.token()),
             ("VOICE_CALLING_BASE_URL", service.clone()),
+            ("VOICE_CALLING_OPERATOR_TOKEN", OPERATOR_TOKEN.to_owned()),
             ("VOICE_CALLING_ORIGIN", service),
             ("VOICE_CALLING_WEBHOOK_SECRET", setup.secret.clone()),
         ] {
@@ -284,19 +288,65 @@ impl Site {
         submit_docket(self.api(), run, number, options).await
     }
 
-    /// Submits a campaign.
+    /// Submits a campaign: `contacts` as [`listed`] or `{ "source": "http://…" }`.
     ///
     /// # Errors
     /// Where the node refuses it or is dead.
     pub async fn run_campaign(
         &self,
         id: &str,
-        numbers: &[String],
-        options: Value,
+        contacts: &Value,
+        options: &Value,
     ) -> Result<Submitted> {
-        let requests: Vec<_> = numbers.iter().map(|it| docket_request(it)).collect();
-        let params = json!([requests, options]);
+        let params = json!([contacts, options]);
         self.api().submit(id, RUN_CAMPAIGN, &params).await
+    }
+
+    /// What the endpoint of campaigns tells of one.
+    ///
+    /// # Errors
+    /// Where it tells nothing.
+    pub async fn progress(&self, campaign: &str) -> Result<Value> {
+        let answer = self.operate(Method::GET, campaign).await?;
+        ensure!(answer.status == 200, "no progress: {answer:?}");
+        Ok(serde_json::from_str(&answer.body)?)
+    }
+
+    /// Gives an order by the endpoint: `pause`, `resume` or `stop`.
+    ///
+    /// # Errors
+    /// Where there is no answer.
+    pub async fn order(&self, campaign: &str, order: &str) -> Result<Answer> {
+        self.operate(Method::POST, &format!("{campaign}/{order}"))
+            .await
+    }
+
+    /// The results that the endpoint streams, as JSON lines, in the order of the contacts.
+    ///
+    /// # Errors
+    /// Where it streams something else.
+    pub async fn results(&self, campaign: &str) -> Result<Vec<Value>> {
+        let path = format!("{campaign}/results.jsonl");
+        let answer = self.operate(Method::GET, &path).await?;
+        ensure!(answer.status == 200, "no results: {answer:?}");
+        let lines = answer.body.lines().map(serde_json::from_str);
+        let mut lines: Vec<Value> = lines.collect::<Result<_, _>>()?;
+        lines.sort_by_key(|line| line["index"].as_u64());
+        Ok(lines)
+    }
+
+    /// Asks the endpoint of campaigns.
+    ///
+    /// # Errors
+    /// Where there is no answer.
+    pub async fn operate(&self, method: Method, path: &str) -> Result<Answer> {
+        let port = self.settings.webhook_port;
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("http://127.0.0.1:{port}/campaigns/{path}"))
+            .header(AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"))
+            .body(Full::new(Bytes::new()))?;
+        answer(request).await
     }
 
     /// How a run or a campaign ended.
@@ -318,12 +368,7 @@ impl Site {
             .uri(url)
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(body.into())))?;
-        let client = Client::builder(TokioExecutor::new()).build_http();
-        let answer = client.request(request).await?;
-        let status = answer.status().as_u16();
-        let body = answer.into_body().collect().await?.to_bytes();
-        let body = String::from_utf8_lossy(&body).into_owned();
-        Ok(Answer { status, body })
+        answer(request).await
     }
 
     /// Posts to the webhook as the service would.
@@ -439,12 +484,27 @@ fn deployment(shipped: &Path, changes: &[(&str, &str)], folder: &Path) -> Result
     Ok(deployment)
 }
 
+async fn answer(request: Request<Full<Bytes>>) -> Result<Answer> {
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    let answer = client.request(request).await?;
+    let status = answer.status().as_u16();
+    let body = answer.into_body().collect().await?.to_bytes();
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Ok(Answer { status, body })
+}
+
 fn webhook_url(port: u16, secret: &str) -> String {
     format!("http://127.0.0.1:{port}/voice-calling/{secret}")
 }
 
+/// The contacts of a campaign, one for each number.
+pub fn listed(numbers: &[String]) -> Value {
+    let requests: Vec<_> = numbers.iter().map(|it| docket_request(it)).collect();
+    json!({ "listed": requests })
+}
+
 /// A docket for the agent that the mock knows.
-fn docket_request(number: &str) -> Value {
+pub fn docket_request(number: &str) -> Value {
     json!({
         "agent_id": AGENT_ID,
         "to_phone_number": number,

@@ -6,6 +6,7 @@ mod campaign;
 mod crash;
 mod deployment;
 mod docket;
+mod operator;
 mod outcome;
 mod readme;
 mod webhook;
