@@ -53,4 +53,4 @@ pub use self::gate::Gate;
 pub use self::node::{Database, Node, NodeSettings};
 pub use self::port::free_port;
 pub use self::postgres::Postgres;
-pub use self::site::{Answer, Setup, Site, docket_request, listed, open_questions, submit_docket};
+pub use self::site::{Answer, Setup, Site, contact, listed, open_questions, submit_docket};

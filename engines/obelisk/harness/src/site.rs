@@ -390,6 +390,11 @@ impl Site {
         self.mock.docket_with_context(&format!("{run}\""))
     }
 
+    /// The docket of a contact of a campaign, if there is one.
+    pub fn docket_of_contact(&self, number: &str) -> Option<String> {
+        self.mock.docket_with_context(&format!("\"{number}\""))
+    }
+
     /// The executions of the activity that makes a phone ring.
     ///
     /// # Errors
@@ -499,12 +504,18 @@ fn webhook_url(port: u16, secret: &str) -> String {
 
 /// The contacts of a campaign, one for each number.
 pub fn listed(numbers: &[String]) -> Value {
-    let requests: Vec<_> = numbers.iter().map(|it| docket_request(it)).collect();
+    let requests: Vec<_> = numbers.iter().map(|it| contact(it)).collect();
     json!({ "listed": requests })
 }
 
+/// A contact whose docket can be found by its number.
+pub fn contact(number: &str) -> Value {
+    let context = json!({ "number": number }).to_string();
+    json!({ "agent_id": AGENT_ID, "to_phone_number": number, "call_context": context })
+}
+
 /// A docket for the agent that the mock knows.
-pub fn docket_request(number: &str) -> Value {
+fn docket_request(number: &str) -> Value {
     json!({
         "agent_id": AGENT_ID,
         "to_phone_number": number,

@@ -119,7 +119,7 @@ impl Story {
         let docket = self
             .until("the creation", |site| site.docket_of(&run))
             .await?;
-        let creation = format!("{run}.o:1-create-docket-v2_1");
+        let creation = format!("{run}.o:2-create-docket-v2_1");
         let api = self.site.api().clone();
         api.wait_for_result(&creation, LIMIT).await?;
         let delivered = self.site.mock.deliveries().len();

@@ -17,7 +17,7 @@ use crate::outcome::{
 };
 
 fn creation_of(run: &str) -> String {
-    format!("{run}.o:1-create-docket-v2_1")
+    format!("{run}.o:2-create-docket-v2_1")
 }
 
 fn completion_of(run: &str) -> String {

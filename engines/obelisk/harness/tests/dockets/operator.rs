@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use obelisk_harness::{Setup, docket_request};
+use obelisk_harness::{Setup, contact};
 use serde_json::Value;
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
@@ -20,7 +20,7 @@ impl Operator {
         let server = MockServer::start().await;
         let lines: Vec<_> = numbers
             .iter()
-            .map(|number| docket_request(number).to_string())
+            .map(|number| contact(number).to_string())
             .collect();
         let contacts = Contacts(lines.join("\n").into_bytes());
         Mock::given(method("GET"))
