@@ -23,6 +23,14 @@ use crate::{
 pub enum Command {
     /// Only build what runs on it into target/obelisk
     Build,
+    /// Measure a campaign on the engine: time, memory, database. The variable OBELISK names an engine
+    /// that is built with optimizations
+    Measure {
+        contacts: u32,
+        /// Two nodes on PostgreSQL, in place of one on SQLite
+        #[arg(long)]
+        postgres: bool,
+    },
     /// Run the tests on the engine
     Test {
         /// For `cargo test`
@@ -54,6 +62,15 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
             build(workspace)?;
             println!("{}", workspace.shown(&folder(workspace)));
             Ok(())
+        }
+        Some(Command::Measure { contacts, postgres }) => {
+            let database = match postgres {
+                true => "postgres",
+                false => "sqlite",
+            };
+            let contacts = contacts.to_string();
+            let arguments = ["--", "measure", &contacts, database];
+            run_harness(workspace, "run --release", &arguments.map(str::to_owned))
         }
         Some(Command::Test { arguments }) => {
             check_postgresql(&workspace.shell)?;

@@ -249,6 +249,11 @@ impl Site {
         Node::start(&self.engine, settings).await
     }
 
+    /// Where the database of the node is, if it is SQLite.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// What a node of this site is started with, for a test that starts one by itself; and where
     /// its API is then.
     ///

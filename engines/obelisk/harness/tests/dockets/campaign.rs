@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use http::Method;
-use obelisk_harness::{Setup, Site, execution_id, listed};
+use obelisk_harness::{Operator, Setup, Site, execution_id, listed};
 use serde_json::{Value, json};
 use time::macros::format_description;
 use time::{OffsetDateTime, Time};
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
 
-use crate::operator::Operator;
 use crate::outcome::{creations, for_webhook, until};
 
 fn numbers(count: usize) -> Vec<String> {

@@ -6,7 +6,6 @@ mod campaign;
 mod crash;
 mod deployment;
 mod docket;
-mod operator;
 mod outcome;
 mod readme;
 mod webhook;

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use obelisk_harness::{Setup, contact};
 use serde_json::Value;
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+use crate::site::{Setup, contact};
 
 /// All of them in one.
 pub struct Operator {
@@ -76,6 +77,9 @@ impl Operator {
     }
 
     /// What was told, each with its key.
+    ///
+    /// # Errors
+    /// Where a body is no JSON.
     pub async fn told(&self) -> Result<Vec<(String, Value)>> {
         let requests = self.server.received_requests().await.unwrap_or_default();
         let told = requests.iter().filter(|it| it.url.path() == "/told");
