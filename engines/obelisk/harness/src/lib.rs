@@ -56,4 +56,4 @@ pub use self::node::{Database, Node, NodeSettings};
 pub use self::operator::Operator;
 pub use self::port::free_port;
 pub use self::postgres::Postgres;
-pub use self::site::{Answer, Setup, Site, contact, listed, open_questions, submit_docket};
+pub use self::site::{Answer, Setup, Site, contact, listed};

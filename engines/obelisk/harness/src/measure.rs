@@ -87,7 +87,7 @@ pub async fn campaign(contacts: usize, database: Database) -> Result<()> {
             sleep(AWAY).await;
             site.restart().await?;
         }
-        site.answer_questions(site.api()).await?;
+        site.answer_questions().await?;
         if let Some(ending) = site.api().result(&id).await? {
             break ending.ok()?;
         }

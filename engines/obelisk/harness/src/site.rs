@@ -61,6 +61,10 @@ pub struct Setup {
     pub webhook: Option<WebhookOptions>,
     /// What is replaced in the deployment: each text is in it once.
     pub changes: Vec<(&'static str, &'static str)>,
+    /// What is replaced in the server's file, likewise.
+    pub server_changes: Vec<(&'static str, &'static str)>,
+    /// The account whose token the service accepts; none: the one without a name.
+    pub account: Option<&'static str>,
     /// Instead of the secret that is used otherwise.
     pub secret: String,
     /// Where the database is, where it is not SQLite: the variables of `server-postgres.toml`.
@@ -75,6 +79,8 @@ impl Default for Setup {
             mock: mock::Options::default(),
             webhook: Some(WebhookOptions::to("")),
             changes: Vec::new(),
+            server_changes: Vec::new(),
+            account: None,
             secret: "loopbacksecret0123456789".to_owned(),
             postgres: None,
             variables: Vec::new(),
@@ -108,6 +114,34 @@ impl Setup {
     pub fn with_change(mut self, shipped: &'static str, instead: &'static str) -> Self {
         self.changes.push((shipped, instead));
         self
+    }
+
+    /// With an account `alpha`, whose dockets are those that the service has: it does not know the
+    /// token of the account without a name.
+    pub fn with_account(mut self) -> Self {
+        self.account = Some("alpha");
+        let both = r#"secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#;
+        self.server_changes = vec![
+            (r#"secrets = ["VOICE_CALLING_API_TOKEN"]"#, both),
+            (
+                r#"VOICE_CALLING_API_TOKEN = { env = "VOICE_CALLING_API_TOKEN" }"#,
+                r#"VOICE_CALLING_API_TOKEN = { env = "VOICE_CALLING_API_TOKEN" }
+VOICE_CALLING_ALPHA_API_TOKEN = { env = "VOICE_CALLING_ALPHA_API_TOKEN" }"#,
+            ),
+        ];
+        self.with_change(
+            r#"methods = ["POST"]
+secrets = ["VOICE_CALLING_API_TOKEN"]"#,
+            r#"methods = ["POST"]
+secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#,
+        )
+        .with_change(
+            r#"methods = ["GET"]
+secrets = ["VOICE_CALLING_API_TOKEN"]"#,
+            r#"methods = ["GET"]
+secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#,
+        )
+        .with_variable("VOICE_CALLING_ACCOUNTS", "alpha")
     }
 
     /// With a variable for the engine.
@@ -158,14 +192,19 @@ impl Site {
         let engine = Engine::from_environment()?;
         let shipped = shipped_folder()?;
         let folder = tempfile::tempdir()?;
-        let deployment = deployment(&shipped, &setup.changes, folder.path())?;
+        for component in COMPONENTS {
+            fs::copy(shipped.join(component), folder.path().join(component))?;
+        }
+        let changed = |file, changes| changed(&shipped.join(file), changes, folder.path());
+        let deployment = changed("deployment.toml", &setup.changes)?;
         let cache = shipped.with_file_name("obelisk-cache");
         let (server, database) = match setup.postgres {
             None => ("server.toml", Database::Sqlite),
             Some(_) => ("server-postgres.toml", Database::AsConfigured),
         };
         let node = folder.path().join("node");
-        let mut settings = NodeSettings::new(node, shipped.join(server), cache)?;
+        let server = changed(server, &setup.server_changes)?;
+        let mut settings = NodeSettings::new(node, server, cache)?;
         settings.database = database;
         settings.deployment = Some(deployment);
         settings
@@ -174,7 +213,15 @@ impl Site {
 
         let mut mock_options = setup.mock;
         mock_options.webhook = setup.webhook.map(|webhook| WebhookOptions {
-            url: webhook_url(settings.webhook_port, &setup.secret),
+            url: match setup.account {
+                None => webhook_url(settings.webhook_port, &setup.secret),
+                Some(account) => {
+                    format!(
+                        "{}/{account}",
+                        webhook_url(settings.webhook_port, &setup.secret)
+                    )
+                }
+            },
             ..webhook
         });
         let mock = MockService::start(mock_options).await?;
@@ -182,9 +229,15 @@ impl Site {
         let service = format!("http://{}", gate.address());
         let api = (Ipv4Addr::LOCALHOST, settings.api_port).into();
         let claims = Gate::to(api).await?;
+        let unknown = "unknown-token-0001".to_owned();
+        let tokens = match setup.account {
+            None => [mock.token(), unknown],
+            Some(_) => [unknown, mock.token()],
+        };
         for (name, value) in [
             (API_URL, format!("http://{}", claims.address())),
-            ("VOICE_CALLING_API_TOKEN", mock.token()),
+            ("VOICE_CALLING_API_TOKEN", tokens[0].clone()),
+            ("VOICE_CALLING_ALPHA_API_TOKEN", tokens[1].clone()),
             ("VOICE_CALLING_BASE_URL", service.clone()),
             ("VOICE_CALLING_OPERATOR_TOKEN", OPERATOR_TOKEN.to_owned()),
             ("VOICE_CALLING_ORIGIN", service),
@@ -290,7 +343,8 @@ impl Site {
     /// # Errors
     /// Where the node refuses it or is dead.
     pub async fn run_docket(&self, run: &str, number: &str, options: Value) -> Result<Submitted> {
-        submit_docket(self.api(), run, number, options).await
+        let params = json!([docket_request(number), options]);
+        self.api().submit(run, RUN_DOCKET, &params).await
     }
 
     /// Submits a campaign: `contacts` as [`listed`] or `{ "source": "http://…" }`.
@@ -413,50 +467,28 @@ impl Site {
     /// # Errors
     /// Where the node refuses.
     pub async fn open_questions(&self) -> Result<Vec<String>> {
-        open_questions(self.api()).await
+        let open = self.api().list(Some(DECISION), None, true).await?;
+        let id = |question: &Value| Some(question["execution_id"].as_str()?.to_owned());
+        Ok(open.iter().filter_map(id).collect())
     }
 
     /// Answers all questions that are open, as somebody would who can look at the service's
-    /// dashboard: with the docket of the run, or that there is none. `node` is any that runs.
+    /// dashboard: with the docket of the run, or that there is none.
     ///
     /// # Errors
     /// Where the node refuses to tell the questions.
-    pub async fn answer_questions(&self, node: &Api) -> Result<()> {
-        for question in open_questions(node).await? {
+    pub async fn answer_questions(&self) -> Result<()> {
+        for question in self.open_questions().await? {
             let run = question.rsplit_once('.').map_or("", |(run, _)| run);
             let answer = match self.docket_of(run) {
                 Some(docket) => json!({ "ok": docket }),
                 None => json!({ "err": "there is no docket" }),
             };
             // The webhook may be quicker, and the question withdrawn.
-            let _ = node.stub(&question, &answer).await;
+            let _ = self.api().stub(&question, &answer).await;
         }
         Ok(())
     }
-}
-
-/// Submits a run for one docket, to any node.
-///
-/// # Errors
-/// Where the node refuses it or is dead.
-pub async fn submit_docket(
-    node: &Api,
-    run: &str,
-    number: &str,
-    options: Value,
-) -> Result<Submitted> {
-    let params = json!([docket_request(number), options]);
-    node.submit(run, RUN_DOCKET, &params).await
-}
-
-/// The questions to people that are open, by their execution ids.
-///
-/// # Errors
-/// Where the node refuses.
-pub async fn open_questions(node: &Api) -> Result<Vec<String>> {
-    let open = node.list(Some(DECISION), None, true).await?;
-    let id = |question: &Value| Some(question["execution_id"].as_str()?.to_owned());
-    Ok(open.iter().filter_map(id).collect())
 }
 
 /// The folder that users copy.
@@ -474,24 +506,23 @@ fn shipped_folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The deployment as it is shipped, but for the changes: a copy of the folder, since the engine
-/// takes only files that are beside it.
-fn deployment(shipped: &Path, changes: &[(&str, &str)], folder: &Path) -> Result<PathBuf> {
-    for component in COMPONENTS {
-        fs::copy(shipped.join(component), folder.join(component))?;
-    }
-    let mut text = fs::read_to_string(shipped.join("deployment.toml"))?;
+/// A file as it is shipped, but for the changes: a copy, beside what it names, since the engine takes
+/// only files that are there.
+fn changed(shipped: &Path, changes: &[(&str, &str)], folder: &Path) -> Result<PathBuf> {
+    let mut text = fs::read_to_string(shipped)?;
+    let name = shipped.file_name().context("no file")?;
     for (old, new) in changes {
         let times = text.matches(old).count();
         ensure!(
             times == 1,
-            "the deployment has `{old}` {times} times, not once"
+            "{} has `{old}` {times} times, not once",
+            shipped.display()
         );
         text = text.replace(old, new);
     }
-    let deployment = folder.join("deployment.toml");
-    fs::write(&deployment, text)?;
-    Ok(deployment)
+    let copy = folder.join(name);
+    fs::write(&copy, text)?;
+    Ok(copy)
 }
 
 async fn answer(request: Request<Full<Bytes>>) -> Result<Answer> {

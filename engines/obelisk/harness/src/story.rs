@@ -171,7 +171,7 @@ impl Story {
             .await?;
         let begun = Instant::now();
         while self.site.creating_executions(&id).await?.len() <= CAMPAIGN / 2 {
-            self.site.answer_questions(self.site.api()).await?;
+            self.site.answer_questions().await?;
             ensure!(
                 begun.elapsed() < LIMIT,
                 "half of the campaign: not within {LIMIT:?}"
@@ -182,7 +182,7 @@ impl Story {
             .await?;
         let begun = Instant::now();
         let ending = loop {
-            self.site.answer_questions(self.site.api()).await?;
+            self.site.answer_questions().await?;
             if let Some(ending) = self.site.api().result(&id).await? {
                 break ending;
             }

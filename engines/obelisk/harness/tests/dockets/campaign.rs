@@ -46,7 +46,7 @@ async fn complete(site: &Site, number: &str) -> Result<()> {
 /// Waits for the summary of a campaign, and answers the questions to people meanwhile.
 async fn summary(site: &Site, campaign: &str) -> Result<Value> {
     let ending = until("the end of the campaign", async || {
-        site.answer_questions(site.api()).await?;
+        site.answer_questions().await?;
         site.api().result(campaign).await
     })
     .await?;
@@ -182,7 +182,7 @@ async fn a_campaign_goes_on_after_crashes_and_a_pause_in_its_middle() -> Result<
     for killed_after in [3, 8, 13] {
         until("the creations of the campaign", async || {
             // A run that waits for an answer is open as well.
-            site.answer_questions(site.api()).await?;
+            site.answer_questions().await?;
             let begun = site.creating_executions(&id).await?.len();
             Ok((begun >= killed_after).then_some(()))
         })
@@ -346,7 +346,7 @@ async fn who_asks_to_be_spared_meanwhile_is_spared_and_the_operator_hears_of_eac
     .await?;
     let progress = site.progress(&id).await?;
     assert_eq!(progress["questions"][0]["execution_id"], question);
-    site.answer_questions(site.api()).await?;
+    site.answer_questions().await?;
     complete(&site, &numbers[1]).await?;
     let summary = summary(&site, &id).await?;
     assert_eq!(
@@ -371,4 +371,16 @@ async fn who_asks_to_be_spared_meanwhile_is_spared_and_the_operator_hears_of_eac
     let again = told.iter().filter(|(key, _)| *key == told[0].0).count();
     assert_eq!(again, 2, "{told:?}");
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_campaign_calls_for_its_account() -> Result<()> {
+    let site = Site::start(Setup::lively().with_account()).await?;
+    let (id, numbers) = (execution_id(), numbers(2));
+    let mut options = options(2, for_webhook());
+    options["run"]["account"] = json!("alpha");
+    site.run_campaign(&id, &listed(&numbers), &options).await?;
+    let summary = summary(&site, &id).await?;
+    assert_eq!(summary["completed"], 2, "{summary}");
+    assert_each_once(&site, &id, &numbers).await
 }

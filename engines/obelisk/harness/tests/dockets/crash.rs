@@ -392,7 +392,7 @@ async fn again_and_again() -> Result<()> {
     for (run, number) in runs.iter().zip(&numbers) {
         let ending = until("the end of the run", async || {
             // What was in flight at a kill is a question.
-            site.answer_questions(site.api()).await?;
+            site.answer_questions().await?;
             site.api().result(run).await
         })
         .await?;
