@@ -114,7 +114,8 @@ pub async fn campaign(contacts: usize, database: Database) -> Result<()> {
     let count = |key: &str| summary[key].as_u64().unwrap_or_default();
     ensure!(
         count("completed") + count("unknown") == contacts as u64,
-        "{summary}"
+        "{summary}, {}",
+        results[0]
     );
     let each = |total: f64| total / contacts as f64;
     println!("{contacts} contacts, at most {MAX_OPEN} open, {database:?}: {summary}");

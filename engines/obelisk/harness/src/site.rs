@@ -141,6 +141,18 @@ secrets = ["VOICE_CALLING_API_TOKEN"]"#,
             r#"methods = ["GET"]
 secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#,
         )
+        .with_change(
+            r#"  # "VOICE_CALLING_ACCOUNTS",
+  # More"#,
+            r#"  "VOICE_CALLING_ACCOUNTS",
+  # More"#,
+        )
+        .with_change(
+            r#"env_vars = [
+  # "VOICE_CALLING_ACCOUNTS","#,
+            r#"env_vars = [
+  "VOICE_CALLING_ACCOUNTS","#,
+        )
         .with_variable("VOICE_CALLING_ACCOUNTS", "alpha")
     }
 
