@@ -140,7 +140,7 @@ mod tests {
         let open = pauses_ms(&Doubt::NotCompleted);
         assert_eq!((open.len(), open.iter().sum()), (13, 3_600_000));
         let unasked = pauses_ms(&Doubt::NoAnswer(RequestError::ExecutionFailed));
-        assert_eq!((unasked.len(), unasked.iter().sum()), (85, 259_200_000));
+        assert_eq!((unasked.len(), unasked.iter().sum()), (84, 259_200_000));
     }
 
     #[test]
