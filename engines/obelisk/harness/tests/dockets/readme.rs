@@ -68,7 +68,7 @@ async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Resul
         );
     }
     // As anything is stopped.
-    let commands = format!("trap 'kill %1; wait %1 || true' EXIT\n{commands}");
+    let commands = format!("trap 'kill %1; wait %1' EXIT\n{commands}");
     let path = std::env::var("PATH").context("PATH")?;
     let shipped = std::env::var("OBELISK_FOLDER").context("OBELISK_FOLDER")?;
     let mut shell = Command::new("timeout");
