@@ -25,8 +25,8 @@ pub struct Tool {
     takes: &'static str,
     /// Unoptimized, the engine is built in a quarter of the time, and quick enough for tests.
     optimized: bool,
-    /// The oldest Rust that builds it, as `1.<minor>`.
-    rust_minor: u32,
+    /// `1.<minor>`, where it needs a newer Rust than this workspace.
+    newer_rust_minor: Option<u32>,
 }
 
 /// The last one; its maintainers point to plain cargo with wit-bindgen.
@@ -36,7 +36,7 @@ pub const CARGO_COMPONENT: Tool = Tool {
     setup: "cargo-component",
     takes: "about 4 minutes",
     optimized: true,
-    rust_minor: 95,
+    newer_rust_minor: None,
 };
 
 pub const CARGO_DENY: Tool = Tool {
@@ -45,7 +45,7 @@ pub const CARGO_DENY: Tool = Tool {
     setup: "deny",
     takes: "about 3 minutes",
     optimized: true,
-    rust_minor: 95,
+    newer_rust_minor: None,
 };
 
 pub const OBELISK: Tool = Tool {
@@ -54,7 +54,7 @@ pub const OBELISK: Tool = Tool {
     setup: "obelisk",
     takes: "10 to 20 minutes",
     optimized: false,
-    rust_minor: 96,
+    newer_rust_minor: Some(96),
 };
 
 impl Tool {
@@ -115,7 +115,8 @@ impl Tool {
     fn cargo_install<'a>(&self, workspace: &'a Workspace) -> Result<Cmd<'a>> {
         let shell = &workspace.shell;
         let active = Compiler::active(shell)?;
-        if active.minor() >= Some(self.rust_minor) {
+        let needed = self.newer_rust_minor;
+        if active.minor() >= needed {
             return Ok(workspace.cargo("install"));
         }
         if !debian::are_installed(shell, &DEBIAN_RUST) {
@@ -123,10 +124,10 @@ impl Tool {
         }
         let other = Compiler::ask(debian::RUSTC.into(), shell)?;
         ensure!(
-            other.minor() >= Some(self.rust_minor),
+            other.minor() >= needed,
             "{} needs Rust 1.{}, and both {active} and {other} are older",
             self.name,
-            self.rust_minor
+            needed.unwrap_or_default()
         );
         announce(&format!("by {other}"));
         let install = shell.cmd(debian::CARGO).arg("install").quiet();

@@ -17,4 +17,4 @@ mod size;
 pub use completion::Completion;
 pub use context::{CONTEXT_KEY, ContextError, run_of_context, with_run};
 pub use execution_id::RunId;
-pub use size::{MOST_CONTEXT_BYTES, MOST_DOCUMENT_BYTES, STORED_VALUE_BYTES};
+pub use size::{MOST_CONTEXT_BYTES, MOST_DOCUMENT_BYTES};

@@ -1,8 +1,5 @@
-//! How large the texts of others may be, so that no value that the engine stores is larger than
-//! [`STORED_VALUE_BYTES`].
-
-/// What an engine may limit values to that it stores (Obelisk 0.42: unless told otherwise).
-pub const STORED_VALUE_BYTES: usize = 1_048_576;
+//! How large the texts of others may be, so that no value that the engine stores of a docket is
+//! larger than 1 MiB: engines may refuse more (Obelisk 0.42, unless told otherwise).
 
 /// A delivery, and an answer of the service (`VOICE_CALLING_MAX_RESPONSE_BYTES` of the deployment).
 /// The largest value is the one through which a run is told: both of them, as strings in a JSON
@@ -17,6 +14,17 @@ pub const MOST_CONTEXT_BYTES: usize = 32_768;
 mod tests {
     use super::*;
     use crate::Completion;
+
+    const STORED_VALUE_BYTES: usize = 1_048_576;
+
+    #[test]
+    fn the_deployment_allows_answers_of_that_size() {
+        let deployment = include_str!("../../deployment.toml");
+        let allowed = format!(
+            r#"{{ key = "VOICE_CALLING_MAX_RESPONSE_BYTES", value = "{MOST_DOCUMENT_BYTES}" }}"#
+        );
+        assert!(deployment.contains(&allowed), "no {allowed}");
+    }
 
     #[test]
     fn what_a_run_is_told_can_be_stored_whatever_it_is() {

@@ -1,4 +1,4 @@
-//! The claims of a run's creations: whoever writes into one first decides. An activity that is
+//! The claims of a run's creations: the first to write into one decides. An activity that is
 //! about to create takes it; the run closes it to know that nothing was begun, nor ever will be.
 
 use voice_calling_core::types::RequestError;

@@ -24,21 +24,6 @@ enum Doubt {
 }
 
 impl Doubt {
-    /// How long after the delivery the service is asked again.
-    fn limit_ms(&self) -> u64 {
-        match self {
-            Self::NotFound => 10 * 60_000,
-            Self::NotCompleted => 60 * 60_000,
-            Self::NoAnswer(_) => 3 * 24 * 60 * 60_000,
-        }
-    }
-
-    /// The pause before the service is asked again, the last time at the limit; none after it.
-    fn pause_ms(&self, waited_ms: u64, pauses: &mut Pauses) -> Option<u64> {
-        let left_ms = self.limit_ms().checked_sub(waited_ms)?;
-        (left_ms > 0).then(|| pauses.next_ms().min(left_ms))
-    }
-
     /// What is said of a delivery that is given up.
     fn last(self) -> Result<Verdict, DeliverError> {
         match self {
@@ -59,6 +44,38 @@ impl Doubt {
                 Err(DeliverError::PermanentUnverifiable(error))
             }
         }
+    }
+}
+
+/// How much longer a delivery is looked at, for each doubt: a service that could not be asked for
+/// hours may still be slow to show the docket.
+struct Patience {
+    pauses: Pauses,
+    not_found_ms: u64,
+    not_completed_ms: u64,
+    no_answer_ms: u64,
+}
+
+impl Patience {
+    fn begin() -> Self {
+        Self {
+            pauses: Pauses::new(500, 3_600_000),
+            not_found_ms: 10 * 60_000,
+            not_completed_ms: 60 * 60_000,
+            no_answer_ms: 3 * 24 * 60 * 60_000,
+        }
+    }
+
+    /// The pause before the service is asked again; none where it has been asked for long enough.
+    fn pause_ms(&mut self, doubt: &Doubt) -> Option<u64> {
+        let left_ms = match doubt {
+            Doubt::NotFound => &mut self.not_found_ms,
+            Doubt::NotCompleted => &mut self.not_completed_ms,
+            Doubt::NoAnswer(_) => &mut self.no_answer_ms,
+        };
+        let pause_ms = self.pauses.next_ms().min(*left_ms);
+        *left_ms -= pause_ms;
+        (pause_ms > 0).then_some(pause_ms)
     }
 }
 
@@ -94,8 +111,7 @@ fn look(body: &str, account: Option<String>) -> Result<Docket, Result<Verdict, D
         max_attempts: None,
     };
     let not_a_completion = |reason| Err(DeliverError::PermanentNotACompletion(reason));
-    let mut pauses = Pauses::new(500, 3_600_000);
-    let mut waited_ms = 0;
+    let mut patience = Patience::begin();
     loop {
         let doubt = match activities::verify_docket_completed(body, Some(&options)) {
             Ok(Verification::Confirmed(it)) => return Ok(it.docket),
@@ -114,10 +130,9 @@ fn look(body: &str, account: Option<String>) -> Result<Docket, Result<Verdict, D
             Err(RequestError::PermanentNotFound(_)) => Doubt::NotFound,
             Err(error) => Doubt::NoAnswer(error),
         };
-        let Some(pause_ms) = doubt.pause_ms(waited_ms, &mut pauses) else {
+        let Some(pause_ms) = patience.pause_ms(&doubt) else {
             return Err(doubt.last());
         };
-        waited_ms += pause_ms;
         // Cancelled by an operator it is over early, which does no harm.
         let _ = engine::sleep(after(pause_ms), None);
     }
@@ -127,30 +142,33 @@ fn look(body: &str, account: Option<String>) -> Result<Docket, Result<Verdict, D
 mod tests {
     use super::*;
 
-    /// The pauses of a delivery that is always doubted for the same reason.
-    fn pauses_ms(doubt: &Doubt) -> Vec<u64> {
-        let mut pauses = Pauses::new(500, 3_600_000);
-        let mut seen = Vec::new();
-        while let Some(pause_ms) = doubt.pause_ms(seen.iter().sum(), &mut pauses) {
-            seen.push(pause_ms);
-        }
-        seen
+    /// The pauses of a delivery that is doubted for the same reason from now on.
+    fn pauses_ms(patience: &mut Patience, doubt: &Doubt) -> Vec<u64> {
+        std::iter::from_fn(|| patience.pause_ms(doubt)).collect()
     }
 
     #[test]
     fn a_delivery_that_is_doubted_is_looked_at_up_to_a_limit() {
-        let early = pauses_ms(&Doubt::NotFound);
+        let early = pauses_ms(&mut Patience::begin(), &Doubt::NotFound);
         assert_eq!(early[..4], [500, 1_000, 2_000, 4_000]);
         assert_eq!((early.len(), early.iter().sum()), (11, 600_000));
-        let open = pauses_ms(&Doubt::NotCompleted);
+        let open = pauses_ms(&mut Patience::begin(), &Doubt::NotCompleted);
         assert_eq!((open.len(), open.iter().sum()), (13, 3_600_000));
-        let unasked = pauses_ms(&Doubt::NoAnswer(RequestError::ExecutionFailed));
+        let unasked = pauses_ms(
+            &mut Patience::begin(),
+            &Doubt::NoAnswer(RequestError::ExecutionFailed),
+        );
         assert_eq!((unasked.len(), unasked.iter().sum()), (84, 259_200_000));
     }
 
     #[test]
-    fn a_service_that_was_not_there_and_then_knows_no_docket_is_not_asked_for_days() {
-        let mut pauses = Pauses::new(500, 3_600_000);
-        assert_eq!(Doubt::NotFound.pause_ms(600_001, &mut pauses), None);
+    fn a_service_that_was_away_for_hours_may_still_be_slow_to_show_the_docket() {
+        let mut patience = Patience::begin();
+        while patience.pauses != Pauses::new(7_200_000, 3_600_000) {
+            let unasked = Doubt::NoAnswer(RequestError::ExecutionFailed);
+            assert!(patience.pause_ms(&unasked).is_some());
+        }
+        let slow = pauses_ms(&mut patience, &Doubt::NotFound);
+        assert_eq!(slow, [600_000]);
     }
 }

@@ -74,7 +74,7 @@ async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Resul
     let (_, webhook) = webhook.context("no address of the webhook")?;
     let commands = commands.replace("127.0.0.1:9090", webhook);
     // As anything is stopped.
-    let commands = format!("trap 'kill %1; wait %1 || true' EXIT\n{commands}");
+    let commands = format!("trap 'kill %1; wait %1' EXIT\n{commands}");
     let path = std::env::var("PATH").context("PATH")?;
     let shipped = std::env::var("OBELISK_FOLDER").context("OBELISK_FOLDER")?;
     let mut shell = Command::new("timeout");
