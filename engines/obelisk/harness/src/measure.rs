@@ -1,5 +1,5 @@
-//! A large campaign, measured: how long it takes, what it stores, how much memory the engine needs.
-//! In its middle a node is killed.
+//! A large campaign, measured: how long it takes, what it stores, how much memory the engine needs,
+//! and whether any of it grows with the campaign. In its middle a node is killed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -73,13 +73,21 @@ pub async fn campaign(contacts: usize, database: Database) -> Result<()> {
     site.run_campaign(&id, &source, &options).await?;
     let mut usage = Usage::default();
     let mut is_killed = false;
+    let mut tenths = 1;
     let summary = loop {
         sleep(LOOK).await;
         usage.look(site.node()?)?;
         if let Some(other) = &mut other {
             usage.look(other)?;
         }
-        if !is_killed && site.creations().len() >= contacts / 2 {
+        let created = site.creations().len();
+        if created * 10 >= contacts * tenths {
+            let seconds = begun.elapsed().as_secs_f64();
+            let mib = usage.memory_bytes / MIB;
+            println!("{created:>7} created after {seconds:>5.0} s, a node has {mib} MiB of memory");
+            tenths += 1;
+        }
+        if !is_killed && created >= contacts / 2 {
             is_killed = true;
             println!("half of them are created: a node is killed for {AWAY:?}");
             usage.ended();
@@ -127,7 +135,8 @@ pub async fn campaign(contacts: usize, database: Database) -> Result<()> {
         "CPU of the engine: {cpu:.0} s, {:.0} ms/docket",
         each(cpu) * 1e3
     );
-    println!("memory of a node, at most: {} MiB", usage.peak_bytes / MIB);
+    let mib = usage.most_memory_bytes / MIB;
+    println!("memory of a node, without files that are mapped: at most {mib} MiB");
     let kib = each(stored as f64) / 1_024.0;
     println!("database: {} MiB, {kib:.0} KiB/docket", stored / MIB);
     println!("progress: {progress_took:.1?} ({})", progress["counts"]);
@@ -138,7 +147,9 @@ pub async fn campaign(contacts: usize, database: Database) -> Result<()> {
 /// What the nodes have used.
 #[derive(Default)]
 struct Usage {
-    peak_bytes: u64,
+    /// Of the node that was looked at last; and the most that one had.
+    memory_bytes: u64,
+    most_memory_bytes: u64,
     /// Of nodes that have ended.
     cpu: Duration,
     /// Of those that run, by their process ids.
@@ -149,12 +160,12 @@ impl Usage {
     fn look(&mut self, node: &mut Node) -> Result<()> {
         let id = node.process_id();
         let status = fs::read_to_string(format!("/proc/{id}/status"))?;
-        let peak = status.lines().find_map(|line| {
-            let kib = line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?;
+        let anonymous = status.lines().find_map(|line| {
+            let kib = line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?;
             kib.parse::<u64>().ok()
         });
-        let peak_kib = peak.context("a process without VmHWM")?;
-        self.peak_bytes = self.peak_bytes.max(peak_kib * 1_024);
+        self.memory_bytes = anonymous.context("a process without RssAnon")? * 1_024;
+        self.most_memory_bytes = self.most_memory_bytes.max(self.memory_bytes);
         let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
         // Behind the name, which may have spaces: the 14th and 15th of all are clock ticks.
         let rest = stat

@@ -265,24 +265,32 @@ impl Segment {
                     break again;
                 }
             };
-            self.pass_on(slot, again);
+            if !self.pass_on(slot, again.as_ref()) {
+                // Somebody has cancelled the successor's slot, which is free by that.
+                self.summary.not_begun += u32::from(again.is_some());
+            }
         }
         self.summary
     }
 
-    /// Writes into a slot of the successor: the order's stub is the first, the slots follow.
-    fn pass_on(&self, slot: u32, again: Option<Contact>) {
+    /// Writes into a slot of the successor: the order's stub is the first, the slots follow. False
+    /// where it cannot be told.
+    fn pass_on(&self, slot: u32, again: Option<&Contact>) -> bool {
         let id = format!("{}.n:{}_{}", self.successor, Self::JOIN_SET, slot + 1);
-        let text = slot_text(again);
+        let text = slot_text(again.cloned());
         let stub = ExecutionId { id };
-        while let Err(error) = stubs::slot_stub(&stub, Ok(&text)) {
-            if !matches!(error, StubError::ExecutionNotFound) {
-                // Somebody has cancelled it, and the slot is free.
-                log::error(&format!("{} cannot be told: {error:?}", stub.id));
-                return;
+        loop {
+            match stubs::slot_stub(&stub, Ok(&text)) {
+                Ok(()) => return true,
+                // The successor has not begun yet.
+                Err(StubError::ExecutionNotFound) => {
+                    let _ = engine::sleep(after(500), None);
+                }
+                Err(error) => {
+                    log::error(&format!("{} cannot be told: {error:?}", stub.id));
+                    return false;
+                }
             }
-            // The successor has not begun yet.
-            let _ = engine::sleep(after(500), None);
         }
     }
 

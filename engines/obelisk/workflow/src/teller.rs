@@ -1,7 +1,5 @@
 //! Telling the operator's own systems: of questions to a person, and of ends.
 
-use voice_calling_core::types::RequestError;
-
 use crate::bindings::exports::voice_calling::workflows::parts::PartError;
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::time::ScheduleAt;
@@ -98,6 +96,8 @@ pub fn tell(run: &str, event: &Event) -> Result<(), PartError> {
 
 #[cfg(test)]
 mod tests {
+    use voice_calling_core::types::RequestError;
+
     use super::*;
 
     #[test]
