@@ -5,7 +5,7 @@
 
 use crate::execution::{Executions, Status};
 use crate::order::Order;
-use crate::row::Row;
+use crate::row::Ending;
 
 /// The join set in which a campaign waits for orders, and for what its segments leave.
 const ORDERS: &str = "campaign";
@@ -60,8 +60,8 @@ pub fn last_order<E: Executions>(engine: &E, campaign: &str) -> Option<Order> {
 #[derive(Debug)]
 pub enum Run {
     Going,
-    Returned(Box<Row>),
-    /// The engine could not run it, or what it returned is no row.
+    Returned(Ending),
+    /// The engine could not run it, or what it returned is something else.
     Failed,
 }
 
@@ -123,7 +123,7 @@ pub fn questions<E: Executions>(engine: &E, run: &str) -> impl Iterator<Item = S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::{Tree, row};
+    use crate::tree::Tree;
 
     const OPEN: &str = "S.n:open";
 
@@ -153,7 +153,7 @@ mod tests {
             .returned("S.n:open_3", r#""{\"index\":1}""#)
             .and("S.n:open_4", Status::Pending)
             .and("S.n:open_5", Status::Cancelled)
-            .returned("S.n:open_6", &row(0, r#"{"again":{}}"#))
+            .returned("S.n:open_6", r#"{"again":{"index":0}}"#)
             .and("S.n:open_7", Status::Pending)
             .and("S.n:open_8", Status::Going)
             .and("S.n:open_9", Status::Failed)

@@ -1,12 +1,13 @@
 //! How far a campaign is.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::campaign::{self, Run};
 use crate::execution::{Executions, Status};
 use crate::order::Order;
-use crate::row::{self, Ending, State};
+use crate::row::{Ending, State};
 
 /// `GET /campaigns/:id`
 #[derive(Debug, Serialize)]
@@ -166,23 +167,23 @@ impl Progress {
                     }));
                 }
                 Run::Failed => self.counts.ended.count(State::Failed),
-                Run::Returned(row) => match row.ending {
-                    Ending::Ended(outcome) => self.counts.ended.count(outcome.state()),
-                    Ending::Again(_) => self.counts.again += 1,
-                },
+                Run::Returned(Ending::Ended(row)) => self.counts.ended.count(row.state),
+                Run::Returned(Ending::Again(_)) => self.counts.again += 1,
             }
         }
     }
 
     /// Whether a campaign without segments may have ended so.
     fn is_error_of_campaign(&self) -> bool {
-        const CASES: [&str; 3] = [
-            "execution_failed",
-            "permanent_invalid_input",
-            "permanent_no_contacts",
-        ];
+        #[derive(Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum CampaignError {
+            ExecutionFailed,
+            PermanentInvalidInput(IgnoredAny),
+            PermanentNoContacts(IgnoredAny),
+        }
         let json = self.error.as_ref().map_or("", |error| error.get());
-        CASES.contains(&row::case(json).as_str())
+        serde_json::from_str::<CampaignError>(json).is_ok()
     }
 }
 
@@ -191,7 +192,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tree::{COMPLETED, Tree, row};
+    use crate::tree::{Tree, completed};
 
     const SUMMARY: &str = r#"{"completed":90,"timed_out":1,"not_created":2,"spared":3,"unknown":4,
         "failed":0,"not_begun":0}"#;
@@ -211,11 +212,8 @@ mod tests {
             .and("C.n:segment_2", Status::Going)
             .and("C.n:segment_2.n:open_1", Status::Pending)
             .returned("C.n:segment_2.n:open_2", r#""""#)
-            .returned("C.n:segment_2.n:open_3", &row(100, COMPLETED))
-            .returned(
-                "C.n:segment_2.n:open_4",
-                &row(101, r#"{"again":{"index":101}}"#),
-            )
+            .returned("C.n:segment_2.n:open_3", &completed(100))
+            .returned("C.n:segment_2.n:open_4", r#"{"again":{"index":101}}"#)
             .and("C.n:segment_2.n:open_5", Status::Going)
             .and("C.n:segment_2.n:open_5.n:claim_1", Status::Ok)
             .and("C.n:segment_2.n:open_5.n:docket_1", Status::Pending)
@@ -253,7 +251,7 @@ mod tests {
             .returned("C.n:segment_1", SUMMARY)
             .and("C.n:segment_2", Status::Failed)
             .and("C.n:segment_2.n:open_1", Status::Pending)
-            .returned("C.n:segment_2.n:open_2", &row(100, COMPLETED));
+            .returned("C.n:segment_2.n:open_2", &completed(100));
         let progress = written(&tree);
         assert_eq!(progress["state"], "ended");
         assert_eq!(progress["counts"]["completed"], 91);

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::campaign::{self, Run};
 use crate::execution::Executions;
-use crate::row::{Ending, Insights, Outcome, Row, State};
+use crate::row::{Ending, Insights, Row, State};
 
 /// How the table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,14 +73,13 @@ struct Line {
     known_by: Option<String>,
     /// UNVERIFIED, as delivered by the webhook.
     insights: Option<Box<RawValue>>,
-    /// As the engine writes `run-error`.
-    error: Option<Box<RawValue>>,
+    /// For people: why there is no docket, or why nobody knows whether there is one.
+    error: Option<String>,
 }
 
 impl Line {
     fn cells(&self) -> [String; COLUMNS.len()] {
         let text = |text: &Option<String>| cell(text.as_deref().unwrap_or_default());
-        let json = |json: &Option<Box<RawValue>>| cell(json.as_ref().map_or("", |it| it.get()));
         [
             self.index.map(|it| it.to_string()).unwrap_or_default(),
             text(&self.to_phone_number),
@@ -89,8 +88,8 @@ impl Line {
             self.state.name().to_owned(),
             text(&self.docket_id),
             text(&self.known_by),
-            json(&self.insights),
-            json(&self.error),
+            cell(self.insights.as_ref().map_or("", |it| it.get())),
+            text(&self.error),
         ]
     }
 
@@ -109,28 +108,18 @@ impl Line {
         }
     }
 
-    /// Of a run that has ended for good.
-    fn of(run: String, row: Row) -> Option<Self> {
-        let Ending::Ended(outcome) = row.ending else {
-            return None;
-        };
-        let mut line = Self {
+    fn of(run: String, row: Row) -> Self {
+        Self {
             index: Some(row.index),
             to_phone_number: Some(row.to_phone_number),
             external_id: row.external_id,
-            state: outcome.state(),
-            ..Self::failed(run)
-        };
-        match outcome {
-            Outcome::Ok(docket) => {
-                let insights = docket.unverified.and_then(|it| it.call_insights);
-                line.insights = insights.as_ref().and_then(embed);
-                line.docket_id = Some(docket.docket_id);
-                line.known_by = docket.known_by;
-            }
-            Outcome::Err(error) => line.error = Some(error),
+            run,
+            state: row.state,
+            docket_id: row.docket_id,
+            known_by: row.known_by,
+            insights: row.insights.as_ref().and_then(embed),
+            error: row.error,
         }
-        Some(line)
     }
 }
 
@@ -189,13 +178,11 @@ pub fn stream<E: Executions, Gone>(
     for (segment, _) in campaign::segments(engine, campaign) {
         for (id, run) in campaign::runs(engine, &segment) {
             let line = match run {
-                Run::Going => None,
-                Run::Failed => Some(Line::failed(id)),
-                Run::Returned(row) => Line::of(id, *row),
+                Run::Going | Run::Returned(Ending::Again(_)) => continue,
+                Run::Failed => Line::failed(id),
+                Run::Returned(Ending::Ended(row)) => Line::of(id, *row),
             };
-            if let Some(line) = line {
-                take(&format.line(&line))?;
-            }
+            take(&format.line(&line))?;
         }
     }
     Ok(())
@@ -205,30 +192,21 @@ pub fn stream<E: Executions, Gone>(
 mod tests {
     use super::*;
     use crate::execution::Status;
-    use crate::tree::{COMPLETED, Tree, row};
+    use crate::tree::{Tree, completed, given_up};
 
     fn campaign() -> Tree {
         Tree::default()
             .and("C", Status::Going)
             .and("C.n:segment_1", Status::Ok)
             .and("C.n:segment_1.n:open_1", Status::Pending)
-            .returned("C.n:segment_1.n:open_2", &row(0, COMPLETED))
-            .returned(
-                "C.n:segment_1.n:open_3",
-                &row(1, r#"{"again":{"index":1}}"#),
-            )
+            .returned("C.n:segment_1.n:open_2", &completed(0))
+            .returned("C.n:segment_1.n:open_3", r#"{"again":{"index":1}}"#)
             .and("C.n:segment_1.n:open_4", Status::Failed)
             .and("C.n:segment_2", Status::Going)
             .and("C.n:segment_2.n:open_1", Status::Pending)
             .returned("C.n:segment_2.n:open_2", r#""{\"index\":1}""#)
             .and("C.n:segment_2.n:open_3", Status::Going)
-            .returned(
-                "C.n:segment_2.n:open_4",
-                &row(
-                    1,
-                    r#"{"ended":{"err":{"permanent_given_up":"no, \"none\""}}}"#,
-                ),
-            )
+            .returned("C.n:segment_2.n:open_4", &given_up(1))
     }
 
     fn table(format: Format) -> String {
@@ -253,7 +231,7 @@ mod tests {
             "\n",
             r#"{"index":1,"to_phone_number":"+91981","external_id":"x1","run":"C.n:segment_2.n:open_4","#,
             r#""state":"unknown","docket_id":null,"known_by":null,"insights":null,"#,
-            r#""error":{"permanent_given_up":"no, \"none\""}}"#,
+            r#""error":"no, \"none\""}"#,
             "\n",
         );
         assert_eq!(table(Format::JsonLines), expected);
@@ -268,7 +246,7 @@ mod tests {
             "\r\n",
             ",,,C.n:segment_1.n:open_4,failed,,,,\r\n",
             "1,+91981,x1,C.n:segment_2.n:open_4,unknown,,,,",
-            r#""{""permanent_given_up"":""no, \""none\""""}""#,
+            r#""no, ""none""""#,
             "\r\n",
         );
         assert_eq!(table(Format::Csv), expected);

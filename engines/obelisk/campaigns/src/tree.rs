@@ -34,15 +34,27 @@ impl Executions for Tree {
     }
 }
 
-/// A row as the engine writes it.
-pub fn row(index: u32, ending: &str) -> String {
-    format!(
-        r#"{{"index":{index},"to_phone_number":"+9198{index}","external_id":"x{index}","ending":{ending}}}"#
+/// What a run returned whose docket is completed, with insights.
+pub fn completed(index: u32) -> String {
+    row(
+        index,
+        r#""state":"completed","docket_id":"d","known_by":"webhook","insights":{
+        "call_disposition":"agreed","call_metadata":"{\"price\":1.50}"},"error":null"#,
     )
 }
 
-/// An ending of a docket that is completed, with insights.
-pub const COMPLETED: &str = r#"{"ended":{"ok":{"docket_id":"d","completed":true,"known_by":"webhook",
-    "docket":null,"unverified":{"docket_id":"d","call_insights":{"call_disposition":"agreed",
-    "call_metadata":"{\"price\":1.50}"},"call_context":null,"attempts":null,"dashboard_url":null,
-    "raw_json":"{}"},"created":true,"polls":0,"last_poll_failure":null}}}"#;
+/// What a run returned that a person gave up.
+pub fn given_up(index: u32) -> String {
+    row(
+        index,
+        r#""state":"given_up","docket_id":null,"known_by":null,"insights":null,
+        "error":"no, \"none\"""#,
+    )
+}
+
+/// A row as the engine writes it.
+fn row(index: u32, rest: &str) -> String {
+    format!(
+        r#"{{"ended":{{"index":{index},"to_phone_number":"+9198{index}","external_id":"x{index}",{rest}}}}}"#
+    )
+}

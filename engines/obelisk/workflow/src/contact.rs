@@ -1,35 +1,54 @@
 //! One try to call one contact of a campaign.
 
-use voice_calling_core::types::RequestError;
+use voice_calling_core::types::{DocketRequestV2, RequestError};
 
 use crate::bindings::obelisk::types::time::{Datetime, ScheduleAt};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::once::dockets::Grant;
+use crate::bindings::voice_calling::operator::hand_off::State;
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Ending, Row};
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
 use crate::creator::{Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, with_jitter};
 use crate::docket::{Run, correlated};
+use crate::error::reason;
 use crate::pace::{Pace, Pauses};
 use crate::teller::Teller;
 use crate::waiting::Waiting;
 
 /// `parts.run-contact`
-pub fn run(contact: Contact, options: RunOptions, grant: Grant) -> Row {
+pub fn run(contact: Contact, options: RunOptions, grant: Grant) -> Ending {
     let (index, request) = (contact.index, contact.request.clone());
     let run = engine::execution_id_current().id;
     let teller = Teller::of(&run, &options);
-    let ending = match call(&run, contact, &options, &grant, &teller) {
+    match call(&run, contact, &options, &grant, &teller) {
         Step::Again(contact) => Ending::Again(contact),
         Step::Ended(ending) => {
             teller.ended(&ending);
-            Ending::Ended(ending)
+            Ending::Ended(row(index, request, ending))
         }
+    }
+}
+
+fn row(index: u32, request: DocketRequestV2, ending: Result<DocketOutcome, RunError>) -> Row {
+    let state = State::of(&ending);
+    let (outcome, error) = match ending {
+        Ok(outcome) => (Some(outcome), None),
+        Err(error) => (None, Some(reason(error))),
+    };
+    let known_by = outcome.as_ref().and_then(|it| it.known_by);
+    let (docket_id, delivery) = match outcome {
+        Some(outcome) => (Some(outcome.docket_id), outcome.unverified),
+        None => (None, None),
     };
     Row {
         index,
         to_phone_number: request.to_phone_number,
         external_id: request.external_id,
-        ending,
+        state,
+        docket_id,
+        known_by,
+        insights: delivery.and_then(|it| it.call_insights),
+        error,
     }
 }
 

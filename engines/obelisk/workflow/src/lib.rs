@@ -29,7 +29,7 @@ use bindings::exports::voice_calling::workflows::parts::PartError;
 use bindings::voice_calling::once::dockets::Grant;
 use bindings::voice_calling::operator::hand_off::Event;
 use bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contact, Contacts, Row, Stretch,
+    CampaignOptions, CampaignSummary, Contact, Contacts, Ending, Stretch,
 };
 use bindings::voice_calling::workflows::types::RunOptions;
 use orders::Order;
@@ -90,7 +90,11 @@ impl exports::parts::Guest for Workflows {
         Ok(segment::run(source, options, stretch))
     }
 
-    fn run_contact(contact: Contact, options: RunOptions, grant: Grant) -> Result<Row, PartError> {
+    fn run_contact(
+        contact: Contact,
+        options: RunOptions,
+        grant: Grant,
+    ) -> Result<Ending, PartError> {
         Ok(contact::run(contact, options, grant))
     }
 

@@ -15,11 +15,10 @@ use crate::bindings::obelisk::types::time::ScheduleAt;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::once::dockets::Grant;
 use crate::bindings::voice_calling::operator::contacts;
-use crate::bindings::voice_calling::operator::hand_off::State;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contact, Ending, Row, Stance, Stretch,
+    CampaignOptions, CampaignSummary, Contact, Ending, Stance, Stretch,
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::desk::{Desk, Step};
@@ -225,14 +224,8 @@ impl Segment {
     /// A child has ended: counted, or to be dispatched again.
     fn ended(&mut self, id: &ExecutionId) -> Option<Contact> {
         match parts::run_contact_get(id) {
-            Ok(Ok(Row {
-                ending: Ending::Again(contact),
-                ..
-            })) => return Some(contact),
-            Ok(Ok(Row {
-                ending: Ending::Ended(ending),
-                ..
-            })) => plan::count(&mut self.summary, State::of(&ending)),
+            Ok(Ok(Ending::Again(contact))) => return Some(contact),
+            Ok(Ok(Ending::Ended(row))) => plan::count(&mut self.summary, row.state),
             // A docket may exist.
             _ => {
                 log::error(&format!("{} has failed: a docket may exist", id.id));
