@@ -1,28 +1,11 @@
 //! The executions of a campaign: their ids, which the engine derives, and what each of them is.
-//!
-//! In a join set, the engine numbers children from 1 in the order in which they were submitted, stubs
-//! and workflows alike; delays are numbered apart.
+
+use serde::Deserialize;
+use voice_calling_correlation::RunId;
+use voice_calling_correlation::campaign::{CAMPAIGN, CLAIMS, OPEN, Order, SEGMENTS, child};
 
 use crate::execution::{Executions, Status};
-use crate::order::Order;
 use crate::row::Ending;
-
-/// The join set in which a campaign waits for orders, and for what its segments leave.
-const ORDERS: &str = "campaign";
-
-/// The join set of a campaign that has its segments.
-const SEGMENTS: &str = "segment";
-
-/// The join set of a segment: the stub of its order, then stubs for the slots that earlier segments
-/// hold, then its contacts.
-const PLACES: &str = "open";
-
-/// The join set of a contact's run in which it waits: for the completion of its docket, and for
-/// answers to its questions.
-const WAITING: &str = "docket";
-
-/// The join set of a contact's run that has the claims of its creations.
-const CLAIMS: &str = "claim";
 
 /// The executions in a join set, from the `first`, until there are no more.
 fn children<E: Executions>(
@@ -32,7 +15,7 @@ fn children<E: Executions>(
     first: u32,
 ) -> impl Iterator<Item = (String, Status)> {
     (first..)
-        .map(move |position| format!("{parent}.n:{join_set}_{position}"))
+        .map(move |index| child(parent, join_set, index))
         .map(|id| {
             let status = engine.status(&id);
             (id, status)
@@ -40,20 +23,82 @@ fn children<E: Executions>(
         .take_while(|(_, status)| *status != Status::Missing)
 }
 
-/// The segments of a campaign.
+/// Whether the execution is a campaign that has begun: each one begins with a stub for its orders.
+pub fn has_begun<E: Executions>(engine: &E, id: &str) -> bool {
+    engine.status(&child(id, CAMPAIGN, 1)) != Status::Missing
+}
+
+/// Whether it is a campaign, as far as can be seen: one that has not begun yet looks like any other
+/// workflow that goes on.
+pub fn exists<E: Executions>(engine: &E, id: &str) -> bool {
+    has_begun(engine, id) || matches!(engine.status(id), Status::Pending | Status::Going)
+}
+
+/// What was written into the stubs of a campaign.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// The last order, and who gave it: an execution, or the campaign itself, with its reason.
+    pub order: Option<(Order, String)>,
+    /// How many slots each segment holds for those before it.
+    held: Vec<u32>,
+}
+
+/// What a segment leaves, as far as it is read here.
+#[derive(Deserialize)]
+enum Handover {
+    Rest { held: u32 },
+}
+
+pub fn told<E: Executions>(engine: &E, campaign: &str) -> Told {
+    let mut told = Told {
+        order: None,
+        held: vec![0],
+    };
+    for (id, status) in children(engine, campaign, CAMPAIGN, 1) {
+        let value = match status {
+            Status::Ok => engine.result(&id),
+            _ => None,
+        };
+        let text = value.and_then(|json| serde_json::from_str::<String>(&json).ok());
+        let text = text.unwrap_or_default();
+        if let Some((order, by)) = Order::read(&text) {
+            told.order = Some((order, by.to_owned()));
+        } else if let Ok(Handover::Rest { held }) = serde_json::from_str(&text) {
+            told.held.push(held);
+        }
+    }
+    told
+}
+
+impl Told {
+    pub fn last_order(&self) -> Option<Order> {
+        self.order.as_ref().map(|(order, _)| *order)
+    }
+
+    /// Why the campaign paused itself.
+    pub fn reason(&self) -> Option<&str> {
+        let (_, by) = self.order.as_ref()?;
+        RunId::read(by).is_none().then_some(by)
+    }
+}
+
+/// The segments of a campaign, each with its runs.
 pub fn segments<E: Executions>(
     engine: &E,
     campaign: &str,
-) -> impl Iterator<Item = (String, Status)> {
+    told: &Told,
+) -> impl Iterator<Item = Segment> {
+    let held = told.held.iter().copied().chain(std::iter::repeat(0));
     children(engine, campaign, SEGMENTS, 1)
+        .zip(held)
+        .map(|((id, status), held)| Segment { id, status, held })
 }
 
-/// The order that a campaign was given last.
-pub fn last_order<E: Executions>(engine: &E, campaign: &str) -> Option<Order> {
-    children(engine, campaign, ORDERS, 1)
-        .filter(|(_, status)| *status == Status::Ok)
-        .filter_map(|(id, _)| Order::read(&engine.result(&id)?))
-        .last()
+#[derive(Debug)]
+pub struct Segment {
+    pub id: String,
+    pub status: Status,
+    held: u32,
 }
 
 /// A run of a contact, one try to call somebody.
@@ -65,46 +110,22 @@ pub enum Run {
     Failed,
 }
 
-/// The runs of a segment's contacts, with their ids.
-pub fn runs<E: Executions>(engine: &E, segment: &str) -> impl Iterator<Item = (String, Run)> {
-    // Stubs come before all contacts, so that what comes after the first of these is one too.
-    let mut among_contacts = false;
-    children(engine, segment, PLACES, 2).filter_map(move |(id, status)| {
-        let run = match status {
-            Status::Ok => match read(engine.result(&id).as_deref()) {
-                Some(run) => run,
-                None => return None,
-            },
-            Status::Going => Run::Going,
-            Status::Failed => Run::Failed,
-            Status::Missing | Status::Pending | Status::Err | Status::Cancelled => {
-                if !among_contacts && !has_begun(engine, &id) {
-                    return None;
+impl Segment {
+    /// The runs of its contacts, with their ids: they come after the stub of its order and those of
+    /// the slots that it holds.
+    pub fn runs<E: Executions>(&self, engine: &E) -> impl Iterator<Item = (String, Run)> {
+        children(engine, &self.id, OPEN, 2 + self.held).map(|(id, status)| {
+            let run = match status {
+                Status::Pending | Status::Going => Run::Going,
+                Status::Ok => {
+                    let json = engine.result(&id).unwrap_or_default();
+                    serde_json::from_str(&json).map_or(Run::Failed, Run::Returned)
                 }
-                match status {
-                    Status::Pending => Run::Going,
-                    _ => Run::Failed,
-                }
-            }
-        };
-        among_contacts = true;
-        Some((id, run))
-    })
-}
-
-/// What a run returned; none where it is a string: the value of a stub.
-fn read(result: Option<&str>) -> Option<Run> {
-    let json = result.unwrap_or_default();
-    if json.starts_with('"') {
-        return None;
+                Status::Missing | Status::Err | Status::Cancelled | Status::Failed => Run::Failed,
+            };
+            (id, run)
+        })
     }
-    Some(serde_json::from_str(json).map_or(Run::Failed, Run::Returned))
-}
-
-/// Whether this is a run that has done something: a stub has no children.
-fn has_begun<E: Executions>(engine: &E, id: &str) -> bool {
-    let has = |join_set| children(engine, id, join_set, 1).next().is_some();
-    has(WAITING) || has(CLAIMS)
 }
 
 /// Whether a run that goes on has begun a creation: the text of the creating activity is in a claim.
@@ -115,7 +136,7 @@ pub fn has_begun_creation<E: Executions>(engine: &E, run: &str) -> bool {
 
 /// The questions of a run that wait for an answer: the stubs after the one for its completion.
 pub fn questions<E: Executions>(engine: &E, run: &str) -> impl Iterator<Item = String> {
-    children(engine, run, WAITING, 2)
+    children(engine, run, RunId::JOIN_SET, 2)
         .filter(|(_, status)| *status == Status::Pending)
         .map(|(id, _)| id)
 }
@@ -125,64 +146,52 @@ mod tests {
     use super::*;
     use crate::tree::Tree;
 
-    const OPEN: &str = "S.n:open";
-
-    /// What each run is, by its position.
-    fn seen(tree: &Tree) -> Vec<(String, &'static str)> {
-        runs(tree, "S")
-            .map(|(id, run)| {
+    #[test]
+    fn slots_come_before_contacts() {
+        let rest = |held: u32| format!(r#""{{\"Rest\":{{\"queue\":[],\"held\":{held}}}}}""#);
+        let tree = Tree::default()
+            .and("C.n:campaign_1", Status::Pending)
+            .returned("C.n:campaign_2", &rest(2))
+            .returned("C.n:campaign_3", r#""pause E_1""#)
+            .returned("C.n:campaign_4", &rest(0))
+            .and("C.n:campaign_5", Status::Pending)
+            .and("C.n:segment_1", Status::Ok)
+            .and("C.n:segment_1.n:open_1", Status::Ok)
+            .and("C.n:segment_1.n:open_2", Status::Pending)
+            .and("C.n:segment_2", Status::Going)
+            .and("C.n:segment_2.n:open_1", Status::Pending)
+            .returned("C.n:segment_2.n:open_2", r#""""#)
+            .and("C.n:segment_2.n:open_3", Status::Pending)
+            .returned("C.n:segment_2.n:open_4", r#"{"again":{"index":0}}"#)
+            .and("C.n:segment_2.n:open_5", Status::Going)
+            .and("C.n:segment_2.n:open_6", Status::Failed)
+            .returned("C.n:segment_2.n:open_7", "{}")
+            .and("C.n:segment_3", Status::Going)
+            .and("C.n:segment_3.n:open_1", Status::Pending)
+            .and("C.n:segment_3.n:open_2", Status::Pending);
+        let mut seen = Vec::new();
+        for segment in segments(&tree, "C", &told(&tree, "C")) {
+            for (id, run) in segment.runs(&tree) {
                 let kind = match run {
                     Run::Going => "going",
                     Run::Returned(_) => "returned",
                     Run::Failed => "failed",
                 };
-                (id.rsplit('_').next().unwrap().to_owned(), kind)
-            })
-            .collect()
-    }
-
-    fn at(position: &str, kind: &'static str) -> (String, &'static str) {
-        (position.to_owned(), kind)
-    }
-
-    #[test]
-    fn slots_and_contacts_are_told_apart() {
-        let tree = Tree::default()
-            .and("S.n:open_1", Status::Pending)
-            .returned("S.n:open_2", r#""""#)
-            .returned("S.n:open_3", r#""{\"index\":1}""#)
-            .and("S.n:open_4", Status::Pending)
-            .and("S.n:open_5", Status::Cancelled)
-            .returned("S.n:open_6", r#"{"again":{"index":0}}"#)
-            .and("S.n:open_7", Status::Pending)
-            .and("S.n:open_8", Status::Going)
-            .and("S.n:open_9", Status::Failed)
-            .returned("S.n:open_10", "{}");
+                seen.push((id.replace("C.n:segment_", "").replace(".n:open", ""), kind));
+            }
+        }
+        let seen: Vec<_> = seen.iter().map(|(id, kind)| (id.as_str(), *kind)).collect();
         assert_eq!(
-            seen(&tree),
+            seen,
             [
-                at("6", "returned"),
-                at("7", "going"),
-                at("8", "going"),
-                at("9", "failed"),
-                at("10", "failed")
+                ("1_2", "going"),
+                ("2_4", "returned"),
+                ("2_5", "going"),
+                ("2_6", "failed"),
+                ("2_7", "failed"),
+                ("3_2", "going"),
             ]
         );
-    }
-
-    #[test]
-    fn a_run_that_is_due_is_known_by_its_children() {
-        let due = || {
-            Tree::default()
-                .and("S.n:open_1", Status::Pending)
-                .and("S.n:open_2", Status::Pending)
-                .and("S.n:open_3", Status::Pending)
-        };
-        assert_eq!(seen(&due()), []);
-        let waits = due().and(&format!("{OPEN}_2.n:docket_1"), Status::Pending);
-        assert_eq!(seen(&waits), [at("2", "going"), at("3", "going")]);
-        let claims = due().and(&format!("{OPEN}_3.n:claim_1"), Status::Pending);
-        assert_eq!(seen(&claims), [at("3", "going")]);
     }
 
     #[test]
@@ -213,14 +222,15 @@ mod tests {
     #[test]
     fn the_last_order_counts_whatever_else_is_written_beside_it() {
         let tree = Tree::default()
-            .returned("C.n:campaign_1", r#""pause E_1""#)
-            .returned("C.n:campaign_2", r#""{\"Rest\":{\"queue\":[]}}""#)
+            .returned("C.n:campaign_1", r#""pause E_01JA1Z3KQ4T2X8V5R6M7N8P9QA""#)
+            .returned("C.n:campaign_2", r#""\"Done\"""#)
             .and("C.n:campaign_3", Status::Cancelled);
-        assert_eq!(last_order(&tree, "C"), Some(Order::Pause));
+        assert_eq!(told(&tree, "C").last_order(), Some(Order::Pause));
+        assert_eq!(told(&tree, "C").reason(), None);
         let tree = tree
-            .returned("C.n:campaign_4", r#""resume E_2""#)
+            .returned("C.n:campaign_4", r#""pause the answer is 404""#)
             .and("C.n:campaign_5", Status::Pending);
-        assert_eq!(last_order(&tree, "C"), Some(Order::Resume));
-        assert_eq!(last_order(&Tree::default(), "C"), None);
+        assert_eq!(told(&tree, "C").reason(), Some("the answer is 404"));
+        assert_eq!(told(&Tree::default(), "C").last_order(), None);
     }
 }

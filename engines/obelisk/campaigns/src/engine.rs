@@ -1,5 +1,6 @@
 //! The engine, asked.
 
+use voice_calling_correlation::campaign::Order;
 use wasi::clocks::monotonic_clock;
 
 use crate::bindings::obelisk::log::log;
@@ -10,7 +11,6 @@ use crate::bindings::obelisk::webhook::webhook_support::{
 };
 use crate::bindings::voice_calling::workflows_obelisk_schedule::campaign as workflows;
 use crate::execution::{Executions, Status};
-use crate::order::Order;
 
 /// The pauses after which is looked whether an order has been given: 10 s together.
 const PAUSES_MS: [u64; 8] = [50, 100, 200, 400, 750, 1_500, 3_000, 4_000];

@@ -1,6 +1,7 @@
 //! wasi:http: a request in, an answer out.
 
 use serde_json::json;
+use voice_calling_correlation::campaign::Order;
 use wasi::exports::http::incoming_handler::Guest;
 use wasi::http::types::{
     Fields, IncomingRequest, Method, OutgoingBody, OutgoingResponse, ResponseOutparam,
@@ -9,9 +10,9 @@ use wasi::io::streams::{OutputStream, StreamError};
 
 use crate::auth::{self, Entry};
 use crate::bindings::obelisk::log::log;
+use crate::campaign;
 use crate::engine::{self, Engine, Given};
-use crate::execution::{Executions, Status};
-use crate::order::{self, Order};
+use crate::order;
 use crate::progress;
 use crate::results::{self, Format};
 use crate::route::{self, Action, Misled, Route};
@@ -107,12 +108,12 @@ fn progress_of(campaign: &str) -> Answer {
     }
 }
 
-fn give(order: Order, campaign: &str) -> Answer {
-    if Engine.status(campaign) == Status::Missing {
+fn give(order: Order, id: &str) -> Answer {
+    if !campaign::exists(&Engine, id) {
         return Answer::not_found();
     }
-    match engine::give(order, campaign) {
-        Given::Yes => progress_of(campaign),
+    match engine::give(order, id) {
+        Given::Yes => progress_of(id),
         Given::No(error) => {
             let (status, reason) = order::refusal(error.as_deref());
             Answer::reason(status, &reason)
@@ -125,13 +126,13 @@ fn give(order: Order, campaign: &str) -> Answer {
     }
 }
 
-fn results_of(campaign: &str, format: Format, response_out: ResponseOutparam) {
-    if Engine.status(campaign) == Status::Missing {
+fn results_of(id: &str, format: Format, response_out: ResponseOutparam) {
+    if !campaign::exists(&Engine, id) {
         return Answer::not_found().send(response_out);
     }
     let headers = [("content-type", format.content_type())];
     stream(200, &headers, response_out, |stream| {
-        results::stream(&Engine, campaign, format, |line| write(stream, line))
+        results::stream(&Engine, id, format, |line| write(stream, line))
     });
 }
 

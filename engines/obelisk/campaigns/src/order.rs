@@ -1,30 +1,4 @@
-//! Orders of a campaign.
-
-/// What an operator may order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    Pause,
-    Resume,
-    Stop,
-}
-
-impl Order {
-    /// By the last part of the path, and by the first word of what is written into the stub.
-    pub fn named(word: &str) -> Option<Self> {
-        match word {
-            "pause" => Some(Self::Pause),
-            "resume" => Some(Self::Resume),
-            "stop" => Some(Self::Stop),
-            _ => None,
-        }
-    }
-
-    /// Reads the value of an order's stub, a JSON string: the order, and the execution that gave it.
-    pub fn read(value: &str) -> Option<Self> {
-        let text: String = serde_json::from_str(value).ok()?;
-        Self::named(text.split_once(' ')?.0)
-    }
-}
+//! Why an order was not given.
 
 /// Why an order was not given, by the error of the workflow as the engine writes it: the status,
 /// and the reason.
@@ -52,21 +26,6 @@ pub fn refusal(error: Option<&str>) -> (u16, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_order_is_known_by_its_first_word() {
-        assert_eq!(Order::read(r#""pause E_1""#), Some(Order::Pause));
-        for value in [
-            "stop E_1",
-            r#""stop""#,
-            r#""""#,
-            r#""{\"Rest\":{\"queue\":[]}}""#,
-            r#"{"stop":1}"#,
-            "7",
-        ] {
-            assert_eq!(Order::read(value), None, "{value}");
-        }
-    }
 
     #[test]
     fn what_was_not_given_says_whether_to_repeat_it() {

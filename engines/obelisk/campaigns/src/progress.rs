@@ -1,12 +1,11 @@
 //! How far a campaign is.
 
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use voice_calling_correlation::campaign::Order;
 
-use crate::campaign::{self, Run};
+use crate::campaign::{self, Run, Segment};
 use crate::execution::{Executions, Status};
-use crate::order::Order;
 use crate::row::{Ending, State};
 
 /// `GET /campaigns/:id`
@@ -15,7 +14,8 @@ pub struct Progress {
     /// The campaign's execution id.
     pub campaign: String,
     pub state: CampaignState,
-    /// Why the campaign failed, as the engine writes `campaign-error`.
+    /// Why the campaign failed, as the engine writes `campaign-error`; or a text: why it paused
+    /// itself.
     pub error: Option<Box<RawValue>>,
     pub counts: Counts,
     /// What a person has to decide.
@@ -71,6 +71,10 @@ pub struct Question {
 }
 
 impl Summary {
+    fn read(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
     pub fn count(&mut self, state: State) {
         *match state {
             State::Completed => &mut self.completed,
@@ -95,6 +99,10 @@ impl Summary {
 
 /// The progress of a campaign; none where there is no campaign of that id.
 pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
+    if !campaign::exists(engine, id) {
+        return None;
+    }
+    let told = campaign::told(engine, id);
     let mut progress = Progress {
         campaign: id.to_owned(),
         state: CampaignState::Failed,
@@ -102,58 +110,54 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
         counts: Counts::default(),
         questions: Vec::new(),
     };
-    let mut not_begun = None;
+    let mut summary = None;
     match engine.status(id) {
-        Status::Missing => return None,
         Status::Ok => {
-            // Anything else than a campaign returns something else.
-            let summary: Summary = serde_json::from_str(&engine.result(id)?).ok()?;
-            // With those that were given to no segment.
-            not_begun = Some(summary.not_begun);
-            progress.state = match campaign::last_order(engine, id) {
+            summary = engine.result(id).and_then(|json| Summary::read(&json));
+            progress.state = match told.last_order() {
                 Some(Order::Stop) => CampaignState::Stopped,
                 _ => CampaignState::Ended,
             };
         }
-        Status::Err | Status::Cancelled | Status::Failed => {
+        Status::Missing | Status::Err | Status::Cancelled | Status::Failed => {
             let error = engine.result(id);
             progress.error = error.and_then(|error| RawValue::from_string(error).ok());
         }
         Status::Pending | Status::Going => {
-            progress.state = match campaign::last_order(engine, id) {
+            progress.state = match told.last_order() {
                 Some(Order::Pause) => CampaignState::Paused,
                 Some(Order::Stop) => CampaignState::Stopping,
-                Some(Order::Resume) | None => CampaignState::Running,
+                Some(Order::Resume) => CampaignState::Running,
+                None if !campaign::has_begun(engine, id) => CampaignState::Beginning,
+                None => CampaignState::Running,
             };
+            let reason = told.reason();
+            progress.error = reason.and_then(|it| serde_json::value::to_raw_value(it).ok());
         }
     }
-    let mut segments = 0;
-    for (segment, status) in campaign::segments(engine, id) {
-        segments += 1;
-        progress.add_segment(engine, &segment, status);
+    for segment in campaign::segments(engine, id, &told) {
+        progress.add_segment(engine, &segment);
     }
-    match (segments, progress.state) {
-        (0, CampaignState::Running) => progress.state = CampaignState::Beginning,
-        (0, CampaignState::Failed) if !progress.is_error_of_campaign() => return None,
-        _ => {}
-    }
-    // The rest of the summary lacks what a segment counted that failed.
-    if let Some(not_begun) = not_begun {
-        progress.counts.ended.not_begun = not_begun;
+    // With those that were given to no segment. The rest of the summary lacks what a segment counted
+    // that failed.
+    if let Some(summary) = summary {
+        progress.counts.ended.not_begun = summary.not_begun;
     }
     Some(progress)
 }
 
 impl Progress {
-    fn add_segment<E: Executions>(&mut self, engine: &E, segment: &str, status: Status) {
-        if status == Status::Ok
-            && let Some(json) = engine.result(segment)
-            && let Ok(summary) = serde_json::from_str(&json)
+    fn add_segment<E: Executions>(&mut self, engine: &E, segment: &Segment) {
+        if segment.status == Status::Ok
+            && let Some(summary) = engine
+                .result(&segment.id)
+                .as_deref()
+                .and_then(Summary::read)
         {
             self.counts.ended.add(&summary);
             return;
         }
-        for (id, run) in campaign::runs(engine, segment) {
+        for (id, run) in segment.runs(engine) {
             match run {
                 Run::Going => {
                     *match campaign::has_begun_creation(engine, &id) {
@@ -171,19 +175,6 @@ impl Progress {
                 Run::Returned(Ending::Again(_)) => self.counts.again += 1,
             }
         }
-    }
-
-    /// Whether a campaign without segments may have ended so.
-    fn is_error_of_campaign(&self) -> bool {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        enum CampaignError {
-            ExecutionFailed,
-            PermanentInvalidInput(IgnoredAny),
-            PermanentNoContacts(IgnoredAny),
-        }
-        let json = self.error.as_ref().map_or("", |error| error.get());
-        serde_json::from_str::<CampaignError>(json).is_ok()
     }
 }
 
@@ -205,6 +196,7 @@ mod tests {
     fn segments_that_ended_are_counted_by_their_summaries_and_others_by_their_runs() {
         let tree = Tree::default()
             .and("C", Status::Going)
+            .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":1}}""#)
             .returned("C.n:segment_1", SUMMARY)
             // Not read: its segment has ended.
             .and("C.n:segment_1.n:open_1", Status::Pending)
@@ -248,6 +240,7 @@ mod tests {
                 "C",
                 &SUMMARY.replace(r#""not_begun":0"#, r#""not_begun":9"#),
             )
+            .and("C.n:campaign_1", Status::Cancelled)
             .returned("C.n:segment_1", SUMMARY)
             .and("C.n:segment_2", Status::Failed)
             .and("C.n:segment_2.n:open_1", Status::Pending)
@@ -265,6 +258,7 @@ mod tests {
         let begun = || {
             Tree::default()
                 .and("C", Status::Going)
+                .and("C.n:campaign_1", Status::Pending)
                 .and("C.n:segment_1", Status::Going)
         };
         let state = |tree: Tree| of(&tree, "C").unwrap().state;
@@ -280,16 +274,32 @@ mod tests {
 
     #[test]
     fn a_campaign_that_failed_says_why() {
-        let error = r#"{"permanent_no_contacts":"404"}"#;
-        let progress = written(&Tree::default().ended("C", Status::Err, error));
+        let error = r#"{"permanent_invalid_input":{"subject":"options.max-open"}}"#;
+        let refused = Tree::default()
+            .ended("C", Status::Err, error)
+            .and("C.n:campaign_1", Status::Cancelled);
+        let progress = written(&refused);
         assert_eq!(progress["state"], "failed");
-        assert_eq!(progress["error"]["permanent_no_contacts"], "404");
+        let problem = &progress["error"]["permanent_invalid_input"];
+        assert_eq!(problem["subject"], "options.max-open");
         let tree = Tree::default()
             .ended("C", Status::Failed, r#""execution_failed""#)
+            .and("C.n:campaign_1", Status::Pending)
             .and("C.n:segment_1", Status::Going)
             .and("C.n:segment_1.n:open_1", Status::Pending)
             .and("C.n:segment_1.n:open_2", Status::Going);
         assert_eq!(written(&tree)["counts"]["waiting"], 1);
+    }
+
+    #[test]
+    fn a_campaign_that_paused_itself_says_why() {
+        let paused = Tree::default()
+            .and("C", Status::Going)
+            .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":0}}""#)
+            .returned("C.n:campaign_2", r#""pause the answer is 404""#);
+        let progress = written(&paused);
+        assert_eq!(progress["state"], "paused");
+        assert_eq!(progress["error"], "the answer is 404");
     }
 
     #[test]

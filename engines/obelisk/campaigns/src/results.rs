@@ -175,8 +175,9 @@ pub fn stream<E: Executions, Gone>(
     mut take: impl FnMut(&[u8]) -> Result<(), Gone>,
 ) -> Result<(), Gone> {
     take(&format.head())?;
-    for (segment, _) in campaign::segments(engine, campaign) {
-        for (id, run) in campaign::runs(engine, &segment) {
+    let told = campaign::told(engine, campaign);
+    for segment in campaign::segments(engine, campaign, &told) {
+        for (id, run) in segment.runs(engine) {
             let line = match run {
                 Run::Going | Run::Returned(Ending::Again(_)) => continue,
                 Run::Failed => Line::failed(id),
@@ -203,6 +204,7 @@ mod tests {
             .returned("C.n:segment_1.n:open_3", r#"{"again":{"index":1}}"#)
             .and("C.n:segment_1.n:open_4", Status::Failed)
             .and("C.n:segment_2", Status::Going)
+            .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":1}}""#)
             .and("C.n:segment_2.n:open_1", Status::Pending)
             .returned("C.n:segment_2.n:open_2", r#""{\"index\":1}""#)
             .and("C.n:segment_2.n:open_3", Status::Going)

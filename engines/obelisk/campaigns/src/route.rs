@@ -1,8 +1,8 @@
 //! What a request asks for.
 
 use voice_calling_correlation::RunId;
+use voice_calling_correlation::campaign::Order;
 
-use crate::order::Order;
 use crate::results::Format;
 
 /// What is asked for, and of which campaign.

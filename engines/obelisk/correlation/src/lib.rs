@@ -5,10 +5,11 @@
 //! and with the webhook. From the id follows that of the stub execution on which the run waits,
 //! because the engine derives children's ids from their parents'.
 //!
-//! Pure: both guests use it, and it is tested natively.
+//! Pure: the guests use it, and it is tested natively.
 
 #![forbid(unsafe_code)]
 
+pub mod campaign;
 mod completion;
 mod context;
 mod execution_id;

@@ -1,5 +1,6 @@
-//! The operator's own servers: contacts, a do-not-call list, and who is told.
+//! The operator's own servers: contacts, a do-not-call list, and the hand-off.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
@@ -13,17 +14,22 @@ use crate::site::{Setup, contact};
 pub struct Operator {
     server: MockServer,
     spared: Arc<Mutex<String>>,
+    is_source_whole: Arc<AtomicBool>,
 }
 
 impl Operator {
-    /// Who has these contacts, and is deaf to the first that is told.
+    /// Serves these contacts, and answers the first hand-off with 503.
     pub async fn start(numbers: &[String]) -> Self {
         let server = MockServer::start().await;
         let lines: Vec<_> = numbers
             .iter()
             .map(|number| contact(number).to_string())
             .collect();
-        let contacts = Contacts(lines.join("\n").into_bytes());
+        let is_source_whole = Arc::new(AtomicBool::new(true));
+        let contacts = Contacts {
+            file: lines.join("\n").into_bytes(),
+            is_whole: Arc::clone(&is_source_whole),
+        };
         Mock::given(method("GET"))
             .and(path("/contacts.jsonl"))
             .respond_with(contacts)
@@ -48,7 +54,11 @@ impl Operator {
             .respond_with(ResponseTemplate::new(204))
             .mount(&server)
             .await;
-        Self { server, spared }
+        Self {
+            server,
+            spared,
+            is_source_whole,
+        }
     }
 
     /// The engine is told where they are.
@@ -68,6 +78,11 @@ impl Operator {
     /// Where the contacts are.
     pub fn source(&self) -> String {
         format!("{}/contacts.jsonl", self.server.uri())
+    }
+
+    /// Whether more than the beginning of the contacts can be read.
+    pub fn set_source_whole(&self, is_whole: bool) {
+        self.is_source_whole.store(is_whole, Ordering::Relaxed);
     }
 
     /// Somebody asks not to be called.
@@ -93,7 +108,10 @@ impl Operator {
 }
 
 /// A file, of which ranges can be had.
-struct Contacts(Vec<u8>);
+struct Contacts {
+    file: Vec<u8>,
+    is_whole: Arc<AtomicBool>,
+}
 
 impl Respond for Contacts {
     fn respond(&self, request: &Request) -> ResponseTemplate {
@@ -105,7 +123,10 @@ impl Respond for Contacts {
                 .split_once('-')?;
             Some((from.parse::<usize>().ok()?, to.parse::<usize>().ok()?))
         });
-        let all = self.0.len();
+        if !self.is_whole.load(Ordering::Relaxed) && range.is_none_or(|(from, _)| from > 0) {
+            return ResponseTemplate::new(503);
+        }
+        let all = self.file.len();
         let Some((from, to)) = range.filter(|(from, _)| *from < all) else {
             return ResponseTemplate::new(416)
                 .insert_header("content-range", format!("bytes */{all}").as_str());
@@ -116,6 +137,6 @@ impl Respond for Contacts {
                 "content-range",
                 format!("bytes {from}-{}/{all}", end - 1).as_str(),
             )
-            .set_body_bytes(&self.0[from..end])
+            .set_body_bytes(&self.file[from..end])
     }
 }

@@ -5,8 +5,9 @@ use voice_calling_obelisk_http::{HeaderMap, Window};
 /// How much of a source is asked for at once.
 pub const STRETCH_BYTES: usize = 262_144;
 
-/// How much is passed over where a server knows no ranges and sends all of the source.
-const MOST_SKIPPED_BYTES: u64 = 16 * 1_048_576;
+/// How large a source may be of which a server always sends all. Refused at its first page, nobody
+/// has been called yet.
+const MOST_WHOLE_BYTES: u64 = 16 * 1_048_576;
 
 /// The value of `Range`.
 pub fn range(position: u64) -> String {
@@ -22,11 +23,11 @@ pub fn window(status: u16, headers: &HeaderMap, position: u64) -> Result<Window,
     }
     match status {
         206 | 416 => Ok(Window::first(STRETCH_BYTES)),
-        200 if position <= MOST_SKIPPED_BYTES => Ok(Window::at(position, STRETCH_BYTES)),
-        200 => Err(format!(
-            "the server does not know Range, without which {MOST_SKIPPED_BYTES} bytes are read \
-             and no more"
+        200 if length(headers).unwrap_or(position) > MOST_WHOLE_BYTES => Err(format!(
+            "the server does not support Range; without it a source of at most \
+             {MOST_WHOLE_BYTES} bytes is allowed"
         )),
+        200 => Ok(Window::at(position, STRETCH_BYTES)),
         _ => Err(format!(
             "the answer is {status}; 200, 206 and 416 are allowed"
         )),
@@ -82,6 +83,10 @@ pub fn is_end(
         ));
     }
     Ok(last + 1 == total)
+}
+
+fn length(headers: &HeaderMap) -> Option<u64> {
+    number(header(headers, "content-length")?)
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -156,7 +161,9 @@ mod tests {
         let long = "0".repeat(10 + STRETCH_BYTES);
         assert_eq!(ends(200, "", &long), Ok(true));
         assert_eq!(ends(200, "", &(long + "0")), Ok(false));
-        assert!(window(200, &HeaderMap::new(), MOST_SKIPPED_BYTES + 1).is_err());
+        assert!(window(200, &HeaderMap::new(), MOST_WHOLE_BYTES + 1).is_err());
+        let large = (MOST_WHOLE_BYTES + 1).to_string();
+        assert!(window(200, &headers(&[("content-length", &large)]), 0).is_err());
     }
 
     #[test]

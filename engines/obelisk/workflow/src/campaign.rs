@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use voice_calling_core::types::DocketRequestV2;
+use voice_calling_correlation::campaign::{CAMPAIGN, OPEN, Order, SEGMENTS, child};
 
 use crate::bindings::exports::voice_calling::workflows::campaign::CampaignError;
 use crate::bindings::obelisk::log::log;
@@ -16,7 +17,6 @@ use crate::bindings::voice_calling::workflows::campaign_types::{
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::handover::{Handover, Rest};
-use crate::orders::Order;
 use crate::pace::Pauses;
 use crate::plan;
 use crate::waiting::{after, heartbeats, next_of};
@@ -26,17 +26,15 @@ const STRETCH: usize = 100;
 
 /// `campaign.run-campaign`
 pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSummary, CampaignError> {
-    plan::check(&contacts, &options).map_err(CampaignError::PermanentInvalidInput)?;
+    let checked = plan::check(&contacts, &options);
+    // Also one that is refused: by its first stub a campaign is known.
     let mut campaign = Campaign::begin(contacts, options);
+    checked.map_err(CampaignError::PermanentInvalidInput)?;
     let mut rest = campaign.first();
     while let Handover::Rest(it) = campaign.run_segment(rest) {
         rest = it;
     }
-    let summary = campaign.sum();
-    match campaign.no_contacts {
-        Some(reason) => Err(CampaignError::PermanentNoContacts(reason)),
-        None => Ok(summary),
-    }
+    Ok(campaign.sum())
 }
 
 struct Campaign {
@@ -52,19 +50,14 @@ struct Campaign {
     segments: JoinSet,
     segment: u32,
     heartbeats: Pauses,
-    no_contacts: Option<String>,
 }
 
 impl Campaign {
-    /// The join set of the segments, from which their ids follow.
-    const SEGMENTS: &str = "segment";
-
     fn begin(contacts: Contacts, options: CampaignOptions) -> Self {
         let id = engine::execution_id_current().id;
         // The names are constants of the allowed form, used once in an execution.
-        let set = engine::join_set_create_named("campaign").expect("a name for the join set");
-        let segments =
-            engine::join_set_create_named(Self::SEGMENTS).expect("a name for the join set");
+        let set = engine::join_set_create_named(CAMPAIGN).expect("a name for the join set");
+        let segments = engine::join_set_create_named(SEGMENTS).expect("a name for the join set");
         let order = waits::order_submit(&set, &id);
         let (listed, source) = match contacts {
             Contacts::Listed(requests) => (requests.into(), None),
@@ -81,7 +74,6 @@ impl Campaign {
             segments,
             segment: 0,
             heartbeats: heartbeats(),
-            no_contacts: None,
         };
         campaign.wake_later();
         campaign
@@ -161,16 +153,18 @@ impl Campaign {
         };
         if let Handover::Rest(rest) = &mut handover
             && let Some(reason) = rest.no_contacts.take()
+            && self.stance == Stance::Running
         {
-            self.no_contacts = Some(reason);
-            self.stance = Stance::Stopped;
+            // As if an operator had ordered it. An order that was quicker is taken instead.
+            self.stance = Stance::Paused;
+            let _ = stubs::order_stub(&self.order, Ok(&Order::Pause.to_text(&reason)));
         }
         handover
     }
 
     /// Takes an order. The segment hands over to one that begins under it.
     fn take(&mut self, told: Option<Result<String, String>>) {
-        match told.and_then(|told| Order::read(&told.ok()?)) {
+        match told.and_then(|told| Some(Order::read(&told.ok()?)?.0)) {
             Some(Order::Pause) => self.stance = Stance::Paused,
             Some(Order::Resume) => self.stance = Stance::Running,
             Some(Order::Stop) => self.stance = Stance::Stopped,
@@ -186,7 +180,7 @@ impl Campaign {
 
     fn tell_segment(&self) {
         let order = ExecutionId {
-            id: format!("{}.n:open_1", self.id_of(self.segment)),
+            id: child(&self.id_of(self.segment), OPEN, 1),
         };
         // It may have handed over before, or have been told: its successor is told at its start.
         while let Err(StubError::ExecutionNotFound) = stubs::order_stub(&order, Ok("hand over")) {
@@ -196,7 +190,7 @@ impl Campaign {
     }
 
     fn id_of(&self, segment: u32) -> String {
-        format!("{}.n:{}_{segment}", self.id, Self::SEGMENTS)
+        child(&self.id, SEGMENTS, segment)
     }
 
     /// What all segments have counted.

@@ -2,6 +2,7 @@
 //! about to create takes it; the run closes it to know that nothing was begun, nor ever will be.
 
 use voice_calling_core::types::RequestError;
+use voice_calling_correlation::campaign::CLAIMS;
 
 use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::obelisk::types::join_set::JoinSet;
@@ -16,7 +17,7 @@ pub struct Claims {
 impl Claims {
     pub fn begin() -> Self {
         // The name is a constant of the allowed form, used once in an execution.
-        let set = engine::join_set_create_named("claim").expect("a name for the join set");
+        let set = engine::join_set_create_named(CLAIMS).expect("a name for the join set");
         Self { set }
     }
 

@@ -10,7 +10,7 @@ use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Ending,
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
 use crate::creator::{Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, with_jitter};
 use crate::docket::{Run, correlated};
-use crate::error::reason;
+use crate::error::{name, reason};
 use crate::pace::{Pace, Pauses};
 use crate::teller::Teller;
 use crate::waiting::Waiting;
@@ -75,6 +75,14 @@ fn call(run: &str, contact: Contact, options: &RunOptions, grant: &Grant, teller
         Attempt::Unknown(error) => Err(error),
         Attempt::Never(error) => return Step::Ended(Err(error)),
         Attempt::NotGranted => return Step::Again(contact),
+        // As long as it takes: a campaign without its list is not to end with nobody called.
+        Attempt::Unchecked(_) => {
+            pause("unchecked", with_jitter(pause_after(contact.tries)));
+            return Step::Again(Contact {
+                tries: contact.tries.saturating_add(1),
+                ..contact
+            });
+        }
         Attempt::NotNow {
             error,
             retry_after_ms,
@@ -91,7 +99,7 @@ fn again(contact: Contact, error: RequestError, retry_after_ms: u64, within_ms: 
     if waited_ms > within_ms {
         return Step::Ended(Err(RunError::PermanentNotCreated(error)));
     }
-    pause(&error, pause_ms);
+    pause(name(&error), pause_ms);
     Step::Again(Contact {
         waited_ms,
         tries: contact.tries.saturating_add(1),

@@ -9,7 +9,6 @@ use crate::bindings::voice_calling::operator::check::{self, Verdict};
 use crate::bindings::voice_calling::workflows::types::{RunError, RunOptions};
 use crate::claims::{Claims, not_begun};
 use crate::creation::Creation;
-use crate::error::name;
 use crate::waiting::after;
 
 /// The pauses between tries.
@@ -37,6 +36,8 @@ pub enum Attempt {
         error: RequestError,
         retry_after_ms: u64,
     },
+    /// As before: it is not known whether to call.
+    Unchecked(String),
     /// As before: the grant is over, or an order came.
     NotGranted,
 }
@@ -66,7 +67,11 @@ impl<'a> Creator<'a> {
             Ok(Verdict::Spared(reason)) => {
                 return Attempt::Never(RunError::PermanentSpared(reason));
             }
-            Err(reason) => return later(format!("it is not known whether to call: {reason}")),
+            Err(reason) => {
+                let reason = format!("it is not known whether to call: {reason}");
+                log::warn(&reason);
+                return Attempt::Unchecked(reason);
+            }
         }
         let claim = self.claims.open(self.run);
         let options = self.options.as_ref();
@@ -78,7 +83,13 @@ impl<'a> Creator<'a> {
                     created: docket.created,
                 });
             }
-            Err(CreationError::NotGranted(Refusal::Unreachable(reason))) => return later(reason),
+            Err(CreationError::NotGranted(Refusal::Unreachable(reason))) => {
+                log::warn(&reason);
+                return Attempt::NotNow {
+                    error: unreachable(reason),
+                    retry_after_ms: 0,
+                };
+            }
             Err(CreationError::NotGranted(_)) => return Attempt::NotGranted,
             Err(CreationError::ExecutionFailed) => RequestError::ExecutionFailed,
             Err(CreationError::Failed(error)) => error,
@@ -112,13 +123,6 @@ pub fn call_options(options: &RunOptions) -> Option<CallOptions> {
     })
 }
 
-fn later(message: String) -> Attempt {
-    Attempt::NotNow {
-        error: unreachable(message),
-        retry_after_ms: 0,
-    }
-}
-
 /// Nothing was sent.
 pub fn unreachable(message: String) -> RequestError {
     RequestError::Unreachable(Failure {
@@ -136,10 +140,9 @@ pub fn with_jitter(pause_ms: u64) -> u64 {
 }
 
 /// Waits before the next try.
-pub fn pause(error: &RequestError, pause_ms: u64) {
-    let name = name(error);
+pub fn pause(why: &str, pause_ms: u64) {
     log::info(&format!(
-        "nothing is created ({name}): again in {pause_ms} ms"
+        "nothing is created ({why}): again in {pause_ms} ms"
     ));
     // Cancelled by an operator it is over early, which does no harm.
     let _ = engine::sleep(after(pause_ms), None);

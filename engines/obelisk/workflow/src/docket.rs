@@ -14,7 +14,7 @@ use crate::bindings::voice_calling::client::dockets as activities;
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
 use crate::creator::{
     Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, call_options, pause,
-    with_jitter,
+    unreachable, with_jitter,
 };
 use crate::error::name;
 use crate::pace::{Pace, Pauses};
@@ -80,6 +80,7 @@ fn create(
                 error,
                 retry_after_ms,
             } => (error, retry_after_ms),
+            Attempt::Unchecked(reason) => (unreachable(reason), 0),
             // Without a grant there is none that could be refused.
             Attempt::NotGranted => continue,
         };
@@ -88,7 +89,7 @@ fn create(
             Some(left_ms) => left_ms,
             None => return Err(RunError::PermanentNotCreated(error)),
         };
-        pause(&error, pause_ms);
+        pause(name(&error), pause_ms);
     }
 }
 

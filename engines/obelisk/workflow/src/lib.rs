@@ -32,8 +32,8 @@ use bindings::voice_calling::workflows::campaign_types::{
     CampaignOptions, CampaignSummary, Contact, Contacts, Ending, Stretch,
 };
 use bindings::voice_calling::workflows::types::RunOptions;
-use orders::Order;
 use voice_calling_core::types::DocketRequestV2;
+use voice_calling_correlation::campaign::Order;
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -41,7 +41,7 @@ mod bindings {
         path: ["../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/workflow",
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
-        additional_derives: [Clone, PartialEq],
+        additional_derives: [Clone, PartialEq, serde::Serialize, serde::Deserialize],
         generate_all,
     });
     use super::Workflows;

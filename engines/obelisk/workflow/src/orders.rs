@@ -1,6 +1,7 @@
 //! Orders to a campaign that runs: pause, resume, stop.
 
 use voice_calling_correlation::RunId;
+use voice_calling_correlation::campaign::Order;
 
 use crate::bindings::exports::voice_calling::workflows::campaign::OrderError;
 use crate::bindings::obelisk::types::execution::ExecutionId;
@@ -17,35 +18,6 @@ const PAUSE_MS: u64 = 500;
 /// How old the answer of a gate may be when a creation is sent: what asking it and connecting to the
 /// service may take.
 const IN_FLIGHT_MS: u64 = 5_000;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    Pause,
-    Resume,
-    Stop,
-}
-
-impl Order {
-    const ALL: [(&str, Self); 3] = [
-        ("pause", Self::Pause),
-        ("resume", Self::Resume),
-        ("stop", Self::Stop),
-    ];
-
-    /// What is written into the campaign's stub: with who orders, since the engine takes the same
-    /// text twice.
-    fn to_text(self, by: &str) -> String {
-        let name = Self::ALL.iter().find(|(_, order)| *order == self);
-        let name = name.map_or("", |(name, _)| name);
-        format!("{name} {by}")
-    }
-
-    pub fn read(text: &str) -> Option<Self> {
-        let (name, _) = text.split_once(' ')?;
-        let order = Self::ALL.iter().find(|(known, _)| *known == name);
-        order.map(|(_, order)| *order)
-    }
-}
 
 /// `campaign.pause`, `campaign.resume`, `campaign.stop`
 pub fn give(campaign: &str, order: Order) -> Result<(), OrderError> {
@@ -74,19 +46,4 @@ pub fn give(campaign: &str, order: Order) -> Result<(), OrderError> {
         let _ = engine::sleep(after(PAUSE_MS), None);
     }
     Err(error)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_order_is_read_as_it_was_written() {
-        for (_, order) in Order::ALL {
-            assert_eq!(Order::read(&order.to_text("E_1")), Some(order));
-        }
-        for text in ["", "stop", "Stop E_1", "halt E_1"] {
-            assert_eq!(Order::read(text), None, "{text:?}");
-        }
-    }
 }

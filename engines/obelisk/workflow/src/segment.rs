@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use voice_calling_correlation::campaign::{OPEN, child};
 use voice_calling_hours::{Given, Grants};
 
 use crate::bindings::obelisk::log::log;
@@ -23,15 +24,12 @@ use crate::bindings::voice_calling::workflows::campaign_types::{
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::desk::{Desk, Step};
 use crate::handover::{Handover, Rest, contact_in_slot, slot_text};
-use crate::pace::Pauses;
+use crate::pace::{CREATE_WITHIN_MS, Pauses};
 use crate::plan;
 use crate::waiting::{after, heartbeats, next_of};
 
 /// Of one page.
 const MOST_CONTACTS: usize = 100;
-
-/// How long a source that cannot be read is asked.
-const READ_WITHIN_MS: u64 = 3_600_000;
 
 /// A grant that begins later is waited for here, where an order may come meanwhile.
 const LONGEST_AHEAD_MS: u64 = 60_000;
@@ -60,9 +58,10 @@ struct Segment {
     set: JoinSet,
     order: ExecutionId,
     slots: Vec<ExecutionId>,
-    /// Until the next grant.
+    /// Until the next grant, or until the source is read again.
     opening: Option<DelayId>,
     heartbeats: Pauses,
+    heartbeat: DelayId,
     position: Option<u64>,
     index: u32,
     no_contacts: Option<String>,
@@ -73,13 +72,10 @@ struct Segment {
 }
 
 impl Segment {
-    /// The name of the join set, from which the ids of its stubs follow.
-    const JOIN_SET: &str = "open";
-
     /// The first stub is that of the order; those of the slots follow.
     fn begin(options: CampaignOptions, stretch: Stretch) -> Self {
         // The name is a constant of the allowed form, used once in an execution.
-        let set = engine::join_set_create_named(Self::JOIN_SET).expect("a name for the join set");
+        let set = engine::join_set_create_named(OPEN).expect("a name for the join set");
         let id = engine::execution_id_current().id;
         let order = waits::order_submit(&set, &id);
         let slots = (0..stretch.held).map(|_| waits::slot_submit(&set, &id));
@@ -88,7 +84,9 @@ impl Segment {
             count: stretch.given_count,
         };
         let slots = slots.collect();
-        let mut segment = Self {
+        let mut heartbeats = heartbeats();
+        let heartbeat = engine::submit_delay(&set, after(heartbeats.next_ms()));
+        Self {
             desk: Desk {
                 queue: VecDeque::from(stretch.queue),
                 stance: stretch.stance,
@@ -104,7 +102,8 @@ impl Segment {
             order,
             slots,
             opening: None,
-            heartbeats: heartbeats(),
+            heartbeats,
+            heartbeat,
             position: stretch.position,
             index: stretch.index,
             no_contacts: None,
@@ -114,40 +113,54 @@ impl Segment {
             },
             successor: stretch.successor,
             summary: plan::NOBODY,
-        };
-        segment.wake_later();
-        segment
+        }
     }
 
     /// Wakes the segment now and then, where the engine's notice of an answer was lost.
     fn wake_later(&mut self) {
-        engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
+        self.heartbeat = engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
     }
 
-    /// Reads a page, where the stretch has no contacts and is to have some.
+    /// Reads a page, where the stretch has no contacts and is to have some. It is asked for again as
+    /// long as a creation is, unless something else is to be done meanwhile.
     fn read(&mut self, source: Option<&str>) {
         let (Some(source), Some(position)) = (source, self.position) else {
             return;
         };
-        if self.desk.stance != Stance::Running || !self.desk.queue.is_empty() {
-            return;
-        }
-        match page(source, position) {
-            Ok(page) => {
-                self.desk.more = page.next.is_some();
-                self.position = page.next;
-                for request in page.requests {
-                    self.desk
-                        .queue
-                        .push_back(plan::contact(self.index, request));
-                    self.index = self.index.saturating_add(1);
-                }
-            }
-            Err(reason) => {
-                log::error(&format!("the contacts cannot be read: {reason}"));
+        let mut pauses = Pauses::new(1_000, 60_000);
+        let within_ms = self.options.run.create_within_ms;
+        let mut left_ms = within_ms.unwrap_or(CREATE_WITHIN_MS);
+        while self.desk.stance == Stance::Running
+            && self.desk.queue.is_empty()
+            && !self.desk.is_ordered
+        {
+            let reason = match page(source, position) {
+                Ok(page) => return self.take(page),
+                Err(reason) => reason,
+            };
+            let pause_ms = pauses.next_ms();
+            let Some(left) = left_ms.checked_sub(pause_ms) else {
+                log::error(&format!(
+                    "the source cannot be read, and the campaign pauses: {reason}"
+                ));
                 self.no_contacts = Some(reason);
                 self.desk.is_ordered = true;
-            }
+                return;
+            };
+            left_ms = left;
+            log::warn(&format!("the source cannot be read: {reason}"));
+            self.opening = Some(engine::submit_delay(&self.set, after(pause_ms)));
+            self.wait_for_opening();
+        }
+    }
+
+    fn take(&mut self, page: contacts::ContactsPage) {
+        self.desk.more = page.next.is_some();
+        self.position = page.next;
+        for request in page.requests {
+            let contact = plan::contact(self.index, request);
+            self.desk.queue.push_back(contact);
+            self.index = self.index.saturating_add(1);
         }
     }
 
@@ -181,7 +194,7 @@ impl Segment {
         self.desk.busy += 1;
     }
 
-    /// Waits for the hours, while slots become free. An order is not kept waiting.
+    /// Waits until then, while slots become free. An order is not kept waiting.
     fn wait_for_opening(&mut self) {
         while self.opening.is_some() && !self.desk.is_ordered {
             self.wait();
@@ -200,9 +213,11 @@ impl Segment {
     fn next(&mut self) -> Option<Freed> {
         match next_of(&self.set) {
             ResponseId::DelayId(delay) => {
-                match &self.opening {
-                    Some(opening) if opening.id == delay.id => self.opening = None,
-                    _ => self.wake_later(),
+                if self.opening.as_ref().is_some_and(|it| it.id == delay.id) {
+                    self.opening = None;
+                }
+                if self.heartbeat.id == delay.id {
+                    self.wake_later();
                 }
                 None
             }
@@ -269,9 +284,10 @@ impl Segment {
     /// Writes into a slot of the successor: the order's stub is the first, the slots follow. False
     /// where it cannot be told.
     fn pass_on(&self, slot: u32, again: Option<&Contact>) -> bool {
-        let id = format!("{}.n:{}_{}", self.successor, Self::JOIN_SET, slot + 1);
-        let text = slot_text(again.cloned());
-        let stub = ExecutionId { id };
+        let text = slot_text(again);
+        let stub = ExecutionId {
+            id: child(&self.successor, OPEN, slot + 1),
+        };
         loop {
             match stubs::slot_stub(&stub, Ok(&text)) {
                 Ok(()) => return true,
@@ -317,29 +333,18 @@ impl Segment {
 /// A slot is free again, and its contact may have to be dispatched again.
 struct Freed(Option<Contact>);
 
-/// A page of the source, asked for again for an hour.
+/// A page of the source.
 fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
-    let mut pauses = Pauses::new(1_000, 60_000);
-    let mut left_ms = READ_WITHIN_MS;
-    loop {
-        let reason = match contacts::page(source, position) {
-            Ok(page) if page.requests.len() > MOST_CONTACTS => format!(
-                "a page has {} contacts; at most {MOST_CONTACTS} are allowed",
-                page.requests.len()
-            ),
-            Ok(page) if page.next.is_some_and(|next| next <= position) => {
-                format!("the next position after {position} is not behind it")
-            }
-            Ok(page) => return Ok(page),
-            Err(reason) => reason,
-        };
-        let pause_ms = pauses.next_ms();
-        left_ms = left_ms
-            .checked_sub(pause_ms)
-            .ok_or_else(|| reason.clone())?;
-        log::warn(&format!("the contacts cannot be read: {reason}"));
-        // Cancelled by an operator it is over early, which does no harm.
-        let _ = engine::sleep(after(pause_ms), None);
+    let page = contacts::page(source, position)?;
+    match &page {
+        page if page.requests.len() > MOST_CONTACTS => Err(format!(
+            "a page has {} contacts; at most {MOST_CONTACTS} are allowed",
+            page.requests.len()
+        )),
+        page if page.next.is_some_and(|next| next <= position) => Err(format!(
+            "the next position after {position} is not behind it"
+        )),
+        _ => Ok(page),
     }
 }
 

@@ -88,6 +88,9 @@ pub fn tell(run: &str, event: &Event) -> Result<(), PartError> {
                 return Err(PartError::PermanentNotTold(reason));
             }
         };
+        log::warn(&format!(
+            "{run}: the hand-off failed, and is repeated: {reason}"
+        ));
         // Cancelled by an operator it is over early, which does no harm.
         let _ = engine::sleep(after(pause_ms), None);
     }

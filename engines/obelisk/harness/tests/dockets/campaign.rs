@@ -384,3 +384,33 @@ async fn a_campaign_calls_for_its_account() -> Result<()> {
     assert_eq!(summary["completed"], 2, "{summary}");
     assert_each_once(&site, &id, &numbers).await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_resumed()
+-> Result<()> {
+    let numbers = numbers(101);
+    let operator = Operator::start(&numbers).await;
+    operator.set_source_whole(false);
+    let site = Site::start(operator.known_to(Setup::lively())).await?;
+    let id = execution_id();
+    let mut run = for_webhook();
+    run["create_within_ms"] = json!(3_000);
+    let source = json!({ "source": operator.source() });
+    site.run_campaign(&id, &source, &options(50, run)).await?;
+    until("a campaign that pauses", async || {
+        let progress = site.progress(&id).await?;
+        Ok((progress["state"] == "paused").then_some(progress))
+    })
+    .await
+    .map(|progress| {
+        let why = progress["error"].as_str().unwrap_or_default();
+        assert!(why.contains("503"), "{progress}");
+    })?;
+    assert_eq!(site.creations().len(), 100);
+    operator.set_source_whole(true);
+    let answer = site.order(&id, "resume").await?;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let summary = summary(&site, &id).await?;
+    assert_eq!(summary["completed"], 101, "{summary}");
+    assert_each_once(&site, &id, &numbers).await
+}
