@@ -15,7 +15,7 @@ mod context;
 mod execution_id;
 mod size;
 
-pub use completion::Completion;
+pub use completion::{Completion, OVER};
 pub use context::{CONTEXT_KEY, ContextError, run_of_context, with_run};
 pub use execution_id::RunId;
 pub use size::{MOST_CONTEXT_BYTES, MOST_DOCUMENT_BYTES};

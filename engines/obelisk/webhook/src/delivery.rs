@@ -2,7 +2,7 @@
 
 use voice_calling_core::types::RequestError;
 use voice_calling_core::webhooks;
-use voice_calling_correlation::Completion;
+use voice_calling_correlation::{Completion, OVER};
 use wasi::clocks::monotonic_clock;
 
 use crate::answer::{Answer, Had, Verdict, of_error};
@@ -75,19 +75,24 @@ fn had(stub: &str, text: &str) -> Had {
         };
     }
     let run = stub.rsplit_once('.').map_or("", |(run, _)| run);
-    match engine::get_status(&id(run)) {
-        Ok(engine::ExecutionStatus::Finished(_)) => {
-            log::warn(&format!(
-                "a completion came for {run}, which was over without it"
-            ));
-            Had::Nothing
-        }
-        // Somebody has cancelled the stub, or put something else into it.
-        _ => {
-            log::error(&format!(
-                "{run} cannot be told of its completion: {stub} is used up"
-            ));
-            Had::Unusable
-        }
+    let says_over =
+        |error: &String| serde_json::from_str::<String>(error).is_ok_and(|it| it == OVER);
+    let is_over = match &value {
+        Ok(Err(Some(error))) if says_over(error) => true,
+        _ => matches!(
+            engine::get_status(&id(run)),
+            Ok(engine::ExecutionStatus::Finished(_))
+        ),
+    };
+    if is_over {
+        log::warn(&format!(
+            "a completion came for {run}, which was over without it"
+        ));
+        return Had::Nothing;
     }
+    // Somebody has cancelled the stub, or put something else into it.
+    log::error(&format!(
+        "{run} cannot be told of its completion: {stub} is used up"
+    ));
+    Had::Unusable
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use voice_calling_core::types::DocketRequestV2;
+use voice_calling_correlation::OVER;
 use voice_calling_correlation::campaign::{CAMPAIGN, OPEN, Order, SEGMENTS, child};
 
 use crate::bindings::exports::voice_calling::workflows::campaign::CampaignError;
@@ -29,11 +30,15 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
     let checked = plan::check(&contacts, &options);
     // Also one that is refused: by its first stub a campaign is known.
     let mut campaign = Campaign::begin(contacts, options);
-    checked.map_err(CampaignError::PermanentInvalidInput)?;
+    if let Err(problem) = checked {
+        campaign.take_no_orders();
+        return Err(CampaignError::PermanentInvalidInput(problem));
+    }
     let mut rest = campaign.first();
     while let Handover::Rest(it) = campaign.run_segment(rest) {
         rest = it;
     }
+    campaign.take_no_orders();
     Ok(campaign.sum())
 }
 
@@ -187,6 +192,12 @@ impl Campaign {
             // It has not begun yet.
             let _ = engine::sleep(after(200), None);
         }
+    }
+
+    /// Answers its own stub: see [`crate::waiting::Waiting`].
+    fn take_no_orders(&self) {
+        // A conflict says that there is one.
+        let _ = stubs::order_stub(&self.order, Err(OVER));
     }
 
     fn id_of(&self, segment: u32) -> String {

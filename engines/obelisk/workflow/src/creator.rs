@@ -75,7 +75,9 @@ impl<'a> Creator<'a> {
         }
         let claim = self.claims.open(self.run);
         let options = self.options.as_ref();
-        let error = match once::create_docket_v2(claim.id(), self.request, options, grant) {
+        let created = once::create_docket_v2(claim.id(), self.request, options, grant);
+        let is_closed = created.is_err() && claim.close();
+        let error = match created {
             Ok(docket) => {
                 log::info(&format!("docket {} is created", docket.docket_id));
                 return Attempt::Created(Created {
@@ -95,7 +97,7 @@ impl<'a> Creator<'a> {
             Err(CreationError::Failed(error)) => error,
         };
         match Creation::of(&error) {
-            Creation::Unknown if claim.close() => {
+            Creation::Unknown if is_closed => {
                 let error = not_begun(&error);
                 let why = error.failure().map_or("", |failure| &failure.message);
                 log::warn(&format!("the creation was not begun: {why}"));

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use voice_calling_correlation::OVER;
 use voice_calling_correlation::campaign::{OPEN, child};
 use voice_calling_hours::{Given, Grants};
 
@@ -266,7 +267,7 @@ impl Segment {
             return self.stop();
         }
         // An order that comes now is the successor's.
-        let _ = stubs::order_stub(&self.order, Err("handed over"));
+        self.take_no_orders();
         for slot in 1..=self.desk.busy {
             let again = loop {
                 if let Some(Freed(again)) = self.next() {
@@ -307,7 +308,14 @@ impl Segment {
     fn end(mut self) -> CampaignSummary {
         self.summary.not_begun += self.desk.queue.len() as u32;
         self.leave(&Handover::Done);
+        self.take_no_orders();
         self.summary
+    }
+
+    /// Answers its own stub: see [`crate::waiting::Waiting`].
+    fn take_no_orders(&self) {
+        // A conflict says that there is one.
+        let _ = stubs::order_stub(&self.order, Err(OVER));
     }
 
     /// Nobody can be told of what is left, since somebody has cancelled the stub.

@@ -6,9 +6,9 @@ use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseI
 use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::obelisk::types::time::{Duration, ScheduleAt};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
-use crate::bindings::voice_calling::waits_obelisk_ext as waits;
+use crate::bindings::voice_calling::{waits_obelisk_ext as waits, waits_obelisk_stub as stubs};
 use crate::pace::Pauses;
-use voice_calling_correlation::RunId;
+use voice_calling_correlation::{OVER, RunId};
 
 /// What has happened.
 pub enum Event {
@@ -33,7 +33,7 @@ pub enum Time {
     NoInsights,
 }
 
-/// The join set of a run. Dropped, it cancels what was not answered.
+/// The join set of a run. Dropped, it answers what nobody else has, and cancels its delays.
 pub struct Waiting {
     set: JoinSet,
     completion: ExecutionId,
@@ -101,6 +101,18 @@ impl Waiting {
                     }
                 }
             }
+        }
+    }
+}
+
+/// A stub that is left to the engine is cancelled in the background, on PostgreSQL perhaps by
+/// another node; if that happens just as the run begins to wait for it, the run is never woken.
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        // A conflict says that somebody was quicker.
+        let _ = stubs::docket::completion_stub(&self.completion, Err(OVER));
+        if let Some(decision) = &self.decision {
+            let _ = stubs::person::decision_stub(decision, Err(OVER));
         }
     }
 }
