@@ -369,7 +369,9 @@ async fn who_asks_to_be_spared_meanwhile_is_spared_and_the_operator_hears_of_eac
         Ok((ended.len() == 3).then_some(ended))
     })
     .await?;
-    let states: Vec<_> = states.iter().map(|(_, state)| state.as_str()).collect();
+    let mut states: Vec<_> = states.iter().map(|(_, state)| state.as_str()).collect();
+    // A contact that was not granted in time is dispatched after the others.
+    states.sort_unstable();
     assert_eq!(states, ["\"completed\"", "\"completed\"", "\"spared\""]);
     // The first was told twice, since nobody heard it; with the same key.
     let told = operator.told().await?;
@@ -399,7 +401,7 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
     let site = Site::start(operator.known_to(Setup::lively())).await?;
     let id = execution_id();
     let mut run = for_webhook();
-    run["create_within_ms"] = json!(3_000);
+    run["create_within_ms"] = json!(8_000);
     let source = json!({ "source": operator.source() });
     site.run_campaign(&id, &source, &options(50, run)).await?;
     until("a campaign that pauses", async || {
