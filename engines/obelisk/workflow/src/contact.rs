@@ -24,7 +24,7 @@ pub fn run(contact: Contact, options: RunOptions, grant: Grant) -> Ending {
         Step::Again(contact) => Ending::Again(contact),
         Step::Ended(ending) => {
             teller.ended(&ending);
-            Ending::Ended(row(index, request, ending))
+            Ending::Ended(row(index, request, *ending))
         }
     }
 }
@@ -53,8 +53,14 @@ fn row(index: u32, request: DocketRequestV2, ending: Result<DocketOutcome, RunEr
 }
 
 enum Step {
-    Ended(Result<DocketOutcome, RunError>),
+    Ended(Box<Result<DocketOutcome, RunError>>),
     Again(Contact),
+}
+
+impl Step {
+    fn ended(ending: Result<DocketOutcome, RunError>) -> Self {
+        Self::Ended(Box::new(ending))
+    }
 }
 
 fn call(run: &str, contact: Contact, options: &RunOptions, grant: &Grant, teller: &Teller) -> Step {
@@ -62,7 +68,7 @@ fn call(run: &str, contact: Contact, options: &RunOptions, grant: &Grant, teller
         Pace::read(options).and_then(|pace| Ok((pace, correlated(contact.request.clone(), run)?)));
     let (pace, request) = match checked {
         Ok(checked) => checked,
-        Err(problem) => return Step::Ended(Err(RunError::PermanentInvalidInput(problem))),
+        Err(problem) => return Step::ended(Err(RunError::PermanentInvalidInput(problem))),
     };
     if grant.not_before_ms > 0 {
         // Cancelled by an operator it is over early: the grant is asked in any case.
@@ -73,7 +79,7 @@ fn call(run: &str, contact: Contact, options: &RunOptions, grant: &Grant, teller
     let created = match Creator::begin(run, &request, options).attempt(Some(grant)) {
         Attempt::Created(created) => Ok(created),
         Attempt::Unknown(error) => Err(error),
-        Attempt::Never(error) => return Step::Ended(Err(error)),
+        Attempt::Never(error) => return Step::ended(Err(error)),
         Attempt::NotGranted => return Step::Again(contact),
         // As long as it takes: a campaign without its list is not to end with nobody called.
         Attempt::Unchecked(_) => {
@@ -89,7 +95,7 @@ fn call(run: &str, contact: Contact, options: &RunOptions, grant: &Grant, teller
         } => return again(contact, error, retry_after_ms, pace.create_within_ms),
     };
     let waits = Run::begin(run.to_owned(), created, options, waiting, teller);
-    Step::Ended(waits.wait(pace))
+    Step::ended(waits.wait(pace))
 }
 
 /// Waits, and has the contact dispatched again, unless it has been tried for long enough.
@@ -97,7 +103,7 @@ fn again(contact: Contact, error: RequestError, retry_after_ms: u64, within_ms: 
     let pause_ms = with_jitter(pause_after(contact.tries)).max(retry_after_ms);
     let waited_ms = contact.waited_ms.saturating_add(pause_ms);
     if waited_ms > within_ms {
-        return Step::Ended(Err(RunError::PermanentNotCreated(error)));
+        return Step::ended(Err(RunError::PermanentNotCreated(error)));
     }
     pause(name(&error), pause_ms);
     Step::Again(Contact {
