@@ -122,11 +122,27 @@ pub const OBELISK_ONCE: Guest = Guest {
     form: Form::Component,
 };
 
+/// What the operator of campaigns supplies there.
+pub const OBELISK_OPERATOR: Guest = Guest {
+    package: "voice-calling-obelisk-operator",
+    component: "voice-calling-operator",
+    file: "obelisk/operator.wasm",
+    form: Form::Component,
+};
+
 /// What receives the service's webhook there.
 pub const OBELISK_WEBHOOK: Guest = Guest {
     package: "voice-calling-obelisk-webhook",
     component: "voice-calling-webhook",
     file: "obelisk/webhook.wasm",
+    form: Form::Component,
+};
+
+/// At which an operator watches and steers campaigns there.
+pub const OBELISK_CAMPAIGNS: Guest = Guest {
+    package: "voice-calling-obelisk-campaigns",
+    component: "voice-calling-campaigns",
+    file: "obelisk/campaigns.wasm",
     form: Form::Component,
 };
 

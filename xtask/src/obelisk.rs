@@ -10,7 +10,10 @@ use xshell::cmd;
 use crate::{
     component,
     composition::plug,
-    guest::{CLIENT, OBELISK_ONCE, OBELISK_WEBHOOK, OBELISK_WORKFLOW},
+    guest::{
+        CLIENT, OBELISK_CAMPAIGNS, OBELISK_ONCE, OBELISK_OPERATOR, OBELISK_WEBHOOK,
+        OBELISK_WORKFLOW,
+    },
     process::announce,
     setup::{check_postgresql, tool::OBELISK},
     workspace::Workspace,
@@ -20,6 +23,14 @@ use crate::{
 pub enum Command {
     /// Only build what runs on it into target/obelisk
     Build,
+    /// Measure a campaign on the engine: time, memory, database. The variable OBELISK names an engine
+    /// that is built with optimizations
+    Measure {
+        contacts: u32,
+        /// Two nodes on PostgreSQL, in place of one on SQLite
+        #[arg(long)]
+        postgres: bool,
+    },
     /// Run the tests on the engine
     Test {
         /// For `cargo test`
@@ -52,6 +63,15 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
             println!("{}", workspace.shown(&folder(workspace)));
             Ok(())
         }
+        Some(Command::Measure { contacts, postgres }) => {
+            let database = match postgres {
+                true => "postgres",
+                false => "sqlite",
+            };
+            let contacts = contacts.to_string();
+            let arguments = ["--", "measure", &contacts, database];
+            run_harness(workspace, "run --release", &arguments.map(str::to_owned))
+        }
         Some(Command::Test { arguments }) => {
             check_postgresql(&workspace.shell)?;
             run_harness(workspace, "test --no-fail-fast", &arguments)
@@ -79,7 +99,14 @@ fn folder(workspace: &Workspace) -> PathBuf {
 
 /// Builds the components, and puts all that a deployment needs into one folder.
 fn build(workspace: &Workspace) -> Result<()> {
-    let guests = [&CLIENT, &OBELISK_ONCE, &OBELISK_WORKFLOW, &OBELISK_WEBHOOK];
+    let guests = [
+        &CLIENT,
+        &OBELISK_ONCE,
+        &OBELISK_OPERATOR,
+        &OBELISK_WORKFLOW,
+        &OBELISK_WEBHOOK,
+        &OBELISK_CAMPAIGNS,
+    ];
     component::build(workspace, &guests)?;
     let (shell, folder) = (&workspace.shell, folder(workspace));
     let client = workspace.component();

@@ -105,12 +105,15 @@ fn run_tests_without_host(workspace: &Workspace) -> Result<Total> {
 
 /// What builds, and the guests. With them cargo would choose other features of what the harness
 /// depends on, and compile the compiler of WebAssembly once more.
-const WITHOUT_HOST: [&str; 12] = [
+const WITHOUT_HOST: [&str; 15] = [
     "plug",
     "voice-calling-bench-peer",
     "voice-calling-impatient",
     "voice-calling-mutants-p2",
+    "voice-calling-obelisk-campaigns",
+    "voice-calling-obelisk-http",
     "voice-calling-obelisk-once",
+    "voice-calling-obelisk-operator",
     "voice-calling-obelisk-webhook",
     "voice-calling-obelisk-workflow",
     "voice-calling-p2",

@@ -135,6 +135,11 @@ impl MockService {
         self.server.uri()
     }
 
+    /// How long it runs, by the clock of [`ReceivedRequest::at`].
+    pub fn uptime(&self) -> Duration {
+        self.service.uptime()
+    }
+
     /// The only token that is accepted.
     pub fn token(&self) -> String {
         self.service.state().token.clone()

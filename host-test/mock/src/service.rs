@@ -66,6 +66,10 @@ impl Service {
         }
     }
 
+    pub(super) fn uptime(&self) -> Duration {
+        self.started_at.elapsed()
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         locked(&self.state)
     }
@@ -130,7 +134,7 @@ pub(super) struct Responder(pub(super) Arc<Service>);
 impl Respond for Responder {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let service = &self.0;
-        let mut received = ReceivedRequest::new(request, service.started_at.elapsed());
+        let mut received = ReceivedRequest::new(request, service.uptime());
         received.endpoint = route(&received.method, received.path()).endpoint();
         let fault = received
             .endpoint
@@ -198,7 +202,7 @@ async fn notify(service: Arc<Service>, notifications: Vec<Notification>) {
             let delivery = Delivery {
                 kind: notification.kind,
                 body: notification.body.clone(),
-                at: service.started_at.elapsed(),
+                at: service.uptime(),
                 outcome: outcome.map_err(|error| format!("{error:#}")),
             };
             service.deliveries.send_modify(|all| _ = all.push(delivery));

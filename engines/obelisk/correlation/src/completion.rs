@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// What a run writes into its own stubs when it ends without their answers.
+pub const OVER: &str = "the run is over";
+
 /// The completion of a docket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {

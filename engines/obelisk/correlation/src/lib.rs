@@ -5,16 +5,17 @@
 //! and with the webhook. From the id follows that of the stub execution on which the run waits,
 //! because the engine derives children's ids from their parents'.
 //!
-//! Pure: both guests use it, and it is tested natively.
+//! Pure: the guests use it, and it is tested natively.
 
 #![forbid(unsafe_code)]
 
+pub mod campaign;
 mod completion;
 mod context;
 mod execution_id;
 mod size;
 
-pub use completion::Completion;
+pub use completion::{Completion, OVER};
 pub use context::{CONTEXT_KEY, ContextError, run_of_context, with_run};
 pub use execution_id::RunId;
 pub use size::{MOST_CONTEXT_BYTES, MOST_DOCUMENT_BYTES};

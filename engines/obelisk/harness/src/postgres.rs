@@ -102,6 +102,11 @@ impl Postgres {
         Ok(postgres)
     }
 
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     fn wait_until_ready(&mut self, is_ready: &mut Command, log_file: &Path) -> Result<()> {
         let log = || fs::read_to_string(log_file).unwrap_or_default();
         let begin = Instant::now();

@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
@@ -33,8 +33,10 @@ const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign"
 const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
 
 /// What the deployment names.
-const COMPONENTS: [&str; 4] = [
+const COMPONENTS: [&str; 6] = [
+    "campaigns.wasm",
     "once.wasm",
+    "operator.wasm",
     "voice-calling.wasm",
     "webhook.wasm",
     "workflow.wasm",
@@ -42,6 +44,9 @@ const COMPONENTS: [&str; 4] = [
 
 /// The questions to people.
 const DECISION: &str = "voice-calling:waits/person@0.2.0.decision";
+
+/// Of the endpoint of campaigns.
+const OPERATOR_TOKEN: &str = "loopbackoperator0123456789";
 
 /// Says where the engine's API is.
 const API_URL: &str = "OBELISK_API_URL";
@@ -56,6 +61,10 @@ pub struct Setup {
     pub webhook: Option<WebhookOptions>,
     /// What is replaced in the deployment: each text is in it once.
     pub changes: Vec<(&'static str, &'static str)>,
+    /// What is replaced in the server's file, likewise.
+    pub server_changes: Vec<(&'static str, &'static str)>,
+    /// The account whose token the service accepts; none: the one without a name.
+    pub account: Option<&'static str>,
     /// Instead of the secret that is used otherwise.
     pub secret: String,
     /// Where the database is, where it is not SQLite: the variables of `server-postgres.toml`.
@@ -70,6 +79,8 @@ impl Default for Setup {
             mock: mock::Options::default(),
             webhook: Some(WebhookOptions::to("")),
             changes: Vec::new(),
+            server_changes: Vec::new(),
+            account: None,
             secret: "loopbacksecret0123456789".to_owned(),
             postgres: None,
             variables: Vec::new(),
@@ -103,6 +114,46 @@ impl Setup {
     pub fn with_change(mut self, shipped: &'static str, instead: &'static str) -> Self {
         self.changes.push((shipped, instead));
         self
+    }
+
+    /// With an account `alpha`, whose dockets are those that the service has: it does not know the
+    /// token of the account without a name.
+    pub fn with_account(mut self) -> Self {
+        self.account = Some("alpha");
+        let both = r#"secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#;
+        self.server_changes = vec![
+            (r#"secrets = ["VOICE_CALLING_API_TOKEN"]"#, both),
+            (
+                r#"VOICE_CALLING_API_TOKEN = { env = "VOICE_CALLING_API_TOKEN" }"#,
+                r#"VOICE_CALLING_API_TOKEN = { env = "VOICE_CALLING_API_TOKEN" }
+VOICE_CALLING_ALPHA_API_TOKEN = { env = "VOICE_CALLING_ALPHA_API_TOKEN" }"#,
+            ),
+        ];
+        self.with_change(
+            r#"methods = ["POST"]
+secrets = ["VOICE_CALLING_API_TOKEN"]"#,
+            r#"methods = ["POST"]
+secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#,
+        )
+        .with_change(
+            r#"methods = ["GET"]
+secrets = ["VOICE_CALLING_API_TOKEN"]"#,
+            r#"methods = ["GET"]
+secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#,
+        )
+        .with_change(
+            r#"  # "VOICE_CALLING_ACCOUNTS",
+  # More"#,
+            r#"  "VOICE_CALLING_ACCOUNTS",
+  # More"#,
+        )
+        .with_change(
+            r#"env_vars = [
+  # "VOICE_CALLING_ACCOUNTS","#,
+            r#"env_vars = [
+  "VOICE_CALLING_ACCOUNTS","#,
+        )
+        .with_variable("VOICE_CALLING_ACCOUNTS", "alpha")
     }
 
     /// With a variable for the engine.
@@ -153,14 +204,19 @@ impl Site {
         let engine = Engine::from_environment()?;
         let shipped = shipped_folder()?;
         let folder = tempfile::tempdir()?;
-        let deployment = deployment(&shipped, &setup.changes, folder.path())?;
+        for component in COMPONENTS {
+            fs::copy(shipped.join(component), folder.path().join(component))?;
+        }
+        let changed = |file, changes| changed(&shipped.join(file), changes, folder.path());
+        let deployment = changed("deployment.toml", &setup.changes)?;
         let cache = shipped.with_file_name("obelisk-cache");
         let (server, database) = match setup.postgres {
             None => ("server.toml", Database::Sqlite),
             Some(_) => ("server-postgres.toml", Database::AsConfigured),
         };
         let node = folder.path().join("node");
-        let mut settings = NodeSettings::new(node, shipped.join(server), cache)?;
+        let server = changed(server, &setup.server_changes)?;
+        let mut settings = NodeSettings::new(node, server, cache)?;
         settings.database = database;
         settings.deployment = Some(deployment);
         settings
@@ -169,7 +225,15 @@ impl Site {
 
         let mut mock_options = setup.mock;
         mock_options.webhook = setup.webhook.map(|webhook| WebhookOptions {
-            url: webhook_url(settings.webhook_port, &setup.secret),
+            url: match setup.account {
+                None => webhook_url(settings.webhook_port, &setup.secret),
+                Some(account) => {
+                    format!(
+                        "{}/{account}",
+                        webhook_url(settings.webhook_port, &setup.secret)
+                    )
+                }
+            },
             ..webhook
         });
         let mock = MockService::start(mock_options).await?;
@@ -177,10 +241,17 @@ impl Site {
         let service = format!("http://{}", gate.address());
         let api = (Ipv4Addr::LOCALHOST, settings.api_port).into();
         let claims = Gate::to(api).await?;
+        let unknown = "unknown-token-0001".to_owned();
+        let tokens = match setup.account {
+            None => [mock.token(), unknown],
+            Some(_) => [unknown, mock.token()],
+        };
         for (name, value) in [
             (API_URL, format!("http://{}", claims.address())),
-            ("VOICE_CALLING_API_TOKEN", mock.token()),
+            ("VOICE_CALLING_API_TOKEN", tokens[0].clone()),
+            ("VOICE_CALLING_ALPHA_API_TOKEN", tokens[1].clone()),
             ("VOICE_CALLING_BASE_URL", service.clone()),
+            ("VOICE_CALLING_OPERATOR_TOKEN", OPERATOR_TOKEN.to_owned()),
             ("VOICE_CALLING_ORIGIN", service),
             ("VOICE_CALLING_WEBHOOK_SECRET", setup.secret.clone()),
         ] {
@@ -243,6 +314,11 @@ impl Site {
         Node::start(&self.engine, settings).await
     }
 
+    /// Where the database of the node is, if it is SQLite.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// What a node of this site is started with, for a test that starts one by itself; and where
     /// its API is then.
     ///
@@ -279,22 +355,69 @@ impl Site {
     /// # Errors
     /// Where the node refuses it or is dead.
     pub async fn run_docket(&self, run: &str, number: &str, options: Value) -> Result<Submitted> {
-        submit_docket(self.api(), run, number, options).await
+        let params = json!([docket_request(number), options]);
+        self.api().submit(run, RUN_DOCKET, &params).await
     }
 
-    /// Submits a campaign.
+    /// Submits a campaign: `contacts` as [`listed`] or `{ "source": "http://…" }`.
     ///
     /// # Errors
     /// Where the node refuses it or is dead.
     pub async fn run_campaign(
         &self,
         id: &str,
-        numbers: &[String],
-        options: Value,
+        contacts: &Value,
+        options: &Value,
     ) -> Result<Submitted> {
-        let requests: Vec<_> = numbers.iter().map(|it| docket_request(it)).collect();
-        let params = json!([requests, options]);
+        let params = json!([contacts, options]);
         self.api().submit(id, RUN_CAMPAIGN, &params).await
+    }
+
+    /// What the endpoint of campaigns tells of one.
+    ///
+    /// # Errors
+    /// Where it tells nothing.
+    pub async fn progress(&self, campaign: &str) -> Result<Value> {
+        let answer = self.operate(Method::GET, campaign).await?;
+        ensure!(answer.status == 200, "no progress: {answer:?}");
+        Ok(serde_json::from_str(&answer.body)?)
+    }
+
+    /// Gives an order by the endpoint: `pause`, `resume` or `stop`.
+    ///
+    /// # Errors
+    /// Where there is no answer.
+    pub async fn order(&self, campaign: &str, order: &str) -> Result<Answer> {
+        self.operate(Method::POST, &format!("{campaign}/{order}"))
+            .await
+    }
+
+    /// The results that the endpoint streams, as JSON lines, in the order of the contacts.
+    ///
+    /// # Errors
+    /// Where it streams something else.
+    pub async fn results(&self, campaign: &str) -> Result<Vec<Value>> {
+        let path = format!("{campaign}/results.jsonl");
+        let answer = self.operate(Method::GET, &path).await?;
+        ensure!(answer.status == 200, "no results: {answer:?}");
+        let lines = answer.body.lines().map(serde_json::from_str);
+        let mut lines: Vec<Value> = lines.collect::<Result<_, _>>()?;
+        lines.sort_by_key(|line| line["index"].as_u64());
+        Ok(lines)
+    }
+
+    /// Asks the endpoint of campaigns.
+    ///
+    /// # Errors
+    /// Where there is no answer.
+    pub async fn operate(&self, method: Method, path: &str) -> Result<Answer> {
+        let port = self.settings.webhook_port;
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("http://127.0.0.1:{port}/campaigns/{path}"))
+            .header(AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"))
+            .body(Full::new(Bytes::new()))?;
+        answer(request).await
     }
 
     /// How a run or a campaign ended.
@@ -316,12 +439,7 @@ impl Site {
             .uri(url)
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(body.into())))?;
-        let client = Client::builder(TokioExecutor::new()).build_http();
-        let answer = client.request(request).await?;
-        let status = answer.status().as_u16();
-        let body = answer.into_body().collect().await?.to_bytes();
-        let body = String::from_utf8_lossy(&body).into_owned();
-        Ok(Answer { status, body })
+        answer(request).await
     }
 
     /// Posts to the webhook as the service would.
@@ -343,6 +461,11 @@ impl Site {
         self.mock.docket_with_context(&format!("{run}\""))
     }
 
+    /// The docket of a contact of a campaign, if there is one.
+    pub fn docket_of_contact(&self, number: &str) -> Option<String> {
+        self.mock.docket_with_context(&format!("\"{number}\""))
+    }
+
     /// The executions of the activity that makes a phone ring.
     ///
     /// # Errors
@@ -356,50 +479,28 @@ impl Site {
     /// # Errors
     /// Where the node refuses.
     pub async fn open_questions(&self) -> Result<Vec<String>> {
-        open_questions(self.api()).await
+        let open = self.api().list(Some(DECISION), None, true).await?;
+        let id = |question: &Value| Some(question["execution_id"].as_str()?.to_owned());
+        Ok(open.iter().filter_map(id).collect())
     }
 
     /// Answers all questions that are open, as somebody would who can look at the service's
-    /// dashboard: with the docket of the run, or that there is none. `node` is any that runs.
+    /// dashboard: with the docket of the run, or that there is none.
     ///
     /// # Errors
     /// Where the node refuses to tell the questions.
-    pub async fn answer_questions(&self, node: &Api) -> Result<()> {
-        for question in open_questions(node).await? {
+    pub async fn answer_questions(&self) -> Result<()> {
+        for question in self.open_questions().await? {
             let run = question.rsplit_once('.').map_or("", |(run, _)| run);
             let answer = match self.docket_of(run) {
                 Some(docket) => json!({ "ok": docket }),
                 None => json!({ "err": "there is no docket" }),
             };
             // The webhook may be quicker, and the question withdrawn.
-            let _ = node.stub(&question, &answer).await;
+            let _ = self.api().stub(&question, &answer).await;
         }
         Ok(())
     }
-}
-
-/// Submits a run for one docket, to any node.
-///
-/// # Errors
-/// Where the node refuses it or is dead.
-pub async fn submit_docket(
-    node: &Api,
-    run: &str,
-    number: &str,
-    options: Value,
-) -> Result<Submitted> {
-    let params = json!([docket_request(number), options]);
-    node.submit(run, RUN_DOCKET, &params).await
-}
-
-/// The questions to people that are open, by their execution ids.
-///
-/// # Errors
-/// Where the node refuses.
-pub async fn open_questions(node: &Api) -> Result<Vec<String>> {
-    let open = node.list(Some(DECISION), None, true).await?;
-    let id = |question: &Value| Some(question["execution_id"].as_str()?.to_owned());
-    Ok(open.iter().filter_map(id).collect())
 }
 
 /// The folder that users copy.
@@ -417,28 +518,48 @@ fn shipped_folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The deployment as it is shipped, but for the changes: a copy of the folder, since the engine
-/// takes only files that are beside it.
-fn deployment(shipped: &Path, changes: &[(&str, &str)], folder: &Path) -> Result<PathBuf> {
-    for component in COMPONENTS {
-        fs::copy(shipped.join(component), folder.join(component))?;
-    }
-    let mut text = fs::read_to_string(shipped.join("deployment.toml"))?;
+/// A file as it is shipped, but for the changes: a copy, beside what it names, since the engine takes
+/// only files that are there.
+fn changed(shipped: &Path, changes: &[(&str, &str)], folder: &Path) -> Result<PathBuf> {
+    let mut text = fs::read_to_string(shipped)?;
+    let name = shipped.file_name().context("no file")?;
     for (old, new) in changes {
         let times = text.matches(old).count();
         ensure!(
             times == 1,
-            "the deployment has `{old}` {times} times, not once"
+            "{} has `{old}` {times} times, not once",
+            shipped.display()
         );
         text = text.replace(old, new);
     }
-    let deployment = folder.join("deployment.toml");
-    fs::write(&deployment, text)?;
-    Ok(deployment)
+    let copy = folder.join(name);
+    fs::write(&copy, text)?;
+    Ok(copy)
+}
+
+async fn answer(request: Request<Full<Bytes>>) -> Result<Answer> {
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    let answer = client.request(request).await?;
+    let status = answer.status().as_u16();
+    let body = answer.into_body().collect().await?.to_bytes();
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Ok(Answer { status, body })
 }
 
 fn webhook_url(port: u16, secret: &str) -> String {
     format!("http://127.0.0.1:{port}/voice-calling/{secret}")
+}
+
+/// The contacts of a campaign, one for each number.
+pub fn listed(numbers: &[String]) -> Value {
+    let requests: Vec<_> = numbers.iter().map(|it| contact(it)).collect();
+    json!({ "listed": requests })
+}
+
+/// A contact whose docket can be found by its number.
+pub fn contact(number: &str) -> Value {
+    let context = json!({ "number": number }).to_string();
+    json!({ "agent_id": AGENT_ID, "to_phone_number": number, "call_context": context })
 }
 
 /// A docket for the agent that the mock knows.

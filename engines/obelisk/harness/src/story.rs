@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use voice_calling_mock::{Endpoint, Fault, Pace};
 
 use crate::api::Ending;
 use crate::execution_id::execution_id;
-use crate::site::{Setup, Site};
+use crate::site::{Setup, Site, listed};
 
 /// How long a call of the mock takes.
 const CALL: Duration = Duration::from_millis(700);
@@ -119,7 +119,7 @@ impl Story {
         let docket = self
             .until("the creation", |site| site.docket_of(&run))
             .await?;
-        let creation = format!("{run}.o:1-create-docket-v2_1");
+        let creation = format!("{run}.o:2-create-docket-v2_1");
         let api = self.site.api().clone();
         api.wait_for_result(&creation, LIMIT).await?;
         let delivered = self.site.mock.deliveries().len();
@@ -166,10 +166,12 @@ impl Story {
         self.progress.begin("a campaign");
         let options = json!({ "max_open": MAX_OPEN, "run": options(2_000) });
         let id = execution_id();
-        self.site.run_campaign(&id, &numbers, options).await?;
+        self.site
+            .run_campaign(&id, &listed(&numbers), &options)
+            .await?;
         let begun = Instant::now();
         while self.site.creating_executions(&id).await?.len() <= CAMPAIGN / 2 {
-            self.site.answer_questions(self.site.api()).await?;
+            self.site.answer_questions().await?;
             ensure!(
                 begun.elapsed() < LIMIT,
                 "half of the campaign: not within {LIMIT:?}"
@@ -180,7 +182,7 @@ impl Story {
             .await?;
         let begun = Instant::now();
         let ending = loop {
-            self.site.answer_questions(self.site.api()).await?;
+            self.site.answer_questions().await?;
             if let Some(ending) = self.site.api().result(&id).await? {
                 break ending;
             }
@@ -190,12 +192,13 @@ impl Story {
             );
             tokio::time::sleep(LOOK).await;
         };
-        let results = ending.ok()?;
-        let results = results.as_array().context("a campaign gives a list")?;
-        for (number, result) in numbers.iter().zip(results) {
+        let summary = ending.ok()?;
+        let results = self.site.results(&id).await?;
+        for (number, result) in numbers.iter().zip(&results) {
             self.note_in_campaign(number, result)?;
         }
-        self.progress.done(&format!("{CAMPAIGN} results"));
+        self.progress
+            .done(&format!("{} results: {summary}", results.len()));
         Ok(())
     }
 
@@ -276,15 +279,18 @@ impl Story {
     }
 
     fn note_in_campaign(&mut self, number: &str, result: &Value) -> Result<()> {
-        let died = "engine, in the campaign";
-        if !result["err"]["permanent_given_up"].is_null() {
-            let row = [died, number, "0", "a person", "given up"];
-            self.rows.push(row.map(str::to_owned));
-            return Ok(());
-        }
-        let outcome = &result["ok"];
-        ensure!(outcome["completed"] == true, "{number}: {result}");
-        self.note(died, number, outcome);
+        let state = text(&result["state"]);
+        ensure!(
+            matches!(&*state, "completed" | "unknown"),
+            "{number}: {result}"
+        );
+        self.rows.push([
+            "engine, in the campaign".to_owned(),
+            number.to_owned(),
+            self.site.mock.times_rung(number).to_string(),
+            text(&result["known_by"]),
+            text(&result["insights"]["call_disposition"]),
+        ]);
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! Several nodes on one PostgreSQL. A program of its own, since it needs the whole machine. The
 //! variables are those of the tests of `dockets`.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use obelisk_harness::{Ending, Postgres, Setup, Site, execution_id, submit_docket};
+use obelisk_harness::{Postgres, Setup, Site, execution_id, listed};
 use serde_json::json;
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
@@ -30,19 +30,18 @@ async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_
     })
     .await?;
     let mut other = site.another_node().await?;
+    let numbers: Vec<_> = (0..DOCKETS).map(|n| format!("9198765{n:05}")).collect();
+    let id = execution_id();
     let options = json!({
-        "timeout_ms": 600_000,
-        "first_poll_ms": 5_000,
-        "longest_poll_ms": 10_000,
-        "insights_within_ms": 500,
+        "max_open": 60,
+        "run": {
+            "timeout_ms": 600_000,
+            "first_poll_ms": 5_000,
+            "longest_poll_ms": 10_000,
+            "insights_within_ms": 500,
+        },
     });
-    let mut runs: BTreeMap<String, String> = BTreeMap::new();
-    for n in 0..DOCKETS {
-        let (number, run) = (format!("9198765{n:05}"), execution_id());
-        let node = [site.api(), other.api()][n % 2];
-        submit_docket(node, &run, &number, options.clone()).await?;
-        runs.insert(number, run);
-    }
+    site.run_campaign(&id, &listed(&numbers), &options).await?;
     // The node that has the webhook dies, and comes back some seconds later.
     creations(&site, DOCKETS / 3).await;
     site.kill()?;
@@ -55,48 +54,37 @@ async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_
     site.restart().await?;
 
     let begun = Instant::now();
-    let mut completed = 0;
-    let mut told = 0;
-    while let Some((number, run)) = runs.pop_first() {
-        assert!(
-            begun.elapsed() < ALL_LIMIT,
-            "{completed} of {DOCKETS} are completed"
-        );
-        match ending(&site, &run).await? {
-            None => {
-                runs.insert(number, run);
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-            Some(Ending::Ok(outcome)) => {
-                assert_eq!(outcome["completed"], true, "{number}: {outcome}");
-                assert_eq!(outcome["docket"]["to_phone_number"], json!(number));
-                completed += 1;
-                told += usize::from(outcome["known_by"] == "webhook");
-            }
-            // Its request had not left when the node died: somebody looked, and starts it again.
-            Some(Ending::Err(error)) if !error["permanent_given_up"].is_null() => {
-                assert_eq!(site.mock.times_rung(&number), 0, "{number}");
-                let again = execution_id();
-                submit_docket(site.api(), &again, &number, options.clone()).await?;
-                runs.insert(number, again);
-            }
-            Some(other) => panic!("{number}: {other:?}"),
+    let summary = loop {
+        site.answer_questions().await?;
+        if let Some(ending) = site.api().result(&id).await? {
+            break ending.ok()?;
         }
+        assert!(begun.elapsed() < ALL_LIMIT, "{}", site.progress(&id).await?);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    let results = site.results(&id).await?;
+    let told: Vec<_> = results.iter().map(|it| &it["to_phone_number"]).collect();
+    assert_eq!(json!(told), json!(numbers), "not one line for each contact");
+    let rung: BTreeSet<_> = site.mock.phones_rung().into_iter().collect();
+    assert_eq!(
+        rung.len(),
+        site.mock.phones_rung().len(),
+        "a phone rang twice"
+    );
+    for (number, result) in numbers.iter().zip(&results) {
+        let expected = match rung.contains(number) {
+            true => "completed",
+            // Its request had not left when the node died: a person found no docket.
+            false => "unknown",
+        };
+        assert_eq!(result["state"], expected, "{result}");
     }
-    assert_eq!(completed, DOCKETS);
+    assert_eq!(summary["completed"], rung.len(), "{summary}");
     // The node that is told was away for a while only.
+    let told = results.iter().filter(|it| it["known_by"] == "webhook");
+    let told = told.count();
     assert!(told >= DOCKETS / 4, "only {told} were told by the webhook");
-    let mut rung = site.mock.phones_rung();
-    rung.sort();
-    rung.dedup();
-    assert_eq!(rung.len(), DOCKETS, "a phone did not ring");
-    assert_eq!(site.mock.phones_rung().len(), DOCKETS, "a phone rang twice");
     Ok(())
-}
-
-async fn ending(site: &Site, run: &str) -> Result<Option<Ending>> {
-    site.answer_questions(site.api()).await?;
-    site.api().result(run).await
 }
 
 /// Waits until the service has received so many creations.

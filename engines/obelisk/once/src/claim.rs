@@ -1,7 +1,7 @@
 //! The claim of a creation: whose text is in it has begun the creation.
 
-use wasi::clocks::monotonic_clock;
-use wasi::random::random::get_random_u64;
+use wasip2::clocks::monotonic_clock;
+use wasip2::random::random::get_random_u64;
 
 use crate::engine::Engine;
 
@@ -11,8 +11,7 @@ const TRIES: u32 = 3;
 const PAUSE_MS: u64 = 200;
 
 /// Takes the claim for this run; the error says why it may not begin.
-pub fn take(claim: &str) -> Result<(), String> {
-    let engine = Engine::of(&wasi::cli::environment::get_environment())?;
+pub fn take(engine: &Engine, claim: &str) -> Result<(), String> {
     let value = format!(
         r#"{{"ok":"{:016x}{:016x}"}}"#,
         get_random_u64(),

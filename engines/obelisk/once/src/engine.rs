@@ -1,28 +1,33 @@
-//! The engine's API, of which one request is used.
+//! The engine's API, of which three requests are used.
 
-use wasi::clocks::monotonic_clock;
-use wasi::http::outgoing_handler;
-use wasi::http::types::{
-    ErrorCode, Fields, Method, OutgoingBody, OutgoingRequest, RequestOptions, Scheme,
-};
-use wasi::io::poll::poll;
+use serde::Deserialize;
+use voice_calling_correlation::RunId;
+use voice_calling_obelisk_http::{Answer, Method, Request, Window, send};
 
 const URL: &str = "OBELISK_API_URL";
 
 /// In it is a placeholder, which the engine replaces on the way.
 const TOKEN: &str = "OBELISK_API_TOKEN";
 
-/// How long an answer may take.
+/// How long an answer may take; a list of a large database takes longer.
 const ANSWER_MS: u64 = 1_500;
+const LIST_MS: u64 = 10_000;
 
-const NANOSECONDS_PER_MS: u64 = 1_000_000;
+const ANSWER_BYTES: usize = 2 * 1_048_576;
+
+/// How many executions are listed at most.
+const LISTED: usize = 1_000;
 
 /// The node that runs this, or any other one on the same database.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Engine {
-    is_secure: bool,
-    authority: String,
+    url: String,
     token: String,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    execution_id: String,
 }
 
 impl Engine {
@@ -34,69 +39,73 @@ impl Engine {
             found.ok_or_else(|| format!("{name} is not set"))
         };
         let (url, token) = (variable(URL)?, variable(TOKEN)?);
-        let (is_secure, authority) = match url.split_once("://") {
-            Some(("http", rest)) => (false, rest),
-            Some(("https", rest)) => (true, rest),
-            _ => return Err(format!("{URL} is {url:?}, which is no http or https URL")),
+        let Some(("http" | "https", authority)) = url.split_once("://") else {
+            return Err(format!("{URL} is {url:?}, which is no http or https URL"));
         };
         if authority.is_empty() || authority.contains('/') {
             return Err(format!("{URL} is {url:?}; a host and no path are allowed"));
         }
-        Ok(Self {
-            is_secure,
-            authority: authority.to_owned(),
-            token,
-        })
+        Ok(Self { url, token })
     }
 
     /// `PUT /v1/executions/{id}/stub`, which writes a value into a stub execution unless another
     /// one is there: the status of the answer.
     pub fn stub(&self, id: &str, value: &str) -> Result<u16, String> {
-        let deadline = monotonic_clock::subscribe_duration(ANSWER_MS * NANOSECONDS_PER_MS);
-        let request = self
-            .request(id)
-            .map_err(|()| format!("{id:?} is no id of an execution"))?;
-        let body = request.body().map_err(|()| "no body".to_owned())?;
-        let options = RequestOptions::new();
-        let _ = options.set_connect_timeout(Some(ANSWER_MS * NANOSECONDS_PER_MS));
-        let _ = options.set_first_byte_timeout(Some(ANSWER_MS * NANOSECONDS_PER_MS));
-        let said = |error: ErrorCode| format!("{error:?}");
-        let response = outgoing_handler::handle(request, Some(options)).map_err(said)?;
-        let stream = body.write().map_err(|()| "no body".to_owned())?;
-        let written = stream.blocking_write_and_flush(value.as_bytes());
-        drop(stream);
-        // Where it broke off, the answer says why.
-        if written.is_ok() {
-            let _ = OutgoingBody::finish(body, None);
-        }
-        let ready = response.subscribe();
-        poll(&[&ready, &deadline]);
-        match response.get() {
-            Some(Ok(Ok(answer))) => Ok(answer.status()),
-            Some(Ok(Err(error))) => Err(said(error)),
-            Some(Err(())) => Err("no answer".to_owned()),
-            None => Err(format!("no answer in {ANSWER_MS} ms")),
-        }
+        let id = execution_id(id)?;
+        let path = format!("/v1/executions/{id}/stub");
+        Ok(self.ask(Method::PUT, &path, value, ANSWER_MS)?.status)
     }
 
-    fn request(&self, id: &str) -> Result<OutgoingRequest, ()> {
-        let headers = [
-            ("authorization", format!("Bearer {}", self.token)),
-            ("content-type", "application/json".to_owned()),
-        ];
-        let headers = headers.map(|(name, value)| (name.to_owned(), value.into_bytes()));
-        let headers = Fields::from_list(&headers).map_err(|_| ())?;
-        let request = OutgoingRequest::new(headers);
-        let scheme = match self.is_secure {
-            true => Scheme::Https,
-            false => Scheme::Http,
-        };
-        request.set_method(&Method::Put)?;
-        request.set_scheme(Some(&scheme))?;
-        request.set_authority(Some(&self.authority))?;
-        request.set_path_with_query(Some(&format!("/v1/executions/{id}/stub")))?;
-        Ok(request)
+    /// `GET /v1/executions/{id}`, the result of an execution: the status of the answer.
+    pub fn result(&self, id: &str) -> Result<u16, String> {
+        let id = execution_id(id)?;
+        let path = format!("/v1/executions/{id}");
+        Ok(self.ask(Method::GET, &path, "", ANSWER_MS)?.status)
     }
+
+    /// `GET /v1/executions`: the ids of the executions of a function anywhere below another one
+    /// that have no result yet.
+    pub fn open_below(&self, parent: &RunId, ffqn: &str) -> Result<Vec<String>, String> {
+        let path = format!(
+            "/v1/executions?ffqn_prefix={ffqn}&execution_id_prefix={parent}.\
+             &show_derived=true&hide_finished=true&length={LISTED}"
+        );
+        let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
+        listed(answer.status, answer.body.bytes())
+            .map_err(|reason| format!("the open executions of {ffqn} below {parent}: {reason}"))
+    }
+
+    fn ask(&self, method: Method, path: &str, body: &str, limit_ms: u64) -> Result<Answer, String> {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url))
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("accept", "application/json")
+            .header("content-type", "application/json")
+            .body(body.to_owned())
+            .map_err(|error| error.to_string())?;
+        send(request, limit_ms, |_, _| Ok(Window::first(ANSWER_BYTES)))
+    }
+}
+
+/// The ids in a list; one that may lack some is an error.
+fn listed(status: u16, body: &[u8]) -> Result<Vec<String>, String> {
+    if status != 200 {
+        return Err(format!("the engine answers {status}"));
+    }
+    let listed: Vec<Listed> = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    match listed.len() {
+        LISTED.. => Err(format!("{LISTED} or more")),
+        _ => Ok(listed
+            .into_iter()
+            .map(|listed| listed.execution_id)
+            .collect()),
+    }
+}
+
+/// What has the form of an id cannot lead to another path.
+fn execution_id(id: &str) -> Result<RunId, String> {
+    RunId::read(id).ok_or_else(|| format!("{id:?} is no id of an execution"))
 }
 
 #[cfg(test)]
@@ -110,12 +119,9 @@ mod tests {
 
     #[test]
     fn the_engine_is_a_host_and_no_path() {
-        let engine = of("http://127.0.0.1:5005").unwrap();
-        assert_eq!(
-            (engine.is_secure, &*engine.authority),
-            (false, "127.0.0.1:5005")
-        );
-        assert!(of("https://engine.example").unwrap().is_secure);
+        for url in ["http://127.0.0.1:5005", "https://engine.example"] {
+            assert_eq!(of(url).unwrap().url, url);
+        }
         for url in ["", "127.0.0.1:5005", "ftp://a", "http://", "http://a/b"] {
             assert!(of(url).is_err_and(|error| error.contains(URL)), "{url}");
         }
@@ -124,5 +130,38 @@ mod tests {
     #[test]
     fn what_is_not_set_is_named() {
         assert_eq!(Engine::of(&[]), Err(format!("{URL} is not set")));
+    }
+
+    #[test]
+    fn what_is_no_id_is_not_asked_for() {
+        let engine = of("http://127.0.0.1:5005").unwrap();
+        for id in [
+            "",
+            "E_1",
+            "../deployments",
+            "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA/cancel?",
+        ] {
+            assert!(
+                engine
+                    .result(id)
+                    .is_err_and(|error| error.contains("no id")),
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_list_is_whole_or_an_error() {
+        let list = |length| {
+            let ids = vec![r#"{"execution_id":"E_1.n:order_1","ffqn":"a:b/c.d"}"#; length];
+            format!("[{}]", ids.join(","))
+        };
+        for length in [0, 1, LISTED - 1] {
+            let expected = vec!["E_1.n:order_1".to_owned(); length];
+            assert_eq!(listed(200, list(length).as_bytes()), Ok(expected));
+        }
+        assert!(listed(200, list(LISTED).as_bytes()).is_err());
+        assert!(listed(401, list(1).as_bytes()).is_err());
+        assert!(listed(200, b"[{").is_err());
     }
 }

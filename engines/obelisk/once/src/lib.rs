@@ -2,25 +2,34 @@
 //!
 //! The engine runs an activity again that was under way when it was asked to end, or when a
 //! deployment was applied, and does not say that it has. So a run takes the creation's claim
-//! first. What is around is the client, unmodified: `cargo xtask obelisk build` plugs it in.
+//! first. Then it asks for its grant, if it has one, and creates at once. What is around is the
+//! client, unmodified: `cargo xtask obelisk build` plugs it in.
 
 #![deny(unsafe_code)]
 
 mod claim;
 mod engine;
+mod grant;
+mod order;
 
-use bindings::exports::voice_calling::once::dockets::Guest;
+use bindings::exports::voice_calling::once::dockets::{CreationError, Grant, Guest};
+use bindings::exports::voice_calling::once::orders;
 use bindings::voice_calling::client::dockets;
+use engine::Engine;
 use voice_calling_core::types::{
     CallOptions, CreatedDocketV2, DocketRequestV2, Failure, RequestError,
 };
+use voice_calling_correlation::RunId;
+use wasip2::cli::environment::get_environment;
+use wasip2::clocks::wall_clock;
 
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit", "wit", "../wit", "../worlds"],
+        path: ["../../../wit", "wit", "../operator/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/once",
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        additional_derives: [PartialEq],
         generate_all,
     });
     use super::Once;
@@ -34,10 +43,37 @@ impl Guest for Once {
         claim: String,
         request: DocketRequestV2,
         options: Option<CallOptions>,
-    ) -> Result<CreatedDocketV2, RequestError> {
-        claim::take(&claim).map_err(unknown)?;
-        dockets::create_docket_v2(&request, options.as_ref())
+        grant: Option<Grant>,
+    ) -> Result<CreatedDocketV2, CreationError> {
+        let unclaimed = |reason| CreationError::Failed(unknown(reason));
+        let engine = Engine::of(&get_environment()).map_err(unclaimed)?;
+        claim::take(&engine, &claim).map_err(unclaimed)?;
+        let options = match grant {
+            None => options,
+            Some(grant) => {
+                let gate = engine.result(&grant.gate);
+                grant::check(&grant, gate, now_ms()).map_err(CreationError::NotGranted)?;
+                Some(grant::one_attempt(options))
+            }
+        };
+        dockets::create_docket_v2(&request, options.as_ref()).map_err(CreationError::Failed)
     }
+}
+
+impl orders::Guest for Once {
+    fn find(campaign: String) -> Result<Option<String>, String> {
+        let Some(campaign) = RunId::read(&campaign) else {
+            return Ok(None);
+        };
+        let open = Engine::of(&get_environment())?.open_below(&campaign, order::FFQN)?;
+        Ok(order::next(&campaign, open))
+    }
+}
+
+/// Milliseconds since 1970-01-01T00:00:00Z.
+fn now_ms() -> u64 {
+    let now = wall_clock::now();
+    now.seconds * 1_000 + u64::from(now.nanoseconds / 1_000_000)
 }
 
 /// This run has sent nothing, and cannot know of those before it.

@@ -2,7 +2,7 @@
 
 use voice_calling_core::types::RequestError;
 use voice_calling_core::webhooks;
-use voice_calling_correlation::Completion;
+use voice_calling_correlation::{Completion, OVER};
 use wasi::clocks::monotonic_clock;
 
 use crate::answer::{Answer, Had, Verdict, of_error};
@@ -16,8 +16,8 @@ use crate::bindings::voice_calling::workflows_obelisk_schedule::deliveries;
 /// look costs the engine a query, which many deliveries at a time would feel.
 const PAUSES_MS: [u64; 6] = [50, 100, 200, 400, 750, 1_500];
 
-/// Takes a delivery from somebody who knows the secret.
-pub fn take(body: &[u8]) -> Answer {
+/// Takes a delivery of a docket of this account from somebody who knows the secret.
+pub fn take(body: &[u8], account: Option<&str>) -> Answer {
     let text = String::from_utf8_lossy(body);
     match webhooks::parse_docket_completed(&text) {
         Ok(Some(_)) => {}
@@ -28,7 +28,7 @@ pub fn take(body: &[u8]) -> Answer {
         Err(error) => return Answer::new(400, format!("{error:?}")),
     }
     // From here on the delivery is stored, whatever dies.
-    let execution = deliveries::deliver_schedule(ScheduleAt::Now, &text);
+    let execution = deliveries::deliver_schedule(ScheduleAt::Now, &text, account);
     match wait_for(&execution) {
         Some(Ok(verdict)) => verdict.answer(|stub| had(stub, &text)),
         Some(Err(error)) => of_error(error.as_deref()),
@@ -75,19 +75,24 @@ fn had(stub: &str, text: &str) -> Had {
         };
     }
     let run = stub.rsplit_once('.').map_or("", |(run, _)| run);
-    match engine::get_status(&id(run)) {
-        Ok(engine::ExecutionStatus::Finished(_)) => {
-            log::warn(&format!(
-                "a completion came for {run}, which was over without it"
-            ));
-            Had::Nothing
-        }
-        // Somebody has cancelled the stub, or put something else into it.
-        _ => {
-            log::error(&format!(
-                "{run} cannot be told of its completion: {stub} is used up"
-            ));
-            Had::Unusable
-        }
+    let says_over =
+        |error: &String| serde_json::from_str::<String>(error).is_ok_and(|it| it == OVER);
+    let is_over = match &value {
+        Ok(Err(Some(error))) if says_over(error) => true,
+        _ => matches!(
+            engine::get_status(&id(run)),
+            Ok(engine::ExecutionStatus::Finished(_))
+        ),
+    };
+    if is_over {
+        log::warn(&format!(
+            "a completion came for {run}, which was over without it"
+        ));
+        return Had::Nothing;
     }
+    // Somebody has cancelled the stub, or put something else into it.
+    log::error(&format!(
+        "{run} cannot be told of its completion: {stub} is used up"
+    ));
+    Had::Unusable
 }

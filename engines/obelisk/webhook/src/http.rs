@@ -25,8 +25,8 @@ pub struct Receiver;
 impl Guest for Receiver {
     fn handle(request: IncomingRequest, response_out: ResponseOutparam) {
         let answer = match secret::check(&wasi::cli::environment::get_environment()) {
-            Entry::Allowed => match read(&request) {
-                Ok(body) => delivery::take(&body),
+            Entry::Allowed(account) => match read(&request) {
+                Ok(body) => delivery::take(&body, account.as_deref()),
                 Err(answer) => answer,
             },
             // As for any other path that leads nowhere.

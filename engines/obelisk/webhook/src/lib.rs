@@ -16,7 +16,7 @@ mod secret;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit", "../once/wit", "../wit", "../worlds"],
+        path: ["../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/webhook",
         generate_all,
     });

@@ -1,22 +1,24 @@
-//! The secret in the webhook's path. Deliveries are not signed: it is all that tells a delivery
-//! of the service from one of anybody else.
+//! The secret in the webhook's path, and the account after it. Deliveries are not signed: the
+//! secret is all that tells a delivery of the service from one of anybody else.
 
-use subtle::ConstantTimeEq;
+use voice_calling_obelisk_secret::{Secret, value};
 
 /// The variable that holds the secret.
 pub const VARIABLE: &str = "VOICE_CALLING_WEBHOOK_SECRET";
 
-/// The part of the path, which the engine hands over as a variable.
-pub const PATH_VARIABLE: &str = "path_secret";
+/// The variable with the names of the accounts, separated by commas, as the client has it.
+pub const ACCOUNTS_VARIABLE: &str = "VOICE_CALLING_ACCOUNTS";
 
-/// Less could be guessed.
-const LEAST_CHARACTERS: usize = 24;
+/// The parts of the path, which the engine hands over as variables.
+pub const PATH_VARIABLE: &str = "path_secret";
+pub const ACCOUNT_VARIABLE: &str = "account";
 
 /// Whether a delivery may be looked at.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Entry {
-    Allowed,
-    /// The path has another secret, or none.
+    /// Of this account; none: of the one without a name.
+    Allowed(Option<String>),
+    /// The path has another secret or none, or an account that is not named in the settings.
     Unknown,
     /// The secret in the environment is none: why.
     Unprotected(String),
@@ -24,25 +26,19 @@ pub enum Entry {
 
 /// Decides by the instance's environment.
 pub fn check(environment: &[(String, String)]) -> Entry {
-    let variable = |name: &str| {
-        let mut variables = environment.iter();
-        variables.find_map(|(key, value)| (key == name).then_some(value.as_str()))
+    let secret = match Secret::read(VARIABLE, value(environment, VARIABLE)) {
+        Ok(secret) => secret,
+        Err(why) => return Entry::Unprotected(why),
     };
-    let secret = variable(VARIABLE).unwrap_or_default();
-    let characters = secret.chars().count();
-    // Nothing that a proxy on the way could write in another way.
-    let is_plain = secret.chars().all(|c| c.is_ascii_alphanumeric());
-    if characters < LEAST_CHARACTERS || !is_plain {
-        return Entry::Unprotected(format!(
-            "{VARIABLE} has {characters} characters; {LEAST_CHARACTERS} or more are allowed, \
-             ASCII letters and digits only"
-        ));
+    if !secret.is(value(environment, PATH_VARIABLE).as_bytes()) {
+        return Entry::Unknown;
     }
-    let given = variable(PATH_VARIABLE).unwrap_or_default();
-    // In constant time, so that answers do not tell how far a guess was right.
-    match bool::from(given.as_bytes().ct_eq(secret.as_bytes())) {
-        true => Entry::Allowed,
-        false => Entry::Unknown,
+    let account = value(environment, ACCOUNT_VARIABLE);
+    let mut accounts = value(environment, ACCOUNTS_VARIABLE).split(',');
+    match account {
+        "" => Entry::Allowed(None),
+        name if accounts.any(|account| account == name) => Entry::Allowed(Some(name.to_owned())),
+        _ => Entry::Unknown,
     }
 }
 
@@ -50,47 +46,51 @@ pub fn check(environment: &[(String, String)]) -> Entry {
 mod tests {
     use super::*;
 
-    fn entry(secret: Option<&str>, given: Option<&str>) -> Entry {
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let secret = secret.map(|it| pair(VARIABLE, it));
-        let given = given.map(|it| pair(PATH_VARIABLE, it));
-        check(&secret.into_iter().chain(given).collect::<Vec<_>>())
+    fn entry(variables: &[(&str, &str)]) -> Entry {
+        let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        check(&variables.iter().map(pair).collect::<Vec<_>>())
     }
 
     const SECRET: &str = "0123456789abcdefghijXYZ01";
 
     #[test]
     fn only_the_whole_secret_lets_a_delivery_in() {
-        assert_eq!(entry(Some(SECRET), Some(SECRET)), Entry::Allowed);
-        for guess in [
-            None,
-            Some(""),
-            Some(&SECRET[1..]),
-            Some("0123456789abcdefghijXYz01"),
-        ] {
-            assert_eq!(entry(Some(SECRET), guess), Entry::Unknown, "{guess:?}");
+        let ours = (VARIABLE, SECRET);
+        assert_eq!(
+            entry(&[ours, (PATH_VARIABLE, SECRET)]),
+            Entry::Allowed(None)
+        );
+        assert_eq!(
+            entry(&[ours, (PATH_VARIABLE, &SECRET[1..])]),
+            Entry::Unknown
+        );
+        assert_eq!(entry(&[ours]), Entry::Unknown);
+    }
+
+    #[test]
+    fn without_a_secret_nobody_is_let_in() {
+        for variables in [&[][..], &[(VARIABLE, ""), (PATH_VARIABLE, "")]] {
+            let entry = entry(variables);
+            assert!(matches!(entry, Entry::Unprotected(_)), "{variables:?}");
         }
     }
 
     #[test]
-    fn a_secret_that_could_be_guessed_or_written_otherwise_lets_nobody_in() {
-        for secret in [
-            None,
-            Some(""),
-            Some("short"),
-            Some("0123456789-abcdefghij-XYZ"),
-        ] {
-            let entry = entry(secret, secret);
-            assert!(matches!(entry, Entry::Unprotected(_)), "{secret:?}");
-        }
-    }
-
-    #[test]
-    fn a_missing_secret_is_told_without_its_value() {
-        let Entry::Unprotected(why) = entry(Some("guessable"), None) else {
-            panic!("let in")
+    fn only_accounts_that_the_settings_name_are_known() {
+        let of = |account, accounts| {
+            entry(&[
+                (VARIABLE, SECRET),
+                (ACCOUNTS_VARIABLE, accounts),
+                (PATH_VARIABLE, SECRET),
+                (ACCOUNT_VARIABLE, account),
+            ])
         };
-        assert!(why.contains(VARIABLE) && why.contains("24"), "{why}");
-        assert!(!why.contains("guessable"), "{why}");
+        let allowed = Entry::Allowed(Some("north".to_owned()));
+        assert_eq!(of("north", "north"), allowed);
+        assert_eq!(of("north", "south,north"), allowed);
+        for account in ["North", "nort", "south,north", ","] {
+            assert_eq!(of(account, "south,north"), Entry::Unknown, "{account}");
+        }
+        assert_eq!(of("north", ""), Entry::Unknown);
     }
 }

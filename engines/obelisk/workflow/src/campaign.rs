@@ -1,78 +1,84 @@
-//! Many dockets, a bounded number at a time, each in an execution of its own.
+//! Many dockets: the segments of a campaign one after the other, and the orders to them.
 
-use voice_calling_core::types::{DocketRequestV2, Problem};
+use std::collections::VecDeque;
 
-use crate::bindings::exports::voice_calling::workflows::campaign::{
-    CampaignError, CampaignOptions,
-};
-use crate::bindings::obelisk::types::execution::{ExecutionId, ResponseId};
+use voice_calling_core::types::DocketRequestV2;
+use voice_calling_correlation::OVER;
+use voice_calling_correlation::campaign::{CAMPAIGN, OPEN, Order, SEGMENTS, child};
+
+use crate::bindings::exports::voice_calling::workflows::campaign::CampaignError;
+use crate::bindings::obelisk::log::log;
+use crate::bindings::obelisk::types::execution::{ExecutionId, ResponseId, StubError};
 use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
-use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
-use crate::bindings::voice_calling::workflows_obelisk_ext::docket as runs;
-use crate::pace::{Pace, Pauses};
-use crate::waiting::{after, next_of};
+use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
+use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
+use crate::bindings::voice_calling::workflows::campaign_types::{
+    CampaignOptions, CampaignSummary, Contacts, Stance, Stretch,
+};
+use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
+use crate::handover::{Handover, Rest};
+use crate::pace::Pauses;
+use crate::plan;
+use crate::waiting::{after, heartbeats, next_of};
 
-/// The engine reads the whole history again whenever the campaign goes on.
-const MOST_REQUESTS: usize = 500;
-
-/// What became of one docket.
-pub type RunResult = Result<DocketOutcome, RunError>;
+/// How many listed contacts one segment has.
+const STRETCH: usize = 100;
 
 /// `campaign.run-campaign`
-pub fn run(
-    requests: &[DocketRequestV2],
-    options: CampaignOptions,
-) -> Result<Vec<RunResult>, CampaignError> {
-    check(requests, &options).map_err(CampaignError::PermanentInvalidInput)?;
-    let mut campaign = Campaign::begin();
-    // What is submitted next depends only on how many runs have ended, never on which: the
-    // engine may give answers that came together in another order when it replays.
-    for (index, request) in requests.iter().enumerate() {
-        if index >= options.max_open as usize {
-            campaign.wait_for_one();
-        }
-        campaign.submit(request, options.run);
+pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSummary, CampaignError> {
+    let checked = plan::check(&contacts, &options);
+    // Also one that is refused: by its first stub a campaign is known.
+    let mut campaign = Campaign::begin(contacts, options);
+    if let Err(problem) = checked {
+        campaign.take_no_orders();
+        return Err(CampaignError::PermanentInvalidInput(problem));
     }
-    Ok(campaign.finish())
+    let mut rest = campaign.first();
+    while let Handover::Rest(it) = campaign.run_segment(rest) {
+        rest = it;
+    }
+    campaign.take_no_orders();
+    Ok(campaign.sum())
 }
 
-fn check(requests: &[DocketRequestV2], options: &CampaignOptions) -> Result<(), Problem> {
-    let problem = |subject: &str, found: usize, allowed: String| Problem {
-        subject: subject.to_owned(),
-        found: found.to_string(),
-        allowed,
-    };
-    if requests.len() > MOST_REQUESTS {
-        let allowed = format!("0 to {MOST_REQUESTS} requests");
-        return Err(problem("requests", requests.len(), allowed));
-    }
-    let max_open = options.max_open as usize;
-    if !(1..=MOST_REQUESTS).contains(&max_open) {
-        let allowed = format!("1 to {MOST_REQUESTS}");
-        return Err(problem("options.max-open", max_open, allowed));
-    }
-    Pace::read(&options.run).map(drop)
-}
-
-/// The runs of a campaign.
 struct Campaign {
+    id: String,
+    options: CampaignOptions,
+    /// Those that are listed, and not given to a segment yet.
+    listed: VecDeque<DocketRequestV2>,
+    source: Option<String>,
+    stance: Stance,
+    /// What is awaited: orders, and what segments leave.
     set: JoinSet,
-    /// In the order of the requests.
-    runs: Vec<ExecutionId>,
-    ended: usize,
+    order: ExecutionId,
+    segments: JoinSet,
+    segment: u32,
     heartbeats: Pauses,
 }
 
 impl Campaign {
-    fn begin() -> Self {
-        // The name is a constant of the allowed form, used once in an execution.
-        let set = engine::join_set_create_named("open").expect("a name for the join set");
+    fn begin(contacts: Contacts, options: CampaignOptions) -> Self {
+        let id = engine::execution_id_current().id;
+        // The names are constants of the allowed form, used once in an execution.
+        let set = engine::join_set_create_named(CAMPAIGN).expect("a name for the join set");
+        let segments = engine::join_set_create_named(SEGMENTS).expect("a name for the join set");
+        let order = waits::order_submit(&set, &id);
+        let (listed, source) = match contacts {
+            Contacts::Listed(requests) => (requests.into(), None),
+            Contacts::Source(source) => (VecDeque::new(), Some(source)),
+        };
         let mut campaign = Self {
+            id,
+            options,
+            listed,
+            source,
+            stance: Stance::Running,
             set,
-            runs: Vec::new(),
-            ended: 0,
-            heartbeats: Pauses::new(60_000, 3_600_000),
+            order,
+            segments,
+            segment: 0,
+            heartbeats: heartbeats(),
         };
         campaign.wake_later();
         campaign
@@ -83,72 +89,142 @@ impl Campaign {
         engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
     }
 
-    fn submit(&mut self, request: &DocketRequestV2, options: RunOptions) {
-        let run = runs::run_docket_submit(&self.set, request, options);
-        self.runs.push(run);
+    /// What the first segment begins with.
+    fn first(&self) -> Rest {
+        Rest {
+            queue: Vec::new(),
+            position: self.source.as_ref().map(|_| 0),
+            index: 0,
+            held: 0,
+            given_minute: 0,
+            given_count: 0,
+            no_contacts: None,
+        }
     }
 
-    /// Waits until one more run has ended.
-    fn wait_for_one(&mut self) {
+    /// Runs the next segment until it leaves something.
+    fn run_segment(&mut self, rest: Rest) -> Handover {
+        self.segment += 1;
+        let handover = waits::handover_submit(&self.set, &self.id_of(self.segment));
+        let stretch = self.stretch(rest, &handover);
+        let source = self.source.as_deref();
+        parts::run_segment_submit(&self.segments, source, &self.options, &stretch);
         loop {
             match next_of(&self.set) {
-                ResponseId::ExecutionId(_) => break,
                 ResponseId::DelayId(_) => self.wake_later(),
+                ResponseId::ExecutionId(id) if id.id == handover.id => {
+                    return self.left(waits::handover_get(&id).ok());
+                }
+                ResponseId::ExecutionId(id) if id.id == self.order.id => {
+                    self.take(waits::order_get(&id).ok());
+                }
+                // Nothing else is ever submitted to the set.
+                ResponseId::ExecutionId(_) => {}
             }
         }
-        self.ended += 1;
     }
 
-    /// Waits for all runs, and gives what became of each.
-    fn finish(mut self) -> Vec<RunResult> {
-        while self.ended < self.runs.len() {
-            self.wait_for_one();
+    /// What the next segment is to do.
+    fn stretch(&mut self, rest: Rest, handover: &ExecutionId) -> Stretch {
+        let (mut queue, mut index) = (rest.queue, rest.index);
+        while queue.len() < STRETCH
+            && let Some(request) = self.listed.pop_front()
+        {
+            queue.push(plan::contact(index, request));
+            index += 1;
         }
-        // All have been awaited, so that a result is missing only where the engine lost it.
-        let result = |run| runs::run_docket_get(run).unwrap_or(Err(RunError::ExecutionFailed));
-        self.runs.iter().map(result).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn options(max_open: u32) -> CampaignOptions {
-        CampaignOptions {
-            max_open,
-            run: RunOptions {
-                timeout_ms: 1,
-                create_within_ms: None,
-                first_poll_ms: None,
-                longest_poll_ms: None,
-                insights_within_ms: None,
-            },
+        Stretch {
+            queue,
+            position: rest.position,
+            more: rest.position.is_some() || !self.listed.is_empty(),
+            index,
+            held: rest.held,
+            stance: self.stance,
+            gate: self.order.id.clone(),
+            handover: handover.id.clone(),
+            successor: self.id_of(self.segment + 1),
+            given_minute: rest.given_minute,
+            given_count: rest.given_count,
         }
     }
 
-    #[test]
-    fn a_campaign_that_is_too_large_or_never_opens_a_docket_is_refused() {
-        let request = DocketRequestV2 {
-            agent_id: 7,
-            to_phone_number: "919876543210".to_owned(),
-            call_context: "{}".to_owned(),
-            external_id: None,
-            extra: None,
+    /// What a segment has left.
+    fn left(&mut self, told: Option<Result<String, String>>) -> Handover {
+        let handover = told.and_then(|told| Handover::read(&told.ok()?));
+        // Somebody has cancelled the stub: what is open goes on, and nothing more is begun.
+        let Some(mut handover) = handover else {
+            log::error("nobody knows what a segment has left: the campaign begins no more");
+            return Handover::Done;
         };
-        let requests = vec![request; MOST_REQUESTS + 1];
-        let subject = |requests: &[DocketRequestV2], options| {
-            check(requests, &options).map_err(|problem| problem.subject)
-        };
-        assert_eq!(subject(&requests[..MOST_REQUESTS], options(500)), Ok(()));
-        assert_eq!(subject(&[], options(1)), Ok(()));
-        assert_eq!(subject(&requests, options(1)), Err("requests".to_owned()));
-        for max_open in [0, 501] {
-            let refused = subject(&[], options(max_open));
-            assert_eq!(refused, Err("options.max-open".to_owned()));
+        if let Handover::Rest(rest) = &mut handover
+            && let Some(reason) = rest.no_contacts.take()
+            && self.stance == Stance::Running
+        {
+            // As if an operator had ordered it. An order that was quicker is taken instead.
+            self.stance = Stance::Paused;
+            let _ = stubs::order_stub(&self.order, Ok(&Order::Pause.to_text(&reason)));
         }
-        let mut never = options(1);
-        never.run.timeout_ms = 0;
-        assert_eq!(subject(&[], never), Err("options.timeout-ms".to_owned()));
+        handover
+    }
+
+    /// Takes an order. The segment hands over to one that begins under it.
+    fn take(&mut self, told: Option<Result<String, String>>) {
+        match told.and_then(|told| Some(Order::read(&told.ok()?)?.0)) {
+            Some(Order::Pause) => self.stance = Stance::Paused,
+            Some(Order::Resume) => self.stance = Stance::Running,
+            Some(Order::Stop) => self.stance = Stance::Stopped,
+            // Cancelled, or written by hand.
+            None => log::warn("an order cannot be read, and changes nothing"),
+        }
+        // It is the gate of what is granted from now on; after a stop nothing is.
+        if self.stance != Stance::Stopped {
+            self.order = waits::order_submit(&self.set, &self.id);
+        }
+        self.tell_segment();
+    }
+
+    fn tell_segment(&self) {
+        let order = ExecutionId {
+            id: child(&self.id_of(self.segment), OPEN, 1),
+        };
+        // It may have handed over before, or have been told: its successor is told at its start.
+        while let Err(StubError::ExecutionNotFound) = stubs::order_stub(&order, Ok("hand over")) {
+            // It has not begun yet.
+            let _ = engine::sleep(after(200), None);
+        }
+    }
+
+    /// Answers its own stub: see [`crate::waiting::Waiting`].
+    fn take_no_orders(&self) {
+        // A conflict says that there is one.
+        let _ = stubs::order_stub(&self.order, Err(OVER));
+    }
+
+    fn id_of(&self, segment: u32) -> String {
+        child(&self.id, SEGMENTS, segment)
+    }
+
+    /// What all segments have counted.
+    fn sum(&mut self) -> CampaignSummary {
+        let mut total = plan::NOBODY;
+        // What was listed, and never given to a segment.
+        total.not_begun = self.listed.len() as u32;
+        engine::submit_delay(&self.segments, after(self.heartbeats.next_ms()));
+        let mut ended = 0;
+        while ended < self.segment {
+            match next_of(&self.segments) {
+                ResponseId::DelayId(_) => {
+                    engine::submit_delay(&self.segments, after(self.heartbeats.next_ms()));
+                }
+                ResponseId::ExecutionId(id) => {
+                    ended += 1;
+                    match parts::run_segment_get(&id) {
+                        Ok(Ok(summary)) => plan::add(&mut total, &summary),
+                        _ => log::error(&format!("{} has failed: dockets may exist", id.id)),
+                    }
+                }
+            }
+        }
+        total
     }
 }

@@ -1,12 +1,14 @@
 //! The claims of a run's creations: the first to write into one decides. An activity that is
 //! about to create takes it; the run closes it to know that nothing was begun, nor ever will be.
 
-use voice_calling_core::types::{Failure, RequestError};
+use voice_calling_core::types::RequestError;
+use voice_calling_correlation::campaign::CLAIMS;
 
 use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::{waits_obelisk_ext, waits_obelisk_stub};
+use crate::creator::unreachable;
 
 pub struct Claims {
     set: JoinSet,
@@ -15,7 +17,7 @@ pub struct Claims {
 impl Claims {
     pub fn begin() -> Self {
         // The name is a constant of the allowed form, used once in an execution.
-        let set = engine::join_set_create_named("claim").expect("a name for the join set");
+        let set = engine::join_set_create_named(CLAIMS).expect("a name for the join set");
         Self { set }
     }
 
@@ -45,11 +47,5 @@ pub fn not_begun(error: &RequestError) -> RequestError {
         Some(failure) => failure.message.clone(),
         None => "the engine lost the creation before it was begun".to_owned(),
     };
-    RequestError::Unreachable(Failure {
-        message,
-        problem: None,
-        response: None,
-        attempts: Vec::new(),
-        may_have_created: false,
-    })
+    unreachable(message)
 }

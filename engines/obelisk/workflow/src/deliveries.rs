@@ -1,6 +1,6 @@
 //! A delivery of the webhook, on its way to the run that waits for it.
 
-use voice_calling_core::types::{Docket, RequestError, Verification};
+use voice_calling_core::types::{CallOptions, Docket, RequestError, Verification};
 use voice_calling_correlation::{Completion, run_of_context};
 
 use crate::bindings::exports::voice_calling::workflows::deliveries::{DeliverError, Verdict};
@@ -80,8 +80,8 @@ impl Patience {
 }
 
 /// `deliveries.deliver`
-pub fn deliver(body: &str) -> Result<Verdict, DeliverError> {
-    let docket = match look(body) {
+pub fn deliver(body: &str, account: Option<String>) -> Result<Verdict, DeliverError> {
+    let docket = match look(body, account) {
         Ok(docket) => docket,
         Err(no_docket) => return no_docket,
     };
@@ -104,11 +104,16 @@ pub fn deliver(body: &str) -> Result<Verdict, DeliverError> {
 }
 
 /// The docket, once the service says the same as the delivery; else what to answer.
-fn look(body: &str) -> Result<Docket, Result<Verdict, DeliverError>> {
+fn look(body: &str, account: Option<String>) -> Result<Docket, Result<Verdict, DeliverError>> {
+    let options = CallOptions {
+        account,
+        deadline_ms: None,
+        max_attempts: None,
+    };
     let not_a_completion = |reason| Err(DeliverError::PermanentNotACompletion(reason));
     let mut patience = Patience::begin();
     loop {
-        let doubt = match activities::verify_docket_completed(body, None) {
+        let doubt = match activities::verify_docket_completed(body, Some(&options)) {
             Ok(Verification::Confirmed(it)) => return Ok(it.docket),
             Ok(Verification::Contradicted(it)) => {
                 if !it.contradicted.iter().any(|member| member == "status") {

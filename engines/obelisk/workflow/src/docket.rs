@@ -1,6 +1,8 @@
 //! One docket, from its creation to its completion.
 
-use voice_calling_core::types::{Docket, DocketCompleted, DocketRequestV2, Problem, RequestError};
+use voice_calling_core::types::{
+    CallOptions, Docket, DocketCompleted, DocketRequestV2, Problem, RequestError,
+};
 use voice_calling_core::{dockets, webhooks};
 use voice_calling_correlation::{
     CONTEXT_KEY, Completion, ContextError, MOST_CONTEXT_BYTES, run_of_context, with_run,
@@ -9,35 +11,33 @@ use voice_calling_correlation::{
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::client::dockets as activities;
-use crate::bindings::voice_calling::once::dockets as once;
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
-use crate::claims::{Claims, not_begun};
-use crate::creation::Creation;
+use crate::creator::{
+    Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, call_options, pause,
+    unreachable, with_jitter,
+};
 use crate::error::name;
 use crate::pace::{Pace, Pauses};
 use crate::reading;
-use crate::waiting::{Event, Time, Waiting, after};
+use crate::teller::Teller;
+use crate::waiting::{Event, Time, Waiting};
 
 /// `docket.run-docket`
 pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcome, RunError> {
     let pace = Pace::read(&options).map_err(RunError::PermanentInvalidInput)?;
     let id = engine::execution_id_current().id;
     let request = correlated(request, &id).map_err(RunError::PermanentInvalidInput)?;
+    let teller = Teller::of(&id, &options);
     // Before there is a docket: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(&id);
-    let created = create(&id, &request, &pace)?;
-    let mut run = Run {
-        id,
-        created,
-        asked: Asked::default(),
-        waiting,
-    };
-    run.ask_person_where_unknown("");
-    run.wait(pace)
+    let ending = create(&id, &request, &options, &pace)
+        .and_then(|created| Run::begin(id.clone(), created, &options, waiting, &teller).wait(pace));
+    teller.ended(&ending);
+    ending
 }
 
 /// The request with the run's id in its context.
-fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, Problem> {
+pub fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, Problem> {
     let call_context = with_run(&request.call_context, run).map_err(|error| match error {
         ContextError::NotAnObject(found) => Problem {
             subject: "call-context".to_owned(),
@@ -61,73 +61,47 @@ fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, Pr
     })
 }
 
-/// A docket that is there.
-struct Created {
-    docket_id: String,
-    /// What the service answered under that name, where it answered.
-    created: Option<bool>,
-}
-
-/// Why nobody knows whether there is a docket.
-type Unknown = RequestError;
-
 /// Creates the docket: again only while it is certain that there is none.
 fn create(
     run: &str,
     request: &DocketRequestV2,
+    options: &RunOptions,
     pace: &Pace,
 ) -> Result<Result<Created, Unknown>, RunError> {
-    let claims = Claims::begin();
-    let mut pauses = Pauses::new(1_000, 60_000);
+    let creator = Creator::begin(run, request, options);
+    let mut pauses = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     let mut left_ms = pace.create_within_ms;
     loop {
-        let claim = claims.open(run);
-        let mut error = match once::create_docket_v2(claim.id(), request, None) {
-            Ok(docket) => {
-                log::info(&format!("docket {} is created", docket.docket_id));
-                return Ok(Ok(Created {
-                    docket_id: docket.docket_id,
-                    created: docket.created,
-                }));
-            }
-            Err(error) => error,
-        };
-        let retry_after_ms = match Creation::of(&error) {
-            Creation::Unknown if claim.close() => {
-                error = not_begun(&error);
-                let why = error.failure().map_or("", |failure| &failure.message);
-                log::warn(&format!("the creation was not begun: {why}"));
-                0
-            }
-            Creation::Unknown => return Ok(Err(error)),
-            Creation::Refused => return Err(RunError::PermanentNotCreated(error)),
-            Creation::NotNow { retry_after_ms } => retry_after_ms.map_or(0, u64::from),
+        let (error, retry_after_ms) = match creator.attempt(None) {
+            Attempt::Created(created) => return Ok(Ok(created)),
+            Attempt::Unknown(error) => return Ok(Err(error)),
+            Attempt::Never(error) => return Err(error),
+            Attempt::NotNow {
+                error,
+                retry_after_ms,
+            } => (error, retry_after_ms),
+            Attempt::Unchecked(reason) => (unreachable(reason), 0),
+            // Without a grant there is none that could be refused.
+            Attempt::NotGranted => continue,
         };
         let pause_ms = with_jitter(pauses.next_ms()).max(retry_after_ms);
         left_ms = match left_ms.checked_sub(pause_ms) {
             Some(left_ms) => left_ms,
             None => return Err(RunError::PermanentNotCreated(error)),
         };
-        let name = name(&error);
-        log::info(&format!(
-            "nothing is created ({name}): again in {pause_ms} ms"
-        ));
-        // Cancelled by an operator it is over early, which does no harm.
-        let _ = engine::sleep(after(pause_ms), None);
+        pause(name(&error), pause_ms);
     }
 }
 
-/// Up to half as long again, so that the runs of a campaign do not come back together.
-fn with_jitter(pause_ms: u64) -> u64 {
-    pause_ms + engine::random_u64_inclusive(0, pause_ms / 2)
-}
-
 /// A run that waits.
-struct Run {
+pub struct Run<'a> {
     id: String,
     created: Result<Created, Unknown>,
+    /// For the requests to the service.
+    options: Option<CallOptions>,
     asked: Asked,
     waiting: Waiting,
+    teller: &'a Teller,
 }
 
 /// What the service said when it was asked for the docket.
@@ -138,9 +112,28 @@ struct Asked {
     last_failure: Option<RequestError>,
 }
 
-impl Run {
+impl<'a> Run<'a> {
+    pub fn begin(
+        id: String,
+        created: Result<Created, Unknown>,
+        options: &RunOptions,
+        waiting: Waiting,
+        teller: &'a Teller,
+    ) -> Self {
+        let mut run = Self {
+            id,
+            created,
+            options: call_options(options),
+            asked: Asked::default(),
+            waiting,
+            teller,
+        };
+        run.ask_person_where_unknown("");
+        run
+    }
+
     /// Waits until the completion is known, a person gives it up, or time runs out.
-    fn wait(mut self, mut pace: Pace) -> Result<DocketOutcome, RunError> {
+    pub fn wait(mut self, mut pace: Pace) -> Result<DocketOutcome, RunError> {
         self.waiting.wake_after(pace.timeout_ms, Time::Out);
         self.waiting.wake_after(pace.polls.next_ms(), Time::Poll);
         loop {
@@ -208,7 +201,7 @@ impl Run {
     fn poll(&mut self) {
         let Ok(created) = &self.created else { return };
         self.asked.polls += 1;
-        match activities::get_docket(&created.docket_id, None) {
+        match activities::get_docket(&created.docket_id, self.options.as_ref()) {
             Ok(docket) => {
                 self.asked.docket = Some(docket);
                 self.asked.last_failure = None;
@@ -234,12 +227,13 @@ impl Run {
              the run goes on waiting for its webhook."
         );
         log::warn(&question);
-        self.waiting.ask(&question);
+        let stub = self.waiting.ask(&question);
+        self.teller.asked(stub, question);
     }
 
     /// Takes the docket that a person has named, if it is this run's.
     fn adopt(&mut self, docket_id: &str) {
-        let refused = match reading::docket(docket_id) {
+        let refused = match reading::docket(docket_id, self.options.as_ref()) {
             Ok(docket) if run_of(&docket).as_deref() == Some(&self.id) => {
                 log::info(&format!("docket {docket_id} is this run's"));
                 self.created = Ok(Created {

@@ -1,6 +1,8 @@
-//! What an error of the client says, whatever its case.
+//! What errors say, whatever their case.
 
 use voice_calling_core::types::RequestError;
+
+use crate::bindings::voice_calling::workflows::types::RunError;
 
 /// The case of an error, without what a service may have put into its payload.
 pub fn name(error: &RequestError) -> &'static str {
@@ -23,4 +25,22 @@ pub fn name(error: &RequestError) -> &'static str {
 /// Whether the same call would fail again, or would risk that a person is called twice.
 pub fn is_permanent(error: &RequestError) -> bool {
     name(error).starts_with("permanent-")
+}
+
+/// Why there is no docket, or nobody knows whether there is one: for people.
+pub fn reason(error: RunError) -> String {
+    match error {
+        RunError::ExecutionFailed => "the engine could not run the workflow".to_owned(),
+        RunError::PermanentInvalidInput(problem) => format!(
+            "{}: found {}; allowed: {}",
+            problem.subject, problem.found, problem.allowed
+        ),
+        RunError::PermanentNotCreated(error) | RunError::PermanentOutcomeUnknown(error) => {
+            match error.failure() {
+                Some(failure) => format!("{}: {}", name(&error), failure.message),
+                None => name(&error).to_owned(),
+            }
+        }
+        RunError::PermanentSpared(reason) | RunError::PermanentGivenUp(reason) => reason,
+    }
 }

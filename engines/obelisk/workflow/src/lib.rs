@@ -8,24 +8,40 @@
 
 mod campaign;
 mod claims;
+mod contact;
 mod creation;
+mod creator;
 mod deliveries;
+mod desk;
 mod docket;
 mod error;
+mod handover;
+mod orders;
 mod pace;
+mod plan;
 mod reading;
+mod segment;
+mod teller;
 mod waiting;
 
 use bindings::exports::voice_calling::workflows as exports;
+use bindings::exports::voice_calling::workflows::parts::PartError;
+use bindings::voice_calling::once::dockets::Grant;
+use bindings::voice_calling::operator::hand_off::Event;
+use bindings::voice_calling::workflows::campaign_types::{
+    CampaignOptions, CampaignSummary, Contact, Contacts, Ending, Stretch,
+};
+use bindings::voice_calling::workflows::types::RunOptions;
 use voice_calling_core::types::DocketRequestV2;
+use voice_calling_correlation::campaign::Order;
 
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit", "../once/wit", "../wit", "../worlds"],
+        path: ["../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/workflow",
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
-        additional_derives: [Clone, PartialEq],
+        additional_derives: [Clone, PartialEq, serde::Serialize, serde::Deserialize],
         generate_all,
     });
     use super::Workflows;
@@ -46,17 +62,52 @@ impl exports::docket::Guest for Workflows {
 
 impl exports::campaign::Guest for Workflows {
     fn run_campaign(
-        requests: Vec<DocketRequestV2>,
-        options: exports::campaign::CampaignOptions,
-    ) -> Result<Vec<campaign::RunResult>, exports::campaign::CampaignError> {
-        campaign::run(&requests, options)
+        contacts: Contacts,
+        options: CampaignOptions,
+    ) -> Result<CampaignSummary, exports::campaign::CampaignError> {
+        campaign::run(contacts, options)
+    }
+
+    fn pause(campaign: String) -> Result<(), exports::campaign::OrderError> {
+        orders::give(&campaign, Order::Pause)
+    }
+
+    fn resume(campaign: String) -> Result<(), exports::campaign::OrderError> {
+        orders::give(&campaign, Order::Resume)
+    }
+
+    fn stop(campaign: String) -> Result<(), exports::campaign::OrderError> {
+        orders::give(&campaign, Order::Stop)
+    }
+}
+
+impl exports::parts::Guest for Workflows {
+    fn run_segment(
+        source: Option<String>,
+        options: CampaignOptions,
+        stretch: Stretch,
+    ) -> Result<CampaignSummary, PartError> {
+        Ok(segment::run(source, options, stretch))
+    }
+
+    fn run_contact(
+        contact: Contact,
+        options: RunOptions,
+        grant: Grant,
+    ) -> Result<Ending, PartError> {
+        Ok(contact::run(contact, options, grant))
+    }
+
+    fn tell(run: String, event: Event) -> Result<(), PartError> {
+        teller::tell(&run, &event)
     }
 }
 
 impl exports::deliveries::Guest for Workflows {
     fn deliver(
         body: String,
+        account: Option<String>,
     ) -> Result<exports::deliveries::Verdict, exports::deliveries::DeliverError> {
-        deliveries::deliver(&body)
+        deliveries::deliver(&body, account)
     }
 }

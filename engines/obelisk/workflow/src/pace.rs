@@ -4,7 +4,7 @@ use voice_calling_core::types::Problem;
 
 use crate::bindings::voice_calling::workflows::types::RunOptions;
 
-const CREATE_WITHIN_MS: u64 = 600_000;
+pub const CREATE_WITHIN_MS: u64 = 600_000;
 const FIRST_POLL_MS: u64 = 60_000;
 const LONGEST_POLL_MS: u64 = 3_600_000;
 const INSIGHTS_WITHIN_MS: u64 = 10_000;
@@ -93,6 +93,8 @@ mod tests {
             first_poll_ms: None,
             longest_poll_ms: None,
             insights_within_ms: None,
+            account: None,
+            hand_off: None,
         }
     }
 

@@ -6,8 +6,9 @@ use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseI
 use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::obelisk::types::time::{Duration, ScheduleAt};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
-use crate::bindings::voice_calling::waits_obelisk_ext as waits;
-use voice_calling_correlation::RunId;
+use crate::bindings::voice_calling::{waits_obelisk_ext as waits, waits_obelisk_stub as stubs};
+use crate::pace::Pauses;
+use voice_calling_correlation::{OVER, RunId};
 
 /// What has happened.
 pub enum Event {
@@ -32,7 +33,7 @@ pub enum Time {
     NoInsights,
 }
 
-/// The join set of a run. Dropped, it cancels what was not answered.
+/// The join set of a run. Dropped, it answers what nobody else has, and cancels its delays.
 pub struct Waiting {
     set: JoinSet,
     completion: ExecutionId,
@@ -55,9 +56,11 @@ impl Waiting {
         }
     }
 
-    /// Asks a person. The answer to an earlier question has to be in.
-    pub fn ask(&mut self, question: &str) {
-        self.decision = Some(waits::person::decision_submit(&self.set, question));
+    /// Asks a person, and gives the execution to be answered. The answer to an earlier question
+    /// has to be in.
+    pub fn ask(&mut self, question: &str) -> String {
+        let decision = waits::person::decision_submit(&self.set, question);
+        self.decision.insert(decision).id.clone()
     }
 
     /// Has `time` come after so many milliseconds.
@@ -102,11 +105,28 @@ impl Waiting {
     }
 }
 
+/// A stub that is left to the engine is cancelled in the background, on PostgreSQL perhaps by
+/// another node; if that happens just as the run begins to wait for it, the run is never woken.
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        // A conflict says that somebody was quicker.
+        let _ = stubs::docket::completion_stub(&self.completion, Err(OVER));
+        if let Some(decision) = &self.decision {
+            let _ = stubs::person::decision_stub(decision, Err(OVER));
+        }
+    }
+}
+
 /// Waits for what comes next to a join set, and says what it is. A delay has to be outstanding.
 pub fn next_of(set: &JoinSet) -> ResponseId {
     // What it came to is asked for by its id; of a delay that was cancelled it is not asked.
     let _ = engine::join_next(set).expect("a delay is outstanding");
     set.last_id().expect("a response was processed")
+}
+
+/// When to wake up all the same, where the engine's notice of an answer was lost.
+pub fn heartbeats() -> Pauses {
+    Pauses::new(60_000, 3_600_000)
 }
 
 /// So many milliseconds from now.

@@ -1,15 +1,18 @@
-//! Many dockets in one execution.
+//! Many dockets: how many at a time, when, how quickly; orders; and what becomes of each.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use obelisk_harness::{Ending, Setup, Site, execution_id};
+use anyhow::{Context, Result, ensure};
+use http::Method;
+use obelisk_harness::{Operator, Setup, Site, execution_id, listed};
 use serde_json::{Value, json};
+use time::macros::format_description;
+use time::{OffsetDateTime, Time};
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
 
-use crate::outcome::{LIMIT, created_docket, creations, for_webhook, until};
+use crate::outcome::{assert_nothing_was_cancelled, creations, for_webhook, until};
 
 fn numbers(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("9198765{n:05}")).collect()
@@ -19,41 +22,77 @@ fn options(max_open: usize, run: Value) -> Value {
     json!({ "max_open": max_open, "run": run })
 }
 
-async fn results(site: &Site, id: &str) -> Result<Vec<Value>> {
-    let results = site.ending(id, LIMIT).await?.ok()?;
-    Ok(results.as_array().context("no list")?.clone())
+/// Options for runs of which some end by a poll, since the engine was dead when they were told.
+fn for_both() -> Value {
+    json!({
+        "timeout_ms": 600_000,
+        "first_poll_ms": 1_500,
+        "longest_poll_ms": 1_500,
+        "insights_within_ms": 0,
+    })
+}
+
+/// Has the service complete the docket of a contact, once there is one. (Its run may be another than
+/// the first, where the engine was too busy to grant the creation.)
+async fn complete(site: &Site, number: &str) -> Result<()> {
+    let docket = until("the docket of a contact", async || {
+        Ok(site.docket_of_contact(number))
+    })
+    .await?;
+    site.mock.complete_docket(&docket)?;
+    Ok(())
+}
+
+/// Waits for the summary of a campaign, and answers the questions to people meanwhile.
+async fn summary(site: &Site, campaign: &str) -> Result<Value> {
+    let ending = until("the end of the campaign", async || {
+        site.answer_questions().await?;
+        site.api().result(campaign).await
+    })
+    .await?;
+    ending.ok()
+}
+
+/// That nobody was called twice, and the results say who was called.
+async fn assert_each_once(site: &Site, campaign: &str, numbers: &[String]) -> Result<()> {
+    let rung = site.mock.phones_rung();
+    let distinct: BTreeSet<_> = rung.iter().collect();
+    ensure!(distinct.len() == rung.len(), "a phone rang twice: {rung:?}");
+    let results = site.results(campaign).await?;
+    let told: Vec<_> = results.iter().map(|it| &it["to_phone_number"]).collect();
+    assert_eq!(json!(told), json!(numbers), "not one line for each contact");
+    for (number, result) in numbers.iter().zip(&results) {
+        let expected = match rung.contains(number) {
+            true => "completed",
+            // A request that was on its way when the engine died: a person found no docket.
+            false => "unknown",
+        };
+        assert_eq!(result["state"], expected, "{number}: {result}");
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_more_dockets_are_open_than_allowed() -> Result<()> {
     let site = Site::start(Setup::default()).await?;
-    let id = execution_id();
-    site.run_campaign(&id, &numbers(7), options(3, for_webhook()))
+    let (id, numbers) = (execution_id(), numbers(7));
+    site.run_campaign(&id, &listed(&numbers), &options(3, for_webhook()))
         .await?;
-    // They end in another order than they began.
-    for (ended, next) in [3, 4, 5, 6, 7, 1, 2].into_iter().enumerate() {
-        let open = (ended + 3).min(7);
-        creations(&site, open).await?;
+    // They end in another order than they began: the newest first.
+    let mut open = Vec::new();
+    for ended in 0..7 {
+        let begun = (ended + 3).min(7);
+        creations(&site, begun).await?;
         // One more would come within this time.
         tokio::time::sleep(Duration::from_millis(300)).await;
-        assert_eq!(site.creations().len(), open);
-        let docket = created_docket(&site, &format!("{id}.n:open_{next}")).await?;
-        site.mock.complete_docket(&docket)?;
+        let rung = site.mock.phones_rung();
+        assert_eq!(rung.len(), begun);
+        open.extend(rung.into_iter().skip(ended + open.len()));
+        complete(&site, &open.pop().context("none is open")?).await?;
     }
-    let results = results(&site, &id).await?;
-    let told: Vec<_> = results
-        .iter()
-        .map(|it| &it["ok"]["docket"]["to_phone_number"])
-        .collect();
-    assert_eq!(
-        json!(told),
-        json!(numbers(7)),
-        "not in the order of the requests"
-    );
-    let mut rung = site.mock.phones_rung();
-    rung.sort();
-    assert_eq!(rung, numbers(7));
-    Ok(())
+    let summary = summary(&site, &id).await?;
+    assert_eq!(summary["completed"], 7, "{summary}");
+    assert_each_once(&site, &id, &numbers).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -64,67 +103,91 @@ async fn one_failure_hides_no_other_result() -> Result<()> {
     let mut numbers = numbers(3);
     numbers.insert(1, "1".to_owned());
     let id = execution_id();
-    site.run_campaign(&id, &numbers, options(1, for_webhook()))
+    site.run_campaign(&id, &listed(&numbers), &options(1, for_webhook()))
         .await?;
-    let results = results(&site, &id).await?;
-    assert_eq!(results.len(), 4);
-    assert_eq!(results[0]["ok"]["completed"], true);
-    let refused = &results[1]["err"]["permanent_not_created"];
+    let summary = summary(&site, &id).await?;
     assert_eq!(
-        refused["permanent_invalid_input"]["problem"]["subject"],
-        "to-phone-number"
+        (&summary["completed"], &summary["not_created"]),
+        (&json!(2), &json!(2)),
+        "{summary}"
     );
-    let rejected = &results[2]["err"]["permanent_not_created"]["permanent_rejected"];
-    assert_eq!(rejected["response"]["status"], 422);
-    assert_eq!(results[3]["ok"]["completed"], true);
-    assert_eq!(
-        site.mock.phones_rung(),
-        [numbers[0].clone(), numbers[3].clone()]
-    );
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_campaign_that_is_not_allowed_rings_nobody() -> Result<()> {
-    let site = Site::start(Setup::default()).await?;
-    let id = execution_id();
-    site.run_campaign(&id, &numbers(2), options(0, for_webhook()))
-        .await?;
-    let Ending::Err(error) = site.ending(&id, LIMIT).await? else {
-        panic!("accepted")
+    let results = site.results(&id).await?;
+    let refused = results[1]["error"].as_str().unwrap_or_default();
+    assert!(refused.contains("to-phone-number: found"), "{refused}");
+    let rejected = |result: &Value| {
+        let error = result["error"].as_str().unwrap_or_default();
+        error.starts_with("permanent-rejected: ") && error.contains("422")
     };
-    assert_eq!(
-        error["permanent_invalid_input"]["subject"],
-        "options.max-open"
-    );
-    assert!(site.mock.requests().is_empty());
+    let rejected: Vec<_> = results.iter().filter(|it| rejected(it)).collect();
+    assert_eq!(rejected.len(), 1, "{results:?}");
+    let rung = site.mock.phones_rung();
+    assert_eq!(rung.len(), 2, "{rung:?}");
+    let rejected = rejected[0]["to_phone_number"].as_str().unwrap_or_default();
+    assert!(!rung.iter().any(|it| it == rejected), "{rung:?}");
+    assert_nothing_was_cancelled(&site, &id).await?;
+    // The same as a table.
+    let csv = site
+        .operate(Method::GET, &format!("{id}/results.csv"))
+        .await?;
+    assert_eq!(csv.body.lines().count(), 5, "{}", csv.body);
+    assert!(csv.body.contains("INTERESTED"), "{}", csv.body);
+    let progress = site.progress(&id).await?;
+    assert_eq!(progress["state"], "ended", "{progress}");
+    assert_eq!(progress["counts"]["not_created"], 2, "{progress}");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_campaign_goes_on_after_crashes_in_its_middle() -> Result<()> {
+async fn a_campaign_that_is_stopped_begins_nothing_more_and_waits_for_what_is_open() -> Result<()> {
+    let site = Site::start(Setup::default()).await?;
+    let (id, numbers) = (execution_id(), numbers(10));
+    site.run_campaign(&id, &listed(&numbers), &options(2, for_webhook()))
+        .await?;
+    creations(&site, 2).await?;
+    let stopped = site.order(&id, "stop").await?;
+    assert_eq!(stopped.status, 200, "{}", stopped.body);
+    let progress: Value = serde_json::from_str(&stopped.body)?;
+    assert_eq!(
+        (&progress["state"], &progress["counts"]["open"]),
+        (&json!("stopping"), &json!(2)),
+        "{progress}"
+    );
+    for number in &numbers[..2] {
+        complete(&site, number).await?;
+    }
+    let summary = summary(&site, &id).await?;
+    assert_eq!(
+        (&summary["completed"], &summary["not_begun"]),
+        (&json!(2), &json!(8)),
+        "{summary}"
+    );
+    assert_eq!(site.creations().len(), 2);
+    assert_eq!(site.progress(&id).await?["state"], "stopped");
+    assert_eq!(site.order(&id, "resume").await?.status, 409);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_campaign_goes_on_after_crashes_and_a_pause_in_its_middle() -> Result<()> {
+    let numbers = numbers(24);
+    let operator = Operator::start(&numbers).await;
     let mock = mock::Options {
         pace: mock::Pace::Every(Duration::from_millis(300)),
         ..mock::Options::default()
     };
-    let mut site = Site::start(Setup {
+    let mut site = Site::start(operator.known_to(Setup {
         mock,
         ..Setup::hasty()
-    })
+    }))
     .await?;
-    let numbers = numbers(20);
-    let run = json!({
-        "timeout_ms": 600_000,
-        "first_poll_ms": 1_500,
-        "longest_poll_ms": 1_500,
-        "insights_within_ms": 0,
-    });
     let id = execution_id();
-    site.run_campaign(&id, &numbers, options(4, run)).await?;
-    for killed_after in [3, 9, 15] {
+    let contacts = json!({ "source": operator.source() });
+    site.run_campaign(&id, &contacts, &options(4, for_both()))
+        .await?;
+    for killed_after in [3, 8, 13] {
         until("the creations of the campaign", async || {
             // A run that waits for an answer is open as well.
-            site.answer_questions(site.api()).await?;
+            site.answer_questions().await?;
             let begun = site.creating_executions(&id).await?.len();
             Ok((begun >= killed_after).then_some(()))
         })
@@ -132,23 +195,231 @@ async fn a_campaign_goes_on_after_crashes_in_its_middle() -> Result<()> {
         site.kill()?;
         site.restart().await?;
     }
-    let ending = until("the end of the campaign", async || {
-        site.answer_questions(site.api()).await?;
-        site.api().result(&id).await
+    let paused = site.order(&id, "pause").await?;
+    assert_eq!(paused.status, 200, "{}", paused.body);
+    let begun = site.creations().len();
+    site.kill()?;
+    site.restart().await?;
+    assert_eq!(site.progress(&id).await?["state"], "paused");
+    // More would come within this time.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(site.creations().len(), begun, "created during a pause");
+    assert!(begun < 24, "all was created before the pause");
+    assert_eq!(site.order(&id, "resume").await?.status, 200);
+    let summary = summary(&site, &id).await?;
+    let ended = summary["completed"]
+        .as_u64()
+        .zip(summary["unknown"].as_u64());
+    let (completed, unknown) = ended.context("no summary")?;
+    assert_eq!(completed + unknown, 24, "{summary}");
+    assert_each_once(&site, &id, &numbers).await
+}
+
+/// Some seconds from now, as a time of the day in UTC.
+fn clock_in(seconds: i64) -> Result<String> {
+    let moment = OffsetDateTime::now_utc() + time::Duration::seconds(seconds);
+    Ok(moment
+        .time()
+        .format(format_description!("[hour]:[minute]:[second]"))?)
+}
+
+/// How far a time of the day is behind another one, across midnight.
+fn since(from: &str, moment: Time) -> Result<Duration> {
+    let from = Time::parse(from, format_description!("[hour]:[minute]:[second]"))?;
+    let day = time::Duration::DAY;
+    let elapsed = (moment - from + day).whole_milliseconds() % day.whole_milliseconds();
+    Ok(Duration::from_millis(elapsed.try_into()?))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_rings_outside_the_hours_though_the_engine_was_dead_when_they_ended() -> Result<()>
+{
+    let mut setup = Setup::hasty();
+    setup.mock.pace = mock::Pace::Every(Duration::from_millis(400));
+    let mut site = Site::start(setup).await?;
+    // The service's clock runs since it was started.
+    let started = OffsetDateTime::now_utc() - site.mock.uptime();
+    let numbers = numbers(30);
+    let id = execution_id();
+    let windows = [(4, 8), (18, 60)];
+    let mut week = Vec::new();
+    for (opens, closes) in windows {
+        let days = [
+            "monday",
+            "tuesday",
+            "wednesday",
+            "thursday",
+            "friday",
+            "saturday",
+            "sunday",
+        ];
+        week.push(json!({ "days": days, "from": clock_in(opens)?, "to": clock_in(closes)? }));
+    }
+    let mut options = options(3, for_both());
+    options["hours"] = json!({ "time_zone": "UTC", "week": week });
+    site.run_campaign(&id, &listed(&numbers), &options).await?;
+    creations(&site, 3).await?;
+    // It is dead when the first window ends, and comes back before the second begins.
+    site.kill()?;
+    let first_end = started + time::Duration::try_from(site.creations()[0].at)?;
+    let left = Duration::from_secs(5).saturating_sub(
+        (OffsetDateTime::now_utc() - first_end)
+            .try_into()
+            .unwrap_or_default(),
+    );
+    tokio::time::sleep(left).await;
+    site.restart().await?;
+    let summary = summary(&site, &id).await?;
+    assert_eq!(summary["not_begun"], 0, "{summary}");
+    let mut in_window = [0; 2];
+    for creation in site.creations() {
+        let moment = (started + time::Duration::try_from(creation.at)?).time();
+        let within = week.iter().position(|it| {
+            let of = |key: &str| it[key].as_str().unwrap_or_default();
+            let length = Time::parse(of("to"), format_description!("[hour]:[minute]:[second]"))
+                .map(|to| since(of("from"), to));
+            let (Ok(Ok(length)), Ok(elapsed)) = (length, since(of("from"), moment)) else {
+                return false;
+            };
+            elapsed < length
+        });
+        let within = within.with_context(|| format!("it rang at {moment}, not within {week:?}"))?;
+        in_window[within] += 1;
+    }
+    assert!(in_window[0] >= 3 && in_window[1] >= 3, "{in_window:?}");
+    assert_each_once(&site, &id, &numbers).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pace_holds_for_what_is_created_again_too() -> Result<()> {
+    let site = Site::start(Setup::lively()).await?;
+    let started = OffsetDateTime::now_utc() - site.mock.uptime();
+    // Two of the first are refused for a moment.
+    for nth in [1, 2] {
+        site.mock
+            .on_nth(Endpoint::CreateDocketV2, nth, Fault::status(429));
+    }
+    let id = execution_id();
+    let mut options = options(10, for_webhook());
+    options["per_minute"] = json!(60);
+    site.run_campaign(&id, &listed(&numbers(8)), &options)
+        .await?;
+    let summary = summary(&site, &id).await?;
+    assert_eq!(summary["completed"], 8, "{summary}");
+    let mut begun: Vec<_> = site.creations().iter().map(|it| it.at).collect();
+    assert_eq!(begun.len(), 10, "two were created again");
+    begun.sort();
+    // One a second, by its place in the minute; each may be late, and none is early.
+    let second = |at: &Duration| {
+        let moment = started + time::Duration::try_from(*at).unwrap_or_default();
+        moment.unix_timestamp()
+    };
+    for (count, pair) in begun.windows(2).enumerate() {
+        let late = second(&pair[1]) - second(&begun[0]);
+        assert!(late + 2 >= count as i64, "{begun:?}");
+    }
+    let first_to_last = begun[9] - begun[0];
+    assert!(first_to_last > Duration::from_secs(6), "{begun:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_to_be_spared_meanwhile_is_spared_and_the_operator_hears_of_each_end() -> Result<()>
+{
+    let numbers = numbers(3);
+    let operator = Operator::start(&numbers).await;
+    let mut site = Site::start(operator.known_to(Setup::hasty())).await?;
+    let id = execution_id();
+    let mut options = options(1, for_webhook());
+    options["run"]["hand_off"] = json!(true);
+    let contacts = json!({ "source": operator.source() });
+    site.run_campaign(&id, &contacts, &options).await?;
+    creations(&site, 1).await?;
+    operator.spare(&numbers[2]);
+    // Of the second nobody knows whether it was created: a person is asked, and finds it.
+    let slow = Fault::slow(Duration::from_secs(60));
+    site.mock.on_next(Endpoint::CreateDocketV2, slow);
+    complete(&site, &numbers[0]).await?;
+    creations(&site, 2).await?;
+    site.kill()?;
+    site.restart().await?;
+    let question = until("the question is told", async || {
+        let told = operator.told().await?;
+        let question = told.iter().find(|(_, body)| body["event"] == "question");
+        Ok(question.map(|(_, body)| body["execution_id"].clone()))
     })
     .await?;
-    let results = ending.ok()?;
-    let results = results.as_array().context("no list")?;
-    assert_eq!(results.len(), 20);
-    let rung = site.mock.phones_rung();
-    let distinct: BTreeSet<_> = rung.iter().collect();
-    assert_eq!(distinct.len(), rung.len(), "a phone rang twice: {rung:?}");
-    for (number, result) in numbers.iter().zip(results) {
-        match rung.contains(number) {
-            true => assert_eq!(result["ok"]["completed"], true, "{number}: {result}"),
-            // A request that was on its way when the engine died: a person found no docket.
-            false => assert!(!result["err"]["permanent_given_up"].is_null(), "{result}"),
-        }
-    }
+    let progress = site.progress(&id).await?;
+    assert_eq!(progress["questions"][0]["execution_id"], question);
+    site.answer_questions().await?;
+    complete(&site, &numbers[1]).await?;
+    let summary = summary(&site, &id).await?;
+    assert_eq!(
+        (&summary["completed"], &summary["spared"]),
+        (&json!(2), &json!(1)),
+        "{summary}"
+    );
+    assert_eq!(site.mock.phones_rung(), numbers[..2]);
+    let states = until("all are told", async || {
+        let told = operator.told().await?;
+        let ended = told.iter().filter(|(key, _)| key.ends_with(":ended"));
+        let ended: BTreeSet<_> = ended
+            .map(|(key, body)| (key.clone(), body["state"].to_string()))
+            .collect();
+        Ok((ended.len() == 3).then_some(ended))
+    })
+    .await?;
+    let mut states: Vec<_> = states.iter().map(|(_, state)| state.as_str()).collect();
+    // A contact that was not granted in time is dispatched after the others.
+    states.sort_unstable();
+    assert_eq!(states, ["\"completed\"", "\"completed\"", "\"spared\""]);
+    // The first was told twice, since nobody heard it; with the same key.
+    let told = operator.told().await?;
+    let again = told.iter().filter(|(key, _)| *key == told[0].0).count();
+    assert_eq!(again, 2, "{told:?}");
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_campaign_calls_for_its_account() -> Result<()> {
+    let site = Site::start(Setup::lively().with_account()).await?;
+    let (id, numbers) = (execution_id(), numbers(2));
+    let mut options = options(2, for_webhook());
+    options["run"]["account"] = json!("alpha");
+    site.run_campaign(&id, &listed(&numbers), &options).await?;
+    let summary = summary(&site, &id).await?;
+    assert_eq!(summary["completed"], 2, "{summary}");
+    assert_each_once(&site, &id, &numbers).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_resumed()
+-> Result<()> {
+    let numbers = numbers(101);
+    let operator = Operator::start(&numbers).await;
+    operator.set_source_whole(false);
+    let site = Site::start(operator.known_to(Setup::lively())).await?;
+    let id = execution_id();
+    let mut run = for_webhook();
+    run["create_within_ms"] = json!(8_000);
+    let source = json!({ "source": operator.source() });
+    site.run_campaign(&id, &source, &options(50, run)).await?;
+    until("a campaign that pauses", async || {
+        let progress = site.progress(&id).await?;
+        Ok((progress["state"] == "paused").then_some(progress))
+    })
+    .await
+    .map(|progress| {
+        let why = progress["error"].as_str().unwrap_or_default();
+        assert!(why.contains("503"), "{progress}");
+    })?;
+    // Those of the first page; one that was not granted in time is created after the pause.
+    let before = site.creations().len();
+    assert!((1..=100).contains(&before), "{before} creations");
+    operator.set_source_whole(true);
+    let answer = site.order(&id, "resume").await?;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let summary = summary(&site, &id).await?;
+    assert_eq!(summary["completed"], 101, "{summary}");
+    assert_each_once(&site, &id, &numbers).await
 }

@@ -17,7 +17,7 @@ use crate::outcome::{
 };
 
 fn creation_of(run: &str) -> String {
-    format!("{run}.o:1-create-docket-v2_1")
+    format!("{run}.o:2-create-docket-v2_1")
 }
 
 fn completion_of(run: &str) -> String {
@@ -392,7 +392,7 @@ async fn again_and_again() -> Result<()> {
     for (run, number) in runs.iter().zip(&numbers) {
         let ending = until("the end of the run", async || {
             // What was in flight at a kill is a question.
-            site.answer_questions(site.api()).await?;
+            site.answer_questions().await?;
             site.api().result(run).await
         })
         .await?;

@@ -9,8 +9,8 @@ use voice_calling_mock as mock;
 use voice_calling_mock::{CallStatus, Endpoint, Fault};
 
 use crate::outcome::{
-    LIMIT, NUMBER, assert_one_creation, complete, completed, created_docket, creations, failure,
-    for_polls, for_webhook, outcome, until,
+    LIMIT, NUMBER, assert_nothing_was_cancelled, assert_one_creation, complete, completed,
+    created_docket, creations, failure, for_polls, for_webhook, outcome, until,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -394,7 +394,7 @@ async fn an_unknown_outcome_on_which_nobody_decides_is_told_when_time_is_over() 
     assert_one_creation(&site, &run).await?;
     // The question is withdrawn with the run.
     assert!(site.open_questions().await?.is_empty());
-    Ok(())
+    assert_nothing_was_cancelled(&site, &run).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -89,6 +89,22 @@ pub async fn failure(site: &Site, run: &str) -> Result<(String, Value)> {
     Ok((case.clone(), payload.clone()))
 }
 
+/// That a run or a campaign answered its own stubs at its end. The engine would cancel them in the
+/// background, perhaps by another node, and the run may never hear of that.
+pub async fn assert_nothing_was_cancelled(site: &Site, id: &str) -> Result<()> {
+    let executions = site.api().list(None, Some(id), false).await?;
+    ensure!(executions.len() > 1, "{id} has no children");
+    for execution in executions {
+        let child = execution["execution_id"].as_str().context("no id")?;
+        let events = json!(site.api().events(child).await?).to_string();
+        ensure!(
+            !events.contains("cancellation_requested"),
+            "{child}: {events}"
+        );
+    }
+    Ok(())
+}
+
 /// That the run's phone rang once, by one request and one execution: nobody has repeated it.
 pub async fn assert_one_creation(site: &Site, run: &str) -> Result<()> {
     let executions = site.creating_executions(run).await?;

@@ -51,7 +51,10 @@ async fn completed_unheard(site: &Site) -> Result<(String, String)> {
 
 /// Where dockets are created without a run, and without a claim.
 fn others_create(setup: Setup) -> Setup {
-    setup.with_change(r#"methods = ["GET"]"#, r#"methods = ["GET", "POST"]"#)
+    setup.with_change(
+        "18080}\"\nmethods = [\"GET\"]",
+        "18080}\"\nmethods = [\"GET\", \"POST\"]",
+    )
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -189,7 +192,7 @@ async fn a_webhook_that_is_quicker_than_the_answer_to_the_creation_is_not_lost()
     site.run_docket(&run, NUMBER, for_webhook()).await?;
     let delivery = site.mock.delivered(1).await.remove(0);
     assert_eq!(delivery.outcome.map_err(anyhow::Error::msg)?, 200);
-    let creation = format!("{run}.o:1-create-docket-v2_1");
+    let creation = format!("{run}.o:2-create-docket-v2_1");
     let status = site.api().status(&creation).await?.context("no creation")?;
     assert_eq!(status.status, "locked", "the creation was answered before");
     let outcome = completed(&site, &run).await?;

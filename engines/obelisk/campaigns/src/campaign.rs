@@ -1,0 +1,236 @@
+//! The executions of a campaign: their ids, which the engine derives, and what each of them is.
+
+use serde::Deserialize;
+use voice_calling_correlation::RunId;
+use voice_calling_correlation::campaign::{CAMPAIGN, CLAIMS, OPEN, Order, SEGMENTS, child};
+
+use crate::execution::{Executions, Status};
+use crate::row::Ending;
+
+/// The executions in a join set, from the `first`, until there are no more.
+fn children<E: Executions>(
+    engine: &E,
+    parent: &str,
+    join_set: &str,
+    first: u32,
+) -> impl Iterator<Item = (String, Status)> {
+    (first..)
+        .map(move |index| child(parent, join_set, index))
+        .map(|id| {
+            let status = engine.status(&id);
+            (id, status)
+        })
+        .take_while(|(_, status)| *status != Status::Missing)
+}
+
+/// Whether the execution is a campaign that has begun: each one begins with a stub for its orders.
+pub fn has_begun<E: Executions>(engine: &E, id: &str) -> bool {
+    engine.status(&child(id, CAMPAIGN, 1)) != Status::Missing
+}
+
+/// Whether it is a campaign, as far as can be seen: one that has not begun yet looks like any other
+/// workflow that goes on.
+pub fn exists<E: Executions>(engine: &E, id: &str) -> bool {
+    has_begun(engine, id) || matches!(engine.status(id), Status::Pending | Status::Going)
+}
+
+/// What was written into the stubs of a campaign.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// The last order, and who gave it: an execution, or the campaign itself, with its reason.
+    pub order: Option<(Order, String)>,
+    /// How many slots each segment holds for those before it.
+    held: Vec<u32>,
+}
+
+/// What a segment leaves, as far as it is read here.
+#[derive(Deserialize)]
+enum Handover {
+    Rest { held: u32 },
+}
+
+pub fn told<E: Executions>(engine: &E, campaign: &str) -> Told {
+    let mut told = Told {
+        order: None,
+        held: vec![0],
+    };
+    for (id, status) in children(engine, campaign, CAMPAIGN, 1) {
+        let value = match status {
+            Status::Ok => engine.result(&id),
+            _ => None,
+        };
+        let text = value.and_then(|json| serde_json::from_str::<String>(&json).ok());
+        let text = text.unwrap_or_default();
+        if let Some((order, by)) = Order::read(&text) {
+            told.order = Some((order, by.to_owned()));
+        } else if let Ok(Handover::Rest { held }) = serde_json::from_str(&text) {
+            told.held.push(held);
+        }
+    }
+    told
+}
+
+impl Told {
+    pub fn last_order(&self) -> Option<Order> {
+        self.order.as_ref().map(|(order, _)| *order)
+    }
+
+    /// Why the campaign paused itself.
+    pub fn reason(&self) -> Option<&str> {
+        let (_, by) = self.order.as_ref()?;
+        RunId::read(by).is_none().then_some(by)
+    }
+}
+
+/// The segments of a campaign, each with its runs.
+pub fn segments<E: Executions>(
+    engine: &E,
+    campaign: &str,
+    told: &Told,
+) -> impl Iterator<Item = Segment> {
+    let held = told.held.iter().copied().chain(std::iter::repeat(0));
+    children(engine, campaign, SEGMENTS, 1)
+        .zip(held)
+        .map(|((id, status), held)| Segment { id, status, held })
+}
+
+#[derive(Debug)]
+pub struct Segment {
+    pub id: String,
+    pub status: Status,
+    held: u32,
+}
+
+/// A run of a contact, one try to call somebody.
+#[derive(Debug)]
+pub enum Run {
+    Going,
+    Returned(Ending),
+    /// The engine could not run it, or what it returned is something else.
+    Failed,
+}
+
+impl Segment {
+    /// The runs of its contacts, with their ids: they come after the stub of its order and those of
+    /// the slots that it holds.
+    pub fn runs<E: Executions>(&self, engine: &E) -> impl Iterator<Item = (String, Run)> {
+        children(engine, &self.id, OPEN, 2 + self.held).map(|(id, status)| {
+            let run = match status {
+                Status::Pending | Status::Going => Run::Going,
+                Status::Ok => {
+                    let json = engine.result(&id).unwrap_or_default();
+                    serde_json::from_str(&json).map_or(Run::Failed, Run::Returned)
+                }
+                Status::Missing | Status::Err | Status::Cancelled | Status::Failed => Run::Failed,
+            };
+            (id, run)
+        })
+    }
+}
+
+/// Whether a run that goes on has begun a creation: the text of the creating activity is in a claim.
+/// The run itself closes claims by writing an error.
+pub fn has_begun_creation<E: Executions>(engine: &E, run: &str) -> bool {
+    children(engine, run, CLAIMS, 1).any(|(_, status)| status == Status::Ok)
+}
+
+/// The questions of a run that wait for an answer: the stubs after the one for its completion.
+pub fn questions<E: Executions>(engine: &E, run: &str) -> impl Iterator<Item = String> {
+    children(engine, run, RunId::JOIN_SET, 2)
+        .filter(|(_, status)| *status == Status::Pending)
+        .map(|(id, _)| id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::Tree;
+
+    #[test]
+    fn slots_come_before_contacts() {
+        let rest = |held: u32| format!(r#""{{\"Rest\":{{\"queue\":[],\"held\":{held}}}}}""#);
+        let tree = Tree::default()
+            .and("C.n:campaign_1", Status::Pending)
+            .returned("C.n:campaign_2", &rest(2))
+            .returned("C.n:campaign_3", r#""pause E_1""#)
+            .returned("C.n:campaign_4", &rest(0))
+            .and("C.n:campaign_5", Status::Pending)
+            .and("C.n:segment_1", Status::Ok)
+            .and("C.n:segment_1.n:open_1", Status::Ok)
+            .and("C.n:segment_1.n:open_2", Status::Pending)
+            .and("C.n:segment_2", Status::Going)
+            .and("C.n:segment_2.n:open_1", Status::Pending)
+            .returned("C.n:segment_2.n:open_2", r#""""#)
+            .and("C.n:segment_2.n:open_3", Status::Pending)
+            .returned("C.n:segment_2.n:open_4", r#"{"again":{"index":0}}"#)
+            .and("C.n:segment_2.n:open_5", Status::Going)
+            .and("C.n:segment_2.n:open_6", Status::Failed)
+            .returned("C.n:segment_2.n:open_7", "{}")
+            .and("C.n:segment_3", Status::Going)
+            .and("C.n:segment_3.n:open_1", Status::Pending)
+            .and("C.n:segment_3.n:open_2", Status::Pending);
+        let mut seen = Vec::new();
+        for segment in segments(&tree, "C", &told(&tree, "C")) {
+            for (id, run) in segment.runs(&tree) {
+                let kind = match run {
+                    Run::Going => "going",
+                    Run::Returned(_) => "returned",
+                    Run::Failed => "failed",
+                };
+                seen.push((id.replace("C.n:segment_", "").replace(".n:open", ""), kind));
+            }
+        }
+        let seen: Vec<_> = seen.iter().map(|(id, kind)| (id.as_str(), *kind)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("1_2", "going"),
+                ("2_4", "returned"),
+                ("2_5", "going"),
+                ("2_6", "failed"),
+                ("2_7", "failed"),
+                ("3_2", "going"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_creation_has_begun_where_its_claim_is_taken() {
+        let claims = |statuses: &[Status]| {
+            let tree = statuses.iter().zip(1..).fold(Tree::default(), |tree, it| {
+                tree.and(&format!("R.n:claim_{}", it.1), *it.0)
+            });
+            has_begun_creation(&tree, "R")
+        };
+        assert!(!claims(&[]));
+        assert!(!claims(&[Status::Pending]));
+        assert!(!claims(&[Status::Err, Status::Pending]));
+        assert!(claims(&[Status::Ok]));
+        assert!(claims(&[Status::Err, Status::Ok]));
+    }
+
+    #[test]
+    fn only_questions_without_an_answer_are_open() {
+        let tree = Tree::default()
+            .and("R.n:docket_1", Status::Pending)
+            .and("R.n:docket_2", Status::Cancelled)
+            .and("R.n:docket_3", Status::Ok)
+            .and("R.n:docket_4", Status::Pending);
+        assert_eq!(questions(&tree, "R").collect::<Vec<_>>(), ["R.n:docket_4"]);
+    }
+
+    #[test]
+    fn the_last_order_counts_whatever_else_is_written_beside_it() {
+        let tree = Tree::default()
+            .returned("C.n:campaign_1", r#""pause E_01JA1Z3KQ4T2X8V5R6M7N8P9QA""#)
+            .returned("C.n:campaign_2", r#""\"Done\"""#)
+            .and("C.n:campaign_3", Status::Cancelled);
+        assert_eq!(told(&tree, "C").last_order(), Some(Order::Pause));
+        assert_eq!(told(&tree, "C").reason(), None);
+        let tree = tree
+            .returned("C.n:campaign_4", r#""pause the answer is 404""#)
+            .and("C.n:campaign_5", Status::Pending);
+        assert_eq!(told(&tree, "C").reason(), Some("the answer is 404"));
+        assert_eq!(told(&Tree::default(), "C").last_order(), None);
+    }
+}

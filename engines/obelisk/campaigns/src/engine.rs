@@ -1,0 +1,85 @@
+//! The engine, asked.
+
+use voice_calling_correlation::campaign::Order;
+use wasi::clocks::monotonic_clock;
+
+use crate::bindings::obelisk::log::log;
+use crate::bindings::obelisk::types::execution::{ExecutionFailureKind, ExecutionId};
+use crate::bindings::obelisk::types::time::ScheduleAt;
+use crate::bindings::obelisk::webhook::webhook_support::{
+    self as engine, ExecutionStatus, ExecutionStatusFinished, TryGetError,
+};
+use crate::bindings::voice_calling::workflows_obelisk_schedule::campaign as workflows;
+use crate::execution::{Executions, Status};
+
+/// The pauses after which is looked whether an order has been given: 10 s together.
+const PAUSES_MS: [u64; 8] = [50, 100, 200, 400, 750, 1_500, 3_000, 4_000];
+
+/// The engine that runs this endpoint.
+pub struct Engine;
+
+fn id(id: &str) -> ExecutionId {
+    ExecutionId { id: id.to_owned() }
+}
+
+impl Executions for Engine {
+    fn status(&self, execution: &str) -> Status {
+        match engine::get_status(&id(execution)) {
+            Err(_) => Status::Missing,
+            Ok(ExecutionStatus::PendingAt(_) | ExecutionStatus::Cancelling) => Status::Pending,
+            Ok(
+                ExecutionStatus::Locked
+                | ExecutionStatus::Paused
+                | ExecutionStatus::BlockedByJoinSet,
+            ) => Status::Going,
+            Ok(ExecutionStatus::Finished(finished)) => match finished {
+                ExecutionStatusFinished::Ok => Status::Ok,
+                ExecutionStatusFinished::Err => Status::Err,
+                ExecutionStatusFinished::ExecutionFailure(ExecutionFailureKind::Cancelled) => {
+                    Status::Cancelled
+                }
+                ExecutionStatusFinished::ExecutionFailure(_) => Status::Failed,
+            },
+        }
+    }
+
+    fn result(&self, execution: &str) -> Option<String> {
+        match engine::try_get(&id(execution)) {
+            Ok(Ok(json) | Err(json)) => json,
+            Err(_) => None,
+        }
+    }
+}
+
+/// What became of an order.
+pub enum Given {
+    Yes,
+    /// The error of the workflow, as the engine writes it.
+    No(Option<String>),
+    /// It takes longer: the workflow's execution id.
+    NotYet(String),
+}
+
+/// Gives an order, and waits for some seconds until that is done.
+pub fn give(order: Order, campaign: &str) -> Given {
+    // From here on it is stored, whatever dies.
+    let execution = match order {
+        Order::Pause => workflows::pause_schedule(ScheduleAt::Now, campaign),
+        Order::Resume => workflows::resume_schedule(ScheduleAt::Now, campaign),
+        Order::Stop => workflows::stop_schedule(ScheduleAt::Now, campaign),
+    };
+    for pause_ms in PAUSES_MS {
+        monotonic_clock::subscribe_duration(pause_ms * 1_000_000).block();
+        // Not by `get`, which would keep a connection to the database while it waits.
+        match engine::try_get(&execution) {
+            Ok(Ok(_)) => return Given::Yes,
+            Ok(Err(error)) => return Given::No(error),
+            Err(TryGetError::NotFinishedYet) => {}
+            Err(error) => {
+                log::error(&format!("{} is lost: {error:?}", execution.id));
+                return Given::No(None);
+            }
+        }
+    }
+    Given::NotYet(execution.id)
+}

@@ -1,0 +1,179 @@
+//! wasi:http: a request in, an answer out.
+
+use serde_json::json;
+use voice_calling_correlation::campaign::Order;
+use wasi::exports::http::incoming_handler::Guest;
+use wasi::http::types::{
+    Fields, IncomingRequest, Method, OutgoingBody, OutgoingResponse, ResponseOutparam,
+};
+use wasi::io::streams::{OutputStream, StreamError};
+
+use crate::auth::{self, Entry};
+use crate::bindings::obelisk::log::log;
+use crate::campaign;
+use crate::engine::{self, Engine, Given};
+use crate::order;
+use crate::progress;
+use crate::results::{self, Format};
+use crate::route::{self, Action, Misled, Route};
+
+/// What the component exports.
+pub struct Endpoint;
+
+impl Guest for Endpoint {
+    fn handle(request: IncomingRequest, response_out: ResponseOutparam) {
+        match admit(&request) {
+            Ok(Route { campaign, action }) => match action {
+                Action::Progress => progress_of(&campaign).send(response_out),
+                Action::Give(order) => give(order, &campaign).send(response_out),
+                Action::Results(format) => results_of(&campaign, format, response_out),
+            },
+            Err(answer) => answer.send(response_out),
+        }
+    }
+}
+
+/// An answer of one piece.
+struct Answer {
+    status: u16,
+    header: Option<(&'static str, &'static str)>,
+    /// JSON.
+    body: String,
+}
+
+impl Answer {
+    fn new(status: u16, body: String) -> Self {
+        Self {
+            status,
+            header: None,
+            body,
+        }
+    }
+
+    fn reason(status: u16, reason: &str) -> Self {
+        Self::new(status, json!({ "reason": reason }).to_string())
+    }
+
+    fn not_found() -> Self {
+        Self::reason(404, "no such campaign")
+    }
+
+    fn send(self, response_out: ResponseOutparam) {
+        let mut headers = vec![("content-type", "application/json")];
+        headers.extend(self.header);
+        let body = self.body + "\n";
+        stream(self.status, &headers, response_out, |stream| {
+            write(stream, body.as_bytes())
+        });
+    }
+}
+
+/// What is asked for, if it may be.
+fn admit(request: &IncomingRequest) -> Result<Route, Answer> {
+    let environment = wasi::cli::environment::get_environment();
+    let authorization = request.headers().get("authorization");
+    match auth::check(&environment, &authorization) {
+        Entry::Allowed => {}
+        Entry::Unauthorized => {
+            return Err(Answer {
+                header: Some(("www-authenticate", "Bearer")),
+                ..Answer::reason(401, "another token, or none")
+            });
+        }
+        Entry::Unprotected(why) => {
+            log::error(&why);
+            return Err(Answer::reason(503, "the endpoint is not configured"));
+        }
+    }
+    let method = match request.method() {
+        Method::Get => "GET",
+        Method::Post => "POST",
+        _ => "",
+    };
+    let path = request.path_with_query().unwrap_or_default();
+    route::read(method, &path).map_err(|misled| match misled {
+        Misled::NotFound => Answer::reason(404, "not found"),
+        Misled::Method(allowed) => Answer {
+            header: Some(("allow", allowed)),
+            ..Answer::reason(405, &format!("{allowed} is allowed"))
+        },
+    })
+}
+
+fn progress_of(campaign: &str) -> Answer {
+    match progress::of(&Engine, campaign).map(|it| serde_json::to_string(&it)) {
+        Some(Ok(json)) => Answer::new(200, json),
+        Some(Err(error)) => Answer::reason(500, &error.to_string()),
+        None => Answer::not_found(),
+    }
+}
+
+fn give(order: Order, id: &str) -> Answer {
+    if !campaign::exists(&Engine, id) {
+        return Answer::not_found();
+    }
+    match engine::give(order, id) {
+        Given::Yes => progress_of(id),
+        Given::No(error) => {
+            let (status, reason) = order::refusal(error.as_deref());
+            Answer::reason(status, &reason)
+        }
+        Given::NotYet(execution) => {
+            let reason = "accepted, and not carried out yet";
+            let body = json!({ "reason": reason, "execution_id": execution });
+            Answer::new(202, body.to_string())
+        }
+    }
+}
+
+fn results_of(id: &str, format: Format, response_out: ResponseOutparam) {
+    if !campaign::exists(&Engine, id) {
+        return Answer::not_found().send(response_out);
+    }
+    let headers = [("content-type", format.content_type())];
+    stream(200, &headers, response_out, |stream| {
+        results::stream(&Engine, id, format, |line| write(stream, line))
+    });
+}
+
+/// Answers by what `write_body` writes. It fails only where the peer has gone, and no one is left to
+/// be answered.
+fn stream(
+    status: u16,
+    headers: &[(&str, &str)],
+    response_out: ResponseOutparam,
+    write_body: impl FnOnce(&OutputStream) -> Result<(), StreamError>,
+) {
+    let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), value.as_bytes().to_vec());
+    // Phone numbers are nothing for caches.
+    let uncached = [("cache-control", "no-store")];
+    let headers: Vec<_> = headers.iter().chain(&uncached).map(pair).collect();
+    let headers = Fields::from_list(&headers).unwrap_or_else(|_| Fields::new());
+    let response = OutgoingResponse::new(headers);
+    let _ = response.set_status_code(status);
+    let body = response.body();
+    ResponseOutparam::set(response_out, Ok(response));
+    let Ok(body) = body else { return };
+    let Ok(stream) = body.write() else { return };
+    let written = write_body(&stream).and_then(|()| stream.blocking_flush());
+    // A child of the body, which has to go first.
+    drop(stream);
+    if written.is_ok() {
+        let _ = OutgoingBody::finish(body, None);
+    }
+}
+
+/// Writes all of it, as quickly as the peer takes it.
+fn write(stream: &OutputStream, mut bytes: &[u8]) -> Result<(), StreamError> {
+    while !bytes.is_empty() {
+        match usize::try_from(stream.check_write()?) {
+            Ok(0) => stream.subscribe().block(),
+            room => {
+                let (now, later) = bytes.split_at(room.unwrap_or(bytes.len()).min(bytes.len()));
+                stream.write(now)?;
+                bytes = later;
+            }
+        }
+    }
+    Ok(())
+}

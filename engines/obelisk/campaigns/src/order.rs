@@ -1,0 +1,39 @@
+//! Why an order was not given.
+
+/// Why an order was not given, by the error of the workflow as the engine writes it: the status,
+/// and the reason.
+pub fn refusal(error: Option<&str>) -> (u16, String) {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum OrderError {
+        PermanentNotFound,
+        Unreachable(String),
+        #[serde(other)]
+        Other,
+    }
+    match error.map(serde_json::from_str) {
+        Some(Ok(OrderError::PermanentNotFound)) => {
+            let reason = "the campaign takes no orders: it is over, or was stopped";
+            (409, reason.to_owned())
+        }
+        Some(Ok(OrderError::Unreachable(reason))) => {
+            (503, format!("the campaign could not be told: {reason}"))
+        }
+        _ => (503, "the engine could not carry out the order".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_given_says_whether_to_repeat_it() {
+        assert_eq!(refusal(Some(r#""permanent_not_found""#)).0, 409);
+        let (status, reason) = refusal(Some(r#"{"unreachable":"API away"}"#));
+        assert!(status == 503 && reason.ends_with("API away"), "{reason}");
+        for error in [None, Some(r#""execution_failed""#), Some("trap")] {
+            assert_eq!(refusal(error).0, 503, "{error:?}");
+        }
+    }
+}

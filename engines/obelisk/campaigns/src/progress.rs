@@ -1,0 +1,314 @@
+//! How far a campaign is.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use voice_calling_correlation::campaign::Order;
+
+use crate::campaign::{self, Run, Segment};
+use crate::execution::{Executions, Status};
+use crate::row::{Ending, State};
+
+/// `GET /campaigns/:id`
+#[derive(Debug, Serialize)]
+pub struct Progress {
+    /// The campaign's execution id.
+    pub campaign: String,
+    pub state: CampaignState,
+    /// Why the campaign failed, as the engine writes `campaign-error`; or a text: why it paused
+    /// itself.
+    pub error: Option<Box<RawValue>>,
+    pub counts: Counts,
+    /// What a person has to decide.
+    pub questions: Vec<Question>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CampaignState {
+    /// Nothing is dispatched yet. Another workflow that goes on cannot be told from that.
+    Beginning,
+    Running,
+    Paused,
+    /// Stopped, and dockets are still open.
+    Stopping,
+    Stopped,
+    Ended,
+    Failed,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct Counts {
+    /// The members of `campaign-summary`, of all contacts that have ended.
+    #[serde(flatten)]
+    pub ended: Summary,
+    /// Runs that have begun a creation and go on.
+    pub open: u32,
+    /// Runs that have not.
+    pub waiting: u32,
+    /// Runs that certainly created nothing, and whose contact is dispatched again; of segments that
+    /// go on.
+    pub again: u32,
+}
+
+/// `campaign-summary`
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Summary {
+    pub completed: u32,
+    pub timed_out: u32,
+    pub not_created: u32,
+    pub spared: u32,
+    pub unknown: u32,
+    pub failed: u32,
+    pub not_begun: u32,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Question {
+    /// The stub execution to be answered.
+    pub execution_id: String,
+    /// The run that asks: `obelisk_execution_id` in the context of the docket, if there is one.
+    pub run: String,
+}
+
+impl Summary {
+    fn read(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
+    pub fn count(&mut self, state: State) {
+        *match state {
+            State::Completed => &mut self.completed,
+            State::TimedOut => &mut self.timed_out,
+            State::NotCreated => &mut self.not_created,
+            State::Spared => &mut self.spared,
+            State::Unknown => &mut self.unknown,
+            State::Failed => &mut self.failed,
+        } += 1;
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.completed += other.completed;
+        self.timed_out += other.timed_out;
+        self.not_created += other.not_created;
+        self.spared += other.spared;
+        self.unknown += other.unknown;
+        self.failed += other.failed;
+        self.not_begun += other.not_begun;
+    }
+}
+
+/// The progress of a campaign; none where there is no campaign of that id.
+pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
+    if !campaign::exists(engine, id) {
+        return None;
+    }
+    let told = campaign::told(engine, id);
+    let mut progress = Progress {
+        campaign: id.to_owned(),
+        state: CampaignState::Failed,
+        error: None,
+        counts: Counts::default(),
+        questions: Vec::new(),
+    };
+    let mut summary = None;
+    match engine.status(id) {
+        Status::Ok => {
+            summary = engine.result(id).and_then(|json| Summary::read(&json));
+            progress.state = match told.last_order() {
+                Some(Order::Stop) => CampaignState::Stopped,
+                _ => CampaignState::Ended,
+            };
+        }
+        Status::Missing | Status::Err | Status::Cancelled | Status::Failed => {
+            let error = engine.result(id);
+            progress.error = error.and_then(|error| RawValue::from_string(error).ok());
+        }
+        Status::Pending | Status::Going => {
+            progress.state = match told.last_order() {
+                Some(Order::Pause) => CampaignState::Paused,
+                Some(Order::Stop) => CampaignState::Stopping,
+                Some(Order::Resume) => CampaignState::Running,
+                None if !campaign::has_begun(engine, id) => CampaignState::Beginning,
+                None => CampaignState::Running,
+            };
+            let reason = told.reason();
+            progress.error = reason.and_then(|it| serde_json::value::to_raw_value(it).ok());
+        }
+    }
+    for segment in campaign::segments(engine, id, &told) {
+        progress.add_segment(engine, &segment);
+    }
+    // With those that were given to no segment. The rest of the summary lacks what a segment counted
+    // that failed.
+    if let Some(summary) = summary {
+        progress.counts.ended.not_begun = summary.not_begun;
+    }
+    Some(progress)
+}
+
+impl Progress {
+    fn add_segment<E: Executions>(&mut self, engine: &E, segment: &Segment) {
+        if segment.status == Status::Ok
+            && let Some(summary) = engine
+                .result(&segment.id)
+                .as_deref()
+                .and_then(Summary::read)
+        {
+            self.counts.ended.add(&summary);
+            return;
+        }
+        for (id, run) in segment.runs(engine) {
+            match run {
+                Run::Going => {
+                    *match campaign::has_begun_creation(engine, &id) {
+                        true => &mut self.counts.open,
+                        false => &mut self.counts.waiting,
+                    } += 1;
+                    let questions = campaign::questions(engine, &id);
+                    self.questions.extend(questions.map(|question| Question {
+                        execution_id: question,
+                        run: id.clone(),
+                    }));
+                }
+                Run::Failed => self.counts.ended.count(State::Failed),
+                Run::Returned(Ending::Ended(row)) => self.counts.ended.count(row.state),
+                Run::Returned(Ending::Again(_)) => self.counts.again += 1,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tree::{Tree, completed};
+
+    const SUMMARY: &str = r#"{"completed":90,"timed_out":1,"not_created":2,"spared":3,"unknown":4,
+        "failed":0,"not_begun":0}"#;
+
+    fn written(tree: &Tree) -> serde_json::Value {
+        serde_json::to_value(of(tree, "C")).unwrap()
+    }
+
+    #[test]
+    fn segments_that_ended_are_counted_by_their_summaries_and_others_by_their_runs() {
+        let tree = Tree::default()
+            .and("C", Status::Going)
+            .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":1}}""#)
+            .returned("C.n:segment_1", SUMMARY)
+            // Not read: its segment has ended.
+            .and("C.n:segment_1.n:open_1", Status::Pending)
+            .and("C.n:segment_1.n:open_2", Status::Going)
+            .and("C.n:segment_2", Status::Going)
+            .and("C.n:segment_2.n:open_1", Status::Pending)
+            .returned("C.n:segment_2.n:open_2", r#""""#)
+            .returned("C.n:segment_2.n:open_3", &completed(100))
+            .returned("C.n:segment_2.n:open_4", r#"{"again":{"index":101}}"#)
+            .and("C.n:segment_2.n:open_5", Status::Going)
+            .and("C.n:segment_2.n:open_5.n:claim_1", Status::Ok)
+            .and("C.n:segment_2.n:open_5.n:docket_1", Status::Pending)
+            .and("C.n:segment_2.n:open_5.n:docket_2", Status::Pending)
+            .and("C.n:segment_2.n:open_6", Status::Pending)
+            // It failed, and took no summary with it.
+            .and("C.n:segment_3", Status::Failed)
+            .and("C.n:segment_3.n:open_1", Status::Pending)
+            .and("C.n:segment_3.n:open_2", Status::Failed);
+        assert_eq!(
+            written(&tree),
+            json!({
+                "campaign": "C",
+                "state": "running",
+                "error": null,
+                "counts": {
+                    "completed": 91, "timed_out": 1, "not_created": 2, "spared": 3, "unknown": 4,
+                    "failed": 1, "not_begun": 0, "open": 1, "waiting": 1, "again": 1,
+                },
+                "questions": [{
+                    "execution_id": "C.n:segment_2.n:open_5.n:docket_2",
+                    "run": "C.n:segment_2.n:open_5",
+                }],
+            })
+        );
+    }
+
+    #[test]
+    fn of_a_campaign_that_has_ended_those_are_counted_too_that_no_segment_had() {
+        let tree = Tree::default()
+            .returned(
+                "C",
+                &SUMMARY.replace(r#""not_begun":0"#, r#""not_begun":9"#),
+            )
+            .and("C.n:campaign_1", Status::Cancelled)
+            .returned("C.n:segment_1", SUMMARY)
+            .and("C.n:segment_2", Status::Failed)
+            .and("C.n:segment_2.n:open_1", Status::Pending)
+            .returned("C.n:segment_2.n:open_2", &completed(100));
+        let progress = written(&tree);
+        assert_eq!(progress["state"], "ended");
+        assert_eq!(progress["counts"]["completed"], 91);
+        assert_eq!(progress["counts"]["not_begun"], 9);
+        let stopped = written(&tree.returned("C.n:campaign_1", r#""stop E_1""#));
+        assert_eq!(stopped["state"], "stopped");
+    }
+
+    #[test]
+    fn the_state_follows_the_last_order() {
+        let begun = || {
+            Tree::default()
+                .and("C", Status::Going)
+                .and("C.n:campaign_1", Status::Pending)
+                .and("C.n:segment_1", Status::Going)
+        };
+        let state = |tree: Tree| of(&tree, "C").unwrap().state;
+        let ordered =
+            |order: &str| begun().returned("C.n:campaign_1", &format!(r#""{order} E_1""#));
+        assert_eq!(state(begun()), CampaignState::Running);
+        assert_eq!(state(ordered("pause")), CampaignState::Paused);
+        assert_eq!(state(ordered("resume")), CampaignState::Running);
+        assert_eq!(state(ordered("stop")), CampaignState::Stopping);
+        let new = Tree::default().and("C", Status::Pending);
+        assert_eq!(state(new), CampaignState::Beginning);
+    }
+
+    #[test]
+    fn a_campaign_that_failed_says_why() {
+        let error = r#"{"permanent_invalid_input":{"subject":"options.max-open"}}"#;
+        let refused = Tree::default()
+            .ended("C", Status::Err, error)
+            .and("C.n:campaign_1", Status::Cancelled);
+        let progress = written(&refused);
+        assert_eq!(progress["state"], "failed");
+        let problem = &progress["error"]["permanent_invalid_input"];
+        assert_eq!(problem["subject"], "options.max-open");
+        let tree = Tree::default()
+            .ended("C", Status::Failed, r#""execution_failed""#)
+            .and("C.n:campaign_1", Status::Pending)
+            .and("C.n:segment_1", Status::Going)
+            .and("C.n:segment_1.n:open_1", Status::Pending)
+            .and("C.n:segment_1.n:open_2", Status::Going);
+        assert_eq!(written(&tree)["counts"]["waiting"], 1);
+    }
+
+    #[test]
+    fn a_campaign_that_paused_itself_says_why() {
+        let paused = Tree::default()
+            .and("C", Status::Going)
+            .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":0}}""#)
+            .returned("C.n:campaign_2", r#""pause the answer is 404""#);
+        let progress = written(&paused);
+        assert_eq!(progress["state"], "paused");
+        assert_eq!(progress["error"], "the answer is 404");
+    }
+
+    #[test]
+    fn other_executions_are_no_campaigns() {
+        let of = |tree: Tree| of(&tree, "C").is_none();
+        assert!(of(Tree::default()));
+        assert!(of(Tree::default().returned("C", r#"{"docket_id":"d"}"#)));
+        assert!(of(Tree::default().returned("C", r#""delivered""#)));
+        let given_up = r#"{"permanent_given_up":"no"}"#;
+        assert!(of(Tree::default().ended("C", Status::Err, given_up)));
+    }
+}

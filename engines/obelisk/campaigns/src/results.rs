@@ -1,0 +1,301 @@
+//! The table of results: a line for each contact whose run has ended for good.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::campaign::{self, Run};
+use crate::execution::Executions;
+use crate::row::{Ending, Insights, Row, State};
+
+/// How the table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// RFC 4180, for spreadsheets: see [`cell`].
+    Csv,
+    /// A JSON object a line, exact.
+    JsonLines,
+}
+
+impl Format {
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Csv => "text/csv; charset=utf-8; header=present",
+            Self::JsonLines => "application/x-ndjson",
+        }
+    }
+
+    /// What comes before all lines.
+    pub fn head(self) -> Vec<u8> {
+        match self {
+            Self::Csv => record(COLUMNS.map(str::to_owned)),
+            Self::JsonLines => Vec::new(),
+        }
+    }
+
+    fn line(self, line: &Line) -> Vec<u8> {
+        match self {
+            Self::Csv => record(line.cells()),
+            Self::JsonLines => {
+                // Strings and numbers can always be written.
+                let mut bytes = serde_json::to_vec(line).unwrap_or_default();
+                bytes.push(b'\n');
+                bytes
+            }
+        }
+    }
+}
+
+/// The members of [`Line`], in order.
+const COLUMNS: [&str; 9] = [
+    "index",
+    "to_phone_number",
+    "external_id",
+    "run",
+    "state",
+    "docket_id",
+    "known_by",
+    "insights",
+    "error",
+];
+
+/// What became of a contact.
+#[derive(Debug, Serialize)]
+struct Line {
+    /// Where in the contacts of the campaign, from 0; none where the engine could not run the run.
+    index: Option<u32>,
+    to_phone_number: Option<String>,
+    external_id: Option<String>,
+    /// The run's execution id.
+    run: String,
+    state: State,
+    docket_id: Option<String>,
+    /// `webhook` or `poll`.
+    known_by: Option<String>,
+    /// UNVERIFIED, as delivered by the webhook.
+    insights: Option<Box<RawValue>>,
+    /// For people: why there is no docket, or why nobody knows whether there is one.
+    error: Option<String>,
+}
+
+impl Line {
+    fn cells(&self) -> [String; COLUMNS.len()] {
+        let text = |text: &Option<String>| cell(text.as_deref().unwrap_or_default());
+        [
+            self.index.map(|it| it.to_string()).unwrap_or_default(),
+            text(&self.to_phone_number),
+            text(&self.external_id),
+            self.run.clone(),
+            self.state.name().to_owned(),
+            text(&self.docket_id),
+            text(&self.known_by),
+            cell(self.insights.as_ref().map_or("", |it| it.get())),
+            text(&self.error),
+        ]
+    }
+
+    /// Of a run that the engine could not run.
+    fn failed(run: String) -> Self {
+        Self {
+            index: None,
+            to_phone_number: None,
+            external_id: None,
+            run,
+            state: State::Failed,
+            docket_id: None,
+            known_by: None,
+            insights: None,
+            error: None,
+        }
+    }
+
+    fn of(run: String, row: Row) -> Self {
+        Self {
+            index: Some(row.index),
+            to_phone_number: Some(row.to_phone_number),
+            external_id: row.external_id,
+            run,
+            state: row.state,
+            docket_id: row.docket_id,
+            known_by: row.known_by,
+            insights: row.insights.as_ref().and_then(embed),
+            error: row.error,
+        }
+    }
+}
+
+/// The insights as one JSON document: the metadata, which is JSON in a string, as it is.
+fn embed(insights: &Insights) -> Option<Box<RawValue>> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        call_disposition: &'a Option<String>,
+        call_metadata: Option<Box<RawValue>>,
+    }
+    let metadata = insights.call_metadata.as_ref();
+    let document = Document {
+        call_disposition: &insights.call_disposition,
+        call_metadata: metadata.and_then(|json| {
+            let as_text = |_| serde_json::value::to_raw_value(json).ok();
+            serde_json::from_str(json).map_or_else(as_text, Some)
+        }),
+    };
+    serde_json::value::to_raw_value(&document).ok()
+}
+
+/// A text as a cell that no spreadsheet takes for a formula: one that begins with `=`, `+`, `-`, `@`
+/// (also in full width), a tab or the end of a line gets an apostrophe before it, which spreadsheets
+/// take for "this is text". Only a sign with nothing but digits after it stays as it is: a phone
+/// number, and no formula.
+fn cell(text: &str) -> String {
+    let is_number = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
+    match text.chars().next() {
+        Some('+' | '-') if text.len() > 1 && is_number(&text[1..]) => text.to_owned(),
+        Some('=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠' | '\t' | '\r' | '\n') => {
+            format!("'{text}")
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// A record of CSV.
+fn record(cells: [String; COLUMNS.len()]) -> Vec<u8> {
+    let mut writer = csv::WriterBuilder::new()
+        .terminator(csv::Terminator::CRLF)
+        .from_writer(Vec::new());
+    // A vector takes everything.
+    let _ = writer.write_record(cells);
+    writer.into_inner().unwrap_or_default()
+}
+
+/// Hands out the lines of a campaign, one after the other, each read when the one before has been
+/// taken; until one is not taken.
+pub fn stream<E: Executions, Gone>(
+    engine: &E,
+    campaign: &str,
+    format: Format,
+    mut take: impl FnMut(&[u8]) -> Result<(), Gone>,
+) -> Result<(), Gone> {
+    take(&format.head())?;
+    let told = campaign::told(engine, campaign);
+    for segment in campaign::segments(engine, campaign, &told) {
+        for (id, run) in segment.runs(engine) {
+            let line = match run {
+                Run::Going | Run::Returned(Ending::Again(_)) => continue,
+                Run::Failed => Line::failed(id),
+                Run::Returned(Ending::Ended(row)) => Line::of(id, *row),
+            };
+            take(&format.line(&line))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execution::Status;
+    use crate::tree::{Tree, completed, given_up};
+
+    fn campaign() -> Tree {
+        Tree::default()
+            .and("C", Status::Going)
+            .and("C.n:segment_1", Status::Ok)
+            .and("C.n:segment_1.n:open_1", Status::Pending)
+            .returned("C.n:segment_1.n:open_2", &completed(0))
+            .returned("C.n:segment_1.n:open_3", r#"{"again":{"index":1}}"#)
+            .and("C.n:segment_1.n:open_4", Status::Failed)
+            .and("C.n:segment_2", Status::Going)
+            .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":1}}""#)
+            .and("C.n:segment_2.n:open_1", Status::Pending)
+            .returned("C.n:segment_2.n:open_2", r#""{\"index\":1}""#)
+            .and("C.n:segment_2.n:open_3", Status::Going)
+            .returned("C.n:segment_2.n:open_4", &given_up(1))
+    }
+
+    fn table(format: Format) -> String {
+        let mut bytes = Vec::new();
+        let taken = stream(&campaign(), "C", format, |line| {
+            bytes.extend_from_slice(line);
+            Ok::<_, ()>(())
+        });
+        assert_eq!(taken, Ok(()));
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn each_contact_that_has_ended_is_a_json_line() {
+        let expected = concat!(
+            r#"{"index":0,"to_phone_number":"+91980","external_id":"x0","run":"C.n:segment_1.n:open_2","#,
+            r#""state":"completed","docket_id":"d","known_by":"webhook","#,
+            r#""insights":{"call_disposition":"agreed","call_metadata":{"price":1.50}},"error":null}"#,
+            "\n",
+            r#"{"index":null,"to_phone_number":null,"external_id":null,"run":"C.n:segment_1.n:open_4","#,
+            r#""state":"failed","docket_id":null,"known_by":null,"insights":null,"error":null}"#,
+            "\n",
+            r#"{"index":1,"to_phone_number":"+91981","external_id":"x1","run":"C.n:segment_2.n:open_4","#,
+            r#""state":"unknown","docket_id":null,"known_by":null,"insights":null,"#,
+            r#""error":"no, \"none\""}"#,
+            "\n",
+        );
+        assert_eq!(table(Format::JsonLines), expected);
+    }
+
+    #[test]
+    fn each_contact_that_has_ended_is_a_csv_record() {
+        let expected = concat!(
+            "index,to_phone_number,external_id,run,state,docket_id,known_by,insights,error\r\n",
+            "0,+91980,x0,C.n:segment_1.n:open_2,completed,d,webhook,",
+            r#""{""call_disposition"":""agreed"",""call_metadata"":{""price"":1.50}}","#,
+            "\r\n",
+            ",,,C.n:segment_1.n:open_4,failed,,,,\r\n",
+            "1,+91981,x1,C.n:segment_2.n:open_4,unknown,,,,",
+            r#""no, ""none""""#,
+            "\r\n",
+        );
+        assert_eq!(table(Format::Csv), expected);
+    }
+
+    #[test]
+    fn the_columns_are_the_members_of_a_line() {
+        let line = serde_json::to_string(&Line::failed("r".to_owned())).unwrap();
+        let places = COLUMNS.map(|column| line.find(&format!("\"{column}\":")));
+        assert!(places.is_sorted() && places[0].is_some(), "{line}");
+        assert_eq!(line.matches(":").count(), COLUMNS.len());
+    }
+
+    #[test]
+    fn nothing_is_a_formula_and_a_phone_number_stays() {
+        for text in ["+919876543210", "-5", "91", "a=b", "", "{}", "'", "ü"] {
+            assert_eq!(cell(text), text);
+        }
+        for text in [
+            "=1+1", "+", "-", "+1+1", "-2+3", "+91 98", "@x", "\t=1", "\r=1", "\n=1", "＝1", "+٣",
+        ] {
+            assert_eq!(cell(text), format!("'{text}"));
+        }
+    }
+
+    #[test]
+    fn metadata_that_is_no_json_stays_text() {
+        let insights = |metadata: Option<&str>| {
+            let insights = Insights {
+                call_disposition: None,
+                call_metadata: metadata.map(str::to_owned),
+            };
+            embed(&insights).unwrap().get().to_owned()
+        };
+        let document = |it: &str| format!(r#"{{"call_disposition":null,"call_metadata":{it}}}"#);
+        assert_eq!(insights(None), document("null"));
+        assert_eq!(insights(Some("no")), document(r#""no""#));
+        assert_eq!(insights(Some(r#"[1.0]"#)), document("[1.0]"));
+    }
+
+    #[test]
+    fn nothing_is_read_for_a_reader_who_has_gone() {
+        let mut taken = 0;
+        let gone = stream(&campaign(), "C", Format::JsonLines, |_| {
+            taken += 1;
+            if taken == 2 { Err(()) } else { Ok(()) }
+        });
+        assert_eq!((gone, taken), (Err(()), 2));
+    }
+}

@@ -1,0 +1,142 @@
+//! The operator's own servers: contacts, a do-not-call list, and the hand-off.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+use serde_json::Value;
+use wiremock::matchers::{method, path};
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+use crate::site::{Setup, contact};
+
+/// All of them in one.
+pub struct Operator {
+    server: MockServer,
+    spared: Arc<Mutex<String>>,
+    is_source_whole: Arc<AtomicBool>,
+}
+
+impl Operator {
+    /// Serves these contacts, and answers the first hand-off with 503.
+    pub async fn start(numbers: &[String]) -> Self {
+        let server = MockServer::start().await;
+        let lines: Vec<_> = numbers
+            .iter()
+            .map(|number| contact(number).to_string())
+            .collect();
+        let is_source_whole = Arc::new(AtomicBool::new(true));
+        let contacts = Contacts {
+            file: lines.join("\n").into_bytes(),
+            is_whole: Arc::clone(&is_source_whole),
+        };
+        Mock::given(method("GET"))
+            .and(path("/contacts.jsonl"))
+            .respond_with(contacts)
+            .mount(&server)
+            .await;
+        let spared = Arc::new(Mutex::new("# none yet\n".to_owned()));
+        let list = Arc::clone(&spared);
+        let list = move |_: &Request| {
+            let list = list.lock().unwrap_or_else(PoisonError::into_inner);
+            ResponseTemplate::new(200).set_body_string(list.clone())
+        };
+        Mock::given(path("/do-not-call.txt"))
+            .respond_with(list)
+            .mount(&server)
+            .await;
+        Mock::given(path("/told"))
+            .respond_with(ResponseTemplate::new(503))
+            .up_to_n_times(1)
+            .mount(&server)
+            .await;
+        Mock::given(path("/told"))
+            .respond_with(ResponseTemplate::new(204))
+            .mount(&server)
+            .await;
+        Self {
+            server,
+            spared,
+            is_source_whole,
+        }
+    }
+
+    /// The engine is told where they are.
+    pub fn known_to(&self, setup: Setup) -> Setup {
+        let origin = self.server.uri();
+        setup
+            .with_variable("VOICE_CALLING_CONTACTS_ORIGIN", &origin)
+            .with_variable("VOICE_CALLING_DO_NOT_CALL_ORIGIN", &origin)
+            .with_variable(
+                "VOICE_CALLING_DO_NOT_CALL_URL",
+                &format!("{origin}/do-not-call.txt"),
+            )
+            .with_variable("VOICE_CALLING_HAND_OFF_ORIGIN", &origin)
+            .with_variable("VOICE_CALLING_HAND_OFF_URL", &format!("{origin}/told"))
+    }
+
+    /// Where the contacts are.
+    pub fn source(&self) -> String {
+        format!("{}/contacts.jsonl", self.server.uri())
+    }
+
+    /// Whether more than the beginning of the contacts can be read.
+    pub fn set_source_whole(&self, is_whole: bool) {
+        self.is_source_whole.store(is_whole, Ordering::Relaxed);
+    }
+
+    /// Somebody asks not to be called.
+    pub fn spare(&self, number: &str) {
+        let mut list = self.spared.lock().unwrap_or_else(PoisonError::into_inner);
+        list.push_str(&format!("+{number}\n"));
+    }
+
+    /// What was told, each with its key.
+    ///
+    /// # Errors
+    /// Where a body is no JSON.
+    pub async fn told(&self) -> Result<Vec<(String, Value)>> {
+        let requests = self.server.received_requests().await.unwrap_or_default();
+        let told = requests.iter().filter(|it| it.url.path() == "/told");
+        told.map(|request| {
+            let key = request.headers.get("idempotency-key");
+            let key = key.map_or("", |key| key.to_str().unwrap_or_default());
+            Ok((key.to_owned(), serde_json::from_slice(&request.body)?))
+        })
+        .collect()
+    }
+}
+
+/// A file, of which ranges can be had.
+struct Contacts {
+    file: Vec<u8>,
+    is_whole: Arc<AtomicBool>,
+}
+
+impl Respond for Contacts {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let range = request.headers.get("range").and_then(|range| {
+            let (from, to) = range
+                .to_str()
+                .ok()?
+                .strip_prefix("bytes=")?
+                .split_once('-')?;
+            Some((from.parse::<usize>().ok()?, to.parse::<usize>().ok()?))
+        });
+        if !self.is_whole.load(Ordering::Relaxed) && range.is_none_or(|(from, _)| from > 0) {
+            return ResponseTemplate::new(503);
+        }
+        let all = self.file.len();
+        let Some((from, to)) = range.filter(|(from, _)| *from < all) else {
+            return ResponseTemplate::new(416)
+                .insert_header("content-range", format!("bytes */{all}").as_str());
+        };
+        let end = (to + 1).min(all);
+        ResponseTemplate::new(206)
+            .insert_header(
+                "content-range",
+                format!("bytes {from}-{}/{all}", end - 1).as_str(),
+            )
+            .set_body_bytes(&self.file[from..end])
+    }
+}

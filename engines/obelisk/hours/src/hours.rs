@@ -1,0 +1,403 @@
+//! When calls may begin, on the clock of one time zone.
+
+use jiff::Timestamp;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+
+use crate::problem::Problem;
+use crate::week::{CallingHours, DAY_S, Phase, WEEK_S, Week};
+
+/// 1970-01-01 was a Thursday.
+const MONDAY_TO_EPOCH_S: i64 = 3 * DAY_S;
+
+/// How far a window reaches into the past and the future. It need only be longer than a week: then
+/// what is cut is open all week.
+const REACH_S: i64 = WEEK_S + DAY_S;
+
+/// When calls may begin.
+#[derive(Clone, Debug)]
+pub struct Hours {
+    zone: TimeZone,
+    week: Week,
+}
+
+/// A stretch of time in which calls may begin, in milliseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The first moment.
+    pub opens_ms: u64,
+    /// The moment after the last one.
+    pub closes_ms: u64,
+}
+
+impl Hours {
+    /// Reads `options.hours`.
+    pub fn read(hours: &CallingHours) -> Result<Self, Problem> {
+        Ok(Self {
+            zone: zone(&hours.time_zone)?,
+            week: Week::read(&hours.week)?,
+        })
+    }
+
+    /// The window that contains `at_ms` (milliseconds since 1970-01-01T00:00:00Z), or else the next
+    /// one. None: it would be after the year 9999.
+    ///
+    /// What adjoins is one window, but for weeks without a closed second: there it is cut 8 days
+    /// before and after `at_ms`.
+    pub fn next(&self, at_ms: u64) -> Option<Window> {
+        let at_s = i64::try_from(at_ms / 1_000).ok()?;
+        let mut opens_s = None;
+        let mut from_s = (at_s - REACH_S).max(0);
+        loop {
+            let phase = self.phase(from_s)?;
+            let until_s = from_s + phase.left_s;
+            match opens_s {
+                Some(opens_s) if !phase.open && at_s < from_s => {
+                    return Some(Window::of_seconds(opens_s, from_s));
+                }
+                _ if !phase.open => opens_s = None,
+                _ => {
+                    let opens_s = *opens_s.get_or_insert(from_s);
+                    let cut_s = opens_s.max(at_s) + REACH_S;
+                    if cut_s <= until_s {
+                        return Some(Window::of_seconds(opens_s, cut_s));
+                    }
+                }
+            }
+            from_s = until_s;
+        }
+    }
+
+    /// What the clock on the wall says at a moment, and for how long at least.
+    fn phase(&self, at_s: i64) -> Option<Phase> {
+        let at = Timestamp::from_second(at_s).ok()?;
+        let offset_s = i64::from(self.zone.to_offset(at).seconds());
+        let phase = self.week.phase(MONDAY_TO_EPOCH_S + at_s + offset_s);
+        let change = self.zone.following(at).next();
+        let until_change_s = change.map(|change| change.timestamp().as_second() - at_s);
+        Some(Phase {
+            left_s: phase.left_s.min(until_change_s.unwrap_or(i64::MAX)),
+            ..phase
+        })
+    }
+}
+
+impl Window {
+    /// From seconds, none of which is negative.
+    fn of_seconds(opens_s: i64, closes_s: i64) -> Self {
+        let ms = |seconds: i64| seconds.unsigned_abs() * 1_000;
+        Self {
+            opens_ms: ms(opens_s),
+            closes_ms: ms(closes_s),
+        }
+    }
+}
+
+fn zone(name: &str) -> Result<TimeZone, Problem> {
+    let zone = TimeZoneDatabase::bundled().get(name).ok();
+    // The database has names for a zone that is not set; their clock is that of UTC.
+    let set = |zone: &TimeZone| !zone.is_unknown() && !name.eq_ignore_ascii_case("Factory");
+    zone.filter(set).ok_or_else(|| {
+        let allowed = "a name of the IANA time zone database, such as Asia/Kolkata";
+        Problem::new("options.hours.time-zone", name, allowed)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use jiff::civil::Time;
+
+    use super::*;
+    use crate::week::CallingTime;
+    use crate::week::Weekday::{
+        self, Friday, Monday, Saturday, Sunday, Thursday, Tuesday, Wednesday,
+    };
+
+    const EVERY_DAY: [Weekday; 7] = [
+        Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday,
+    ];
+    const MINUTE_S: i64 = 60;
+
+    type Times = [(&'static [Weekday], &'static str, &'static str)];
+
+    fn calling_hours(time_zone: &str, times: &Times) -> CallingHours {
+        let time = |(days, from, to): &(&[Weekday], &str, &str)| CallingTime {
+            days: days.to_vec(),
+            from: (*from).to_owned(),
+            to: (*to).to_owned(),
+        };
+        CallingHours {
+            time_zone: time_zone.to_owned(),
+            week: times.iter().map(time).collect(),
+        }
+    }
+
+    fn hours(time_zone: &str, times: &Times) -> Hours {
+        Hours::read(&calling_hours(time_zone, times)).unwrap()
+    }
+
+    fn ms(time: &str) -> u64 {
+        let time: Timestamp = time.parse().unwrap();
+        time.as_millisecond().unsigned_abs()
+    }
+
+    /// The windows from a moment on.
+    fn windows(hours: &Hours, from: &str, count: usize) -> Vec<String> {
+        let mut at_ms = ms(from);
+        let mut next = || {
+            let window = hours.next(at_ms).unwrap();
+            at_ms = window.closes_ms;
+            let [opens, closes] = [window.opens_ms, window.closes_ms].map(|time_ms| {
+                let time = Timestamp::from_millisecond(time_ms.cast_signed()).unwrap();
+                time.to_zoned(hours.zone.clone())
+                    .strftime("%F %T%:z")
+                    .to_string()
+            });
+            format!("{opens} to {closes}")
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn what_the_clock_skips_is_not_there() {
+        let early = hours("Europe/Berlin", &[(&EVERY_DAY, "02:15", "02:45")]);
+        let expected = [
+            "2026-03-28 02:15:00+01:00 to 2026-03-28 02:45:00+01:00",
+            "2026-03-30 02:15:00+02:00 to 2026-03-30 02:45:00+02:00",
+        ];
+        assert_eq!(windows(&early, "2026-03-28T00:00Z", 2), expected);
+        let night = hours("Europe/Berlin", &[(&[Sunday], "01:30", "02:30")]);
+        let expected = ["2026-03-29 01:30:00+01:00 to 2026-03-29 03:00:00+02:00"];
+        assert_eq!(windows(&night, "2026-03-28T00:00Z", 1), expected);
+        let night = hours("Europe/Berlin", &[(&[Sunday], "02:30", "03:30")]);
+        let expected = ["2026-03-29 03:00:00+02:00 to 2026-03-29 03:30:00+02:00"];
+        assert_eq!(windows(&night, "2026-03-28T00:00Z", 1), expected);
+    }
+
+    #[test]
+    fn what_the_clock_repeats_is_there_twice() {
+        let early = hours("Europe/Berlin", &[(&[Sunday], "02:15", "02:45")]);
+        let expected = [
+            "2026-10-25 02:15:00+02:00 to 2026-10-25 02:45:00+02:00",
+            "2026-10-25 02:15:00+01:00 to 2026-10-25 02:45:00+01:00",
+            "2026-11-01 02:15:00+01:00 to 2026-11-01 02:45:00+01:00",
+        ];
+        assert_eq!(windows(&early, "2026-10-24T00:00Z", 3), expected);
+        let hour = hours("Europe/Berlin", &[(&[Sunday], "02:00", "03:00")]);
+        let expected = ["2026-10-25 02:00:00+02:00 to 2026-10-25 03:00:00+01:00"];
+        assert_eq!(windows(&hour, "2026-10-24T00:00Z", 1), expected);
+        // At midnight the clock goes back into Saturday.
+        let saturday = hours("America/Sao_Paulo", &[(&[Saturday], "23:30", "24:00")]);
+        let expected = [
+            "2018-02-17 23:30:00-02:00 to 2018-02-17 23:00:00-03:00",
+            "2018-02-17 23:30:00-03:00 to 2018-02-18 00:00:00-03:00",
+        ];
+        assert_eq!(windows(&saturday, "2018-02-17T12:00Z", 2), expected);
+    }
+
+    #[test]
+    fn a_day_that_a_zone_leaves_out_has_no_hours() {
+        let noon = hours("Pacific/Apia", &[(&[Thursday, Friday], "12:00", "13:00")]);
+        let expected = [
+            "2011-12-29 12:00:00-10:00 to 2011-12-29 13:00:00-10:00",
+            "2012-01-05 12:00:00+14:00 to 2012-01-05 13:00:00+14:00",
+        ];
+        assert_eq!(windows(&noon, "2011-12-29T12:00Z", 2), expected);
+        let thursday = hours("Pacific/Apia", &[(&[Thursday, Saturday], "00:00", "24:00")]);
+        let expected = ["2011-12-29 00:00:00-10:00 to 2012-01-01 00:00:00+14:00"];
+        assert_eq!(windows(&thursday, "2011-12-29T12:00Z", 1), expected);
+    }
+
+    #[test]
+    fn a_sunday_adjoins_the_monday_after_it() {
+        let week: &Times = &[(&[Sunday], "20:00", "24:00"), (&[Monday], "00:00", "08:00")];
+        let expected = [
+            "2026-01-04 20:00:00+05:30 to 2026-01-05 08:00:00+05:30",
+            "2026-01-11 20:00:00+05:30 to 2026-01-12 08:00:00+05:30",
+        ];
+        let hours = hours("Asia/Kolkata", week);
+        assert_eq!(windows(&hours, "2026-01-01T00:00Z", 2), expected);
+    }
+
+    #[test]
+    fn a_window_is_the_same_from_any_moment_in_it() {
+        let hours = hours("UTC", &[(&[Monday], "09:00", "17:00")]);
+        let opens_ms = ms("2026-01-05T09:00Z");
+        let closes_ms = ms("2026-01-05T17:00Z");
+        let window = Some(Window {
+            opens_ms,
+            closes_ms,
+        });
+        let week_before_ms = opens_ms - 7 * 86_400_000 + 8 * 3_600_000;
+        for at_ms in [
+            week_before_ms,
+            opens_ms - 1,
+            opens_ms,
+            opens_ms + 1,
+            closes_ms - 1,
+        ] {
+            assert_eq!(hours.next(at_ms), window, "{at_ms}");
+        }
+        assert!(closes_ms < hours.next(closes_ms).unwrap().opens_ms);
+    }
+
+    #[test]
+    fn a_week_that_never_closes_is_cut_after_8_days() {
+        let hours = hours("America/New_York", &[(&EVERY_DAY, "00:00", "24:00")]);
+        let at_ms = ms("2026-03-07T12:00:00Z");
+        let reach_ms = 8 * 86_400_000;
+        let cut = Window {
+            opens_ms: at_ms - reach_ms,
+            closes_ms: at_ms + reach_ms,
+        };
+        assert_eq!(hours.next(at_ms + 999), Some(cut));
+        assert_eq!(hours.next(0).unwrap().opens_ms, 0);
+    }
+
+    #[test]
+    fn there_is_no_window_after_the_calendar() {
+        let hours = hours("Europe/Berlin", &[(&[Monday], "09:00", "17:00")]);
+        assert_eq!(hours.next(ms("9999-12-30T00:00Z")), None);
+        assert_eq!(hours.next(u64::MAX), None);
+    }
+
+    #[test]
+    fn a_problem_names_the_time_zone_or_the_time() {
+        let times: &Times = &[(&[Monday], "09:00", "17:00")];
+        for name in [
+            "",
+            "Mars/Olympus",
+            "CEST",
+            "+02:00",
+            "Etc/Unknown",
+            "Factory",
+        ] {
+            let problem = Hours::read(&calling_hours(name, times)).unwrap_err();
+            assert_eq!(problem.subject, "options.hours.time-zone");
+            assert_eq!(problem.found, name);
+            assert!(problem.allowed.contains("Asia/Kolkata"));
+        }
+        let problem = Hours::read(&calling_hours("UTC", &[(&[Monday], "x", "17:00")]));
+        assert_eq!(problem.unwrap_err().subject, "options.hours.week[0].from");
+    }
+
+    /// Whether the clock on the wall is within the hours.
+    fn says_open(zone: &TimeZone, times: &Times, at_ms: i64) -> bool {
+        let clock = Timestamp::from_millisecond(at_ms)
+            .unwrap()
+            .to_zoned(zone.clone());
+        let parse = |text: &str| match text {
+            "24:00" => None,
+            text => Some(text.parse::<Time>().unwrap()),
+        };
+        let weekday = |date: jiff::civil::Date| {
+            EVERY_DAY[date.weekday().to_monday_zero_offset().unsigned_abs() as usize]
+        };
+        let today = weekday(clock.date());
+        let yesterday = weekday(clock.date().yesterday().unwrap());
+        times.iter().any(|(days, from, to)| {
+            let (from, to) = (parse(from), parse(to));
+            let crosses = to.is_some_and(|to| from.is_none_or(|from| to <= from));
+            let begun = from.is_some_and(|from| from <= clock.time());
+            let ends_later = to.is_none_or(|to| clock.time() < to);
+            match crosses {
+                true => days.contains(&today) && begun || days.contains(&yesterday) && ends_later,
+                false => days.contains(&today) && begun && ends_later,
+            }
+        })
+    }
+
+    /// All minutes of three days around a change, and all seconds of two minutes around it.
+    fn moments_around(change_s: i64) -> BTreeSet<i64> {
+        let minutes = (-36 * 60..36 * 60).map(|minute| minute * MINUTE_S);
+        let seconds = -MINUTE_S..MINUTE_S;
+        minutes.chain(seconds).map(|s| change_s + s).collect()
+    }
+
+    fn assert_as_the_clock_says(time_zone: &str, times: &Times, change_s: i64) {
+        let hours = hours(time_zone, times);
+        let open = |at_ms: u64| says_open(&hours.zone, times, at_ms.cast_signed());
+        let mut window = Window {
+            opens_ms: 0,
+            closes_ms: 0,
+        };
+        for at_s in moments_around(change_s) {
+            let at_ms = at_s.unsigned_abs() * 1_000;
+            let next = hours.next(at_ms).unwrap();
+            let case = || format!("{time_zone} {times:?} {at_s}: {next:?}");
+            assert_eq!(open(at_ms), next.opens_ms <= at_ms, "{}", case());
+            assert!(at_ms < next.closes_ms, "{}", case());
+            if at_ms < window.closes_ms {
+                assert_eq!(next, window, "{}", case());
+                continue;
+            }
+            window = next;
+            let edges = [
+                (next.opens_ms - 1, false),
+                (next.opens_ms, true),
+                (next.closes_ms - 1, true),
+                (next.closes_ms, false),
+            ];
+            for (edge_ms, expected) in edges {
+                assert_eq!(open(edge_ms), expected, "{} at {edge_ms}", case());
+            }
+        }
+    }
+
+    #[test]
+    fn at_each_moment_around_each_change_the_hours_are_what_the_clock_says() {
+        let weeks: [&Times; 4] = [
+            &[(
+                &[Monday, Tuesday, Wednesday, Thursday, Friday],
+                "09:00",
+                "17:30",
+            )],
+            &[
+                (&[Friday, Saturday], "22:30", "02:15:30"),
+                (&[Sunday], "00:00", "00:30"),
+                (&[Sunday], "01:15", "01:45"),
+                (&[Sunday], "02:15:40", "02:45"),
+            ],
+            &[
+                (&EVERY_DAY, "23:30", "00:30"),
+                (&EVERY_DAY, "01:59:30", "02:00:15"),
+                (&EVERY_DAY, "02:00:20", "03:00:10"),
+            ],
+            &[(&EVERY_DAY, "00:00:30", "24:00")],
+        ];
+        // The first changes after a day, or that day where the zone's clock is never changed.
+        let zones = [
+            ("Europe/Berlin", "2026-01-01", 2),
+            ("Europe/Dublin", "2026-01-01", 2),
+            ("America/New_York", "2026-01-01", 2),
+            ("America/Sao_Paulo", "2017-10-01", 4),
+            ("America/Sao_Paulo", "2026-01-01", 0),
+            ("Asia/Kolkata", "2026-01-04", 0),
+            ("Australia/Lord_Howe", "2026-01-01", 2),
+            ("Australia/Lord_Howe", "2099-01-01", 2),
+            ("Antarctica/Troll", "2026-01-01", 2),
+            ("Pacific/Apia", "2011-12-01", 2),
+            // The clock was 44 minutes and 30 seconds behind that of Greenwich until then.
+            ("Africa/Monrovia", "1972-01-01", 1),
+        ];
+        for (time_zone, day, changes) in zones {
+            let from: Timestamp = format!("{day}T00:00Z").parse().unwrap();
+            let zone = zone(time_zone).unwrap();
+            let mut moments: Vec<_> = zone
+                .following(from)
+                .map(|change| change.timestamp())
+                .take(changes)
+                .collect();
+            assert_eq!(moments.len(), changes, "{time_zone}");
+            if changes == 0 {
+                moments.push(from);
+            }
+            for moment in moments {
+                for times in weeks {
+                    assert_as_the_clock_says(time_zone, times, moment.as_second());
+                }
+            }
+        }
+    }
+}

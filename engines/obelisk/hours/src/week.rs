@@ -1,0 +1,283 @@
+//! The hours of a week as a caller gives them, and as stretches of the clock on the wall.
+
+use crate::problem::Problem;
+
+pub(crate) const DAY_S: i64 = 24 * 3_600;
+pub(crate) const WEEK_S: i64 = 7 * DAY_S;
+
+/// A day of the week.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weekday {
+    Monday,
+    Tuesday,
+    Wednesday,
+    Thursday,
+    Friday,
+    Saturday,
+    Sunday,
+}
+
+/// A time of the day in which calls may begin, on some days.
+#[derive(Clone, Debug)]
+pub struct CallingTime {
+    /// On which days: one or more. What crosses midnight belongs to the day on which it begins.
+    pub days: Vec<Weekday>,
+    /// `HH:MM` or `HH:MM:SS`, 00:00 to 24:00: the first moment.
+    pub from: String,
+    /// As `from`: the moment after the last one. Not later than `from`: on the next day.
+    pub to: String,
+}
+
+/// When calls may begin.
+#[derive(Clone, Debug)]
+pub struct CallingHours {
+    /// A name of the IANA time zone database: `Asia/Kolkata`.
+    pub time_zone: String,
+    /// One or more; they may overlap.
+    pub week: Vec<CallingTime>,
+}
+
+/// The hours of a week, in seconds of the clock on the wall since Monday 00:00.
+///
+/// A moment is within them by what the clock says alone. So a change to or from daylight-saving
+/// time is no special case here.
+#[derive(Clone, Debug)]
+pub(crate) struct Week {
+    /// First moment and the moment after the last one; in order, and apart.
+    stretches: Vec<(i64, i64)>,
+}
+
+/// Whether the clock on the wall is within the hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Phase {
+    pub(crate) open: bool,
+    /// For how long, unless the clock is changed. The next phase may be like this one.
+    pub(crate) left_s: i64,
+}
+
+impl Week {
+    pub(crate) fn read(week: &[CallingTime]) -> Result<Self, Problem> {
+        if week.is_empty() {
+            let allowed = "one or more calling times; leave out `hours` to call at any time";
+            return Err(Problem::new("options.hours.week", "none", allowed));
+        }
+        let mut stretches = Vec::new();
+        for (index, time) in week.iter().enumerate() {
+            let subject = |field: &str| format!("options.hours.week[{index}].{field}");
+            if time.days.is_empty() {
+                return Err(Problem::new(&subject("days"), "none", "one or more days"));
+            }
+            let from_s = time_of_day_s(&subject("from"), &time.from)?;
+            let mut to_s = time_of_day_s(&subject("to"), &time.to)?;
+            if to_s <= from_s {
+                to_s += DAY_S;
+            }
+            for day in &time.days {
+                let midnight_s = *day as i64 * DAY_S;
+                let (first_s, end_s) = (midnight_s + from_s, midnight_s + to_s);
+                // What goes on after Sunday goes on, or begins, on Monday.
+                stretches.push((first_s.min(WEEK_S), end_s.min(WEEK_S)));
+                stretches.push(((first_s - WEEK_S).max(0), (end_s - WEEK_S).max(0)));
+            }
+        }
+        stretches.retain(|(first_s, end_s)| first_s < end_s);
+        stretches.sort_unstable();
+        stretches.dedup_by(|next, kept| {
+            let joined = next.0 <= kept.1;
+            if joined {
+                kept.1 = kept.1.max(next.1);
+            }
+            joined
+        });
+        Ok(Self { stretches })
+    }
+
+    /// `clock_s`: seconds of the clock on the wall since any Monday 00:00.
+    pub(crate) fn phase(&self, clock_s: i64) -> Phase {
+        let clock_s = clock_s.rem_euclid(WEEK_S);
+        let index = self
+            .stretches
+            .partition_point(|(_, end_s)| *end_s <= clock_s);
+        let (open, end_s) = match self.stretches.get(index) {
+            Some((first_s, end_s)) if *first_s <= clock_s => (true, *end_s),
+            Some((first_s, _)) => (false, *first_s),
+            None => (false, WEEK_S),
+        };
+        Phase {
+            open,
+            left_s: end_s - clock_s,
+        }
+    }
+}
+
+fn time_of_day_s(subject: &str, found: &str) -> Result<i64, Problem> {
+    let allowed = "HH:MM or HH:MM:SS, 00:00 to 24:00";
+    parse_time_of_day_s(found).ok_or_else(|| Problem::new(subject, found, allowed))
+}
+
+fn parse_time_of_day_s(text: &str) -> Option<i64> {
+    let number = |text: &str, end: i64| {
+        let two_digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number: i64 = two_digits.then_some(text)?.parse().ok()?;
+        (number < end).then_some(number)
+    };
+    let mut parts = text.split(':');
+    let hours = number(parts.next()?, 25)?;
+    let minutes = number(parts.next()?, 60)?;
+    let seconds = parts.next().map_or(Some(0), |part| number(part, 60))?;
+    let time_s = hours * 3_600 + minutes * 60 + seconds;
+    (parts.next().is_none() && time_s <= DAY_S).then_some(time_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Weekday::{Friday, Monday, Saturday, Sunday, Tuesday};
+    use super::*;
+
+    fn time(days: &[Weekday], from: &str, to: &str) -> CallingTime {
+        CallingTime {
+            days: days.to_vec(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+        }
+    }
+
+    fn stretches(week: &[CallingTime]) -> Vec<(i64, i64)> {
+        Week::read(week).unwrap().stretches
+    }
+
+    fn hours(stretches: &[(i64, i64)]) -> Vec<(i64, i64)> {
+        let hour = |(first_s, end_s): &(i64, i64)| (first_s * 3_600, end_s * 3_600);
+        stretches.iter().map(hour).collect()
+    }
+
+    #[test]
+    fn a_time_of_day_has_minutes_or_seconds_and_ends_at_24() {
+        let cases = [
+            ("00:00", Some(0)),
+            ("09:30", Some(34_200)),
+            ("09:30:07", Some(34_207)),
+            ("23:59:59", Some(86_399)),
+            ("24:00", Some(86_400)),
+            ("24:00:00", Some(86_400)),
+            ("24:00:01", None),
+            ("24:01", None),
+            ("25:00", None),
+            ("09:60", None),
+            ("09:00:60", None),
+            ("9:00", None),
+            ("009:00", None),
+            ("+9:00", None),
+            (" 9:00", None),
+            ("09:00 ", None),
+            ("09", None),
+            ("09:00:00:00", None),
+            ("09:00:", None),
+            ("09:00:00.5", None),
+            ("09.00", None),
+            ("٠٩:٠٠", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse_time_of_day_s(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_crosses_midnight_belongs_to_the_day_on_which_it_begins() {
+        let friday = [time(&[Friday], "22:00", "02:00")];
+        assert_eq!(stretches(&friday), hours(&[(118, 122)]));
+        let sunday = [time(&[Sunday], "22:00", "02:00")];
+        assert_eq!(stretches(&sunday), hours(&[(0, 2), (166, 168)]));
+    }
+
+    #[test]
+    fn as_late_as_from_is_on_the_next_day() {
+        let day = [time(&[Tuesday], "00:00", "00:00")];
+        assert_eq!(stretches(&day), hours(&[(24, 48)]));
+        assert_eq!(
+            stretches(&[time(&[Tuesday], "00:00", "24:00")]),
+            hours(&[(24, 48)])
+        );
+        assert_eq!(
+            stretches(&[time(&[Monday], "09:00", "09:00")]),
+            hours(&[(9, 33)])
+        );
+        assert_eq!(
+            stretches(&[time(&[Monday], "24:00", "06:00")]),
+            hours(&[(24, 30)])
+        );
+        assert_eq!(
+            stretches(&[time(&[Sunday], "24:00", "06:00")]),
+            hours(&[(0, 6)])
+        );
+        assert_eq!(
+            stretches(&[time(&[Sunday], "24:00", "24:00")]),
+            hours(&[(0, 24)])
+        );
+    }
+
+    #[test]
+    fn what_overlaps_or_adjoins_is_one() {
+        let week = [
+            time(&[Saturday], "12:00", "24:00"),
+            time(&[Sunday, Sunday], "00:00", "03:00"),
+            time(&[Monday], "08:00", "12:00"),
+            time(&[Monday], "09:00", "10:00"),
+            time(&[Monday], "11:00", "13:00:01"),
+        ];
+        let joined = [(8 * 3_600, 13 * 3_600 + 1), (132 * 3_600, 147 * 3_600)];
+        assert_eq!(stretches(&week), joined);
+    }
+
+    #[test]
+    fn a_phase_ends_where_the_next_stretch_begins_or_this_one_ends() {
+        let week = Week::read(&[time(&[Tuesday], "09:00", "17:00")]).unwrap();
+        let phase = |clock_s| {
+            let Phase { open, left_s } = week.phase(clock_s);
+            (open, left_s)
+        };
+        let opens_s = DAY_S + 9 * 3_600;
+        let closes_s = DAY_S + 17 * 3_600;
+        assert_eq!(phase(0), (false, opens_s));
+        assert_eq!(phase(opens_s - 1), (false, 1));
+        assert_eq!(phase(opens_s), (true, 8 * 3_600));
+        assert_eq!(phase(closes_s - 1), (true, 1));
+        assert_eq!(phase(closes_s), (false, WEEK_S - closes_s));
+        assert_eq!(phase(-1), (false, 1));
+        assert_eq!(phase(3 * WEEK_S + opens_s), (true, 8 * 3_600));
+    }
+
+    #[test]
+    fn a_problem_names_the_field_what_was_found_and_what_is_allowed() {
+        let good = time(&[Monday], "09:00", "17:00");
+        let long = "9".repeat(1_000);
+        let cases = [
+            (vec![], "", "none", "one or more calling times"),
+            (
+                vec![good.clone(), time(&[], "09:00", "17:00")],
+                "[1].days",
+                "none",
+                "one or more days",
+            ),
+            (
+                vec![good.clone(), good.clone(), time(&[Monday], "9:00", "17:00")],
+                "[2].from",
+                "9:00",
+                "HH:MM or HH:MM:SS, 00:00 to 24:00",
+            ),
+            (
+                vec![time(&[Monday], "09:00", &long)],
+                "[0].to",
+                &long[..60],
+                "HH:MM",
+            ),
+        ];
+        for (week, field, found, allowed) in cases {
+            let problem = Week::read(&week).unwrap_err();
+            assert_eq!(problem.subject, format!("options.hours.week{field}"));
+            assert_eq!(problem.found, found);
+            assert!(problem.allowed.starts_with(allowed), "{problem:?}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! One HTTP request of a guest, bounded in time and size.
+
+#![forbid(unsafe_code)]
+
+mod window;
+
+pub use window::Window;
+pub use wstd::http::{HeaderMap, Method, Request, Uri};
+
+use wstd::future::FutureExt;
+use wstd::http::body::util::BodyExt;
+use wstd::http::error::ErrorCode;
+use wstd::http::{Body, Client, Error, Response};
+use wstd::runtime::block_on;
+use wstd::time::Duration;
+
+/// The answer to a request. Redirects are not followed.
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Window,
+}
+
+/// Sends a request. `window` says what is read of the body, or why the answer is of no use. The
+/// error is a reason for people, and has nothing of what was sent or answered.
+pub fn send(
+    request: Request<String>,
+    limit_ms: u64,
+    window: impl FnOnce(u16, &HeaderMap) -> Result<Window, String>,
+) -> Result<Answer, String> {
+    let limit = Duration::from_millis(limit_ms);
+    let exchange = async {
+        let response = Client::new().send(request).await.map_err(reason)?;
+        read(response, window).await
+    };
+    // The timer belongs to the loop that `block_on` starts.
+    block_on(async { exchange.timeout(limit).await })
+        .unwrap_or_else(|_| Err(format!("no complete answer in {limit_ms} ms")))
+}
+
+async fn read(
+    response: Response<Body>,
+    window: impl FnOnce(u16, &HeaderMap) -> Result<Window, String>,
+) -> Result<Answer, String> {
+    let (head, body) = response.into_parts();
+    let status = head.status.as_u16();
+    let mut window = window(status, &head.headers)?;
+    let mut body = body.into_boxed_body();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| format!("the answer broke off: {}", reason(error)))?;
+        if frame.data_ref().is_some_and(|chunk| !window.take(chunk)) {
+            break;
+        }
+    }
+    Ok(Answer {
+        status,
+        headers: head.headers,
+        body: window,
+    })
+}
+
+fn reason(error: Error) -> String {
+    match error.downcast_ref::<ErrorCode>() {
+        Some(ErrorCode::HttpRequestDenied) => {
+            "deployment and server configuration do not both allow this request".to_owned()
+        }
+        Some(code) => format!("{code:?}"),
+        None => format!("{error:#}"),
+    }
+}

@@ -1,0 +1,109 @@
+//! The grant of a creation: whether it may be begun now.
+
+use voice_calling_core::types::CallOptions;
+
+use crate::bindings::exports::voice_calling::once::dockets::{Grant, Refusal};
+
+/// Whether it is granted now. `gate`: the status of the answer when the gate was asked for its
+/// result, or why there was none. The time is that after the answer, so that nothing but the
+/// creation follows.
+pub fn check(grant: &Grant, gate: Result<u16, String>, now_ms: u64) -> Result<(), Refusal> {
+    match gate {
+        // Too early for a result: nothing is written into it.
+        Ok(425) => {}
+        Ok(200) => return Err(Refusal::Closed),
+        Ok(status) => {
+            let reason = format!("the gate {} is answered {status}", grant.gate);
+            return Err(Refusal::Unreachable(reason));
+        }
+        Err(reason) => {
+            return Err(Refusal::Unreachable(format!(
+                "the gate {}: {reason}",
+                grant.gate
+            )));
+        }
+    }
+    match now_ms {
+        _ if now_ms < grant.not_before_ms => Err(Refusal::TooEarly(now_ms)),
+        _ if now_ms >= grant.not_after_ms => Err(Refusal::TooLate(now_ms)),
+        _ => Ok(()),
+    }
+}
+
+/// One attempt: another one would be begun without being granted. Its answer is waited for as long
+/// as any other, since a creation that is given up early has an unknown outcome.
+pub fn one_attempt(options: Option<CallOptions>) -> CallOptions {
+    CallOptions {
+        max_attempts: Some(1),
+        ..options.unwrap_or(CallOptions {
+            account: None,
+            deadline_ms: None,
+            max_attempts: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant() -> Grant {
+        Grant {
+            not_before_ms: 1_000,
+            not_after_ms: 1_500,
+            gate: "E_1.n:order_1".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_creation_is_begun_only_in_its_time() {
+        for (now_ms, expected) in [
+            (0, Err(Refusal::TooEarly(0))),
+            (999, Err(Refusal::TooEarly(999))),
+            (1_000, Ok(())),
+            (1_499, Ok(())),
+            (1_500, Err(Refusal::TooLate(1_500))),
+            (9_000, Err(Refusal::TooLate(9_000))),
+        ] {
+            assert_eq!(check(&grant(), Ok(425), now_ms), expected);
+        }
+        let never = Grant {
+            not_after_ms: 1_000,
+            ..grant()
+        };
+        assert_eq!(check(&never, Ok(425), 1_000), Err(Refusal::TooLate(1_000)));
+    }
+
+    #[test]
+    fn a_creation_is_begun_only_while_the_gate_is_known_to_be_open() {
+        assert_eq!(check(&grant(), Ok(200), 1_000), Err(Refusal::Closed));
+        for answer in [
+            Ok(404),
+            Ok(401),
+            Ok(302),
+            Ok(503),
+            Ok(204),
+            Err("no answer".to_owned()),
+        ] {
+            let refusal = check(&grant(), answer.clone(), 1_000);
+            assert!(
+                matches!(&refusal, Err(Refusal::Unreachable(reason)) if reason.contains("E_1.n:order_1")),
+                "{answer:?}: {refusal:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_creation_has_one_attempt_and_all_else_that_was_asked_for() {
+        let asked = CallOptions {
+            account: Some("alpha".to_owned()),
+            deadline_ms: Some(5_000),
+            max_attempts: Some(4),
+        };
+        let options = one_attempt(Some(asked));
+        assert_eq!(options.account.as_deref(), Some("alpha"));
+        assert_eq!(options.deadline_ms, Some(5_000));
+        assert_eq!(options.max_attempts, Some(1));
+        assert_eq!(one_attempt(None).max_attempts, Some(1));
+    }
+}

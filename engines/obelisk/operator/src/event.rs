@@ -1,0 +1,120 @@
+//! An event as it is handed off.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::bindings::exports::voice_calling::operator::hand_off::{Event, State};
+
+/// What tells an event from all others: the same each time that it is told.
+pub fn key(run: &str, event: &Event) -> String {
+    match event {
+        Event::Question(question) => format!("{run}:question:{}", question.execution_id),
+        Event::Ended(_) => format!("{run}:ended"),
+    }
+}
+
+/// The body of the request.
+pub fn json(run: &str, event: &Event) -> Result<String, String> {
+    let body = match event {
+        Event::Question(question) => Body::Question {
+            run,
+            execution_id: &question.execution_id,
+            text: &question.text,
+        },
+        Event::Ended(completion) => Body::Ended {
+            run,
+            state: name(completion.state),
+            docket_id: completion.docket_id.as_deref(),
+            docket: completion.docket.as_deref().map(Document::of),
+            delivery: completion.delivery.as_deref().map(Document::of),
+        },
+    };
+    serde_json::to_string(&body).map_err(|error| error.to_string())
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Body<'a> {
+    Question {
+        run: &'a str,
+        execution_id: &'a str,
+        text: &'a str,
+    },
+    Ended {
+        run: &'a str,
+        state: &'static str,
+        docket_id: Option<&'a str>,
+        docket: Option<Document<'a>>,
+        delivery: Option<Document<'a>>,
+    },
+}
+
+/// JSON as it came, or what was to be JSON as a text.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Document<'a> {
+    Json(&'a RawValue),
+    Text(&'a str),
+}
+
+impl<'a> Document<'a> {
+    fn of(text: &'a str) -> Self {
+        serde_json::from_str(text).map_or(Self::Text(text), Self::Json)
+    }
+}
+
+fn name(state: State) -> &'static str {
+    match state {
+        State::Completed => "completed",
+        State::TimedOut => "timed_out",
+        State::NotCreated => "not_created",
+        State::Spared => "spared",
+        State::Unknown => "unknown",
+        State::GivenUp => "given_up",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bindings::exports::voice_calling::operator::hand_off::{Completion, Question};
+
+    fn question() -> Event {
+        Event::Question(Question {
+            execution_id: "E_1.n:docket_2".to_owned(),
+            text: "Is there a \"docket\"?".to_owned(),
+        })
+    }
+
+    fn ended(docket: Option<&str>, delivery: Option<&str>) -> Event {
+        Event::Ended(Completion {
+            state: State::TimedOut,
+            docket_id: docket.map(|_| "d-1".to_owned()),
+            docket: docket.map(str::to_owned),
+            delivery: delivery.map(str::to_owned),
+        })
+    }
+
+    #[test]
+    fn a_question_says_what_is_to_be_answered() {
+        assert_eq!(
+            json("E_1", &question()).unwrap(),
+            r#"{"event":"question","run":"E_1","execution_id":"E_1.n:docket_2","text":"Is there a \"docket\"?"}"#
+        );
+        assert_eq!(key("E_1", &question()), "E_1:question:E_1.n:docket_2");
+    }
+
+    #[test]
+    fn an_end_has_the_documents_as_they_came() {
+        let event = ended(Some(r#"{"n": 1.10, "s":"\ud800"}"#), Some("no JSON"));
+        assert_eq!(
+            json("E_1", &event).unwrap(),
+            r#"{"event":"ended","run":"E_1","state":"timed_out","docket_id":"d-1","docket":{"n": 1.10, "s":"\ud800"},"delivery":"no JSON"}"#
+        );
+        assert_eq!(
+            json("E_1", &ended(None, None)).unwrap(),
+            r#"{"event":"ended","run":"E_1","state":"timed_out","docket_id":null,"docket":null,"delivery":null}"#
+        );
+        assert_eq!(key("E_1", &event), "E_1:ended");
+    }
+}

@@ -1,0 +1,161 @@
+//! The operator's activities of campaigns as they are shipped, by HTTP: whom a campaign calls, whom
+//! it may call, and who is told.
+
+#![deny(unsafe_code)]
+
+mod contact;
+mod do_not_call;
+mod event;
+mod lines;
+mod stretch;
+
+use bindings::exports::voice_calling::operator::{check, contacts, hand_off};
+use lines::Limits;
+use voice_calling_core::types::DocketRequestV2;
+use voice_calling_obelisk_http::{Method, Request, Uri, Window, send};
+
+#[allow(unsafe_code)]
+mod bindings {
+    wit_bindgen::generate!({
+        path: ["../../../wit", "wit", "../once/wit", "../wit", "../worlds"],
+        world: "voice-calling:obelisk/operator",
+        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        generate_all,
+    });
+    use super::Operator;
+    export!(Operator);
+}
+
+const DO_NOT_CALL_URL: &str = "VOICE_CALLING_DO_NOT_CALL_URL";
+const HAND_OFF_URL: &str = "VOICE_CALLING_HAND_OFF_URL";
+
+/// In it is a placeholder, which the engine replaces on the way.
+const HAND_OFF_TOKEN: &str = "VOICE_CALLING_HAND_OFF_TOKEN";
+
+/// How long an answer may take. The locks in the deployment are longer.
+const ANSWER_MS: u64 = 15_000;
+
+/// What a page may have, as the interface says.
+const PAGE: Limits = Limits {
+    contacts: 100,
+    json_bytes: 262_144,
+};
+
+const LIST_BYTES: usize = 8 * 1_048_576;
+
+/// As much of an answer is read that is not looked at, so that the connection stays of use.
+const IGNORED_BYTES: usize = 65_536;
+
+struct Operator;
+
+impl contacts::Guest for Operator {
+    fn page(source: String, position: u64) -> Result<contacts::ContactsPage, String> {
+        let request = Request::get(url("the source", &source)?)
+            .header("range", stretch::range(position))
+            .header("accept-encoding", "identity")
+            .body(String::new())
+            .map_err(|error| error.to_string())?;
+        let answer = send(request, ANSWER_MS, |status, headers| {
+            stretch::window(status, headers, position)
+        })?;
+        let is_end = stretch::is_end(answer.status, &answer.headers, position, &answer.body)?;
+        let bytes = match answer.status {
+            416 => &[],
+            _ => answer.body.bytes(),
+        };
+        let lines::Page { requests, next } = lines::page(bytes, position, is_end, PAGE)?;
+        Ok(contacts::ContactsPage { requests, next })
+    }
+}
+
+impl check::Guest for Operator {
+    fn may_call(_run: String, request: DocketRequestV2) -> Result<check::Verdict, String> {
+        let Some(address) = variable(DO_NOT_CALL_URL) else {
+            return Ok(check::Verdict::Allowed);
+        };
+        let wrong = |reason: String| format!("{DO_NOT_CALL_URL}: {reason}");
+        let get = Request::get(url(DO_NOT_CALL_URL, &address)?)
+            .header("accept-encoding", "identity")
+            .body(String::new())
+            .map_err(|error| wrong(error.to_string()))?;
+        let answer = send(get, ANSWER_MS, |status, _| match status {
+            200 => Ok(Window::first(LIST_BYTES)),
+            _ => Err(format!("the answer is {status}; 200 is allowed")),
+        });
+        let list = answer.map_err(wrong)?.body;
+        if list.is_cut() {
+            return Err(wrong(format!("more than {LIST_BYTES} bytes")));
+        }
+        match do_not_call::has(list.bytes(), &request.to_phone_number).map_err(wrong)? {
+            true => Ok(check::Verdict::Spared("on the do-not-call list".to_owned())),
+            false => Ok(check::Verdict::Allowed),
+        }
+    }
+}
+
+impl hand_off::Guest for Operator {
+    fn tell(run: String, event: hand_off::Event) -> Result<(), String> {
+        let address = variable(HAND_OFF_URL)
+            .ok_or_else(|| format!("{HAND_OFF_URL} is not set: nobody can be told"))?;
+        let key = event::key(&run, &event);
+        let wrong = |reason: String| format!("{HAND_OFF_URL}, idempotency-key {key}: {reason}");
+        let mut post = Request::builder()
+            .method(Method::POST)
+            .uri(url(HAND_OFF_URL, &address)?)
+            .header("content-type", "application/json")
+            .header("idempotency-key", &key);
+        if let Some(token) = variable(HAND_OFF_TOKEN) {
+            post = post.header("authorization", format!("Bearer {token}"));
+        }
+        let post = post.body(event::json(&run, &event)?);
+        let post = post.map_err(|error| wrong(error.to_string()))?;
+        let answer = send(post, ANSWER_MS, |_, _| Ok(Window::first(IGNORED_BYTES)));
+        match answer.map_err(wrong)?.status {
+            200..300 => Ok(()),
+            // Not the body: it may repeat what it was sent.
+            status => Err(wrong(format!(
+                "the answer is {status}; 200 to 299 are allowed"
+            ))),
+        }
+    }
+}
+
+/// An environment variable; one that is empty counts as not set.
+fn variable(name: &str) -> Option<String> {
+    let mut variables = wasip2::cli::environment::get_environment().into_iter();
+    let (_, value) = variables.find(|(key, _)| key == name)?;
+    Some(value).filter(|value| !value.is_empty())
+}
+
+/// A URL to be asked; the error does not show it, since it may have a secret in it.
+fn url(name: &str, text: &str) -> Result<Uri, String> {
+    let url = text.parse::<Uri>().ok();
+    let url = url.filter(|url| matches!(url.scheme_str(), Some("http" | "https")));
+    url.ok_or_else(|| format!("{name} is no URL that begins with http:// or https://"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_one_of_http() {
+        for text in [
+            "http://127.0.0.1:1/a?b=c",
+            "https://files.example/contacts.jsonl",
+        ] {
+            assert!(url("source", text).is_ok(), "{text}");
+        }
+        for text in [
+            "",
+            "contacts.jsonl",
+            "/contacts.jsonl",
+            "ftp://a/b",
+            "http://",
+            "https:///a",
+        ] {
+            let error = url("source", text).unwrap_err();
+            assert!(error.starts_with("source "), "{text}");
+        }
+    }
+}

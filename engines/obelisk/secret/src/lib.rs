@@ -1,0 +1,70 @@
+//! Secrets that let callers in: what is one, and whether a caller has it.
+
+#![forbid(unsafe_code)]
+
+use subtle::ConstantTimeEq;
+
+/// Less could be guessed.
+const LEAST_CHARACTERS: usize = 24;
+
+/// A secret that cannot be guessed.
+pub struct Secret<'a>(&'a str);
+
+impl<'a> Secret<'a> {
+    /// Reads the value of the environment variable `variable`. The error says what is wrong with
+    /// it, without the value.
+    pub fn read(variable: &str, value: &'a str) -> Result<Self, String> {
+        let characters = value.chars().count();
+        // Nothing that a proxy on the way could write in another way.
+        let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric());
+        if characters < LEAST_CHARACTERS || !is_plain {
+            return Err(format!(
+                "{variable} has {characters} characters; {LEAST_CHARACTERS} or more are allowed, \
+                 ASCII letters and digits only"
+            ));
+        }
+        Ok(Self(value))
+    }
+
+    /// In constant time, so that answers do not tell how far a guess was right.
+    pub fn is(&self, given: &[u8]) -> bool {
+        given.ct_eq(self.0.as_bytes()).into()
+    }
+}
+
+/// The value of an environment variable; empty where it is not set.
+pub fn value<'a>(environment: &'a [(String, String)], variable: &str) -> &'a str {
+    let mut variables = environment.iter();
+    let value = variables.find_map(|(key, value)| (key == variable).then_some(value.as_str()));
+    value.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "0123456789abcdefghijXYZ01";
+
+    #[test]
+    fn only_the_whole_secret_is_the_secret() {
+        let secret = Secret::read("X", SECRET).ok().unwrap();
+        assert!(secret.is(SECRET.as_bytes()));
+        for guess in ["", &SECRET[1..], "0123456789abcdefghijXYz01"] {
+            assert!(!secret.is(guess.as_bytes()), "{guess:?}");
+        }
+    }
+
+    #[test]
+    fn what_could_be_guessed_or_written_otherwise_is_no_secret() {
+        for value in ["", "short", "0123456789-abcdefghij-XYZ"] {
+            assert!(Secret::read("X", value).is_err(), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_missing_secret_is_reported_without_its_value() {
+        let why = Secret::read("SOME_VARIABLE", "guessable").err().unwrap();
+        assert!(why.contains("SOME_VARIABLE") && why.contains("24"), "{why}");
+        assert!(!why.contains("guessable"), "{why}");
+    }
+}

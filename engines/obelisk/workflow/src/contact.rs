@@ -1,0 +1,152 @@
+//! One try to call one contact of a campaign.
+
+use voice_calling_core::types::{DocketRequestV2, RequestError};
+
+use crate::bindings::obelisk::types::time::{Datetime, ScheduleAt};
+use crate::bindings::obelisk::workflow::workflow_support as engine;
+use crate::bindings::voice_calling::once::dockets::Grant;
+use crate::bindings::voice_calling::operator::hand_off::State;
+use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Ending, Row};
+use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
+use crate::creator::{Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, with_jitter};
+use crate::docket::{Run, correlated};
+use crate::error::{name, reason};
+use crate::pace::{Pace, Pauses};
+use crate::teller::Teller;
+use crate::waiting::Waiting;
+
+/// `parts.run-contact`
+pub fn run(contact: Contact, options: RunOptions, grant: Grant) -> Ending {
+    let (index, request) = (contact.index, contact.request.clone());
+    let run = engine::execution_id_current().id;
+    let teller = Teller::of(&run, &options);
+    match call(&run, contact, &options, &grant, &teller) {
+        Step::Again(contact) => Ending::Again(contact),
+        Step::Ended(ending) => {
+            teller.ended(&ending);
+            Ending::Ended(row(index, request, *ending))
+        }
+    }
+}
+
+fn row(index: u32, request: DocketRequestV2, ending: Result<DocketOutcome, RunError>) -> Row {
+    let state = State::of(&ending);
+    let (outcome, error) = match ending {
+        Ok(outcome) => (Some(outcome), None),
+        Err(error) => (None, Some(reason(error))),
+    };
+    let known_by = outcome.as_ref().and_then(|it| it.known_by);
+    let (docket_id, delivery) = match outcome {
+        Some(outcome) => (Some(outcome.docket_id), outcome.unverified),
+        None => (None, None),
+    };
+    Row {
+        index,
+        to_phone_number: request.to_phone_number,
+        external_id: request.external_id,
+        state,
+        docket_id,
+        known_by,
+        insights: delivery.and_then(|it| it.call_insights),
+        error,
+    }
+}
+
+enum Step {
+    Ended(Box<Result<DocketOutcome, RunError>>),
+    Again(Contact),
+}
+
+impl Step {
+    fn ended(ending: Result<DocketOutcome, RunError>) -> Self {
+        Self::Ended(Box::new(ending))
+    }
+}
+
+fn call(run: &str, contact: Contact, options: &RunOptions, grant: &Grant, teller: &Teller) -> Step {
+    let checked =
+        Pace::read(options).and_then(|pace| Ok((pace, correlated(contact.request.clone(), run)?)));
+    let (pace, request) = match checked {
+        Ok(checked) => checked,
+        Err(problem) => return Step::ended(Err(RunError::PermanentInvalidInput(problem))),
+    };
+    if grant.not_before_ms > 0 {
+        // Cancelled by an operator it is over early: the grant is asked in any case.
+        let _ = engine::sleep(ScheduleAt::At(at(grant.not_before_ms)), None);
+    }
+    // Before there is a docket: a webhook may be quicker than the answer to the creation.
+    let waiting = Waiting::begin(run);
+    let created = match Creator::begin(run, &request, options).attempt(Some(grant)) {
+        Attempt::Created(created) => Ok(created),
+        Attempt::Unknown(error) => Err(error),
+        Attempt::Never(error) => return Step::ended(Err(error)),
+        Attempt::NotGranted => return Step::Again(contact),
+        // As long as it takes: a campaign without its list is not to end with nobody called.
+        Attempt::Unchecked(_) => {
+            pause("unchecked", with_jitter(pause_after(contact.tries)));
+            return Step::Again(Contact {
+                tries: contact.tries.saturating_add(1),
+                ..contact
+            });
+        }
+        Attempt::NotNow {
+            error,
+            retry_after_ms,
+        } => return again(contact, error, retry_after_ms, pace.create_within_ms),
+    };
+    let waits = Run::begin(run.to_owned(), created, options, waiting, teller);
+    Step::ended(waits.wait(pace))
+}
+
+/// Waits, and has the contact dispatched again, unless it has been tried for long enough.
+fn again(contact: Contact, error: RequestError, retry_after_ms: u64, within_ms: u64) -> Step {
+    let pause_ms = with_jitter(pause_after(contact.tries)).max(retry_after_ms);
+    let waited_ms = contact.waited_ms.saturating_add(pause_ms);
+    if waited_ms > within_ms {
+        return Step::ended(Err(RunError::PermanentNotCreated(error)));
+    }
+    pause(name(&error), pause_ms);
+    Step::Again(Contact {
+        waited_ms,
+        tries: contact.tries.saturating_add(1),
+        ..contact
+    })
+}
+
+/// The pause after so many tries and one more.
+fn pause_after(tries: u32) -> u64 {
+    let mut pauses = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    // More make no difference: the longest has been reached.
+    for _ in 0..tries.min(10) {
+        pauses.next_ms();
+    }
+    pauses.next_ms()
+}
+
+/// A moment, as the engine has it.
+fn at(unix_ms: u64) -> Datetime {
+    Datetime {
+        seconds: unix_ms / 1_000,
+        nanoseconds: (unix_ms % 1_000) as u32 * 1_000_000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_with_the_tries() {
+        let pauses = [0, 1, 5, 6, 7, u32::MAX].map(pause_after);
+        assert_eq!(pauses, [1_000, 2_000, 32_000, 60_000, 60_000, 60_000]);
+    }
+
+    #[test]
+    fn a_moment_keeps_its_milliseconds() {
+        let moment = at(1_700_000_000_123);
+        assert_eq!(
+            (moment.seconds, moment.nanoseconds),
+            (1_700_000_000, 123_000_000)
+        );
+    }
+}

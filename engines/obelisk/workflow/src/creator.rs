@@ -1,0 +1,151 @@
+//! One try to create a docket: asked for, claimed, granted, and judged.
+
+use voice_calling_core::types::{CallOptions, DocketRequestV2, Failure, RequestError};
+
+use crate::bindings::obelisk::log::log;
+use crate::bindings::obelisk::workflow::workflow_support as engine;
+use crate::bindings::voice_calling::once::dockets::{self as once, CreationError, Grant, Refusal};
+use crate::bindings::voice_calling::operator::check::{self, Verdict};
+use crate::bindings::voice_calling::workflows::types::{RunError, RunOptions};
+use crate::claims::{Claims, not_begun};
+use crate::creation::Creation;
+use crate::waiting::after;
+
+/// The pauses between tries.
+pub const FIRST_PAUSE_MS: u64 = 1_000;
+pub const LONGEST_PAUSE_MS: u64 = 60_000;
+
+/// A docket that is there.
+pub struct Created {
+    pub docket_id: String,
+    /// What the service answered under that name, where it answered.
+    pub created: Option<bool>,
+}
+
+/// Why nobody knows whether there is a docket.
+pub type Unknown = RequestError;
+
+/// What one try came to.
+pub enum Attempt {
+    Created(Created),
+    Unknown(Unknown),
+    /// There is no docket, and there is to be none.
+    Never(RunError),
+    /// There is certainly none, and the same may succeed later.
+    NotNow {
+        error: RequestError,
+        retry_after_ms: u64,
+    },
+    /// As before: it is not known whether to call.
+    Unchecked(String),
+    /// As before: the grant is over, or an order came.
+    NotGranted,
+}
+
+/// Creates the docket of a run.
+pub struct Creator<'a> {
+    run: &'a str,
+    request: &'a DocketRequestV2,
+    options: Option<CallOptions>,
+    claims: Claims,
+}
+
+impl<'a> Creator<'a> {
+    pub fn begin(run: &'a str, request: &'a DocketRequestV2, options: &RunOptions) -> Self {
+        Self {
+            run,
+            request,
+            options: call_options(options),
+            claims: Claims::begin(),
+        }
+    }
+
+    /// Creates it, unless somebody asks not to, or it is not granted.
+    pub fn attempt(&self, grant: Option<&Grant>) -> Attempt {
+        match check::may_call(self.run, self.request) {
+            Ok(Verdict::Allowed) => {}
+            Ok(Verdict::Spared(reason)) => {
+                return Attempt::Never(RunError::PermanentSpared(reason));
+            }
+            Err(reason) => {
+                let reason = format!("it is not known whether to call: {reason}");
+                log::warn(&reason);
+                return Attempt::Unchecked(reason);
+            }
+        }
+        let claim = self.claims.open(self.run);
+        let options = self.options.as_ref();
+        let created = once::create_docket_v2(claim.id(), self.request, options, grant);
+        let is_closed = created.is_err() && claim.close();
+        let error = match created {
+            Ok(docket) => {
+                log::info(&format!("docket {} is created", docket.docket_id));
+                return Attempt::Created(Created {
+                    docket_id: docket.docket_id,
+                    created: docket.created,
+                });
+            }
+            Err(CreationError::NotGranted(Refusal::Unreachable(reason))) => {
+                log::warn(&reason);
+                return Attempt::NotNow {
+                    error: unreachable(reason),
+                    retry_after_ms: 0,
+                };
+            }
+            Err(CreationError::NotGranted(_)) => return Attempt::NotGranted,
+            Err(CreationError::ExecutionFailed) => RequestError::ExecutionFailed,
+            Err(CreationError::Failed(error)) => error,
+        };
+        match Creation::of(&error) {
+            Creation::Unknown if is_closed => {
+                let error = not_begun(&error);
+                let why = error.failure().map_or("", |failure| &failure.message);
+                log::warn(&format!("the creation was not begun: {why}"));
+                Attempt::NotNow {
+                    error,
+                    retry_after_ms: 0,
+                }
+            }
+            Creation::Unknown => Attempt::Unknown(error),
+            Creation::Refused => Attempt::Never(RunError::PermanentNotCreated(error)),
+            Creation::NotNow { retry_after_ms } => Attempt::NotNow {
+                error,
+                retry_after_ms: retry_after_ms.map_or(0, u64::from),
+            },
+        }
+    }
+}
+
+/// What the options of a run say to the client.
+pub fn call_options(options: &RunOptions) -> Option<CallOptions> {
+    options.account.clone().map(|account| CallOptions {
+        account: Some(account),
+        deadline_ms: None,
+        max_attempts: None,
+    })
+}
+
+/// Nothing was sent.
+pub fn unreachable(message: String) -> RequestError {
+    RequestError::Unreachable(Failure {
+        message,
+        problem: None,
+        response: None,
+        attempts: Vec::new(),
+        may_have_created: false,
+    })
+}
+
+/// Up to half as long again, so that the runs of a campaign do not come back together.
+pub fn with_jitter(pause_ms: u64) -> u64 {
+    pause_ms + engine::random_u64_inclusive(0, pause_ms / 2)
+}
+
+/// Waits before the next try.
+pub fn pause(why: &str, pause_ms: u64) {
+    log::info(&format!(
+        "nothing is created ({why}): again in {pause_ms} ms"
+    ));
+    // Cancelled by an operator it is over early, which does no harm.
+    let _ = engine::sleep(after(pause_ms), None);
+}

@@ -1,0 +1,99 @@
+//! What the parts of a campaign write into each other's stubs, as JSON.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bindings::voice_calling::workflows::campaign_types::Contact;
+
+/// What a segment leaves.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub enum Handover {
+    /// All have ended.
+    Done,
+    /// The next segment goes on.
+    Rest(Rest),
+}
+
+/// What the next segment goes on with.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rest {
+    pub queue: Vec<Contact>,
+    pub position: Option<u64>,
+    pub index: u32,
+    pub held: u32,
+    pub given_minute: u64,
+    pub given_count: u32,
+    /// Why the source cannot be read.
+    pub no_contacts: Option<String>,
+}
+
+impl Handover {
+    pub fn to_text(&self) -> String {
+        // Numbers and strings can always be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// None where something else was put there by hand.
+    pub fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
+
+/// What is written into the slot of a successor: the contact that is to be dispatched again, if it
+/// is, and otherwise nothing.
+pub fn slot_text(again: Option<&Contact>) -> String {
+    serde_json::to_string(&again).unwrap_or_default()
+}
+
+/// The contact in a slot. A slot is free also where somebody has cancelled it.
+pub fn contact_in_slot(value: Result<String, String>) -> Option<Contact> {
+    serde_json::from_str(&value.ok()?).ok()?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use voice_calling_core::types::DocketRequestV2;
+
+    fn contact() -> Contact {
+        Contact {
+            index: 7,
+            request: DocketRequestV2 {
+                agent_id: -1,
+                to_phone_number: "919876543210".to_owned(),
+                call_context: "{\"a\":\"\\\"\"}".to_owned(),
+                external_id: Some("crm-1".to_owned()),
+                extra: Some("{}".to_owned()),
+            },
+            waited_ms: u64::MAX,
+            tries: 3,
+        }
+    }
+
+    #[test]
+    fn a_contact_survives_both_stubs() {
+        let slot = slot_text(Some(&contact()));
+        assert_eq!(contact_in_slot(Ok(slot)), Some(contact()));
+        let rest = Handover::Rest(Rest {
+            queue: vec![contact(), contact()],
+            position: Some(1 << 40),
+            index: 100,
+            held: 3,
+            given_minute: 28_000_000,
+            given_count: 9,
+            no_contacts: None,
+        });
+        assert_eq!(Handover::read(&rest.to_text()), Some(rest));
+        assert_eq!(
+            Handover::read(&Handover::Done.to_text()),
+            Some(Handover::Done)
+        );
+    }
+
+    #[test]
+    fn a_slot_without_a_contact_is_free() {
+        assert_eq!(contact_in_slot(Ok(slot_text(None))), None);
+        assert_eq!(contact_in_slot(Ok("by hand".to_owned())), None);
+        assert_eq!(contact_in_slot(Err("execution_failed".to_owned())), None);
+        assert_eq!(Handover::read("by hand"), None);
+    }
+}

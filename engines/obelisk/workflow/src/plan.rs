@@ -1,0 +1,216 @@
+//! The options of a campaign, checked; and what is counted of it.
+
+use voice_calling_core::types::{DocketRequestV2, Problem};
+use voice_calling_hours as hours;
+use voice_calling_hours::{Given, Grants, Hours, Pace as MinutePace};
+
+use crate::bindings::voice_calling::operator::hand_off::State;
+use crate::bindings::voice_calling::workflows::campaign_types::{
+    CallingHours, CampaignOptions, CampaignSummary, Contact, Contacts, Weekday,
+};
+use crate::pace::Pace;
+
+/// More are read from a source.
+const MOST_LISTED: usize = 500;
+
+/// The engine reads the history of a segment again whenever it goes on, and in it are its slots.
+const MOST_OPEN: u32 = 500;
+
+/// Nobody has been called yet.
+pub const NOBODY: CampaignSummary = CampaignSummary {
+    completed: 0,
+    timed_out: 0,
+    not_created: 0,
+    spared: 0,
+    unknown: 0,
+    failed: 0,
+    not_begun: 0,
+};
+
+/// Whether a campaign may be run so.
+pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
+    let problem = |subject: &str, found: String, allowed: String| Problem {
+        subject: subject.to_owned(),
+        found,
+        allowed,
+    };
+    match contacts {
+        Contacts::Listed(requests) if requests.len() > MOST_LISTED => {
+            let allowed = format!("0 to {MOST_LISTED}; more by a source");
+            return Err(problem(
+                "contacts.listed",
+                requests.len().to_string(),
+                allowed,
+            ));
+        }
+        Contacts::Source(source) if source.is_empty() => {
+            let allowed = "what the activity `contacts.page` reads: a URL".to_owned();
+            return Err(problem("contacts.source", "nothing".to_owned(), allowed));
+        }
+        _ => {}
+    }
+    if !(1..=MOST_OPEN).contains(&options.max_open) {
+        let allowed = format!("1 to {MOST_OPEN}");
+        return Err(problem(
+            "options.max-open",
+            options.max_open.to_string(),
+            allowed,
+        ));
+    }
+    read_grants(options, Given::default())?;
+    Pace::read(&options.run).map_err(|problem| Problem {
+        subject: problem.subject.replacen("options.", "options.run.", 1),
+        ..problem
+    })?;
+    Ok(())
+}
+
+/// When creations may be begun; `options` have been checked.
+pub fn grants(options: &CampaignOptions, given: Given) -> Grants {
+    read_grants(options, given).expect("options that were checked")
+}
+
+fn read_grants(options: &CampaignOptions, given: Given) -> Result<Grants, Problem> {
+    let of = |problem: hours::Problem| Problem {
+        subject: problem.subject,
+        found: problem.found,
+        allowed: problem.allowed,
+    };
+    let hours = match &options.hours {
+        Some(hours) => Some(Hours::read(&plain(hours)).map_err(of)?),
+        None => None,
+    };
+    let pace = MinutePace::read(options.per_minute).map_err(of)?;
+    Ok(Grants::new(hours, pace, given))
+}
+
+fn plain(hours: &CallingHours) -> hours::CallingHours {
+    let day = |day: &Weekday| match day {
+        Weekday::Monday => hours::Weekday::Monday,
+        Weekday::Tuesday => hours::Weekday::Tuesday,
+        Weekday::Wednesday => hours::Weekday::Wednesday,
+        Weekday::Thursday => hours::Weekday::Thursday,
+        Weekday::Friday => hours::Weekday::Friday,
+        Weekday::Saturday => hours::Weekday::Saturday,
+        Weekday::Sunday => hours::Weekday::Sunday,
+    };
+    let week = hours.week.iter().map(|time| hours::CallingTime {
+        days: time.days.iter().map(day).collect(),
+        from: time.from.clone(),
+        to: time.to.clone(),
+    });
+    hours::CallingHours {
+        time_zone: hours.time_zone.clone(),
+        week: week.collect(),
+    }
+}
+
+/// Somebody who was not called yet.
+pub fn contact(index: u32, request: DocketRequestV2) -> Contact {
+    Contact {
+        index,
+        request,
+        waited_ms: 0,
+        tries: 0,
+    }
+}
+
+/// One more that came to `state`.
+pub fn count(summary: &mut CampaignSummary, state: State) {
+    let counter = match state {
+        State::Completed => &mut summary.completed,
+        State::TimedOut => &mut summary.timed_out,
+        State::NotCreated => &mut summary.not_created,
+        State::Spared => &mut summary.spared,
+        State::Unknown | State::GivenUp => &mut summary.unknown,
+    };
+    *counter += 1;
+}
+
+/// What the segments have counted together.
+pub fn add(total: &mut CampaignSummary, more: &CampaignSummary) {
+    total.completed += more.completed;
+    total.timed_out += more.timed_out;
+    total.not_created += more.not_created;
+    total.spared += more.spared;
+    total.unknown += more.unknown;
+    total.failed += more.failed;
+    total.not_begun += more.not_begun;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bindings::voice_calling::workflows::campaign_types::CallingTime;
+    use crate::bindings::voice_calling::workflows::types::RunOptions;
+
+    fn options() -> CampaignOptions {
+        CampaignOptions {
+            max_open: 1,
+            per_minute: None,
+            hours: None,
+            run: RunOptions {
+                timeout_ms: 1,
+                create_within_ms: None,
+                first_poll_ms: None,
+                longest_poll_ms: None,
+                insights_within_ms: None,
+                account: None,
+                hand_off: None,
+            },
+        }
+    }
+
+    fn refused(contacts: &Contacts, options: &CampaignOptions) -> String {
+        match check(contacts, options) {
+            Ok(()) => "allowed".to_owned(),
+            Err(problem) => problem.subject,
+        }
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_named() {
+        let request = DocketRequestV2 {
+            agent_id: 7,
+            to_phone_number: "919876543210".to_owned(),
+            call_context: "{}".to_owned(),
+            external_id: None,
+            extra: None,
+        };
+        let listed = |count| Contacts::Listed(vec![request.clone(); count]);
+        let some = listed(1);
+        assert_eq!(refused(&listed(MOST_LISTED), &options()), "allowed");
+        assert_eq!(refused(&listed(0), &options()), "allowed");
+        let many = listed(MOST_LISTED + 1);
+        assert_eq!(refused(&many, &options()), "contacts.listed");
+        let nowhere = Contacts::Source(String::new());
+        assert_eq!(refused(&nowhere, &options()), "contacts.source");
+        for max_open in [0, 501] {
+            let options = CampaignOptions {
+                max_open,
+                ..options()
+            };
+            assert_eq!(refused(&some, &options), "options.max-open");
+        }
+        let never = CampaignOptions {
+            per_minute: Some(0),
+            ..options()
+        };
+        assert_eq!(refused(&some, &never), "options.per-minute");
+        let nowhere = CampaignOptions {
+            hours: Some(CallingHours {
+                time_zone: "Atlantis".to_owned(),
+                week: vec![CallingTime {
+                    days: vec![Weekday::Monday],
+                    from: "09:00".to_owned(),
+                    to: "18:00".to_owned(),
+                }],
+            }),
+            ..options()
+        };
+        assert_eq!(refused(&some, &nowhere), "options.hours.time-zone");
+        let mut at_once = options();
+        at_once.run.timeout_ms = 0;
+        assert_eq!(refused(&some, &at_once), "options.run.timeout-ms");
+    }
+}

@@ -1,0 +1,367 @@
+//! One stretch of a campaign: its contacts are dispatched as slots, hours, pace and orders allow.
+//!
+//! Slots are passed on: what a segment and those before it hold when it hands over is held by its
+//! successor as so many stubs, into each of which the segment writes when a slot is free again. So
+//! no history is longer than a stretch and its slots, and no slot is counted twice.
+
+use std::collections::VecDeque;
+
+use voice_calling_correlation::OVER;
+use voice_calling_correlation::campaign::{OPEN, child};
+use voice_calling_hours::{Given, Grants};
+
+use crate::bindings::obelisk::log::log;
+use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
+use crate::bindings::obelisk::types::join_set::JoinSet;
+use crate::bindings::obelisk::types::time::ScheduleAt;
+use crate::bindings::obelisk::workflow::workflow_support as engine;
+use crate::bindings::voice_calling::once::dockets::Grant;
+use crate::bindings::voice_calling::operator::contacts;
+use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
+use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
+use crate::bindings::voice_calling::workflows::campaign_types::{
+    CampaignOptions, CampaignSummary, Contact, Ending, Stance, Stretch,
+};
+use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
+use crate::desk::{Desk, Step};
+use crate::handover::{Handover, Rest, contact_in_slot, slot_text};
+use crate::pace::{CREATE_WITHIN_MS, Pauses};
+use crate::plan;
+use crate::waiting::{after, heartbeats, next_of};
+
+/// Of one page.
+const MOST_CONTACTS: usize = 100;
+
+/// A grant that begins later is waited for here, where an order may come meanwhile.
+const LONGEST_AHEAD_MS: u64 = 60_000;
+
+/// `parts.run-segment`
+pub fn run(source: Option<String>, options: CampaignOptions, stretch: Stretch) -> CampaignSummary {
+    let mut segment = Segment::begin(options, stretch);
+    segment.read(source.as_deref());
+    loop {
+        match segment.desk.next() {
+            Step::Dispatch => segment.dispatch(),
+            Step::Wait => segment.wait(),
+            Step::HandOver => return segment.hand_over(),
+            Step::End => return segment.end(),
+        }
+    }
+}
+
+struct Segment {
+    desk: Desk,
+    options: CampaignOptions,
+    grants: Grants,
+    /// The time; none where it was some time ago.
+    now_ms: Option<u64>,
+    /// In which all is awaited.
+    set: JoinSet,
+    order: ExecutionId,
+    slots: Vec<ExecutionId>,
+    /// Until the next grant, or until the source is read again.
+    opening: Option<DelayId>,
+    heartbeats: Pauses,
+    heartbeat: DelayId,
+    position: Option<u64>,
+    index: u32,
+    no_contacts: Option<String>,
+    gate: String,
+    handover: ExecutionId,
+    successor: String,
+    summary: CampaignSummary,
+}
+
+impl Segment {
+    /// The first stub is that of the order; those of the slots follow.
+    fn begin(options: CampaignOptions, stretch: Stretch) -> Self {
+        // The name is a constant of the allowed form, used once in an execution.
+        let set = engine::join_set_create_named(OPEN).expect("a name for the join set");
+        let id = engine::execution_id_current().id;
+        let order = waits::order_submit(&set, &id);
+        let slots = (0..stretch.held).map(|_| waits::slot_submit(&set, &id));
+        let given = Given {
+            minute: stretch.given_minute,
+            count: stretch.given_count,
+        };
+        let slots = slots.collect();
+        let mut heartbeats = heartbeats();
+        let heartbeat = engine::submit_delay(&set, after(heartbeats.next_ms()));
+        Self {
+            desk: Desk {
+                queue: VecDeque::from(stretch.queue),
+                stance: stretch.stance,
+                more: stretch.more,
+                busy: stretch.held,
+                max_open: options.max_open,
+                is_ordered: false,
+            },
+            grants: plan::grants(&options, given),
+            options,
+            now_ms: None,
+            set,
+            order,
+            slots,
+            opening: None,
+            heartbeats,
+            heartbeat,
+            position: stretch.position,
+            index: stretch.index,
+            no_contacts: None,
+            gate: stretch.gate,
+            handover: ExecutionId {
+                id: stretch.handover,
+            },
+            successor: stretch.successor,
+            summary: plan::NOBODY,
+        }
+    }
+
+    /// Wakes the segment now and then, where the engine's notice of an answer was lost.
+    fn wake_later(&mut self) {
+        self.heartbeat = engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
+    }
+
+    /// Reads a page, where the stretch has no contacts and is to have some. It is asked for again as
+    /// long as a creation is, unless something else is to be done meanwhile.
+    fn read(&mut self, source: Option<&str>) {
+        let (Some(source), Some(position)) = (source, self.position) else {
+            return;
+        };
+        let mut pauses = Pauses::new(1_000, 60_000);
+        let within_ms = self.options.run.create_within_ms;
+        let mut left_ms = within_ms.unwrap_or(CREATE_WITHIN_MS);
+        while self.desk.stance == Stance::Running
+            && self.desk.queue.is_empty()
+            && !self.desk.is_ordered
+        {
+            let reason = match page(source, position) {
+                Ok(page) => return self.take(page),
+                Err(reason) => reason,
+            };
+            let pause_ms = pauses.next_ms();
+            let Some(left) = left_ms.checked_sub(pause_ms) else {
+                log::error(&format!(
+                    "the source cannot be read, and the campaign pauses: {reason}"
+                ));
+                self.no_contacts = Some(reason);
+                self.desk.is_ordered = true;
+                return;
+            };
+            left_ms = left;
+            log::warn(&format!("the source cannot be read: {reason}"));
+            self.opening = Some(engine::submit_delay(&self.set, after(pause_ms)));
+            self.wait_for_opening();
+        }
+    }
+
+    fn take(&mut self, page: contacts::ContactsPage) {
+        self.desk.more = page.next.is_some();
+        self.position = page.next;
+        for request in page.requests {
+            let contact = plan::contact(self.index, request);
+            self.desk.queue.push_back(contact);
+            self.index = self.index.saturating_add(1);
+        }
+    }
+
+    /// Begins the first of the queue, once there is a grant for it.
+    fn dispatch(&mut self) {
+        let now_ms = match self.now_ms {
+            Some(now_ms) => now_ms,
+            None => now_ms(),
+        };
+        self.now_ms = Some(now_ms);
+        let next = self.grants.peek(now_ms);
+        if next.not_before_ms > now_ms.saturating_add(LONGEST_AHEAD_MS) {
+            let ms = next.not_before_ms - now_ms - LONGEST_AHEAD_MS / 2;
+            self.opening = Some(engine::submit_delay(&self.set, after(ms)));
+            return self.wait_for_opening();
+        }
+        let granted = self.grants.next(now_ms);
+        let Some(contact) = self.desk.queue.pop_front() else {
+            return;
+        };
+        let grant = Grant {
+            // The child sleeps until then.
+            not_before_ms: match granted.not_before_ms > now_ms {
+                true => granted.not_before_ms,
+                false => 0,
+            },
+            not_after_ms: granted.not_after_ms,
+            gate: self.gate.clone(),
+        };
+        parts::run_contact_submit(&self.set, &contact, &self.options.run, &grant);
+        self.desk.busy += 1;
+    }
+
+    /// Waits until then, while slots become free. An order is not kept waiting.
+    fn wait_for_opening(&mut self) {
+        while self.opening.is_some() && !self.desk.is_ordered {
+            self.wait();
+        }
+    }
+
+    /// Waits until something happens.
+    fn wait(&mut self) {
+        self.now_ms = None;
+        if let Some(Freed(Some(contact))) = self.next() {
+            self.desk.queue.push_back(contact);
+        }
+    }
+
+    /// What happens next; the slot that is free by it, if one is.
+    fn next(&mut self) -> Option<Freed> {
+        match next_of(&self.set) {
+            ResponseId::DelayId(delay) => {
+                if self.opening.as_ref().is_some_and(|it| it.id == delay.id) {
+                    self.opening = None;
+                }
+                if self.heartbeat.id == delay.id {
+                    self.wake_later();
+                }
+                None
+            }
+            ResponseId::ExecutionId(id) if id.id == self.order.id => {
+                self.desk.is_ordered = true;
+                None
+            }
+            ResponseId::ExecutionId(id) => {
+                self.desk.busy -= 1;
+                let is_slot = self.slots.iter().any(|slot| slot.id == id.id);
+                Some(Freed(match is_slot {
+                    true => waits::slot_get(&id).ok().and_then(contact_in_slot),
+                    false => self.ended(&id),
+                }))
+            }
+        }
+    }
+
+    /// A child has ended: counted, or to be dispatched again.
+    fn ended(&mut self, id: &ExecutionId) -> Option<Contact> {
+        match parts::run_contact_get(id) {
+            Ok(Ok(Ending::Again(contact))) => return Some(contact),
+            Ok(Ok(Ending::Ended(row))) => plan::count(&mut self.summary, row.state),
+            // A docket may exist.
+            _ => {
+                log::error(&format!("{} has failed: a docket may exist", id.id));
+                self.summary.failed += 1;
+            }
+        }
+        None
+    }
+
+    /// Leaves the rest to the successor, and passes on each slot that becomes free.
+    fn hand_over(mut self) -> CampaignSummary {
+        let given = self.grants.given();
+        let rest = Handover::Rest(Rest {
+            queue: self.desk.queue.iter().cloned().collect(),
+            position: self.position,
+            index: self.index,
+            held: self.desk.busy,
+            given_minute: given.minute,
+            given_count: given.count,
+            no_contacts: self.no_contacts.take(),
+        });
+        if !self.leave(&rest) {
+            return self.stop();
+        }
+        // An order that comes now is the successor's.
+        self.take_no_orders();
+        for slot in 1..=self.desk.busy {
+            let again = loop {
+                if let Some(Freed(again)) = self.next() {
+                    break again;
+                }
+            };
+            if !self.pass_on(slot, again.as_ref()) {
+                // Somebody has cancelled the successor's slot, which is free by that.
+                self.summary.not_begun += u32::from(again.is_some());
+            }
+        }
+        self.summary
+    }
+
+    /// Writes into a slot of the successor: the order's stub is the first, the slots follow. False
+    /// where it cannot be told.
+    fn pass_on(&self, slot: u32, again: Option<&Contact>) -> bool {
+        let text = slot_text(again);
+        let stub = ExecutionId {
+            id: child(&self.successor, OPEN, slot + 1),
+        };
+        loop {
+            match stubs::slot_stub(&stub, Ok(&text)) {
+                Ok(()) => return true,
+                // The successor has not begun yet.
+                Err(StubError::ExecutionNotFound) => {
+                    let _ = engine::sleep(after(500), None);
+                }
+                Err(error) => {
+                    log::error(&format!("{} cannot be told: {error:?}", stub.id));
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// All have ended.
+    fn end(mut self) -> CampaignSummary {
+        self.summary.not_begun += self.desk.queue.len() as u32;
+        self.leave(&Handover::Done);
+        self.take_no_orders();
+        self.summary
+    }
+
+    /// Answers its own stub: see [`crate::waiting::Waiting`].
+    fn take_no_orders(&self) {
+        // A conflict says that there is one.
+        let _ = stubs::order_stub(&self.order, Err(OVER));
+    }
+
+    /// Nobody can be told of what is left, since somebody has cancelled the stub.
+    fn stop(mut self) -> CampaignSummary {
+        self.desk.stance = Stance::Stopped;
+        while self.desk.next() != Step::End {
+            self.wait();
+        }
+        self.end()
+    }
+
+    /// Tells the campaign what is left; false where it cannot be told.
+    fn leave(&self, handover: &Handover) -> bool {
+        let told = stubs::handover_stub(&self.handover, Ok(&handover.to_text()));
+        if let Err(error) = &told {
+            let id = &self.handover.id;
+            log::error(&format!("{id} cannot be told of what is left: {error:?}"));
+        }
+        told.is_ok()
+    }
+}
+
+/// A slot is free again, and its contact may have to be dispatched again.
+struct Freed(Option<Contact>);
+
+/// A page of the source.
+fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
+    let page = contacts::page(source, position)?;
+    match &page {
+        page if page.requests.len() > MOST_CONTACTS => Err(format!(
+            "a page has {} contacts; at most {MOST_CONTACTS} are allowed",
+            page.requests.len()
+        )),
+        page if page.next.is_some_and(|next| next <= position) => Err(format!(
+            "the next position after {position} is not behind it"
+        )),
+        _ => Ok(page),
+    }
+}
+
+/// The time, which the engine tells who sleeps.
+fn now_ms() -> u64 {
+    loop {
+        if let Ok(now) = engine::sleep(ScheduleAt::Now, None) {
+            return now.seconds * 1_000 + u64::from(now.nanoseconds) / 1_000_000;
+        }
+        // Somebody has cancelled the sleep, and it told nothing.
+    }
+}

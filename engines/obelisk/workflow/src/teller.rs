@@ -1,0 +1,121 @@
+//! Telling the operator's own systems: of questions to a person, and of ends.
+
+use crate::bindings::exports::voice_calling::workflows::parts::PartError;
+use crate::bindings::obelisk::log::log;
+use crate::bindings::obelisk::types::time::ScheduleAt;
+use crate::bindings::obelisk::workflow::workflow_support as engine;
+use crate::bindings::voice_calling::operator::hand_off::{
+    self, Completion, Event, Question, State,
+};
+use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
+use crate::bindings::voice_calling::workflows_obelisk_schedule::parts as schedule;
+use crate::pace::Pauses;
+use crate::waiting::after;
+
+/// How long somebody who does not hear is told.
+const TELL_WITHIN_MS: u64 = 3 * 24 * 60 * 60_000;
+
+/// Tells of one run, where that is wanted.
+pub struct Teller {
+    run: Option<String>,
+}
+
+impl Teller {
+    pub fn of(run: &str, options: &RunOptions) -> Self {
+        let is_wanted = options.hand_off.unwrap_or(false);
+        Self {
+            run: is_wanted.then(|| run.to_owned()),
+        }
+    }
+
+    /// A person is asked.
+    pub fn asked(&self, execution_id: String, text: String) {
+        self.tell(|| Event::Question(Question { execution_id, text }));
+    }
+
+    /// The run has ended.
+    pub fn ended(&self, ending: &Result<DocketOutcome, RunError>) {
+        self.tell(|| Event::Ended(completion(ending)));
+    }
+
+    /// In an execution of its own, so that the run does not wait for those who are told.
+    fn tell(&self, event: impl FnOnce() -> Event) {
+        if let Some(run) = &self.run {
+            schedule::tell_schedule(ScheduleAt::Now, run, &event());
+        }
+    }
+}
+
+/// What is told of an end.
+fn completion(ending: &Result<DocketOutcome, RunError>) -> Completion {
+    let outcome = ending.as_ref().ok();
+    Completion {
+        state: State::of(ending),
+        docket_id: outcome.map(|it| it.docket_id.clone()),
+        docket: outcome.and_then(|it| Some(it.docket.as_ref()?.raw_json.clone())),
+        delivery: outcome.and_then(|it| Some(it.unverified.as_ref()?.raw_json.clone())),
+    }
+}
+
+impl State {
+    /// What became of a run.
+    pub fn of(ending: &Result<DocketOutcome, RunError>) -> Self {
+        match ending {
+            Ok(outcome) if outcome.completed => Self::Completed,
+            Ok(_) => Self::TimedOut,
+            Err(RunError::PermanentSpared(_)) => Self::Spared,
+            Err(RunError::PermanentGivenUp(_)) => Self::GivenUp,
+            Err(RunError::PermanentInvalidInput(_) | RunError::PermanentNotCreated(_)) => {
+                Self::NotCreated
+            }
+            Err(RunError::PermanentOutcomeUnknown(_) | RunError::ExecutionFailed) => Self::Unknown,
+        }
+    }
+}
+
+/// `parts.tell`
+pub fn tell(run: &str, event: &Event) -> Result<(), PartError> {
+    let mut pauses = Pauses::new(1_000, 3_600_000);
+    let mut left_ms = TELL_WITHIN_MS;
+    while let Err(reason) = hand_off::tell(run, event) {
+        let pause_ms = pauses.next_ms();
+        left_ms = match left_ms.checked_sub(pause_ms) {
+            Some(left_ms) => left_ms,
+            None => {
+                log::error(&format!(
+                    "{run}: nobody could be told for three days: {reason}"
+                ));
+                return Err(PartError::PermanentNotTold(reason));
+            }
+        };
+        log::warn(&format!(
+            "{run}: the hand-off failed, and is repeated: {reason}"
+        ));
+        // Cancelled by an operator it is over early, which does no harm.
+        let _ = engine::sleep(after(pause_ms), None);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use voice_calling_core::types::RequestError;
+
+    use super::*;
+
+    #[test]
+    fn what_became_of_a_run_is_told_by_its_state() {
+        let unknown = RunError::PermanentOutcomeUnknown(RequestError::ExecutionFailed);
+        let refused = RunError::PermanentNotCreated(RequestError::ExecutionFailed);
+        let cases = [
+            (unknown, State::Unknown),
+            (refused, State::NotCreated),
+            (RunError::PermanentSpared(String::new()), State::Spared),
+            (RunError::PermanentGivenUp(String::new()), State::GivenUp),
+        ];
+        for (error, expected) in cases {
+            let told = completion(&Err(error));
+            assert_eq!((told.state, told.docket_id), (expected, None));
+        }
+    }
+}
