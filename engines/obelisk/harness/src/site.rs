@@ -1,6 +1,7 @@
 //! A whole installation: the mock service, a node with the deployment that users copy, and the
 //! webhook between them.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -404,6 +405,35 @@ impl Site {
         let mut lines: Vec<Value> = lines.collect::<Result<_, _>>()?;
         lines.sort_by_key(|line| line["index"].as_u64());
         Ok(lines)
+    }
+
+    /// Checks a campaign that has ended: no phone rang twice, and the results have each contact,
+    /// completed where its phone rang. Returns the numbers that rang.
+    ///
+    /// # Errors
+    /// Where that is not so.
+    pub async fn check_each_once(
+        &self,
+        campaign: &str,
+        numbers: &[String],
+    ) -> Result<BTreeSet<String>> {
+        let rung = self.mock.phones_rung();
+        let distinct: BTreeSet<_> = rung.iter().cloned().collect();
+        ensure!(distinct.len() == rung.len(), "a phone rang twice: {rung:?}");
+        let results = self.results(campaign).await?;
+        ensure!(results.len() == numbers.len(), "{} results", results.len());
+        for (number, result) in numbers.iter().zip(&results) {
+            let state = match distinct.contains(number) {
+                true => "completed",
+                // Its request had not left when the engine died: a person found no docket.
+                false => "unknown",
+            };
+            ensure!(
+                result["to_phone_number"] == **number && result["state"] == state,
+                "{number} should be {state}: {result}"
+            );
+        }
+        Ok(distinct)
     }
 
     /// Asks the endpoint of campaigns.

@@ -1,7 +1,6 @@
 //! Several nodes on one PostgreSQL. A program of its own, since it needs the whole machine. The
 //! variables are those of the tests of `dockets`.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -62,25 +61,10 @@ async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_
         assert!(begun.elapsed() < ALL_LIMIT, "{}", site.progress(&id).await?);
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
-    let results = site.results(&id).await?;
-    let told: Vec<_> = results.iter().map(|it| &it["to_phone_number"]).collect();
-    assert_eq!(json!(told), json!(numbers), "not one line for each contact");
-    let rung: BTreeSet<_> = site.mock.phones_rung().into_iter().collect();
-    assert_eq!(
-        rung.len(),
-        site.mock.phones_rung().len(),
-        "a phone rang twice"
-    );
-    for (number, result) in numbers.iter().zip(&results) {
-        let expected = match rung.contains(number) {
-            true => "completed",
-            // Its request had not left when the node died: a person found no docket.
-            false => "unknown",
-        };
-        assert_eq!(result["state"], expected, "{result}");
-    }
+    let rung = site.check_each_once(&id, &numbers).await?;
     assert_eq!(summary["completed"], rung.len(), "{summary}");
     // The node that is told was away for a while only.
+    let results = site.results(&id).await?;
     let told = results.iter().filter(|it| it["known_by"] == "webhook");
     let told = told.count();
     assert!(told >= DOCKETS / 4, "only {told} were told by the webhook");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use http::Method;
 use obelisk_harness::{Operator, Setup, Site, execution_id, listed};
 use serde_json::{Value, json};
@@ -53,25 +53,6 @@ async fn summary(site: &Site, campaign: &str) -> Result<Value> {
     ending.ok()
 }
 
-/// That nobody was called twice, and the results say who was called.
-async fn assert_each_once(site: &Site, campaign: &str, numbers: &[String]) -> Result<()> {
-    let rung = site.mock.phones_rung();
-    let distinct: BTreeSet<_> = rung.iter().collect();
-    ensure!(distinct.len() == rung.len(), "a phone rang twice: {rung:?}");
-    let results = site.results(campaign).await?;
-    let told: Vec<_> = results.iter().map(|it| &it["to_phone_number"]).collect();
-    assert_eq!(json!(told), json!(numbers), "not one line for each contact");
-    for (number, result) in numbers.iter().zip(&results) {
-        let expected = match rung.contains(number) {
-            true => "completed",
-            // A request that was on its way when the engine died: a person found no docket.
-            false => "unknown",
-        };
-        assert_eq!(result["state"], expected, "{number}: {result}");
-    }
-    Ok(())
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn no_more_dockets_are_open_than_allowed() -> Result<()> {
     let site = Site::start(Setup::default()).await?;
@@ -92,7 +73,8 @@ async fn no_more_dockets_are_open_than_allowed() -> Result<()> {
     }
     let summary = summary(&site, &id).await?;
     assert_eq!(summary["completed"], 7, "{summary}");
-    assert_each_once(&site, &id, &numbers).await
+    site.check_each_once(&id, &numbers).await?;
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -212,7 +194,8 @@ async fn a_campaign_goes_on_after_crashes_and_a_pause_in_its_middle() -> Result<
         .zip(summary["unknown"].as_u64());
     let (completed, unknown) = ended.context("no summary")?;
     assert_eq!(completed + unknown, 24, "{summary}");
-    assert_each_once(&site, &id, &numbers).await
+    site.check_each_once(&id, &numbers).await?;
+    Ok(())
 }
 
 /// Some seconds from now, as a time of the day in UTC.
@@ -287,7 +270,8 @@ async fn nothing_rings_outside_the_hours_though_the_engine_was_dead_when_they_en
         in_window[within] += 1;
     }
     assert!(in_window[0] >= 3 && in_window[1] >= 3, "{in_window:?}");
-    assert_each_once(&site, &id, &numbers).await
+    site.check_each_once(&id, &numbers).await?;
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -389,7 +373,8 @@ async fn a_campaign_calls_for_its_account() -> Result<()> {
     site.run_campaign(&id, &listed(&numbers), &options).await?;
     let summary = summary(&site, &id).await?;
     assert_eq!(summary["completed"], 2, "{summary}");
-    assert_each_once(&site, &id, &numbers).await
+    site.check_each_once(&id, &numbers).await?;
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -421,5 +406,6 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
     assert_eq!(answer.status, 200, "{}", answer.body);
     let summary = summary(&site, &id).await?;
     assert_eq!(summary["completed"], 101, "{summary}");
-    assert_each_once(&site, &id, &numbers).await
+    site.check_each_once(&id, &numbers).await?;
+    Ok(())
 }
