@@ -1,4 +1,4 @@
-//! Who may watch and steer campaigns.
+//! The token of the campaigns' endpoint.
 
 use voice_calling_obelisk_secret::{Secret, value};
 

@@ -101,7 +101,7 @@ pub struct Segment {
     held: u32,
 }
 
-/// A run of a contact, one try to call somebody.
+/// A run of a contact: one try to call it.
 #[derive(Debug)]
 pub enum Run {
     Going,

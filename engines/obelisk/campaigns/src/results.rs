@@ -73,7 +73,7 @@ struct Line {
     known_by: Option<String>,
     /// UNVERIFIED, as delivered by the webhook.
     insights: Option<Box<RawValue>>,
-    /// For people: why there is no docket, or why nobody knows whether there is one.
+    /// For people: why there is no docket, or why it is not known whether there is one.
     error: Option<String>,
 }
 

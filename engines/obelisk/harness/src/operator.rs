@@ -61,7 +61,7 @@ impl Operator {
         }
     }
 
-    /// The engine is told where they are.
+    /// The engine has to know where they are.
     pub fn known_to(&self, setup: Setup) -> Setup {
         let origin = self.server.uri();
         setup
@@ -85,7 +85,7 @@ impl Operator {
         self.is_source_whole.store(is_whole, Ordering::Relaxed);
     }
 
-    /// Somebody asks not to be called.
+    /// Puts a number on the do-not-call list.
     pub fn spare(&self, number: &str) {
         let mut list = self.spared.lock().unwrap_or_else(PoisonError::into_inner);
         list.push_str(&format!("+{number}\n"));

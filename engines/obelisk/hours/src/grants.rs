@@ -105,7 +105,7 @@ impl Grants {
                 count: before,
             } = self.given;
         }
-        // Turns that nobody took are lost: given late, they would come together.
+        // Turns that were not taken are lost: given late, they would come together.
         let missed = from_ms.saturating_sub(minute.saturating_mul(MINUTE_MS))
             * u64::from(per_minute)
             / MINUTE_MS;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_that_nobody_took_do_not_come_together() {
+    fn turns_that_were_not_taken_do_not_come_together() {
         let mut grants = grants(None, Some(60));
         let given: Vec<_> = (0..3).map(|_| next(&mut grants, 45_500).0).collect();
         assert_eq!(given, [45_000, 46_000, 47_000]);
@@ -419,7 +419,7 @@ mod tests {
                     };
                     assert!(count <= per_minute, "{grant:?}");
                     assert!(before.not_before_ms <= grant.not_before_ms, "{grant:?}");
-                    // With the turns that nobody took.
+                    // With the turns that were not taken.
                     let given = grants.given();
                     assert_eq!(given.minute, minute);
                     assert!((count..=per_minute).contains(&given.count), "{given:?}");

@@ -7,9 +7,8 @@ const ENTRY_DIGITS: RangeInclusive<usize> = 7..=15;
 
 /// Whether the list has the number. Of an entry the digits count, without leading zeros, and it
 /// matches each number that ends with it: so `0091 98…`, `098…` and `98…` spare `91 98…`. What
-/// follows `#` is a comment. A line that may be meant otherwise is an error, so that nobody is
-/// called whom it would have spared; and so is a list without a line, which may be one that is just
-/// being replaced.
+/// follows `#` is a comment. A line with anything else is an error, since it may be meant for a number
+/// that would be called otherwise. So is an empty list, which may be about to be replaced.
 pub fn has(list: &[u8], number: &str) -> Result<bool, String> {
     let number = digits(number.as_bytes());
     let list = list.strip_prefix(b"\xef\xbb\xbf").unwrap_or(list);

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::bindings::exports::voice_calling::operator::hand_off::{Event, State};
 
-/// What tells an event from all others: the same each time that it is told.
+/// The idempotency key of an event: the same each time that it is sent.
 pub fn key(run: &str, event: &Event) -> String {
     match event {
         Event::Question(question) => format!("{run}:question:{}", question.execution_id),

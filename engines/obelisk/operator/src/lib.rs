@@ -1,5 +1,5 @@
-//! The operator's activities of campaigns as they are shipped, by HTTP: whom a campaign calls, whom
-//! it may call, and who is told.
+//! The operator's activities of campaigns as they are shipped, by HTTP: contacts, do-not-call check,
+//! hand-off.
 
 #![deny(unsafe_code)]
 
@@ -96,7 +96,7 @@ impl check::Guest for Operator {
 impl hand_off::Guest for Operator {
     fn tell(run: String, event: hand_off::Event) -> Result<(), String> {
         let address = variable(HAND_OFF_URL)
-            .ok_or_else(|| format!("{HAND_OFF_URL} is not set: nobody can be told"))?;
+            .ok_or_else(|| format!("{HAND_OFF_URL} is not set: there is no hand-off"))?;
         let key = event::key(&run, &event);
         let wrong = |reason: String| format!("{HAND_OFF_URL}, idempotency-key {key}: {reason}");
         let mut post = Request::builder()

@@ -5,8 +5,8 @@ use voice_calling_obelisk_http::{HeaderMap, Window};
 /// How much of a source is asked for at once.
 pub const STRETCH_BYTES: usize = 262_144;
 
-/// How large a source may be of which a server always sends all. Refused at its first page, nobody
-/// has been called yet.
+/// How large a source may be if the server does not support `Range`. A larger one is refused at its
+/// first page, before anything is created.
 const MOST_WHOLE_BYTES: u64 = 16 * 1_048_576;
 
 /// The value of `Range`.

@@ -16,7 +16,7 @@ use crate::bindings::voice_calling::workflows_obelisk_schedule::deliveries;
 /// look costs the engine a query, which many deliveries at a time would feel.
 const PAUSES_MS: [u64; 6] = [50, 100, 200, 400, 750, 1_500];
 
-/// Takes a delivery of a docket of this account from somebody who knows the secret.
+/// Takes a delivery of a docket of this account. The secret was right.
 pub fn take(body: &[u8], account: Option<&str>) -> Answer {
     let text = String::from_utf8_lossy(body);
     match webhooks::parse_docket_completed(&text) {
@@ -90,7 +90,7 @@ fn had(stub: &str, text: &str) -> Had {
         ));
         return Had::Nothing;
     }
-    // Somebody has cancelled the stub, or put something else into it.
+    // The stub was cancelled or answered by hand.
     log::error(&format!(
         "{run} cannot be told of its completion: {stub} is used up"
     ));

@@ -151,9 +151,9 @@ impl Campaign {
     /// What a segment has left.
     fn left(&mut self, told: Option<Result<String, String>>) -> Handover {
         let handover = told.and_then(|told| Handover::read(&told.ok()?));
-        // Somebody has cancelled the stub: what is open goes on, and nothing more is begun.
+        // The stub was cancelled by hand: what is open goes on, and nothing more is begun.
         let Some(mut handover) = handover else {
-            log::error("nobody knows what a segment has left: the campaign begins no more");
+            log::error("what a segment has left is lost: the campaign begins nothing more");
             return Handover::Done;
         };
         if let Handover::Rest(rest) = &mut handover
@@ -206,7 +206,7 @@ impl Campaign {
 
     /// What all segments have counted.
     fn sum(&mut self) -> CampaignSummary {
-        let mut total = plan::NOBODY;
+        let mut total = plan::EMPTY;
         // What was listed, and never given to a segment.
         total.not_begun = self.listed.len() as u32;
         engine::submit_delay(&self.segments, after(self.heartbeats.next_ms()));

@@ -81,7 +81,7 @@ fn call(run: &str, contact: Contact, options: &RunOptions, grant: &Grant, teller
         Attempt::Unknown(error) => Err(error),
         Attempt::Never(error) => return Step::ended(Err(error)),
         Attempt::NotGranted => return Step::Again(contact),
-        // As long as it takes: a campaign without its list is not to end with nobody called.
+        // As long as it takes: while the list cannot be read, a campaign waits, and does not end.
         Attempt::Unchecked(_) => {
             pause("unchecked", with_jitter(pause_after(contact.tries)));
             return Step::Again(Contact {

@@ -22,10 +22,10 @@ pub struct Created {
     pub created: Option<bool>,
 }
 
-/// Why nobody knows whether there is a docket.
+/// Why it is not known whether there is a docket.
 pub type Unknown = RequestError;
 
-/// What one try came to.
+/// How one try ended.
 pub enum Attempt {
     Created(Created),
     Unknown(Unknown),
@@ -60,7 +60,7 @@ impl<'a> Creator<'a> {
         }
     }
 
-    /// Creates it, unless somebody asks not to, or it is not granted.
+    /// Creates it, unless the number is not to be called, or it is not granted.
     pub fn attempt(&self, grant: Option<&Grant>) -> Attempt {
         match check::may_call(self.run, self.request) {
             Ok(Verdict::Allowed) => {}

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Stance};
 
-/// Who is to be called by a segment, and how many may be.
+/// The contacts that a segment has to dispatch, and how many may be open.
 pub struct Desk {
     pub queue: VecDeque<Contact>,
     pub stance: Stance,
@@ -91,7 +91,7 @@ mod tests {
                             let may =
                                 queued > 0 && busy < 2 && stance == Stance::Running && !is_ordered;
                             assert_eq!(desk.next() == Step::Dispatch, may);
-                            // A campaign ends when nobody is left who has a slot.
+                            // A campaign ends when all slots are free.
                             assert!(desk.next() != Step::End || busy == 0);
                         }
                     }

@@ -27,7 +27,7 @@ pub fn is_permanent(error: &RequestError) -> bool {
     name(error).starts_with("permanent-")
 }
 
-/// Why there is no docket, or nobody knows whether there is one: for people.
+/// Why there is no docket, or it is not known whether there is one: for people.
 pub fn reason(error: RunError) -> String {
     match error {
         RunError::ExecutionFailed => "the engine could not run the workflow".to_owned(),

@@ -44,7 +44,7 @@ pub fn slot_text(again: Option<&Contact>) -> String {
     serde_json::to_string(&again).unwrap_or_default()
 }
 
-/// The contact in a slot. A slot is free also where somebody has cancelled it.
+/// The contact in a slot. A slot that was cancelled by hand is free as well.
 pub fn contact_in_slot(value: Result<String, String>) -> Option<Contact> {
     serde_json::from_str(&value.ok()?).ok()?
 }

@@ -16,8 +16,8 @@ const MOST_LISTED: usize = 500;
 /// The engine reads the history of a segment again whenever it goes on, and in it are its slots.
 const MOST_OPEN: u32 = 500;
 
-/// Nobody has been called yet.
-pub const NOBODY: CampaignSummary = CampaignSummary {
+/// No contact has ended yet.
+pub const EMPTY: CampaignSummary = CampaignSummary {
     completed: 0,
     timed_out: 0,
     not_created: 0,
@@ -105,7 +105,7 @@ fn plain(hours: &CallingHours) -> hours::CallingHours {
     }
 }
 
-/// Somebody who was not called yet.
+/// A contact that was not tried yet.
 pub fn contact(index: u32, request: DocketRequestV2) -> Contact {
     Contact {
         index,
@@ -115,7 +115,7 @@ pub fn contact(index: u32, request: DocketRequestV2) -> Contact {
     }
 }
 
-/// One more that came to `state`.
+/// One more that ended in `state`.
 pub fn count(summary: &mut CampaignSummary, state: State) {
     let counter = match state {
         State::Completed => &mut summary.completed,

@@ -113,7 +113,7 @@ impl Segment {
                 id: stretch.handover,
             },
             successor: stretch.successor,
-            summary: plan::NOBODY,
+            summary: plan::EMPTY,
         }
     }
 
@@ -275,7 +275,7 @@ impl Segment {
                 }
             };
             if !self.pass_on(slot, again.as_ref()) {
-                // Somebody has cancelled the successor's slot, which is free by that.
+                // The successor's slot was cancelled by hand, and is free by that.
                 self.summary.not_begun += u32::from(again.is_some());
             }
         }
@@ -318,7 +318,7 @@ impl Segment {
         let _ = stubs::order_stub(&self.order, Err(OVER));
     }
 
-    /// Nobody can be told of what is left, since somebody has cancelled the stub.
+    /// The stub for what is left was cancelled by hand: nothing more is begun.
     fn stop(mut self) -> CampaignSummary {
         self.desk.stance = Stance::Stopped;
         while self.desk.next() != Step::End {
@@ -356,12 +356,12 @@ fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
     }
 }
 
-/// The time, which the engine tells who sleeps.
+/// The time, which the engine returns from a sleep.
 fn now_ms() -> u64 {
     loop {
         if let Ok(now) = engine::sleep(ScheduleAt::Now, None) {
             return now.seconds * 1_000 + u64::from(now.nanoseconds) / 1_000_000;
         }
-        // Somebody has cancelled the sleep, and it told nothing.
+        // The sleep was cancelled by hand, and returned nothing.
     }
 }

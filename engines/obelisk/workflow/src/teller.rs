@@ -12,7 +12,7 @@ use crate::bindings::voice_calling::workflows_obelisk_schedule::parts as schedul
 use crate::pace::Pauses;
 use crate::waiting::after;
 
-/// How long somebody who does not hear is told.
+/// How long the hand-off of an event is repeated.
 const TELL_WITHIN_MS: u64 = 3 * 24 * 60 * 60_000;
 
 /// Tells of one run, where that is wanted.
@@ -38,7 +38,7 @@ impl Teller {
         self.tell(|| Event::Ended(completion(ending)));
     }
 
-    /// In an execution of its own, so that the run does not wait for those who are told.
+    /// In an execution of its own, so that the run does not wait for the hand-off.
     fn tell(&self, event: impl FnOnce() -> Event) {
         if let Some(run) = &self.run {
             schedule::tell_schedule(ScheduleAt::Now, run, &event());
@@ -46,7 +46,7 @@ impl Teller {
     }
 }
 
-/// What is told of an end.
+/// What is handed off of an end.
 fn completion(ending: &Result<DocketOutcome, RunError>) -> Completion {
     let outcome = ending.as_ref().ok();
     Completion {
@@ -83,7 +83,7 @@ pub fn tell(run: &str, event: &Event) -> Result<(), PartError> {
             Some(left_ms) => left_ms,
             None => {
                 log::error(&format!(
-                    "{run}: nobody could be told for three days: {reason}"
+                    "{run}: the hand-off failed for three days: {reason}"
                 ));
                 return Err(PartError::PermanentNotTold(reason));
             }

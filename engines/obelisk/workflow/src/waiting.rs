@@ -33,7 +33,7 @@ pub enum Time {
     NoInsights,
 }
 
-/// The join set of a run. Dropped, it answers what nobody else has, and cancels its delays.
+/// The join set of a run. Dropped, it answers what is still open, and cancels its delays.
 pub struct Waiting {
     set: JoinSet,
     completion: ExecutionId,
@@ -109,7 +109,7 @@ impl Waiting {
 /// another node; if that happens just as the run begins to wait for it, the run is never woken.
 impl Drop for Waiting {
     fn drop(&mut self) {
-        // A conflict says that somebody was quicker.
+        // A conflict says that it was answered before.
         let _ = stubs::docket::completion_stub(&self.completion, Err(OVER));
         if let Some(decision) = &self.decision {
             let _ = stubs::person::decision_stub(decision, Err(OVER));

@@ -308,8 +308,7 @@ async fn the_pace_holds_for_what_is_created_again_too() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_to_be_spared_meanwhile_is_spared_and_the_operator_hears_of_each_end() -> Result<()>
-{
+async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off() -> Result<()> {
     let numbers = numbers(3);
     let operator = Operator::start(&numbers).await;
     let mut site = Site::start(operator.known_to(Setup::hasty())).await?;
@@ -320,14 +319,14 @@ async fn who_asks_to_be_spared_meanwhile_is_spared_and_the_operator_hears_of_eac
     site.run_campaign(&id, &contacts, &options).await?;
     creations(&site, 1).await?;
     operator.spare(&numbers[2]);
-    // Of the second nobody knows whether it was created: a person is asked, and finds it.
+    // It is not known whether the second was created: a person is asked, and finds it.
     let slow = Fault::slow(Duration::from_secs(60));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
     complete(&site, &numbers[0]).await?;
     creations(&site, 2).await?;
     site.kill()?;
     site.restart().await?;
-    let question = until("the question is told", async || {
+    let question = until("the question is handed off", async || {
         let told = operator.told().await?;
         let question = told.iter().find(|(_, body)| body["event"] == "question");
         Ok(question.map(|(_, body)| body["execution_id"].clone()))
@@ -344,7 +343,7 @@ async fn who_asks_to_be_spared_meanwhile_is_spared_and_the_operator_hears_of_eac
         "{summary}"
     );
     assert_eq!(site.mock.phones_rung(), numbers[..2]);
-    let states = until("all are told", async || {
+    let states = until("all ends are handed off", async || {
         let told = operator.told().await?;
         let ended = told.iter().filter(|(key, _)| key.ends_with(":ended"));
         let ended: BTreeSet<_> = ended
@@ -357,7 +356,7 @@ async fn who_asks_to_be_spared_meanwhile_is_spared_and_the_operator_hears_of_eac
     // A contact that was not granted in time is dispatched after the others.
     states.sort_unstable();
     assert_eq!(states, ["\"completed\"", "\"completed\"", "\"spared\""]);
-    // The first was told twice, since nobody heard it; with the same key.
+    // The first was sent twice, since it was answered 503; with the same key.
     let told = operator.told().await?;
     let again = told.iter().filter(|(key, _)| *key == told[0].0).count();
     assert_eq!(again, 2, "{told:?}");
