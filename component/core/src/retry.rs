@@ -1,5 +1,5 @@
 //! Whether an attempt succeeded, may be retried, or is final: pure decisions over
-//! what came of it. The table of the README, row by row.
+//! what came of it. The table of docs/errors.md, row by row.
 
 use crate::attempt::{Answer, BodyEnd};
 use crate::failure::Stop;

@@ -1,5 +1,5 @@
 //! What an operation has gone through, request by request, as the service saw it, and
-//! what a component that is right makes of it. This is the table of the README written
+//! what a component that is right makes of it. This is the table of docs/errors.md written
 //! a second time, from the service's side, so that the component can be judged by it.
 
 use super::scenario::{CreateRetry, Run, Satisfies, Scenario, Turn};
