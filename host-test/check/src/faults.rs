@@ -146,18 +146,18 @@ impl FaultTable {
     /// The report as Markdown.
     pub fn markdown(&self) -> String {
         let mut text = format!(
-            "# What becomes of every fault\n\n\
+            "# What becomes of every transport error\n\n\
              Made by `host-test faults --markdown` from {} runs of the component: each of the {} \
              error codes of wasi:http, at each of {} moments, for each of the {} functions that \
              send requests. A cell says what the function returns (`ok`, or the case of \
              `request-error`), and when requests are sent, in milliseconds, at the default \
              settings and with the longest jitter. Waits have a `timeout-ms` of 2000, which is \
              time for one attempt; a batch has one item.\n\n\
-             What a code says about the request decides: not sent, and anything may be repeated; \
-             denied by the host, or rejected for what is in it, and nothing is; unknown, and only \
-             reads are. `connection-timeout` says that the request was not sent, and of a create \
-             is believed only with `TRUST_CONNECTION_TIMEOUT=true`; here that is `false`, its \
-             default.\n",
+             What a code says about the request decides. *Not sent*: it never left, and may be \
+             retried. *Denied* by the host, or *rejected* for what is in it: it is not retried. \
+             *Unknown*: only reads are retried. `connection-timeout` says that the request was \
+             not sent; for a create that is believed only with `TRUST_CONNECTION_TIMEOUT=true`, \
+             and here it is `false`, the default.\n",
             self.runs,
             all().len(),
             Moment::ALL.len(),
@@ -165,6 +165,10 @@ impl FaultTable {
         );
         for section in &self.sections {
             section.write(&mut text);
+        }
+        text.push_str("\n## What each code says\n\n| error code | says |\n|---|---|\n");
+        for code in all() {
+            text.push_str(&format!("| {} | {} |\n", name(&code), meaning(&code)));
         }
         text
     }
@@ -203,13 +207,14 @@ impl fmt::Display for FaultTable {
 }
 
 impl Section {
+    /// Codes that end in the same way share a row.
     fn write(&self, text: &mut String) {
         let mut line = |line: String| {
             // Writing to a text does not fail.
             let _ = writeln!(text, "{line}");
         };
         line(format!("\n## {}\n", self.title));
-        let mut head = "| error code | says |".to_owned();
+        let mut head = "| a code that says |".to_owned();
         for (operations, _) in &self.columns {
             let names: Vec<_> = operations
                 .iter()
@@ -218,13 +223,41 @@ impl Section {
             head.push_str(&format!(" {} |", names.join(", ")));
         }
         line(head);
-        line(format!("|{}", "---|".repeat(self.columns.len() + 2)));
-        for (index, code) in all().iter().enumerate() {
-            let mut row = format!("| {} | {} |", name(code), meaning(code));
-            for (_, cells) in &self.columns {
-                row.push_str(&format!(" {} |", cells[index]));
-            }
-            line(row);
+        line(format!("|{}", "---|".repeat(self.columns.len() + 1)));
+        for (codes, cells) in self.rows() {
+            line(format!("| {} | {} |", classes(&codes), cells.join(" | ")));
         }
     }
+
+    /// The indices of the codes with the same cells, and these cells.
+    fn rows(&self) -> Vec<(Vec<usize>, Vec<&str>)> {
+        let mut rows: Vec<(Vec<usize>, Vec<&str>)> = Vec::new();
+        for index in 0..all().len() {
+            let columns = self.columns.iter();
+            let cells: Vec<_> = columns.map(|(_, cells)| &*cells[index]).collect();
+            match rows.iter_mut().find(|(_, same)| *same == cells) {
+                Some((codes, _)) => codes.push(index),
+                None => rows.push((vec![index], cells)),
+            }
+        }
+        rows
+    }
+}
+
+/// The classes that the codes make up; single codes where they are not all of their class.
+fn classes(codes: &[usize]) -> String {
+    let every = all();
+    let mut words = Vec::new();
+    for &index in codes {
+        let class = meaning(&every[index]);
+        let of_class = (0..every.len()).filter(|&other| meaning(&every[other]) == class);
+        let word = match of_class.into_iter().all(|other| codes.contains(&other)) {
+            true => class.to_string(),
+            false => format!("`{}`", name(&every[index])),
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words.join("; ")
 }
