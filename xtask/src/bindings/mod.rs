@@ -2,14 +2,19 @@
 //! are tried.
 
 mod javascript;
+mod mcp;
 mod model;
 mod names;
 mod python;
 mod settings;
 mod tarball;
+mod tools;
 mod wheel;
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
@@ -68,37 +73,36 @@ fn test(workspace: &Workspace) -> Result<()> {
         .env(JUDGE_VARIABLE, &services.judge.url)
         .run()?;
     wheel::test(workspace, &services)?;
-    tarball::test(workspace, &services)
+    tarball::test(workspace, &services)?;
+    mcp::test(workspace, &services)
 }
 
 /// Writes what follows from the WIT, so that nobody keeps a second list of it.
 fn generate(workspace: &Workspace) -> Result<()> {
     announce("the types and methods of the packages, from the WIT");
-    let package = Package::read(&workspace.root.join("wit"))?;
-    for file in generated(&package)? {
+    for file in generated(&workspace.root)? {
         let path = workspace.root.join(&file.path);
         fs::write(&path, file.text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }
 
-fn generated(package: &Package) -> Result<Vec<Generated>> {
-    let mut files = python::files(package)?;
-    files.extend(javascript::files(package)?);
+fn generated(root: &Path) -> Result<Vec<Generated>> {
+    let package = Package::read(&root.join("wit"))?;
+    let mut files = python::files(&package)?;
+    files.extend(javascript::files(&package)?);
+    files.push(tools::file(&root.join(tools::FOLDER))?);
     Ok(files)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]
     fn what_is_committed_is_what_the_wit_says() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let package = Package::read(&root.join("wit")).unwrap();
-        for file in generated(&package).unwrap() {
+        for file in generated(&root).unwrap() {
             let committed = fs::read_to_string(root.join(&file.path)).unwrap_or_default();
             assert!(
                 committed == file.text,

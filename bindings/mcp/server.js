@@ -1,0 +1,179 @@
+#!/usr/bin/env node
+/**
+ * The client of the voice-calling service as tools for AI agents, over MCP on stdin and stdout.
+ * Names, texts and parameters are those of `wit-tools/tools.wit` (`tools.js`).
+ */
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { InvalidInput, VoiceClient } from 'voice-calling';
+import { z } from 'zod';
+import { TOOLS } from './tools.js';
+
+const USAGE = `usage: voice-calling-mcp [--read-only]
+
+Settings are the variables of the client: VOICE_CALLING_BASE_URL, VOICE_CALLING_API_TOKEN, …
+--read-only leaves out the tools that make a telephone ring.`;
+
+/** What an agent needs of a docket, a call, an agent. Everything else is there with `raw`. */
+const brief = {
+  docket: ({ docketId, status, toPhoneNumber, outboundCallCount, closureReason, closedAt, callContext, externalId }) => ({
+    docket_id: docketId,
+    status,
+    to_phone_number: toPhoneNumber,
+    calls: outboundCallCount,
+    closure_reason: closureReason,
+    closed_at: closedAt,
+    call_context: callContext,
+    external_id: externalId,
+  }),
+  call: ({ callStatus, callDurationS, toNumber, callInsights }) => ({
+    status: callStatus,
+    seconds: callDurationS,
+    to_number: toNumber,
+    interest: callInsights?.userInterest?.status,
+    next_action: callInsights?.nextAction?.value,
+    metadata: callInsights?.metadata,
+  }),
+  agent: ({ agentId, agentName }) => ({ agent_id: agentId, agent_name: agentName }),
+};
+
+/** What each tool does: takes its arguments, returns what is shown. */
+const functions = (client) => ({
+  'list-agents': async (given, options) => {
+    const list = await client.agents.list(given['organization-id'], options);
+    return given.raw ? list.rawJson : { agents: list.agents.map(brief.agent) };
+  },
+  'get-docket': async (given, options) => {
+    const docket = await client.dockets.get(given['docket-id'], options);
+    return given.raw ? docket.rawJson : brief.docket(docket);
+  },
+  'wait-for-docket': async (given, options) => {
+    const timeoutMs = (given['timeout-s'] ?? 50) * 1000;
+    const { outcome } = await client.dockets.waitFor(given['docket-id'], { ...options, timeoutMs });
+    return { outcome: outcome.kind, ...(outcome.value && brief.docket(outcome.value)) };
+  },
+  'get-call': async (given, options) => {
+    const details = await client.calls.getDetails(given['task-id'], options);
+    return given.raw ? details.rawJson : { calls: details.calls.map(brief.call) };
+  },
+  'create-docket-and-call': async (given, options) => {
+    const request = {
+      agentId: given['agent-id'],
+      toPhoneNumber: given['to-phone-number'],
+      callContext: given['call-context'],
+      externalId: given['external-id'],
+    };
+    const docket = await client.dockets.create(request, options);
+    return { docket_id: docket.docketId, status: docket.status, may_be_duplicate: docket.mayBeDuplicate };
+  },
+  'place-call': async (given, options) => {
+    const request = {
+      fromAgentName: given['agent-name'],
+      toPhoneNumber: given['to-phone-number'],
+      callContext: contextOfCall(given['call-context']),
+    };
+    const call = await client.calls.make(request, options);
+    return { task_id: call.taskId, may_be_duplicate: call.mayBeDuplicate };
+  },
+});
+
+function contextOfCall(text) {
+  if (text === undefined) return undefined;
+  try {
+    const context = JSON.parse(text);
+    if (Object.values(context).every((value) => typeof value === 'string') && !Array.isArray(context)) return context;
+  } catch {
+    // Said below.
+  }
+  throw new TypeError(`call-context: found ${text.slice(0, 40)}, allowed: a JSON object whose values are strings`);
+}
+
+const integer = (minimum, maximum) => z.number().int().min(minimum).max(maximum);
+const kinds = {
+  bool: z.boolean(),
+  string: z.string(),
+  u32: integer(1, 600),
+  s64: integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+};
+
+/** Unknown arguments are refused: an agent that invents one expects something of it. */
+const schema = ({ parameters }) =>
+  z.strictObject(
+    Object.fromEntries(
+      parameters.map(({ name, kind, optional, description }) => {
+        const type = optional ? kinds[kind].optional() : kinds[kind];
+        return [name, type.describe(description)];
+      }),
+    ),
+  );
+
+const text = (value) => (typeof value === 'string' ? value : JSON.stringify(value, digits));
+const digits = (_, value) => (typeof value === 'bigint' ? value.toString() : value);
+const failed = (message) => ({ isError: true, content: [{ type: 'text', text: message }] });
+
+/** What an agent reads of an error: what happened, and what to do. */
+function advice(error) {
+  if (error.mayHaveCreated) {
+    return `OUTCOME UNKNOWN: ${error.message}. A telephone may be ringing. Do not repeat this call; ask a person.`;
+  }
+  if (error.isPermanent === false) return `${error.message}. Nothing was created; try again later.`;
+  // The client names its own arguments: `toPhoneNumber` is the tool's `to-phone-number`.
+  const subject = error instanceof InvalidInput ? error.problem.subject : '';
+  const name = subject.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return `${error.message.replace(subject, name)}. Nothing was created; the same call will fail again.`;
+}
+
+/** Asks the person, where the program that the agent runs in can: true, or why not. */
+async function confirmed(server, tool, given) {
+  if (!server.server.getClientCapabilities()?.elicitation) return true;
+  const { action, content } = await server.server.elicitInput({
+    message: `${tool}: call ${given['to-phone-number']}? A telephone will ring.`,
+    requestedSchema: {
+      type: 'object',
+      properties: { call: { type: 'boolean', title: 'Call', description: 'Let the telephone ring' } },
+      required: ['call'],
+    },
+  });
+  return action === 'accept' && content?.call === true;
+}
+
+function serve(client, readOnly) {
+  const server = new McpServer({ name: 'voice-calling', version: '0.2.0' });
+  const run = functions(client);
+  for (const tool of TOOLS) {
+    const { name } = tool;
+    if (tool.rings && readOnly) continue;
+    const annotations = {
+      readOnlyHint: !tool.rings,
+      destructiveHint: tool.rings,
+      idempotentHint: !tool.rings,
+      openWorldHint: true,
+    };
+    const config = { description: tool.description, inputSchema: schema(tool), annotations };
+    server.registerTool(name, config, async (given, { signal }) => {
+      try {
+        if (tool.rings && !(await confirmed(server, name, given))) {
+          return failed('A person declined. Nothing was created; do not ask again for the same call.');
+        }
+        return { content: [{ type: 'text', text: text(await run[name](given, { signal })) }] };
+      } catch (error) {
+        return failed(advice(error));
+      }
+    });
+  }
+  return server.connect(new StdioServerTransport());
+}
+
+const unknown = process.argv.slice(2).filter((argument) => argument !== '--read-only');
+if (unknown.length > 0) {
+  console.error(`unknown argument ${unknown[0]}\n${USAGE}`);
+  process.exit(2);
+}
+try {
+  if (!process.env.VOICE_CALLING_API_TOKEN) throw new Error('the variable VOICE_CALLING_API_TOKEN is not set');
+  // What may have been created is never sent again: an agent that sees an error asks a person.
+  await serve(new VoiceClient({ createRetry: 'not-sent' }), process.argv.includes('--read-only'));
+} catch (error) {
+  console.error(`voice-calling-mcp: ${error.message}`);
+  process.exit(2);
+}

@@ -1,0 +1,250 @@
+/** The server as a program, driven by the protocol's own client; the requests on the wire too. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { DOCKET, TOKEN, withService } from '../../javascript/test/service.js';
+import { TOOLS } from '../tools.js';
+
+const SERVER = fileURLToPath(new URL('../server.js', import.meta.url));
+const CREATE = {
+  'agent-id': 7,
+  'to-phone-number': '919876543210',
+  'call-context': '{"reference": "crm-1001", "amount": 0.10}',
+};
+const RINGING = ['create-docket-and-call', 'place-call'];
+
+/** Runs `test` with a connected client. `person` answers when the server asks one. */
+async function withTools(environment, { args = [], person } = {}, test) {
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: person ? { elicitation: {} } : {} });
+  const asked = [];
+  if (person) {
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      asked.push(params.message);
+      return person;
+    });
+  }
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [SERVER, ...args],
+    env: { PATH: process.env.PATH, ...environment },
+    stderr: 'pipe',
+  });
+  let said = '';
+  transport.stderr.on('data', (piece) => (said += piece));
+  try {
+    await client.connect(transport);
+    return await test(client, asked);
+  } catch (error) {
+    error.message += said;
+    throw error;
+  } finally {
+    await client.close();
+  }
+}
+
+/** The same with a service, which answers as `answer` says. */
+function withBoth(answer, options, test) {
+  return withService(answer ?? (() => ({})), (service) => {
+    const environment = {
+      VOICE_CALLING_BASE_URL: service.url,
+      VOICE_CALLING_API_TOKEN: TOKEN,
+      VOICE_CALLING_BACKOFF_MS: '1',
+      VOICE_CALLING_MAX_BACKOFF_MS: '1',
+    };
+    return withTools(environment, options, (client, asked) => test(client, service, asked));
+  });
+}
+
+async function call(client, name, given) {
+  const { isError = false, content } = await client.callTool({ name, arguments: given });
+  assert.equal(content.length, 1);
+  return { isError, text: content[0].text };
+}
+
+test('an agent reads in few bytes what each tool does, and which ring a telephone', () =>
+  withBoth(undefined, {}, async (client) => {
+    const list = await client.listTools();
+    const bytes = Buffer.byteLength(JSON.stringify(list));
+    console.log(`tools/list: ${bytes} bytes`);
+    assert.ok(bytes < 10_000, `${bytes} bytes`);
+    assert.deepEqual(list.tools.map(({ name }) => name), TOOLS.map(({ name }) => name));
+    for (const { name, description, annotations, inputSchema } of list.tools) {
+      const rings = RINGING.includes(name);
+      assert.equal(description.includes("RINGS A PERSON'S TELEPHONE"), rings, name);
+      assert.deepEqual(
+        annotations,
+        { readOnlyHint: !rings, destructiveHint: rings, idempotentHint: !rings, openWorldHint: true },
+        name,
+      );
+      for (const parameter of Object.values(inputSchema.properties)) assert.ok(parameter.description, name);
+      assert.equal(inputSchema.additionalProperties, false, name);
+    }
+  }));
+
+test('without the tools that ring, nothing can be created', () =>
+  withBoth(undefined, { args: ['--read-only'] }, async (client, { requests }) => {
+    const { tools } = await client.listTools();
+    assert.ok(tools.length > 0);
+    assert.ok(tools.every(({ annotations }) => annotations.readOnlyHint));
+    for (const name of RINGING) {
+      const { isError, text } = await call(client, name, CREATE);
+      assert.ok(isError);
+      assert.match(text, /not found/);
+    }
+    assert.deepEqual(requests, []);
+  }));
+
+test('agents are listed in short, and as the service says it on request', () => {
+  const body = '[{"agent_id": 7, "agent_name": "renewals", "prompt": "a long text"}]';
+  return withBoth(() => ({ body }), {}, async (client, { requests }) => {
+    const given = { 'organization-id': 'org 1' };
+    const { text } = await call(client, 'list-agents', given);
+    assert.equal(text, '{"agents":[{"agent_id":7,"agent_name":"renewals"}]}');
+    assert.equal((await call(client, 'list-agents', { ...given, raw: true })).text, body);
+    assert.deepEqual(requests.map(({ method, url }) => [method, url]), [
+      ['GET', '/api/v1/agents?organizationId=org%201'],
+      ['GET', '/api/v1/agents?organizationId=org%201'],
+    ]);
+    assert.equal(requests[0].headers.auth_token, `Bearer ${TOKEN}`);
+  });
+});
+
+test('a docket is read and waited for', () => {
+  const docket = (status) => ({ docket_id: DOCKET, status, to_phone_number: '919876543210', outbound_call_count: 2 });
+  const answer = (_, __, nth) => ({ body: docket(nth < 3 ? 'IN_PROGRESS' : 'COMPLETED') });
+  return withBoth(answer, {}, async (client, { requests }) => {
+    const { text } = await call(client, 'get-docket', { 'docket-id': DOCKET });
+    const read = { docket_id: DOCKET, status: 'IN_PROGRESS', to_phone_number: '919876543210', calls: 2 };
+    assert.deepEqual(JSON.parse(text), read);
+    const waited = await call(client, 'wait-for-docket', { 'docket-id': DOCKET });
+    assert.deepEqual(JSON.parse(waited.text), { outcome: 'completed', ...read, status: 'COMPLETED' });
+    assert.equal(requests.length, 3);
+  });
+});
+
+test('a call is read with what the person said', () => {
+  const insights = { user_interest: { status: 'INTERESTED' }, next_action: { value: 'SEND_LINK' }, metadata: { a: 1 } };
+  const record = { call_status: 'ANSWERED', call_duration: 42.5, to_number: '919876543210', call_insights: insights };
+  return withBoth(() => ({ body: [record] }), {}, async (client, { requests }) => {
+    const { text } = await call(client, 'get-call', { 'task-id': 'task/1' });
+    assert.deepEqual(JSON.parse(text).calls, [
+      {
+        status: 'ANSWERED',
+        seconds: 42.5,
+        to_number: '919876543210',
+        interest: 'INTERESTED',
+        next_action: 'SEND_LINK',
+        metadata: { a: 1 },
+      },
+    ]);
+    assert.deepEqual(requests.map(({ url }) => url), ['/call_details/task%2F1']);
+  });
+});
+
+test('a docket is created once a person has agreed, digits kept', () => {
+  const person = { action: 'accept', content: { call: true } };
+  return withBoth(undefined, { person }, async (client, { requests }, asked) => {
+    const { text, isError } = await call(client, 'create-docket-and-call', { ...CREATE, 'external-id': 'crm-1001' });
+    assert.equal(isError, false, text);
+    assert.deepEqual(JSON.parse(text), { docket_id: DOCKET, status: 'OPEN', may_be_duplicate: false });
+    assert.equal(asked.length, 1);
+    assert.match(asked[0], /919876543210.*telephone will ring/);
+    assert.deepEqual(requests.map(({ method, url }) => [method, url]), [['POST', '/api/v2/dockets']]);
+    assert.match(requests[0].body, /"call_context":\{"reference": "crm-1001", "amount": 0.10\}/);
+    assert.equal(JSON.parse(requests[0].body).external_id, 'crm-1001');
+  });
+});
+
+for (const person of [{ action: 'decline' }, { action: 'cancel' }, { action: 'accept', content: { call: false } }]) {
+  test(`a person who answers ${JSON.stringify(person)} is obeyed`, () =>
+    withBoth(undefined, { person }, async (client, { requests }) => {
+      const { isError, text } = await call(client, 'create-docket-and-call', CREATE);
+      assert.ok(isError);
+      assert.match(text, /declined\. Nothing was created/);
+      assert.deepEqual(requests, []);
+    }));
+}
+
+test('where the program cannot ask a person, the call is placed', () =>
+  withBoth(() => ({ body: { task_id: 'task-1' } }), {}, async (client, { requests }) => {
+    const given = { 'agent-name': 'renewals', 'to-phone-number': '919876543210', 'call-context': '{"name": "Asha"}' };
+    const { text } = await call(client, 'place-call', given);
+    assert.deepEqual(JSON.parse(text), { task_id: 'task-1', may_be_duplicate: false });
+    assert.deepEqual(requests.map(({ method, url }) => [method, url]), [['POST', '/make_call']]);
+    assert.deepEqual(JSON.parse(requests[0].body).extra_config.call_context, { name: 'Asha' });
+  }));
+
+test('after a 503 the outcome is unknown: nothing is sent again, and a person is to be asked', () =>
+  withBoth(() => ({ status: 503 }), {}, async (client, { requests }) => {
+    const { isError, text } = await call(client, 'create-docket-and-call', CREATE);
+    assert.ok(isError);
+    assert.match(text, /^OUTCOME UNKNOWN: .*Do not repeat this call; ask a person\.$/);
+    assert.equal(requests.length, 1);
+  }));
+
+test('after a create without an answer the same', async () => {
+  let hangUp;
+  const answer = () => {
+    hangUp();
+    return new Promise(() => {});
+  };
+  await withBoth(answer, {}, async (client, { requests, server }) => {
+    hangUp = () => server.closeAllConnections();
+    const { isError, text } = await call(client, 'create-docket-and-call', CREATE);
+    assert.ok(isError);
+    assert.match(text, /OUTCOME UNKNOWN/);
+    assert.equal(requests.length, 1);
+  });
+});
+
+test('a service that is busy created nothing, and the agent may try later', () =>
+  withBoth(() => ({ status: 429, headers: { 'retry-after': '86400' } }), {}, async (client, { requests }) => {
+    const { isError, text } = await call(client, 'create-docket-and-call', CREATE);
+    assert.ok(isError);
+    assert.match(text, /Nothing was created; try again later\.$/);
+    assert.equal(requests.length, 1);
+  }));
+
+for (const [given, said] of [
+  [{ ...CREATE, 'to-phone-number': '12345' }, /^to-phone-number: found 5 digits; allowed: exactly 12 .*Nothing was created/],
+  [{ ...CREATE, 'call-context': 'no JSON' }, /^call-context: found not JSON.*Nothing was created/],
+  [{ ...CREATE, 'agent-id': 'seven' }, /agent-id/],
+  [{ ...CREATE, urgent: true }, /urgent/],
+]) {
+  test(`what is wrong is named: ${JSON.stringify(given)}`, () =>
+    withBoth(undefined, {}, async (client, { requests }) => {
+      const { isError, text } = await call(client, 'create-docket-and-call', given);
+      assert.ok(isError);
+      assert.match(text, said);
+      assert.deepEqual(requests, []);
+    }));
+}
+
+test('a context of a call that is not an object of texts is refused', () =>
+  withBoth(undefined, {}, async (client, { requests }) => {
+    for (const context of ['[]', '{"a": 1}', 'null', '{']) {
+      const given = { 'agent-name': 'renewals', 'to-phone-number': '919876543210', 'call-context': context };
+      const { isError, text } = await call(client, 'place-call', given);
+      assert.ok(isError);
+      assert.match(text, /call-context: found .*, allowed: a JSON object whose values are strings/);
+    }
+    assert.deepEqual(requests, []);
+  }));
+
+test('an answer that is unauthorized does not show the token', () =>
+  withBoth(() => ({ status: 401, body: { detail: `bad token ${TOKEN}` } }), {}, async (client) => {
+    const { isError, text } = await call(client, 'get-docket', { 'docket-id': DOCKET });
+    assert.ok(isError);
+    assert.doesNotMatch(text, new RegExp(TOKEN));
+    assert.match(text, /the same call will fail again/);
+  }));
+
+test('a missing token and an unknown argument end the server with the reason', async () => {
+  const environment = { VOICE_CALLING_BASE_URL: 'http://127.0.0.1:9' };
+  await assert.rejects(withTools(environment, {}, () => {}), /VOICE_CALLING_API_TOKEN is not set/);
+  const whole = { ...environment, VOICE_CALLING_API_TOKEN: TOKEN };
+  await assert.rejects(withTools(whole, { args: ['--readonly'] }, () => {}), /unknown argument --readonly/);
+});

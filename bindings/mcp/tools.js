@@ -1,0 +1,137 @@
+// Written from wit-tools/ by `cargo xtask bindings generate`. Do not edit.
+
+/** What each tool is, in the order in which agents read them. */
+export const TOOLS = [
+  {
+    "description": "List the voice agents of an organization: id and name of each.",
+    "name": "list-agents",
+    "parameters": [
+      {
+        "description": "the organization, as the service names it",
+        "kind": "string",
+        "name": "organization-id",
+        "optional": false
+      },
+      {
+        "description": "the service's whole answer instead",
+        "kind": "bool",
+        "name": "raw",
+        "optional": true
+      }
+    ],
+    "rings": false
+  },
+  {
+    "description": "Look at a docket, a task that needs one or more calls: status, number of calls made, why it was closed. COMPLETED means that no further call will be made.",
+    "name": "get-docket",
+    "parameters": [
+      {
+        "description": "the UUID that create-docket-and-call returned",
+        "kind": "string",
+        "name": "docket-id",
+        "optional": false
+      },
+      {
+        "description": "the service's whole answer instead",
+        "kind": "bool",
+        "name": "raw",
+        "optional": true
+      }
+    ],
+    "rings": false
+  },
+  {
+    "description": "Wait until a docket is completed, then return what get-docket returns. Calls may take hours: pending is a normal answer, and asking again is free.",
+    "name": "wait-for-docket",
+    "parameters": [
+      {
+        "description": "the UUID that create-docket-and-call returned",
+        "kind": "string",
+        "name": "docket-id",
+        "optional": false
+      },
+      {
+        "description": "how long to wait, 1 to 600 seconds; 50 if absent",
+        "kind": "u32",
+        "name": "timeout-s",
+        "optional": true
+      }
+    ],
+    "rings": false
+  },
+  {
+    "description": "Look at a call that place-call made: status, seconds, the person's interest, next action. Not found means not yet known, or an unknown id.",
+    "name": "get-call",
+    "parameters": [
+      {
+        "description": "what place-call returned",
+        "kind": "string",
+        "name": "task-id",
+        "optional": false
+      },
+      {
+        "description": "the service's whole answer instead",
+        "kind": "bool",
+        "name": "raw",
+        "optional": true
+      }
+    ],
+    "rings": false
+  },
+  {
+    "description": "RINGS A PERSON'S TELEPHONE and costs money. Creates a docket: the service calls until somebody answers or its attempts are exhausted. Calling this again calls the person again, whatever the external id. If the error says that the outcome is unknown, a phone may be ringing: do not repeat, ask a person.",
+    "name": "create-docket-and-call",
+    "parameters": [
+      {
+        "description": "from list-agents",
+        "kind": "s64",
+        "name": "agent-id",
+        "optional": false
+      },
+      {
+        "description": "12 digits with the country code, such as 919876543210",
+        "kind": "string",
+        "name": "to-phone-number",
+        "optional": false
+      },
+      {
+        "description": "a JSON object with what the voice agent should know, and an identifier of yours to find the docket by",
+        "kind": "string",
+        "name": "call-context",
+        "optional": false
+      },
+      {
+        "description": "an identifier of yours",
+        "kind": "string",
+        "name": "external-id",
+        "optional": true
+      }
+    ],
+    "rings": true
+  },
+  {
+    "description": "RINGS A PERSON'S TELEPHONE and costs money. Places one call, without retries if the person does not answer. Calling this again calls the person again. If the error says that the outcome is unknown, a phone may be ringing: do not repeat, ask a person.",
+    "name": "place-call",
+    "parameters": [
+      {
+        "description": "from list-agents",
+        "kind": "string",
+        "name": "agent-name",
+        "optional": false
+      },
+      {
+        "description": "with the country code, such as 919876543210",
+        "kind": "string",
+        "name": "to-phone-number",
+        "optional": false
+      },
+      {
+        "description": "a JSON object whose values are strings, with what the voice agent should know",
+        "kind": "string",
+        "name": "call-context",
+        "optional": true
+      }
+    ],
+    "rings": true
+  }
+];
