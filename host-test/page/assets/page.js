@@ -31,13 +31,18 @@ const elapsed = (ms) => {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 };
 
-/** JSON on several lines, with every digit and key as it came; other text as it is. */
-function indented(text) {
+function isJson(text) {
   try {
     JSON.parse(text);
+    return true;
   } catch {
-    return text;
+    return false;
   }
+}
+
+/** JSON on several lines, with every digit and key as it came; other text as it is. */
+function indented(text) {
+  if (!isJson(text)) return text;
   let depth = 0;
   const line = (step) => "\n" + "  ".repeat((depth += step));
   return text.replace(/"(?:\\.|[^"\\])*"|\s+|\{\s*\}|\[\s*\]|[{}[\],:]/g, (part) => {
@@ -131,7 +136,6 @@ class Windowed {
       const space = make("tr");
       space.ariaHidden = "true";
       space.append(make("td"));
-      space.firstChild.colSpan = table.rows[0].cells.length;
       return this.body.appendChild(space);
     });
     this.scroller.addEventListener("scroll", () => soon(), { passive: true });
@@ -233,12 +237,11 @@ const docketTable = new Windowed($("docket-table"), "docket-row", (entry) => ent
   const status = entry.ringing ? "RINGING" : entry.status;
   tag(row.querySelector(".status"), word(status), status);
   put(row.querySelector(".attempts"), String(entry.attempts));
-  const last = row.querySelector(".last");
-  tag(last, entry.last ? word(entry.last) : "–", entry.last ?? "");
+  tag(row.querySelector(".last"), entry.last ? word(entry.last) : "", entry.last ?? "");
 });
 
 const requestTable = new Windowed($("request-table"), "request-row", (line) => line.n, (row, line) => {
-  put(row.querySelector(".time"), fineClock.format(line.at_ms));
+  put(row.querySelector(".time"), clock.format(line.at_ms));
   put(row.querySelector(".method"), line.method);
   put(row.querySelector(".path"), line.path);
   row.querySelector(".duplicate").hidden = !line.repeats;
@@ -449,7 +452,7 @@ function drawPhones() {
     const card = cards.get(key) ?? makeCard(entry);
     cards.set(key, card);
     card.entry = entry;
-    for (const actions of card.querySelectorAll(":scope > .actions")) actions.hidden = !mock.manual || card.answeredAt !== undefined;
+    card.querySelector(".actions").hidden = !mock.manual || card.dataset.state !== "ringing";
     if ($("cards").children[index] !== card) $("cards").insertBefore(card, $("cards").children[index] ?? null);
   });
   if (focusGone) ($("cards").firstElementChild ?? $("phones-title")).focus();
@@ -466,6 +469,7 @@ function drawPhones() {
 
 function makeCard(entry) {
   const card = copyOf("card-template");
+  card.dataset.state = "ringing";
   const title = card.querySelector(".number");
   title.id = `phone-${entry.id}-${entry.ringing.attempt}`;
   card.setAttribute("aria-labelledby", title.id);
@@ -485,10 +489,10 @@ function makeCard(entry) {
     if (order) act(card, order);
   });
   card.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && card.answeredAt !== undefined) return act(card, "cancel");
+    if (event.key === "Escape" && card.dataset.state === "talking") return act(card, "cancel");
     const order = { a: "answer", b: "BUSY", n: "NO_ANSWER", l: "leave" }[event.key];
     const busy = event.target.closest("form, a") || event.altKey || event.ctrlKey || event.metaKey;
-    if (!order || busy || !mock.manual || card.answeredAt !== undefined) return;
+    if (!order || busy || !mock.manual || card.dataset.state !== "ringing") return;
     event.preventDefault();
     act(card, order);
   });
@@ -500,28 +504,32 @@ function makeCard(entry) {
 }
 
 async function act(card, order) {
-  const form = card.querySelector("form");
-  const { id, ringing: ring } = card.entry;
-  const path = `/entries/${encodeURIComponent(id)}`;
-  const attempt = ring.attempt;
+  const attempt = card.entry.ringing.attempt;
+  const path = `/entries/${encodeURIComponent(card.entry.id)}`;
+  let problem = null;
   if (order === "answer" || order === "cancel") {
-    card.answeredAt = order === "answer" ? Date.now() : undefined;
-    card.classList.toggle("talking", order === "answer");
-    form.hidden = order === "cancel";
-    card.querySelector(":scope > .actions").hidden = order === "answer";
-    alarm(card.querySelector(".problem"), null);
-    (order === "answer" ? form.elements[0] : card).focus();
-    return tick();
-  }
-  const problem = order === "leave"
-    ? await post(`${path}/leave`, JSON.stringify({ attempt }))
-    : await post(`${path}/end`, JSON.stringify({ attempt, status: order }));
-  if (order === "leave" && !problem) {
+    const answers = order === "answer";
+    turn(card, answers ? "talking" : "ringing");
+    (answers ? card.querySelector("form").elements[0] : card).focus();
+  } else if (order === "leave") {
+    problem = await post(`${path}/leave`, JSON.stringify({ attempt }));
     // The script may take its time: the card says that it was left.
-    card.classList.add("left");
-    put(card.querySelector(".attempt"), `attempt ${attempt}, left to the script`);
+    if (!problem) turn(card, "left");
+  } else {
+    problem = await post(`${path}/end`, JSON.stringify({ attempt, status: order }));
   }
   alarm(card.querySelector(".problem"), problem);
+}
+
+function turn(card, state) {
+  const focused = card.querySelector(".actions").contains(document.activeElement);
+  card.dataset.state = state;
+  card.answeredAt = state === "talking" ? Date.now() : undefined;
+  card.querySelector("form").hidden = state !== "talking";
+  card.querySelector(".actions").hidden = state !== "ringing";
+  if (state === "left") put(card.querySelector(".attempt"), `attempt ${card.entry.ringing.attempt}, left to the script`);
+  if (focused) card.focus();
+  tick();
 }
 
 /** Reports an answered call. Metadata goes as it was typed, since numbers must keep their digits. */
@@ -543,15 +551,6 @@ async function hangUp(card, form) {
     text = `${text.slice(0, -1)},"metadata":${metadata}}`;
   }
   alarm(problem, await post(`/entries/${encodeURIComponent(id)}/end`, text));
-}
-
-function isJson(text) {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The seconds on the cards. */
