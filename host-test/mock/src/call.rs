@@ -1,6 +1,7 @@
 //! Calls: how they end, what is asked to start one, and the record of one.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::value::RawValue;
 
 use super::call::CallStatus;
-use super::json_object::JsonObject;
+use super::json_object::{FieldType, JsonObject};
 
 /// Data points of an answered conversation (invented): numbers that only survive as text.
 const METADATA: &str = r#"{"language":"en","policy_number":12345678901234567890,"amount_due":0.10,"callback_requested":false}"#;
