@@ -39,7 +39,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts both programs and opens a window of 1440 × 900.
+    /// Starts both programs and opens a window with a page of 1440 × 900.
     ///
     /// # Errors
     /// Where one of them is missing or does not start.
@@ -55,11 +55,12 @@ impl Browser {
                 "--no-first-run",
                 "--disable-background-networking",
                 "--hide-scrollbars",
-                "--window-size=1440,900",
                 "--remote-debugging-port=0",
             ])
             .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg("about:blank");
+            .arg("about:blank")
+            // What it would leave behind when it is killed.
+            .env("TMPDIR", profile.path());
         let mut driver = Command::new(DRIVER);
         driver.arg("--port=0");
         // Both at once: each takes a second or two.
@@ -85,6 +86,7 @@ impl Browser {
             _profile: profile,
         };
         browser.set_script_timeout().await?;
+        browser.resize(1440, 900).await?;
         Ok(browser)
     }
 
@@ -187,9 +189,26 @@ impl Browser {
             json!({ "name": "prefers-color-scheme", "value": scheme }),
             json!({ "name": "prefers-reduced-motion", "value": "reduce" }),
         ];
+        let parameters = json!({ "features": features });
+        self.order("Emulation.setEmulatedMedia", parameters).await
+    }
+
+    /// Gives the page this much room, in pixels.
+    ///
+    /// # Errors
+    /// Where Chromium cannot.
+    pub async fn resize(&self, width: u32, height: u32) -> Result<()> {
+        let parameters = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false
+        });
+        self.order("Emulation.setDeviceMetricsOverride", parameters)
+            .await
+    }
+
+    async fn order(&self, command: &'static str, parameters: Value) -> Result<()> {
         let command = DevTools {
-            command: "Emulation.setEmulatedMedia",
-            parameters: json!({ "features": features }),
+            command,
+            parameters,
         };
         self.client.issue_cmd(command).await?;
         Ok(())
