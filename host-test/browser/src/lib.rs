@@ -2,19 +2,26 @@
 //! neither outlives the [`Browser`].
 #![forbid(unsafe_code)]
 
+pub mod picture;
+
 use std::io::{self, BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Child, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use fantoccini::elements::Element;
+use fantoccini::wd::{TimeoutConfiguration, WebDriverCompatibleCommand};
 use fantoccini::{Client, ClientBuilder, Locator};
+use http::Method;
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::task::{JoinHandle, spawn_blocking};
+use url::{ParseError, Url};
 
 /// How long a page may take to become what a test waits for, on a busy machine.
-const PATIENCE_MS: u32 = 30_000;
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where `apt-get install chromium chromium-driver` puts them.
 const CHROMIUM: &str = "chromium";
@@ -44,8 +51,10 @@ impl Browser {
     /// # Errors
     /// Where one of them is missing or does not start.
     pub async fn start() -> Result<Self> {
-        let profile = tempfile::Builder::new().prefix("voice-calling-").tempdir()?;
-        let mut chromium = Command::new(CHROMIUM);
+        let profile = tempfile::Builder::new()
+            .prefix("voice-calling-")
+            .tempdir()?;
+        let mut chromium = process::Command::new(CHROMIUM);
         chromium
             .args([
                 "--headless=new",
@@ -61,7 +70,7 @@ impl Browser {
             .arg("about:blank")
             // What it would leave behind when it is killed.
             .env("TMPDIR", profile.path());
-        let mut driver = Command::new(DRIVER);
+        let mut driver = process::Command::new(DRIVER);
         driver.arg("--port=0");
         // Both at once: each takes a second or two.
         let chromium = start_in_background(chromium, Output::Stderr, "DevTools listening on ws://");
@@ -70,7 +79,10 @@ impl Browser {
         let (driver, port) = driver.await??;
         let debugger = debugger.split('/').next().unwrap_or_default();
         let port = port.trim_end_matches('.');
-        let options = json!({ "goog:chromeOptions": { "debuggerAddress": debugger } });
+        let options = json!({
+            "goog:chromeOptions": { "debuggerAddress": debugger },
+            "goog:loggingPrefs": { "browser": "ALL" },
+        });
         let Value::Object(capabilities) = options else {
             bail!("capabilities are an object");
         };
@@ -91,11 +103,7 @@ impl Browser {
     }
 
     async fn set_script_timeout(&self) -> Result<()> {
-        let timeouts = fantoccini::wd::TimeoutConfiguration::new(
-            Some(std::time::Duration::from_millis(PATIENCE_MS.into())),
-            None,
-            None,
-        );
+        let timeouts = TimeoutConfiguration::new(Some(PATIENCE), None, None);
         Ok(self.client.update_timeouts(timeouts).await?)
     }
 
@@ -205,12 +213,28 @@ impl Browser {
             .await
     }
 
-    async fn order(&self, command: &'static str, parameters: Value) -> Result<()> {
-        let command = DevTools {
-            command,
-            parameters,
-        };
-        self.client.issue_cmd(command).await?;
+    /// The errors in the page's console since the last call: of scripts, of requests, and what the
+    /// content security policy refused.
+    ///
+    /// # Errors
+    /// Where the console cannot be read.
+    pub async fn errors(&self) -> Result<Vec<String>> {
+        let log = self.client.issue_cmd(Command {
+            path: "se/log",
+            body: json!({ "type": "browser" }),
+        });
+        let log = log.await?;
+        let lines = log.as_array().context("a log is a list")?;
+        let errors = lines.iter().filter(|line| line["level"] == "SEVERE");
+        Ok(errors.map(|line| line["message"].to_string()).collect())
+    }
+
+    async fn order(&self, command: &str, parameters: Value) -> Result<()> {
+        let command = self.client.issue_cmd(Command {
+            path: "goog/cdp/execute",
+            body: json!({ "cmd": command, "params": parameters }),
+        });
+        command.await?;
         Ok(())
     }
 
@@ -223,26 +247,22 @@ impl Browser {
     }
 }
 
-/// A command of Chromium's own, which WebDriver has not.
+/// A command of Chromium's driver, which WebDriver has not.
 #[derive(Debug)]
-struct DevTools {
-    command: &'static str,
-    parameters: Value,
+struct Command {
+    /// After the session's.
+    path: &'static str,
+    body: Value,
 }
 
-impl fantoccini::wd::WebDriverCompatibleCommand for DevTools {
-    fn endpoint(
-        &self,
-        base_url: &url::Url,
-        session_id: Option<&str>,
-    ) -> Result<url::Url, url::ParseError> {
+impl WebDriverCompatibleCommand for Command {
+    fn endpoint(&self, base_url: &Url, session_id: Option<&str>) -> Result<Url, ParseError> {
         let session = session_id.unwrap_or_default();
-        base_url.join(&format!("session/{session}/goog/cdp/execute"))
+        base_url.join(&format!("session/{session}/{}", self.path))
     }
 
-    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
-        let body = json!({ "cmd": self.command, "params": self.parameters });
-        (http::Method::POST, Some(body.to_string()))
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(self.body.to_string()))
     }
 }
 
@@ -265,14 +285,14 @@ impl Drop for Program {
 
 /// Starts a program, and gives what it says after `mark`.
 fn start_in_background(
-    command: Command,
+    command: process::Command,
     output: Output,
     mark: &'static str,
-) -> tokio::task::JoinHandle<Result<(Program, String)>> {
-    tokio::task::spawn_blocking(move || start(command, output, mark))
+) -> JoinHandle<Result<(Program, String)>> {
+    spawn_blocking(move || start(command, output, mark))
 }
 
-fn start(mut command: Command, output: Output, mark: &str) -> Result<(Program, String)> {
+fn start(mut command: process::Command, output: Output, mark: &str) -> Result<(Program, String)> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::null());
     match output {
