@@ -382,8 +382,7 @@ impl FaultQueue {
         let faults = self.endpoints.entry(endpoint).or_default();
         faults.requests += 1;
         let ordered = faults.ordered.remove(&faults.requests);
-        let suits =
-            |ordered: &Ordered| endpoint.starts_calls() || !ordered.fault.needs_creation();
+        let suits = |ordered: &Ordered| endpoint.starts_calls() || !ordered.fault.needs_creation();
         let ordered = ordered.or_else(|| {
             let next = self.anywhere.iter().position(suits)?;
             self.anywhere.remove(next)

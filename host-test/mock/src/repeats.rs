@@ -128,8 +128,9 @@ mod tests {
 
     fn creation(number: &str) -> Creation {
         let context = r#"{"a":1.0}"#;
-        let body =
-            format!(r#"{{"to_phone_number":"{number}","extra_config":{{"call_context":{context}}}}}"#);
+        let body = format!(
+            r#"{{"to_phone_number":"{number}","extra_config":{{"call_context":{context}}}}}"#
+        );
         Creation::read(Endpoint::CreateDocket, body.as_bytes()).expect("a creation")
     }
 

@@ -148,7 +148,6 @@ impl Service {
     fn hand_over(&self, work: Work) {
         let _stopped = self.work.send(work);
     }
-
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -253,7 +252,11 @@ async fn notify(service: Arc<Service>, notifications: Vec<Notification>) {
             None => receiver.options.copies,
             Some(DeliveryFault::Twice) => receiver.options.copies * 2,
             Some(DeliveryFault::Lost) => {
-                service.note(&notification, "The notification was lost, as ordered.", None);
+                service.note(
+                    &notification,
+                    "The notification was lost, as ordered.",
+                    None,
+                );
                 0
             }
         };

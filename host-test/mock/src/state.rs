@@ -328,9 +328,10 @@ impl State {
     pub(super) fn ringing(&self, id: &str, attempt: usize) -> Result<Target, NotEnded> {
         let target = self.target(id);
         let target = target.ok_or_else(|| NotEnded::Unknown(id.to_owned()))?;
-        let rings = self
-            .next_attempt(&target)
-            .filter(|_| self.shown(&target).is_some_and(|one| one.log.ringing.is_some()));
+        let rings = self.next_attempt(&target).filter(|_| {
+            self.shown(&target)
+                .is_some_and(|one| one.log.ringing.is_some())
+        });
         match rings {
             Some(rings) if rings == attempt => Ok(target),
             rings => Err(NotEnded::NotRinging { attempt, rings }),

@@ -18,11 +18,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     frame-ancestors 'none'";
 
 /// Refuses what is not from the page, and puts the headers on every answer.
-pub(crate) async fn guard(
-    State(served): State<Served>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub(crate) async fn guard(State(served): State<Served>, request: Request, next: Next) -> Response {
     let mut answer = match refusal(&served, request.method(), request.headers()) {
         Some(refusal) => problem(StatusCode::FORBIDDEN, refusal),
         None => next.run(request).await,
@@ -48,11 +44,16 @@ fn refusal(served: &Served, method: &Method, headers: &HeaderMap) -> Option<Stri
     // Another name that was made to resolve to this machine would make us that site's.
     if !hosts.iter().any(|allowed| allowed.as_bytes() == host) {
         let host = String::from_utf8_lossy(host);
-        return Some(format!("Host is {host:?}; allowed are {}", hosts.join(", ")));
+        return Some(format!(
+            "Host is {host:?}; allowed are {}",
+            hosts.join(", ")
+        ));
     }
     let reads = method == Method::GET || method == Method::HEAD;
     if !reads && values(headers, &TOKEN)[..] != [served.token.as_bytes()] {
-        return Some(format!("{TOKEN} is missing or wrong; allowed is the token of this page"));
+        return Some(format!(
+            "{TOKEN} is missing or wrong; allowed is the token of this page"
+        ));
     }
     None
 }

@@ -137,12 +137,20 @@ fn router(served: Served) -> Router {
         .route("/dockets/{id}", get(page))
         .route(
             "/page.css",
-            get(|| async { asset("text/css; charset=utf-8", include_str!("../assets/page.css")) }),
+            get(|| async {
+                asset(
+                    "text/css; charset=utf-8",
+                    include_str!("../assets/page.css"),
+                )
+            }),
         )
         .route(
             "/page.js",
             get(|| async {
-                asset("text/javascript; charset=utf-8", include_str!("../assets/page.js"))
+                asset(
+                    "text/javascript; charset=utf-8",
+                    include_str!("../assets/page.js"),
+                )
             }),
         )
         .route(
