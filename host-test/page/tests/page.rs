@@ -269,11 +269,8 @@ async fn markup_from_outside_stays_json() {
         "extra_config": {"call_context": {"name": MARKUP}},
     });
     site.ask("POST /make_call", &body.to_string()).await;
-    site.ask(
-        &format!("GET /{MARKUP}").replace([' ', '<', '>'], "%3C"),
-        "",
-    )
-    .await;
+    let path = MARKUP.replace([' ', '<', '>'], "%3C");
+    site.ask(&format!("GET /{path}"), "").await;
     let shown = site.shown().await;
     assert_eq!(shown["entries"][0]["number"], MARKUP);
     let context = json!({"name": MARKUP}).to_string();
@@ -401,10 +398,9 @@ async fn events_go_on_after_the_last_one_with_what_changed_since() {
     assert_eq!(changed[0]["ringing"]["attempt"], 2);
     assert_eq!(events[0]["requests"], json!([]));
 
-    let last = &events[0]["sequence"];
-    let waiting = site.events("", Some(&last.to_string()), |event| {
-        event["sequence"] != *last
-    });
+    let sequence = &events[0]["sequence"];
+    let last = sequence.to_string();
+    let waiting = site.events("", Some(&last), |event| event["sequence"] != *sequence);
     let (events, third) = tokio::join!(waiting, site.docket("919876543212"));
     let event = events.last().unwrap();
     assert_eq!(event["entries"][0]["id"], *third);
