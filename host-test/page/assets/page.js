@@ -19,8 +19,9 @@ const mock = {
 
 // Words -----------------------------------------------------------------------------------------
 
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const fineClock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
+const time = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+const clock = new Intl.DateTimeFormat("en-GB", time);
+const fineClock = new Intl.DateTimeFormat("en-GB", { ...time, fractionalSecondDigits: 3 });
 const number = (n) => n.toLocaleString("en-US");
 const word = (status) => status.toLowerCase().replaceAll("_", " ");
 const shown = (count, all, forgotten) =>
@@ -85,11 +86,8 @@ const tag = (element, text, kind) => {
   put(element, text);
   element.dataset.kind = kind;
 };
-const docketLink = (id, text) => {
-  const link = make("a", text);
-  link.href = `/dockets/${encodeURIComponent(id)}`;
-  return link;
-};
+const pageOf = (id) => `/dockets/${encodeURIComponent(id)}`;
+const docketLink = (id, text) => Object.assign(make("a", text), { href: pageOf(id) });
 const alarm = (element, text) => {
   element.hidden = !text;
   put(element, text ?? "");
@@ -112,6 +110,8 @@ async function post(path, body = "{}") {
     return "The mock does not answer.";
   }
 }
+
+const dataOf = (id) => `/entries/${encodeURIComponent(id)}`;
 
 async function read(path) {
   const answer = await fetch(path);
@@ -230,7 +230,7 @@ const docketTable = new Windowed($("docket-table"), "docket-row", (entry) => ent
   put(row.querySelector(".time"), clock.format(entry.created_ms));
   const link = row.querySelector(".number");
   put(link, entry.number);
-  link.href = `/dockets/${encodeURIComponent(entry.id)}`;
+  link.href = pageOf(entry.id);
   row.querySelector(".duplicate").hidden = !entry.repeats;
   row.classList.toggle("repeats", Boolean(entry.repeats));
   put(row.querySelector(".agent"), entry.agent);
@@ -276,33 +276,36 @@ const kinds = {
   repeats: (line) => line.repeats,
 };
 
-let dockets = [];
-function drawDockets() {
-  const words = $("docket-filter").value.trim().toLowerCase();
-  if (changed.entries) dockets = [...mock.entries.values()].sort((a, b) => b.created_ms - a.created_ms || b.arrival - a.arrival);
-  if (changed.entries || changed.filter) {
-    const matching = words ? dockets.filter((entry) => haystack(entry, docketWords).includes(words)) : dockets;
-    docketTable.show(matching);
-    put($("dockets-count"), shown(matching.length, dockets.length, mock.counts.forgotten));
-    $("no-docket").hidden = matching.length > 0;
-    put($("no-docket"), dockets.length ? "No docket matches the filter." : "No docket yet. Create one at the service’s address.");
-  }
-  docketTable.draw();
-}
+const typed = (id) => $(id).value.trim().toLowerCase();
+const lists = {
+  entries: {
+    table: docketTable, count: $("dockets-count"), none: $("no-docket"), all: [],
+    newestFirst: (a, b) => b.created_ms - a.created_ms || b.arrival - a.arrival,
+    filter: () => [typed("docket-filter"), docketWords, () => true],
+    forgotten: () => mock.counts.forgotten,
+    texts: ["No docket yet. Create one at the service’s address.", "No docket matches the filter."],
+  },
+  requests: {
+    table: requestTable, count: $("requests-count"), none: $("no-request"), all: [],
+    newestFirst: (a, b) => b.n - a.n,
+    filter: () => [typed("request-filter"), requestWords, kinds[$("request-kind").value]],
+    forgotten: () => mock.counts.forgotten_requests,
+    texts: ["No request yet.", "No request matches the filters."],
+  },
+};
 
-let requests = [];
-function drawRequests() {
-  const words = $("request-filter").value.trim().toLowerCase();
-  const kind = kinds[$("request-kind").value];
-  if (changed.requests) requests = [...mock.requests.values()].sort((a, b) => b.n - a.n);
-  if (changed.requests || changed.filter) {
-    const matching = requests.filter((line) => kind(line) && (!words || haystack(line, requestWords).includes(words)));
-    requestTable.show(matching);
-    put($("requests-count"), shown(matching.length, requests.length, mock.counts.forgotten_requests));
-    $("no-request").hidden = matching.length > 0;
-    put($("no-request"), requests.length ? "No request matches the filters." : "No request yet.");
+function drawList(name) {
+  const list = lists[name];
+  if (changed[name]) list.all = [...mock[name].values()].sort(list.newestFirst);
+  if (changed[name] || changed.filter) {
+    const [words, parts, isKind] = list.filter();
+    const matching = list.all.filter((item) => isKind(item) && (!words || haystack(item, parts).includes(words)));
+    list.table.show(matching);
+    put(list.count, shown(matching.length, list.all.length, list.forgotten()));
+    list.none.hidden = matching.length > 0;
+    put(list.none, list.texts[list.all.length ? 1 : 0]);
   }
-  requestTable.draw();
+  list.table.draw();
 }
 
 // One docket, one request -----------------------------------------------------------------------
@@ -332,7 +335,7 @@ function go(path) {
 
 async function drawDocket() {
   const id = open.docket;
-  const entry = await read(`/entries/${encodeURIComponent(id)}`).catch(() => undefined);
+  const entry = await read(dataOf(id)).catch(() => undefined);
   if (id !== open.docket || entry === undefined) return;
   $("docket-missing").hidden = entry !== null;
   $("docket-body").hidden = entry === null;
@@ -356,14 +359,12 @@ async function drawDocket() {
 function moment(step) {
   const item = make("li");
   item.dataset.kind = step.kind;
-  const time = make("time", fineClock.format(step.at_ms));
-  time.dateTime = new Date(step.at_ms).toISOString();
-  const text = make("span", step.text, "text");
-  item.append(time, text);
+  const at = make("time", fineClock.format(step.at_ms));
+  at.dateTime = new Date(step.at_ms).toISOString();
+  item.append(at, make("span", step.text, "text"));
   if (step.status !== null) {
-    const status = make("span", String(step.status), "tag code");
-    status.dataset.kind = classOf(step.status);
-    item.append(status);
+    const status = item.appendChild(make("span", undefined, "tag code"));
+    tag(status, String(step.status), classOf(step.status));
   }
   if (step.request !== null) {
     const button = make("button", `request ${step.request}`, "plain");
@@ -482,7 +483,7 @@ function makeCard(entry) {
   facts(context, (pairs ?? [["context", entry.context]]).slice(0, 4));
   const link = card.querySelector(".docket");
   put(link, `${entry.kind === "call" ? "call" : "docket"} ${entry.external_id ?? entry.id}`);
-  link.href = `/dockets/${encodeURIComponent(entry.id)}`;
+  link.href = pageOf(entry.id);
   const form = card.querySelector("form");
   card.addEventListener("click", ({ target }) => {
     const order = target.closest("[data-do]")?.dataset.do;
@@ -505,7 +506,7 @@ function makeCard(entry) {
 
 async function act(card, order) {
   const attempt = card.entry.ringing.attempt;
-  const path = `/entries/${encodeURIComponent(card.entry.id)}`;
+  const path = dataOf(card.entry.id);
   let problem = null;
   if (order === "answer" || order === "cancel") {
     const answers = order === "answer";
@@ -550,7 +551,7 @@ async function hangUp(card, form) {
     if (!metadata.startsWith("{") || !isJson(metadata)) return alarm(problem, `Metadata: found ${metadata.slice(0, 40)}; allowed is a JSON object.`);
     text = `${text.slice(0, -1)},"metadata":${metadata}}`;
   }
-  alarm(problem, await post(`/entries/${encodeURIComponent(id)}/end`, text));
+  alarm(problem, await post(`${dataOf(id)}/end`, text));
 }
 
 /** The seconds on the cards. */
@@ -609,8 +610,7 @@ function soon(...what) {
     scheduled = false;
     put($("base-url"), mock.baseUrl);
     if (changed.entries) drawPhones();
-    drawDockets();
-    drawRequests();
+    for (const name in lists) drawList(name);
     if (changed.orders) drawOrders();
     for (const part in changed) changed[part] = false;
   });
@@ -651,8 +651,7 @@ function receive({ data }) {
   if (open.docket && concernsOpen) drawDocket();
   if (news.requests.some((line) => line.n === open.request)) openRequest(open.request, false);
   soon("orders");
-  if (news.entries.length || mock.entries.size !== dockets.length) soon("entries");
-  if (news.requests.length || mock.requests.size !== requests.length) soon("requests");
+  for (const name in lists) if (news[name].length || mock[name].size !== lists[name].all.length) soon(name);
 }
 
 function showLink(state, text) {
