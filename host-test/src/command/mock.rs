@@ -174,7 +174,7 @@ pub(crate) async fn serve_mock(mut mock: Mock) -> Result<()> {
     let arguments = std::mem::take(&mut mock.page);
     let service = Arc::new(MockService::start(mock.into()).await?);
     let page = arguments.serve(&service).await?;
-    println!("The mock service is ready. No phone rings. Ctrl-C stops it.");
+    println!("The mock service is ready. No real phone rings. Ctrl-C stops it.");
     println!("export VOICE_CALLING_BASE_URL={}", service.base_url());
     println!("export VOICE_CALLING_API_TOKEN={}", service.token());
     if let Some(page) = &page {

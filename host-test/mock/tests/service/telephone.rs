@@ -231,23 +231,24 @@ async fn a_docket_may_be_completed_and_notified_before_its_creation_is_answered(
     options.manual = true;
     let (mock, client) = started(options).await;
     mock.on_next(Endpoint::CreateDocketV2, Fault::completed_first());
-    let id = tokio::select! {
-        biased;
-        delivered = mock.delivered(1) => {
-            let id = parsed(&delivered[0].body)["docket_id"].as_str().unwrap().to_owned();
-            // The receiver may fetch it at once.
-            assert_eq!(client.fetch(&id).await["status"], "COMPLETED");
-            assert_eq!(mock.request(1).unwrap().line.status, None);
-            id
-        }
-        _ = client.docket(&docket_body()) => panic!("the answer came first"),
+    let body = docket_body();
+    let mut created = std::pin::pin!(client.docket(&body));
+    let delivered = tokio::select! {
+        delivered = mock.delivered(1) => delivered,
+        id = &mut created => panic!("the answer came first: {id}"),
     };
+    let id = parsed(&delivered[0].body).get("docket_id").cloned();
+    let id = id.as_ref().and_then(Value::as_str).expect("an id");
+    // The receiver may fetch it at once.
+    assert_eq!(client.fetch(id).await["status"], "COMPLETED");
+    assert_eq!(mock.request(1).unwrap().line.status, None);
+    assert_eq!(created.await, id);
     until(async || mock.request(1).unwrap().line.status == Some(200)).await;
     let request = mock.request(1).unwrap();
-    assert_eq!(request.line.entry.as_deref(), Some(&*id));
+    assert_eq!(request.line.entry.as_deref(), Some(id));
     assert!(request.line.duration_ms >= Some(1000));
     let answer = String::from_utf8(request.answer_body.bytes).unwrap();
-    assert_eq!(parsed(&answer)["docket_id"], *id);
+    assert_eq!(parsed(&answer)["docket_id"], id);
 }
 
 #[tokio::test]
@@ -349,8 +350,8 @@ async fn changes_hold_only_what_changed_since() {
     let (mock, client) = manual().await;
     let before = everything(&mock);
     assert_eq!((before.sequence, before.manual), (0, true));
-    let (waiting, first) = tokio::join!(mock.changed(0), client.docket(&docket_body()));
-    let () = waiting;
+    let body = docket_body();
+    let ((), first) = tokio::join!(soon(mock.changed(0)), client.docket(&body));
     let second = client.docket(&body_for("919876543211")).await;
     let both = everything(&mock);
     assert_eq!((both.entries.len(), both.requests.len()), (2, 2));
