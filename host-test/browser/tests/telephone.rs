@@ -12,8 +12,7 @@ use voice_calling_host::types::{
     CallRequest, CreatedDocketV2, DocketRequestV2, RequestError, StartedCall,
 };
 use voice_calling_host::{
-    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Running,
-    TRUST_CONNECTION_TIMEOUT,
+    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, TRUST_CONNECTION_TIMEOUT,
 };
 use voice_calling_mock::{Agent, MockService, Options, Pace, WebhookOptions, WebhookReceiver};
 use voice_calling_page::Page;
@@ -373,7 +372,8 @@ async fn of_ten_thousand_dockets_only_a_window_is_in_the_page() {
         let results = instance
             .create_dockets_v2(&requests, 300_000, None)
             .await
-            .unwrap();
+            .unwrap()
+            .expect("a batch");
         assert!(results.iter().all(Result::is_ok));
     }
     let page = &stage.browser;
@@ -657,8 +657,9 @@ impl Stage {
 
     async fn create(&self, number: &str, context: &str) -> Result<CreatedDocketV2, RequestError> {
         let mut instance = self.instance(&[]).await;
-        let created = instance.create_docket_v2(&docket(number, context), None);
-        created.await.expect("the component runs")
+        let request = docket(number, context);
+        let created = instance.create_docket_v2(&request, None).await;
+        created.expect("the component runs")
     }
 
     async fn call(&self, number: &str, context: &[(&str, &str)]) -> StartedCall {

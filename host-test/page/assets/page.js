@@ -166,6 +166,9 @@ class Windowed {
     const last = Math.min(this.items.length, Math.ceil((top + page) / ROW) + BEYOND);
     const wanted = this.items.slice(first, last);
     const keys = new Set(wanted.map(this.keyOf));
+    // First the space and then the rows: a list that is too short for a moment is scrolled back.
+    this.above.firstChild.style.height = `${first * ROW}px`;
+    this.below.firstChild.style.height = `${(this.items.length - last) * ROW}px`;
     for (const [key, row] of this.rows) {
       if (keys.has(key)) continue;
       if (row.contains(document.activeElement)) {
@@ -175,8 +178,6 @@ class Windowed {
       row.remove();
       this.rows.delete(key);
     }
-    this.above.firstChild.style.height = `${first * ROW}px`;
-    this.below.firstChild.style.height = `${(this.items.length - last) * ROW}px`;
     let next = this.above.nextSibling;
     wanted.forEach((item, offset) => {
       const key = this.keyOf(item);
