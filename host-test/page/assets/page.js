@@ -166,15 +166,11 @@ class Windowed {
     const last = Math.min(this.items.length, Math.ceil((top + page) / ROW) + BEYOND);
     const wanted = this.items.slice(first, last);
     const keys = new Set(wanted.map(this.keyOf));
-    // First the space and then the rows: a list that is too short for a moment is scrolled back.
     this.above.firstChild.style.height = `${first * ROW}px`;
     this.below.firstChild.style.height = `${(this.items.length - last) * ROW}px`;
     for (const [key, row] of this.rows) {
       if (keys.has(key)) continue;
-      if (row.contains(document.activeElement)) {
-        this.lost = key;
-        this.scroller.focus({ preventScroll: true });
-      }
+      if (row.contains(document.activeElement)) this.lost = key;
       row.remove();
       this.rows.delete(key);
     }
@@ -195,9 +191,12 @@ class Windowed {
     });
     if (this.pending !== undefined) this.scroller.scrollTop = this.pending;
     this.pending = undefined;
-    if (this.lost && this.rows.has(this.lost)) {
-      if (document.activeElement === this.scroller) this.control(this.lost).focus({ preventScroll: true });
-      this.lost = null;
+    // The list keeps the focus of a row that is out of sight, and gives it back. Not before all rows
+    // are there: focus() makes the browser measure, and scroll a list back that is too short.
+    if (this.lost !== null) {
+      const isFree = document.activeElement === document.body || document.activeElement === this.scroller;
+      if (isFree) (this.control(this.lost) ?? this.scroller).focus({ preventScroll: true });
+      if (!isFree || this.rows.has(this.lost)) this.lost = null;
     }
     this.activate(this.rows.has(this.active) || !wanted.length ? this.active : this.keyOf(wanted[0]));
   }
