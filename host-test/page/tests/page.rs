@@ -734,8 +734,11 @@ async fn a_docket_is_completed_before_its_creation_is_answered_by_order() {
 #[tokio::test]
 async fn deliveries_are_lost_or_doubled_by_order_and_orders_are_taken_back() {
     let receiver = WebhookReceiver::start().await;
-    let mut options = Options::default();
-    options.webhook = Some(WebhookOptions::to(receiver.url()));
+    let webhook = Some(WebhookOptions::to(receiver.url()));
+    let options = Options {
+        webhook,
+        ..Options::default()
+    };
     let site = Site::open(options).await;
     for fault in ["lost", "twice"] {
         let order = json!({"fault": fault});
