@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use fantoccini::elements::Element;
 use fantoccini::wd::{TimeoutConfiguration, WebDriverCompatibleCommand};
 use fantoccini::{Client, ClientBuilder, Locator};
@@ -176,12 +177,17 @@ impl Browser {
         clicked.with_context(|| css.to_owned())
     }
 
-    /// Types at the element that has the focus.
+    /// Presses keys one after the other, wherever the focus is.
     ///
     /// # Errors
-    /// Where it takes no keys.
+    /// Where one is no key.
     pub async fn press(&self, keys: &str) -> Result<()> {
-        Ok(self.client.active_element().await?.send_keys(keys).await?)
+        let keyboard = KeyActions::new("keyboard".to_owned());
+        let pressed = keys.chars().fold(keyboard, |keyboard, value| {
+            let down = keyboard.then(KeyAction::Down { value });
+            down.then(KeyAction::Up { value })
+        });
+        Ok(self.client.perform_actions(pressed).await?)
     }
 
     /// Has the page drawn for someone who prefers these colours, and no motion.
