@@ -38,7 +38,7 @@ pub(super) fn exchange(
     let fault = received
         .endpoint
         .and_then(|endpoint| state.take_fault(endpoint));
-    let number = state.journal.next_request();
+    let (number, sequence) = state.journal.arrive();
     let mut line = RequestLine::new(number, &received, now);
     line.fault = fault.as_ref().map(Fault::to_string);
 
@@ -70,8 +70,8 @@ pub(super) fn exchange(
             .of_request(number)
     });
     let started = about.clone().filter(|_| is_new);
-    if let (Some(target), Some(creation)) = (&started, &creation) {
-        state.begin(target, creation, earlier, number, now);
+    if let Some(target) = &started {
+        state.begin(target, creation.as_ref(), earlier, number, now);
         state.note(target, moment);
     } else if let Some(target) = about.as_ref().or(earlier.as_ref()) {
         state.note(target, moment);
@@ -94,7 +94,8 @@ pub(super) fn exchange(
     }
     received.answered = answer.status;
     let details = RequestDetails::new(line, &received, now, &answer);
-    state.journal.push(details, answer.status.as_u16());
+    let status = answer.status.as_u16();
+    state.journal.push(details, status, sequence);
     state.requests.push(received);
     Exchange {
         number,

@@ -242,24 +242,26 @@ impl Journal {
         (changed, if is_cut { last } else { newest }, is_cut)
     }
 
-    /// The number of a request that came.
-    pub(super) fn next_request(&mut self) -> u64 {
+    /// The number of a request that came, and of the change that it is: what it starts changes
+    /// later.
+    pub(super) fn arrive(&mut self) -> (u64, u64) {
         self.last_request += 1;
-        self.last_request
+        (self.last_request, self.change())
     }
 
-    /// Keeps a request that is answered with `status` at once, or has its answer held back.
-    pub(super) fn push(&mut self, details: RequestDetails, status: u16) {
-        let sequence = self.change_of(Changed::Request(details.line.n), 0);
+    /// Keeps a request, which is answered with `status` at once or has its answer held back.
+    pub(super) fn push(&mut self, details: RequestDetails, status: u16, sequence: u64) {
+        let changed = Changed::Request(details.line.n);
+        self.changed.insert(sequence, changed);
         self.requests.push_back(Kept {
             sequence,
             status,
             details,
         });
-        if self.requests.len() > KEPT_REQUESTS {
-            let oldest = self.requests.pop_front();
-            self.changed
-                .remove(&oldest.map_or(0, |oldest| oldest.sequence));
+        if self.requests.len() > KEPT_REQUESTS
+            && let Some(oldest) = self.requests.pop_front()
+        {
+            self.changed.remove(&oldest.sequence);
         }
     }
 

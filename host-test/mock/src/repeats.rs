@@ -4,10 +4,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, SystemTime};
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::endpoint::Endpoint;
+use super::json_object::{FieldType, Fields, JsonObject};
 use super::state::Target;
 use super::timeline::Moment;
 
@@ -31,23 +31,23 @@ pub(super) struct Creation {
 impl Creation {
     /// What `body` asks for, where `endpoint` starts calls and the body can be read.
     pub(super) fn read(endpoint: Endpoint, body: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Body {
-            to_phone_number: String,
-            extra_config: Option<Extra>,
-        }
-        #[derive(Deserialize)]
-        struct Extra {
-            call_context: Option<Box<RawValue>>,
-        }
         if !endpoint.starts_calls() {
             return None;
         }
-        let body: Body = serde_json::from_slice(body).ok()?;
-        let context = body.extra_config.and_then(|extra| extra.call_context);
+        let body: Box<RawValue> = serde_json::from_slice(body).ok()?;
+        let body = JsonObject::read(&body)?;
+        let mut problems = Vec::new();
+        let mut fields = Fields::new(&body, &["body"], &mut problems);
+        let number = fields.required("to_phone_number")?;
+        let extra: JsonObject = fields
+            .optional("extra_config")
+            .unwrap_or_else(JsonObject::empty);
+        let mut fields = Fields::new(&extra, &["body"], &mut problems);
+        let context: Option<JsonObject> = fields.optional("call_context");
+        let context = context.unwrap_or_else(JsonObject::empty);
         Some(Self {
-            number: body.to_phone_number,
-            context: context.map_or_else(|| "{}".to_owned(), |text| text.get().to_owned()),
+            number,
+            context: context.text.get().to_owned(),
         })
     }
 }

@@ -243,16 +243,17 @@ impl State {
     pub(super) fn begin(
         &mut self,
         target: &Target,
-        creation: &Creation,
+        creation: Option<&Creation>,
         earlier: Option<Target>,
         request: u64,
         now: SystemTime,
     ) {
-        let before = self.journal.repeats.start(creation, target, now);
+        let repeats = &mut self.journal.repeats;
+        let before = creation.map(|creation| repeats.start(creation, target, now));
         let Some(log) = self.log_mut(target) else {
             return;
         };
-        for moment in before {
+        for moment in before.into_iter().flatten() {
             log.timeline.push(moment);
         }
         let text = format!("Created by request {request}.");

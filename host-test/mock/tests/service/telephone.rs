@@ -306,6 +306,21 @@ async fn the_same_creation_within_a_minute_is_marked() {
 }
 
 #[tokio::test]
+async fn a_body_that_is_read_only_just_rings_as_well() {
+    let (mock, client) = with(|_| ()).await;
+    // The last value of a field counts, and a key may be a lone surrogate.
+    let body = docket_body().replacen('{', r#"{"\ud800":1,"to_phone_number":"0","#, 1);
+    for _ in 0..2 {
+        let id = client.docket(&body).await;
+        assert_eq!(ringing(&mock, &id), Some(1));
+    }
+    let all = everything(&mock);
+    let numbers: Vec<_> = all.entries.iter().map(|entry| &*entry.number).collect();
+    assert_eq!(numbers, [NUMBER, NUMBER]);
+    assert!(all.requests[1].repeats);
+}
+
+#[tokio::test]
 async fn a_retry_is_a_repeat_only_if_the_first_request_started_something() {
     let (mock, client) = with(|_| ()).await;
     let v2 = Endpoint::CreateDocketV2;
