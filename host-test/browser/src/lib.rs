@@ -72,7 +72,7 @@ impl Browser {
             // What it would leave behind when it is killed.
             .env("TMPDIR", profile.path());
         let mut driver = process::Command::new(DRIVER);
-        driver.arg("--port=0");
+        driver.arg("--port=0").env("TMPDIR", profile.path());
         // Both at once: each takes a second or two.
         let chromium = start_in_background(chromium, Output::Stderr, "DevTools listening on ws://");
         let driver = start_in_background(driver, Output::Stdout, "started successfully on port ");

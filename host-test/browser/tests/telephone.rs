@@ -554,14 +554,22 @@ async fn everything_on_the_page_has_a_name_and_enough_contrast() {
     let stage = Stage::manual().await;
     stage.furnish().await;
     let page = &stage.browser;
+    let look = include_str!("accessibility.js");
     for colours in [Colours::Light, Colours::Dark] {
         page.prefer(colours).await.unwrap();
-        let problems = page
-            .client()
-            .execute(include_str!("accessibility.js"), Vec::new())
-            .await;
-        assert_eq!(problems.unwrap(), json!([]), "{colours:?}");
+        let problems = page.client().execute(look, Vec::new()).await.unwrap();
+        assert_eq!(problems, json!([]), "{colours:?}");
     }
+    stage.open_everything().await;
+    for colours in [Colours::Light, Colours::Dark] {
+        page.prefer(colours).await.unwrap();
+        let problems = page.client().execute(look, Vec::new()).await.unwrap();
+        assert_eq!(problems, json!([]), "everything is open, {colours:?}");
+    }
+    let unnamed = "document.getElementById('close-request').replaceChildren()";
+    page.read(unnamed).await.unwrap();
+    let problems = page.client().execute(look, Vec::new()).await.unwrap();
+    assert!(problems[0].to_string().contains("no name"), "{problems}");
     stage.end().await;
 }
 
@@ -569,25 +577,10 @@ async fn everything_on_the_page_has_a_name_and_enough_contrast() {
 async fn the_page_is_drawn_light_dark_and_narrow() {
     let stage = Stage::manual().await;
     stage.furnish().await;
-    let page = &stage.browser;
-    let mut pictures = Vec::new();
-    for (name, colours, width, height) in [
-        ("light", Colours::Light, 1440, 900),
-        ("dark", Colours::Dark, 1440, 900),
-        ("narrow", Colours::Light, 420, 900),
-    ] {
-        page.prefer(colours).await.unwrap();
-        page.resize(width, height).await.unwrap();
-        let overflow = page
-            .read("document.documentElement.scrollWidth - innerWidth")
-            .await;
-        assert!(
-            overflow.unwrap().as_i64() <= Some(0),
-            "{name} is cut at the right"
-        );
-        pictures.push((name, page.picture().await.unwrap()));
-    }
-    assert!(pictures[0].1 != pictures[1].1, "dark is light");
+    let mut pictures = vec![draw(&stage, "light", Colours::Light, 1440).await];
+    stage.open_everything().await;
+    pictures.push(draw(&stage, "dark", Colours::Dark, 1440).await);
+    pictures.push(draw(&stage, "narrow", Colours::Light, 420).await);
     if let Some(folder) = env::var_os("PAGE_PICTURES") {
         for (name, png) in pictures {
             let png = picture::with_few_colours(&png).unwrap();
@@ -596,6 +589,25 @@ async fn the_page_is_drawn_light_dark_and_narrow() {
         }
     }
     stage.end().await;
+}
+
+async fn draw<'a>(
+    stage: &Stage,
+    name: &'a str,
+    colours: Colours,
+    width: u32,
+) -> (&'a str, Vec<u8>) {
+    let page = &stage.browser;
+    page.prefer(colours).await.unwrap();
+    page.resize(width, 900).await.unwrap();
+    let ground = "getComputedStyle(document.body).backgroundColor";
+    let ground = page.read(ground).await.unwrap();
+    let is_dark = ground.as_str().unwrap().starts_with("rgb(16,");
+    assert_eq!(is_dark, colours == Colours::Dark, "{name}: {ground}");
+    let overflow = "document.documentElement.scrollWidth - innerWidth";
+    let overflow = page.read(overflow).await.unwrap();
+    assert!(overflow.as_i64() <= Some(0), "{name} is cut at the right");
+    (name, page.picture().await.unwrap())
 }
 
 /// A mock with its page in a browser, and the receiver of its webhook.
@@ -656,9 +668,12 @@ impl Stage {
     }
 
     async fn create(&self, number: &str, context: &str) -> Result<CreatedDocketV2, RequestError> {
+        self.send(&docket(number, context)).await
+    }
+
+    async fn send(&self, request: &DocketRequestV2) -> Result<CreatedDocketV2, RequestError> {
         let mut instance = self.instance(&[]).await;
-        let request = docket(number, context);
-        let created = instance.create_docket_v2(&request, None).await;
+        let created = instance.create_docket_v2(request, None).await;
         created.expect("the component runs")
     }
 
@@ -675,27 +690,40 @@ impl Stage {
         started.expect("the component runs").expect("a call")
     }
 
-    /// A page with something in each of its parts: what is over, a fault and a duplicate, three
-    /// phones of which one is answered, a docket and a request that are open, and orders.
+    /// A page with something in each of its parts: dockets that are over, a fault, three phones of
+    /// which one is a duplicate, and orders.
     async fn furnish(&self) {
         let page = &self.browser;
-        for (number, name, button) in [
-            ("919812300017", "Meera Nair", "[data-do=BUSY]"),
-            ("919812300024", "Imran Sheikh", "[data-do=NO_ANSWER]"),
-            ("919812300031", "Kavya Rao", "[data-do=BUSY]"),
+        for (number, name, agent_id, ends) in [
+            (
+                "919812300017",
+                "Meera Nair",
+                8,
+                ["BUSY", "NO_ANSWER"].as_slice(),
+            ),
+            ("919812300024", "Imran Sheikh", 7, &["NO_ANSWER", "answer"]),
+            ("919812300031", "Kavya Rao", 8, &["answer"]),
+            ("919812300048", "Arjun Mehta", 7, &["BUSY", "answer"]),
         ] {
             let context = format!(r#"{{"name":"{name}","due":"2026-12-01","amount":1250.00}}"#);
-            self.create(number, &context).await.expect("a docket");
-            for attempt in 1..=2 {
+            let request = DocketRequestV2 {
+                agent_id,
+                ..docket(number, &context)
+            };
+            self.send(&request).await.expect("a docket");
+            for (end, attempt) in ends.iter().zip(1..) {
                 let rings = format!(
                     "document.querySelector('.card .attempt')?.innerText === 'attempt {attempt}'"
                 );
                 page.until(&rings).await.unwrap();
-                page.click(&format!(".card {button}")).await.unwrap();
+                page.click(&format!(".card [data-do={end}]")).await.unwrap();
+                if *end == "answer" {
+                    page.click(".card .stop").await.unwrap();
+                }
             }
-            page.until("!document.querySelector('.card')")
-                .await
-                .unwrap();
+            let is_over = "!document.querySelector('.card')
+                && document.querySelector('#docket-table .status').innerText === 'completed'";
+            page.until(is_over).await.unwrap();
         }
         page.click("[data-fault='503']").await.unwrap();
         page.until("document.querySelector('#orders li')")
@@ -706,19 +734,17 @@ impl Stage {
             ("919876500028", "Ravi Kumar"),
             ("919876500028", "Ravi Kumar"),
         ] {
+            let reference = format!("crm-10{}", &number[10..]);
             let context = format!(
-                r#"{{"reference":"crm-10{}","name":"{name}","policy":12345678901234567890,"amount_due":12345.10}}"#,
-                &number[10..]
+                r#"{{"reference":"{reference}","name":"{name}","policy":12345678901234567890,"amount_due":12345.10}}"#
             );
-            self.create(number, &context).await.expect("a docket");
+            let request = DocketRequestV2 {
+                external_id: Some(reference),
+                ..docket(number, &context)
+            };
+            self.send(&request).await.expect("a docket");
         }
         page.until("document.querySelectorAll('.card').length === 3")
-            .await
-            .unwrap();
-        page.click("#docket-table tr:not(.repeats) a")
-            .await
-            .unwrap();
-        page.until("document.querySelector('#timeline [data-kind=created]')")
             .await
             .unwrap();
         page.click("[data-fault='429']").await.unwrap();
@@ -726,6 +752,22 @@ impl Stage {
         page.until("document.querySelectorAll('#orders li').length === 2")
             .await
             .unwrap();
+    }
+
+    /// Opens what a click opens: a docket, a request, the form of an answered phone.
+    async fn open_everything(&self) {
+        let page = &self.browser;
+        page.click("#docket-table tr[aria-rowindex='5'] a")
+            .await
+            .unwrap();
+        page.until("document.querySelector('#timeline [data-kind=closed]')")
+            .await
+            .unwrap();
+        page.click("#request-table button").await.unwrap();
+        page.until("!document.getElementById('request').hidden")
+            .await
+            .unwrap();
+        page.click(".card [data-do=answer]").await.unwrap();
     }
 
     async fn end(self) {

@@ -478,6 +478,7 @@ function makeCard(entry) {
   put(card.querySelector(".agent"), entry.agent);
   put(card.querySelector(".attempt"), `attempt ${entry.ringing.attempt}`);
   card.querySelector(".duplicate").hidden = !entry.repeats;
+  card.classList.toggle("repeats", Boolean(entry.repeats));
   const pairs = members(entry.context);
   const context = card.querySelector(".context");
   facts(context, (pairs ?? [["context", entry.context]]).slice(0, 4));
