@@ -577,10 +577,10 @@ async fn everything_on_the_page_has_a_name_and_enough_contrast() {
 async fn the_page_is_drawn_light_dark_and_narrow() {
     let stage = Stage::manual().await;
     stage.furnish().await;
-    let mut pictures = vec![draw(&stage, "light", Colours::Light, 1440).await];
+    let mut pictures = vec![draw(&stage, "light", Colours::Light, 1440, 900).await];
     stage.open_everything().await;
-    pictures.push(draw(&stage, "dark", Colours::Dark, 1440).await);
-    pictures.push(draw(&stage, "narrow", Colours::Light, 420).await);
+    pictures.push(draw(&stage, "dark", Colours::Dark, 1440, 1200).await);
+    pictures.push(draw(&stage, "narrow", Colours::Light, 420, 900).await);
     if let Some(folder) = env::var_os("PAGE_PICTURES") {
         for (name, png) in pictures {
             let png = picture::with_few_colours(&png).unwrap();
@@ -596,10 +596,11 @@ async fn draw<'a>(
     name: &'a str,
     colours: Colours,
     width: u32,
+    height: u32,
 ) -> (&'a str, Vec<u8>) {
     let page = &stage.browser;
     page.prefer(colours).await.unwrap();
-    page.resize(width, 900).await.unwrap();
+    page.resize(width, height).await.unwrap();
     let ground = "getComputedStyle(document.body).backgroundColor";
     let ground = page.read(ground).await.unwrap();
     let is_dark = ground.as_str().unwrap().starts_with("rgb(16,");
