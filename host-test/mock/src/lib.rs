@@ -2,9 +2,11 @@
 //! in this process and on loopback only.
 //!
 //! It follows the specification's endpoints and states, keeps requests for
-//! assertions (all of them, unless [`Options::kept_records`] says otherwise), and makes a phone "ring" in a list only. What the specification leaves
+//! assertions (all of them, unless [`Options::kept_records`] says otherwise), and makes a phone
+//! "ring" in a list only. What the specification leaves
 //! open is marked "invented", and [`Meanings`] switches between the alternatives.
-//! For peers that break HTTP itself see [`RawPeer`].
+//! With [`Options::manual`] its calls ring until [`MockService::end_call`] ends them, as the page of
+//! the crate `voice-calling-page` does. For peers that break HTTP itself see [`RawPeer`].
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {

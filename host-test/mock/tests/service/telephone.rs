@@ -1,4 +1,4 @@
-//! The mock as a telephone: what rings, who ends it, and what a page is told of it.
+//! The mock as a telephone: what rings, who ends it, and what a page shows of it.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -188,7 +188,7 @@ async fn without_a_hand_a_call_rings_until_its_time_has_come() {
     let (mock, client) = with(|options| options.pace = hour).await;
     let id = client.docket(&docket_body()).await;
     assert_eq!(ringing(&mock, &id), Some(1));
-    // Whoever does not want to wait ends it.
+    // It can be ended earlier by hand.
     mock.end_call(&id, 1, Ending::Busy).unwrap();
     assert_eq!(ringing(&mock, &id), Some(2));
     mock.place_next_call(&id).unwrap();
@@ -422,7 +422,7 @@ async fn what_a_request_started_is_never_seen_without_the_request() {
 }
 
 #[tokio::test]
-async fn what_a_page_is_told_is_bounded_and_what_is_forgotten_is_counted() {
+async fn what_is_kept_for_a_page_is_bounded_and_what_is_forgotten_is_counted() {
     let (mock, client) = with(|options| {
         options.kept_state = Some(1);
         options.kept_records = Some(0);
@@ -437,11 +437,18 @@ async fn what_a_page_is_told_is_bounded_and_what_is_forgotten_is_counted() {
     assert_eq!(listed.chars().count(), 300);
     assert_eq!(mock.entry(&first).unwrap().entry.context, long);
 
+    for _ in 0..150 {
+        mock.on_next(Endpoint::GetDocket, Fault::status(503));
+        client.get(&format!("{V1}/{first}")).await;
+    }
+    let moments = timeline(&mock, &first);
+    assert_eq!((moments.len(), moments[99].request), (100, Some(151)));
+
     mock.complete_docket(&first).unwrap();
     let second = client.docket(&docket_body()).await;
     mock.complete_docket(&second).unwrap();
     assert!(mock.entry(&first).is_none());
-    for _ in 0..2_003 {
+    for _ in 0..2_000 - 150 + 3 {
         client.get("/nothing").await;
     }
     assert!(mock.request(5).is_none());
