@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
+use fantoccini::Locator;
 use fantoccini::key::Key;
 use serde_json::{Value, json};
 use voice_calling_browser::{Browser, Colours, picture};
@@ -264,6 +265,74 @@ async fn a_creation_without_an_answer_is_unknown_to_the_component_and_seen_on_th
     page.until("!document.getElementById('docket-repeats').hidden")
         .await
         .unwrap();
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn every_fault_on_the_page_is_ordered_for_its_endpoint_and_cleared() {
+    let stage = Stage::manual().await;
+    let page = &stage.browser;
+    let endpoint = page.element("#endpoint").await.unwrap();
+    endpoint.select_by_value("make-call").await.unwrap();
+    let buttons = page.client().find_all(Locator::Css("button.fault"));
+    let buttons = buttons.await.unwrap();
+    for (button, number) in buttons.iter().zip(1..) {
+        button.click().await.unwrap();
+        let orders = format!("document.querySelectorAll('#orders li').length === {number}");
+        page.until(&orders).await.unwrap();
+    }
+    let orders = page.read("document.getElementById('orders').innerText");
+    let orders = orders.await.unwrap().to_string();
+    assert_eq!(orders.matches("make-call").count(), 5, "{orders}");
+    for order in ["503", "429", "unanswered", "hang", "first", "lost", "twice"] {
+        assert!(orders.contains(order), "{order}: {orders}");
+    }
+    page.click("#clear").await.unwrap();
+    page.until("!document.querySelector('#orders li')")
+        .await
+        .unwrap();
+    // Nothing was left for the next request, and this one is for another endpoint.
+    page.click("[data-fault='503']").await.unwrap();
+    page.until("document.querySelector('#orders li')")
+        .await
+        .unwrap();
+    stage.create(NUMBER, CONTEXT).await.expect("a docket");
+    let codes = "[...document.querySelectorAll('#request-table .code')]
+        .map((code) => code.innerText).join()";
+    page.until(&format!("{codes} === '200'")).await.unwrap();
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn requests_are_filtered_and_saved_as_an_archive() {
+    let stage = Stage::manual().await;
+    stage.create(NUMBER, CONTEXT).await.expect("a docket");
+    let mut instance = stage.instance(&[]).await;
+    let agents = instance.list_agents("org-1", None).await.unwrap();
+    agents.expect("a list of agents");
+    let page = &stage.browser;
+    let shown =
+        |text: &str| format!("document.getElementById('requests-count').innerText === '{text}'");
+    page.until(&shown("2")).await.unwrap();
+    let kind = page.element("#request-kind").await.unwrap();
+    kind.select_by_value("creates").await.unwrap();
+    page.until(&shown("1 of 2")).await.unwrap();
+    kind.select_by_value("failed").await.unwrap();
+    page.until(&shown("0 of 2")).await.unwrap();
+    kind.select_by_value("all").await.unwrap();
+    let filter = page.element("#request-filter").await.unwrap();
+    filter.send_keys("organizationId").await.unwrap();
+    page.until(&shown("1 of 2")).await.unwrap();
+    let path = "document.querySelector('#request-table .path').innerText";
+    let path = page.read(path).await.unwrap();
+    assert!(path.as_str().unwrap().contains("/api/v1/agents"), "{path}");
+
+    let save = "const done = arguments[0];
+        fetch(document.querySelector('a[download]').href).then((file) => file.json()).then(done);";
+    let archive = page.client().execute_async(save, Vec::new()).await.unwrap();
+    assert_eq!(archive["log"]["version"], "1.2");
+    assert_eq!(archive["log"]["entries"].as_array().unwrap().len(), 2);
+    assert!(!archive.to_string().contains(&stage.mock.token()));
     stage.end().await;
 }
 
