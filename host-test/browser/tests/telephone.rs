@@ -273,7 +273,7 @@ async fn every_fault_on_the_page_is_ordered_for_its_endpoint_and_cleared() {
     let stage = Stage::manual().await;
     let page = &stage.browser;
     let endpoint = page.element("#endpoint").await.unwrap();
-    endpoint.select_by_value("make-call").await.unwrap();
+    endpoint.select_by_label("make-call").await.unwrap();
     let buttons = page.client().find_all(Locator::Css("button.fault"));
     let buttons = buttons.await.unwrap();
     for (button, number) in buttons.iter().zip(1..) {

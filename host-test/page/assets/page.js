@@ -674,7 +674,8 @@ function connect() {
 
 // What people do --------------------------------------------------------------------------------
 
-for (const id of ["docket-filter", "request-filter", "request-kind"]) $(id).addEventListener("input", () => soon("filter"));
+for (const id of ["docket-filter", "request-filter"]) $(id).addEventListener("input", () => soon("filter"));
+$("request-kind").addEventListener("change", () => soon("filter"));
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a");
   const elsewhere = event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
