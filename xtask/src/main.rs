@@ -16,6 +16,7 @@ mod harness;
 mod inspect;
 mod interpreter;
 mod obelisk;
+mod page;
 mod process;
 mod reproducible;
 mod setup;
@@ -61,6 +62,11 @@ enum Command {
     Obelisk {
         #[command(subcommand)]
         command: Option<obelisk::Command>,
+    },
+    /// Run the tests of the mock's page in Chromium, or draw its pictures into docs/pictures
+    Page {
+        #[command(subcommand)]
+        command: page::Command,
     },
     /// Build the packages for Python and JavaScript into target/bindings
     Bindings {
@@ -111,6 +117,7 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Mutants => composition::build_for_tests(workspace),
         Command::Obelisk { command } => obelisk::run(workspace, command),
+        Command::Page { command } => page::run(workspace, command),
         Command::Bindings { command } => bindings::run(workspace, command),
         Command::Examples { command } => examples::run(workspace, command),
         Command::Inspect => {

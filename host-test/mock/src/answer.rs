@@ -47,17 +47,21 @@ impl Answer {
     }
 }
 
-/// An answer, and what the request has started.
+/// An answer, and what it is about.
 pub(super) struct Reply {
     pub(super) answer: Answer,
-    pub(super) started: Option<Target>,
+    /// The docket or direct call of a creation.
+    pub(super) about: Option<Target>,
+    /// Whether the request has started it.
+    pub(super) is_new: bool,
 }
 
 impl From<Answer> for Reply {
     fn from(answer: Answer) -> Self {
         Self {
             answer,
-            started: None,
+            about: None,
+            is_new: false,
         }
     }
 }
@@ -72,7 +76,7 @@ pub(super) fn answer(state: &mut State, request: &ReceivedRequest, now: SystemTi
     let reply = authorize(state, request).and_then(|()| match endpoint {
         Endpoint::CreateAgent => create_agent(state, request).map(Reply::from),
         Endpoint::ListAgents => list_agents(state, request).map(Reply::from),
-        Endpoint::MakeCall => make_call(state, request),
+        Endpoint::MakeCall => make_call(state, request, now),
         Endpoint::GetCallDetails => get_call_details(state, id).map(Reply::from),
         Endpoint::CreateDocket => create_docket(state, request, Version::One, now),
         Endpoint::CreateDocketV2 => create_docket(state, request, Version::Two, now),
@@ -142,7 +146,11 @@ fn list_agents(state: &State, request: &ReceivedRequest) -> Result<Answer, Refus
     Ok(Answer::json(StatusCode::OK, &items))
 }
 
-fn make_call(state: &mut State, request: &ReceivedRequest) -> Result<Reply, Refusal> {
+fn make_call(
+    state: &mut State,
+    request: &ReceivedRequest,
+    now: SystemTime,
+) -> Result<Reply, Refusal> {
     #[derive(Serialize)]
     struct StartedCall<'a> {
         task_id: &'a str,
@@ -150,10 +158,11 @@ fn make_call(state: &mut State, request: &ReceivedRequest) -> Result<Reply, Refu
     let body = json_body(request)?;
     let phone_field = state.meanings.agent_phone_field.as_deref();
     let request = CallRequest::read(&body, phone_field).map_err(Refusal::Invalid)?;
-    let task_id = state.start_call(request)?;
+    let task_id = state.start_call(request, now)?;
     Ok(Reply {
         answer: Answer::json(StatusCode::OK, &StartedCall { task_id: &task_id }),
-        started: Some(Target::Call(task_id)),
+        about: Some(Target::Call(task_id)),
+        is_new: true,
     })
 }
 
@@ -199,7 +208,11 @@ fn create_docket(
             status: docket.status(state.meanings.v2_status),
             created: Some(false),
         };
-        return Ok(Answer::json(StatusCode::OK, &same).into());
+        return Ok(Reply {
+            answer: Answer::json(StatusCode::OK, &same),
+            about: Some(Target::Docket(docket.id)),
+            is_new: false,
+        });
     }
     let docket = state.start_docket(version, request, now)?;
     let created = CreatedDocket {
@@ -209,7 +222,8 @@ fn create_docket(
     };
     Ok(Reply {
         answer: Answer::json(StatusCode::OK, &created),
-        started: Some(Target::Docket(docket.id)),
+        about: Some(Target::Docket(docket.id)),
+        is_new: true,
     })
 }
 

@@ -1,14 +1,18 @@
 //! Calls: how they end, what is asked to start one, and the record of one.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
+use super::ending::Ending;
+use super::entry::{self, EntryKind};
 use super::json_object::{FieldType, Fields, JsonObject};
 use super::options::{Meanings, UnansweredInsights};
 use super::refusal::Problem;
+use super::timeline::Log;
 
 /// How a call ends: the statuses that the specification names.
 #[derive(
@@ -31,14 +35,6 @@ impl CallStatus {
             Self::NoAnswer => "NO_ANSWER",
             Self::Busy => "BUSY",
             Self::Answered => "ANSWERED",
-        }
-    }
-
-    /// Seconds that the call lasted (invented).
-    pub(super) fn duration(self) -> f64 {
-        match self {
-            Self::Answered => 42.5,
-            Self::NoAnswer | Self::Busy => 0.0,
         }
     }
 }
@@ -188,12 +184,42 @@ pub(super) struct Call {
     pub(super) from_number: String,
     pub(super) to_number: String,
     pub(super) call_context: Box<RawValue>,
-    /// How it ends, or has ended.
-    pub(super) outcome: CallStatus,
-    pub(super) completed: bool,
+    /// How it ends unless it is ended by hand.
+    pub(super) script: CallStatus,
+    pub(super) ended: Option<Ending>,
+    pub(super) log: Log,
 }
 
 impl Call {
+    /// Ends the call, as the script has it unless `ending` says otherwise. None where it is over.
+    pub(super) fn end(&mut self, ending: Option<Ending>, now: SystemTime) -> Option<CallStatus> {
+        if self.ended.is_some() {
+            return None;
+        }
+        let ending = ending.unwrap_or_else(|| Ending::scripted(self.script));
+        let status = ending.status();
+        self.ended = Some(ending);
+        self.log.end(1, status.as_str(), now);
+        Some(status)
+    }
+
+    /// What a page shows.
+    pub(super) fn shown(&self) -> entry::Facts<'_> {
+        let ended = self.ended.as_ref();
+        entry::Facts {
+            id: self.task_id.clone(),
+            kind: EntryKind::Call,
+            number: &self.to_number,
+            agent: &self.agent_name,
+            context: self.call_context.get(),
+            external_id: None,
+            status: ended.map_or("IN_PROGRESS", |_| "COMPLETED"),
+            attempts: usize::from(ended.is_some()),
+            last: ended.map(Ending::status),
+            log: &self.log,
+        }
+    }
+
     pub(super) fn facts(&self) -> CallFacts<'_> {
         CallFacts {
             call_id: &self.task_id,
@@ -201,7 +227,7 @@ impl Call {
             from_number: &self.from_number,
             to_number: &self.to_number,
             call_context: &self.call_context,
-            ended: self.completed.then_some(self.outcome),
+            ended: self.ended.as_ref(),
         }
     }
 }
@@ -214,18 +240,15 @@ pub(super) struct CallFacts<'a> {
     pub(super) to_number: &'a str,
     pub(super) call_context: &'a RawValue,
     /// None while the call goes on.
-    pub(super) ended: Option<CallStatus>,
+    pub(super) ended: Option<&'a Ending>,
 }
-
-/// Data points of an answered conversation (invented): numbers that only survive as text.
-pub(super) const METADATA: &str = r#"{"language":"en","policy_number":12345678901234567890,"amount_due":0.10,"callback_requested":false}"#;
 
 /// A record as `GET /call_details/{task_id}` lists it.
 #[derive(Serialize)]
 pub(super) struct CallRecord<'a> {
     agent_name: &'a str,
     call_context: &'a RawValue,
-    call_insights: Option<Insights>,
+    call_insights: Option<Insights<'a>>,
     call_recording_url: Option<String>,
     from_number: &'a str,
     to_number: &'a str,
@@ -234,78 +257,79 @@ pub(super) struct CallRecord<'a> {
 }
 
 #[derive(Serialize)]
-struct Insights {
+struct Insights<'a> {
     metadata: Box<RawValue>,
-    user_interest: UserInterest,
-    next_action: NextAction,
+    user_interest: UserInterest<'a>,
+    next_action: NextAction<'a>,
 }
 
 #[derive(Serialize)]
-struct UserInterest {
-    status: &'static str,
+struct UserInterest<'a> {
+    status: &'a str,
     confidence_score: f64,
     reasoning: &'static str,
 }
 
 #[derive(Serialize)]
-struct NextAction {
-    value: &'static str,
+struct NextAction<'a> {
+    value: &'a str,
     reason: &'static str,
 }
 
 impl<'a> CallFacts<'a> {
+    /// In the service's word.
+    pub(super) fn status(&self) -> &'static str {
+        let ended = self.ended.map(Ending::status);
+        ended.map_or("IN_PROGRESS", CallStatus::as_str)
+    }
+
     /// The record; without insights while the call goes on.
     pub(super) fn record(&self, meanings: &Meanings) -> CallRecord<'a> {
         CallRecord {
             agent_name: self.agent_name,
             call_context: self.call_context,
-            call_insights: self.ended.and_then(|status| insights(status, meanings)),
+            call_insights: self.ended.and_then(|ending| insights(ending, meanings)),
             call_recording_url: recording_url(self.call_id, self.ended),
             from_number: self.from_number,
             to_number: self.to_number,
-            call_status: self.ended.map_or("IN_PROGRESS", CallStatus::as_str),
-            call_duration: self.ended.map_or(0.0, CallStatus::duration),
+            call_status: self.status(),
+            call_duration: self.ended.map_or(0.0, Ending::seconds),
         }
     }
 }
 
 /// Where the recording of an answered call would be (invented, resolves nowhere).
-pub(super) fn recording_url(call_id: &str, ended: Option<CallStatus>) -> Option<String> {
-    (ended == Some(CallStatus::Answered))
-        .then(|| format!("https://recordings.voice.example/{call_id}.mp3"))
+pub(super) fn recording_url(call_id: &str, ended: Option<&Ending>) -> Option<String> {
+    ended?.conversation()?;
+    Some(format!("https://recordings.voice.example/{call_id}.mp3"))
 }
 
-fn insights(status: CallStatus, meanings: &Meanings) -> Option<Insights> {
-    let (metadata, user_interest, next_action) = match (status, meanings.unanswered_insights) {
-        (CallStatus::Answered, _) => (
-            METADATA,
-            UserInterest {
-                status: "INTERESTED",
+fn insights<'a>(ending: &'a Ending, meanings: &Meanings) -> Option<Insights<'a>> {
+    match (ending.conversation(), meanings.unanswered_insights) {
+        (Some(conversation), _) => Some(Insights {
+            metadata: conversation.metadata(),
+            user_interest: UserInterest {
+                status: &conversation.interest,
                 confidence_score: 0.87,
                 reasoning: "Asked for the renewal link",
             },
-            NextAction {
-                value: "SEND_LINK",
+            next_action: NextAction {
+                value: &conversation.next_action,
                 reason: "The customer wants to renew",
             },
-        ),
-        (_, UnansweredInsights::Null) => return None,
-        (_, UnansweredInsights::Redial) => (
-            "{}",
-            UserInterest {
+        }),
+        (None, UnansweredInsights::Null) => None,
+        (None, UnansweredInsights::Redial) => Some(Insights {
+            metadata: JsonObject::empty().text,
+            user_interest: UserInterest {
                 status: "UNKNOWN",
                 confidence_score: 0.0,
                 reasoning: "Nobody spoke",
             },
-            NextAction {
+            next_action: NextAction {
                 value: "REDIAL",
                 reason: "The call was not answered",
             },
-        ),
-    };
-    Some(Insights {
-        metadata: RawValue::from_string(metadata.to_owned()).expect("a constant that is JSON"),
-        user_interest,
-        next_action,
-    })
+        }),
+    }
 }

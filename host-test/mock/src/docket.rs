@@ -7,10 +7,13 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::agent::Agent;
-use super::call::{CallFacts, CallStatus, METADATA, recording_url};
+use super::call::{CallFacts, CallStatus, recording_url};
+use super::ending::Ending;
+use super::entry::{self, EntryKind};
 use super::json_object::{Fields, JsonObject};
 use super::options::{Meanings, OpenDocketFields, V2Status};
 use super::refusal::Problem;
+use super::timeline::{Log, Moment, MomentKind};
 use crate::timestamp::iso_8601;
 
 /// Which creation endpoint a docket came from.
@@ -82,15 +85,15 @@ pub(super) struct Docket {
     script: Vec<CallStatus>,
     attempts: Vec<Attempt>,
     closure: Option<Closure>,
-    created_at: SystemTime,
     updated_at: SystemTime,
+    pub(super) log: Log,
 }
 
 /// One call of a docket. Its shape in the webhook is invented.
 #[derive(Debug)]
-pub(super) struct Attempt {
-    pub(super) call_id: String,
-    pub(super) status: CallStatus,
+struct Attempt {
+    call_id: String,
+    ending: Ending,
     at: SystemTime,
 }
 
@@ -120,24 +123,34 @@ impl Docket {
             script,
             attempts: Vec::new(),
             closure: None,
-            created_at: now,
             updated_at: now,
+            log: Log::new(now),
         }
     }
 
-    /// Makes the next attempt of the script; none when no further calls are to be made.
-    pub(super) fn place_next_call(&mut self, now: SystemTime) -> Option<CallStatus> {
-        if self.is_over() {
-            return None;
-        }
-        let status = self.script[self.attempts.len()];
+    /// Makes the next attempt, which ends as the script has it unless `ending` says otherwise;
+    /// none when no further calls are to be made.
+    pub(super) fn place_next_call(
+        &mut self,
+        ending: Option<Ending>,
+        now: SystemTime,
+    ) -> Option<CallStatus> {
+        let attempt = self.next_attempt()?;
+        let ending = ending.unwrap_or_else(|| Ending::scripted(self.script[attempt - 1]));
+        let status = ending.status();
         self.attempts.push(Attempt {
             call_id: Uuid::new_v4().to_string(),
-            status,
+            ending,
             at: now,
         });
         self.updated_at = now;
+        self.log.end(attempt, status.as_str(), now);
         Some(status)
+    }
+
+    /// The number of the next attempt, from 1; none when no further calls are to be made.
+    pub(super) fn next_attempt(&self) -> Option<usize> {
+        (!self.is_over()).then_some(self.attempts.len() + 1)
     }
 
     /// Whether no further calls are to be made.
@@ -147,13 +160,16 @@ impl Docket {
 
     pub(super) fn is_answered(&self) -> bool {
         let last = self.attempts.last();
-        last.is_some_and(|attempt| attempt.status == CallStatus::Answered)
+        last.is_some_and(|attempt| attempt.ending.status() == CallStatus::Answered)
     }
 
     /// Completes the docket, for good.
     pub(super) fn close(&mut self, notified: bool, now: SystemTime) {
         self.closure = Some(Closure { at: now, notified });
         self.updated_at = now;
+        let text = format!("Completed: {}.", self.closure_reason());
+        let moment = Moment::new(now, MomentKind::Closed, text);
+        self.log.timeline.push(moment);
     }
 
     /// What a fetch says, and a creation that finds this docket.
@@ -176,6 +192,22 @@ impl Docket {
         }
     }
 
+    /// What a page shows.
+    pub(super) fn shown(&self, meaning: V2Status) -> entry::Facts<'_> {
+        entry::Facts {
+            id: self.id.to_string(),
+            kind: EntryKind::Docket,
+            number: &self.to_phone_number,
+            agent: &self.agent_name,
+            context: self.call_context.get(),
+            external_id: self.external_id.as_deref(),
+            status: self.status(meaning),
+            attempts: self.attempts.len(),
+            last: self.attempts.last().map(|attempt| attempt.ending.status()),
+            log: &self.log,
+        }
+    }
+
     pub(super) fn last_call(&self) -> Option<CallFacts<'_>> {
         self.attempts.last().map(|attempt| self.facts(attempt))
     }
@@ -194,7 +226,7 @@ impl Docket {
             from_number: &self.from_number,
             to_number: &self.to_phone_number,
             call_context: &self.call_context,
-            ended: Some(attempt.status),
+            ended: Some(&attempt.ending),
         }
     }
 
@@ -260,7 +292,7 @@ impl Docket {
             notification_status: shown(closure.map(Closure::notification_status), unknown),
             first_called_at: shown(first_called, unknown),
             closed_at: shown(closure.map(|closure| iso_8601(closure.at)), unknown),
-            created_at: iso_8601(self.created_at),
+            created_at: iso_8601(self.log.created_at),
             updated_at: iso_8601(self.updated_at),
         }
     }
@@ -284,16 +316,16 @@ fn shown<T>(value: Option<T>, unknown: OpenDocketFields) -> Option<Option<T>> {
 #[derive(Serialize)]
 pub(super) struct Completion<'a> {
     docket_id: String,
-    call_insights: Option<CompletionInsights>,
+    call_insights: Option<CompletionInsights<'a>>,
     call_context: &'a RawValue,
     attempts: Vec<CompletionAttempt<'a>>,
     dashboard_url: Option<String>,
 }
 
 #[derive(Serialize)]
-struct CompletionInsights {
+struct CompletionInsights<'a> {
     /// The value is invented.
-    call_disposition: &'static str,
+    call_disposition: &'a str,
     call_metadata: Box<RawValue>,
 }
 
@@ -308,20 +340,23 @@ struct CompletionAttempt<'a> {
 }
 
 impl Docket {
-    /// What the webhook is told when no further calls are to be made.
-    pub(super) fn completion(&self) -> Completion<'_> {
-        let answered = self.attempts.last().filter(|_| self.is_answered());
+    /// What the webhook is told when no further calls are to be made. `dashboard` is the base URL
+    /// of the page that shows the docket, where one does.
+    pub(super) fn completion(&self, dashboard: Option<&str>) -> Completion<'_> {
+        let last = self.attempts.last();
+        let answered = last.and_then(|last| Some((last, last.ending.conversation()?)));
         Completion {
             docket_id: self.id.to_string(),
-            call_insights: answered.map(|_| CompletionInsights {
-                call_disposition: "INTERESTED",
-                call_metadata: RawValue::from_string(METADATA.to_owned())
-                    .expect("a constant that is JSON"),
+            call_insights: answered.map(|(_, conversation)| CompletionInsights {
+                call_disposition: &conversation.disposition,
+                call_metadata: conversation.metadata(),
             }),
             call_context: &self.call_context,
             attempts: self.attempts.iter().map(Attempt::notified).collect(),
-            dashboard_url: answered
-                .map(|attempt| format!("https://dashboard.voice.example/{}", attempt.call_id)),
+            dashboard_url: answered.map(|(attempt, _)| match dashboard {
+                Some(base_url) => format!("{base_url}/dockets/{}", self.id),
+                None => format!("https://dashboard.voice.example/{}", attempt.call_id),
+            }),
         }
     }
 }
@@ -330,10 +365,10 @@ impl Attempt {
     fn notified(&self) -> CompletionAttempt<'_> {
         CompletionAttempt {
             call_id: &self.call_id,
-            call_status: self.status.as_str(),
+            call_status: self.ending.status().as_str(),
             called_at: iso_8601(self.at),
-            call_duration: self.status.duration(),
-            call_recording_url: recording_url(&self.call_id, Some(self.status)),
+            call_duration: self.ending.seconds(),
+            call_recording_url: recording_url(&self.call_id, Some(&self.ending)),
         }
     }
 }

@@ -25,6 +25,16 @@ pub enum Endpoint {
     ListAgents,
 }
 
+impl Endpoint {
+    /// Whether a request to it makes a phone ring.
+    pub(super) fn starts_calls(self) -> bool {
+        matches!(
+            self,
+            Self::MakeCall | Self::CreateDocket | Self::CreateDocketV2
+        )
+    }
+}
+
 /// Where a request leads to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Route<'a> {

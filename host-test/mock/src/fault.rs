@@ -1,6 +1,7 @@
 //! Faults on order: wrong answers, late answers, and right ones that claim to be wrong.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,7 +10,8 @@ use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use strum::VariantNames;
+use serde::Serialize;
+use strum::{Display, EnumString, VariantNames};
 
 use super::answer::Answer;
 use super::endpoint::Endpoint;
@@ -26,6 +28,10 @@ pub struct Fault {
     body: Option<Vec<u8>>,
     headers: Vec<(HeaderName, HeaderValue)>,
     delay: Duration,
+    /// Whether no answer is sent at all.
+    unanswered: bool,
+    /// Whether what was started is over, and notified, before the answer.
+    completes_first: bool,
 }
 
 impl Fault {
@@ -40,6 +46,8 @@ impl Fault {
             body: None,
             headers: Vec::new(),
             delay: Duration::ZERO,
+            unanswered: false,
+            completes_first: false,
         }
     }
 
@@ -74,9 +82,33 @@ impl Fault {
         Self {
             processed: true,
             status: None,
-            body: None,
-            headers: Vec::new(),
-            delay,
+            ..Self::status(200)
+        }
+        .delay(delay)
+    }
+
+    /// Nothing is done and nothing is answered: the connection stays open.
+    pub fn hang() -> Self {
+        Self {
+            unanswered: true,
+            ..Self::status(503)
+        }
+    }
+
+    /// What was asked for is done (the phone rings), and nothing is answered.
+    pub fn created_then_unanswered() -> Self {
+        Self {
+            unanswered: true,
+            ..Self::slow(Duration::ZERO)
+        }
+    }
+
+    /// What is created runs through its script at once, and its webhook is sent a second before
+    /// the creation is answered.
+    pub fn completed_first() -> Self {
+        Self {
+            completes_first: true,
+            ..Self::slow(Duration::ZERO)
         }
     }
 
@@ -111,8 +143,18 @@ impl Fault {
         self.processed
     }
 
-    pub(super) fn answer_delay(&self) -> Duration {
-        self.delay
+    pub(super) fn completes_first(&self) -> bool {
+        self.completes_first
+    }
+
+    /// How long the answer is held back; none: for good.
+    pub(super) fn hold(&self) -> Option<Duration> {
+        (!self.unanswered).then_some(self.delay)
+    }
+
+    /// Whether it makes sense at `endpoint` only if that starts calls.
+    fn needs_creation(&self) -> bool {
+        self.processed && (self.status.is_some() || self.unanswered || self.completes_first)
     }
 
     /// The answer in place of `proper`, which is none where nothing was done.
@@ -133,6 +175,31 @@ impl Fault {
     }
 }
 
+/// In the words of [`FaultOrder`], and what else is special about it.
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.processed, self.unanswered, self.status) {
+            (true, true, _) => formatter.write_str("created-then-unanswered")?,
+            (false, true, _) => formatter.write_str("hang")?,
+            (true, false, Some(status)) => write!(formatter, "created-then-{}", status.as_u16())?,
+            (_, false, None) if self.completes_first => formatter.write_str("completed-first")?,
+            (_, false, None) => formatter.write_str("slow")?,
+            (false, false, Some(status)) => write!(formatter, "{}", status.as_u16())?,
+        }
+        if self.body.is_some() {
+            formatter.write_str(" with a body of its own")?;
+        }
+        for (_, value) in self.headers.iter().filter(|(name, _)| name == RETRY_AFTER) {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            write!(formatter, " with Retry-After {value}")?;
+        }
+        if !self.delay.is_zero() {
+            write!(formatter, " after {} ms", self.delay.as_millis())?;
+        }
+        Ok(())
+    }
+}
+
 fn final_status(status: u16) -> Result<StatusCode> {
     ensure!(
         status >= 200,
@@ -144,7 +211,7 @@ fn final_status(status: u16) -> Result<StatusCode> {
 /// A fault and the request it is for. As text: `endpoint[@n]:fault[:option…]`, where
 /// `endpoint` is `create-docket-v2` or the like, `n` the index of the request from now
 /// (else the next one without a fault), `fault` is a status, `created-then-` and a
-/// status, `html`, or `slow`, and the options are `retry-after=VALUE` and `delay-ms=NUMBER`:
+/// status, `created-then-unanswered`, `hang`, `completed-first`, `html`, or `slow`, and the options are `retry-after=VALUE` and `delay-ms=NUMBER`:
 /// `create-docket-v2:429:retry-after=1`, `make-call@2:created-then-503`.
 #[derive(Clone, Debug)]
 pub struct FaultOrder {
@@ -199,18 +266,23 @@ fn read_nth(text: &str) -> Result<NonZeroUsize> {
 }
 
 fn read_kind(text: &str) -> Result<Fault> {
-    if text == "slow" {
-        return Ok(Fault::slow(Duration::ZERO));
-    }
-    if text == "html" {
-        return Ok(Fault::html());
+    match text {
+        "slow" => return Ok(Fault::slow(Duration::ZERO)),
+        "html" => return Ok(Fault::html()),
+        "hang" => return Ok(Fault::hang()),
+        "created-then-unanswered" => return Ok(Fault::created_then_unanswered()),
+        "completed-first" => return Ok(Fault::completed_first()),
+        _ => {}
     }
     let (processed, status) = match text.strip_prefix("created-then-") {
         Some(status) => (true, status),
         None => (false, text),
     };
     let status = status.parse().with_context(|| {
-        format!("{text:?} is no status, no created-then-STATUS, not html and not slow")
+        format!(
+            "{text:?} is no status, no created-then-STATUS and none of created-then-unanswered, \
+             hang, completed-first, html and slow"
+        )
     })?;
     let status = final_status(status)?;
     Ok(Fault {
@@ -235,33 +307,111 @@ fn read_option(fault: Fault, option: &str) -> Result<Fault> {
     }
 }
 
+/// What happens to the next notification for the webhook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum DeliveryFault {
+    /// It is not sent.
+    Lost,
+    /// It is sent twice as often.
+    Twice,
+}
+
+/// An order that has not been met yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PendingFault {
+    /// Its number, from 1.
+    pub id: u64,
+    /// The endpoint's name; none for an order at any endpoint.
+    pub endpoint: Option<String>,
+    /// What is to happen.
+    pub fault: String,
+}
+
 /// The orders that have not been met yet.
 #[derive(Debug, Default)]
-pub(super) struct FaultQueue(HashMap<Endpoint, EndpointFaults>);
+pub(super) struct FaultQueue {
+    endpoints: HashMap<Endpoint, EndpointFaults>,
+    anywhere: VecDeque<Ordered>,
+    /// How many orders there were.
+    orders: u64,
+}
 
 #[derive(Debug, Default)]
 struct EndpointFaults {
     requests: usize,
     /// By the number of the request, from 1.
-    ordered: BTreeMap<usize, Fault>,
+    ordered: BTreeMap<usize, Ordered>,
+}
+
+#[derive(Debug)]
+struct Ordered {
+    id: u64,
+    fault: Fault,
 }
 
 impl FaultQueue {
     pub(super) fn order(&mut self, order: FaultOrder) {
-        let faults = self.0.entry(order.endpoint).or_default();
+        let ordered = self.ordered(order.fault);
+        let faults = self.endpoints.entry(order.endpoint).or_default();
         let number = match order.nth {
             Some(nth) => faults.requests + nth.get(),
             None => (faults.requests + 1..)
                 .find(|number| !faults.ordered.contains_key(number))
                 .unwrap_or(usize::MAX),
         };
-        faults.ordered.insert(number, order.fault);
+        faults.ordered.insert(number, ordered);
+    }
+
+    /// Orders a fault for the next request to any endpoint, or to one that starts calls where the
+    /// fault is about what is created.
+    pub(super) fn order_anywhere(&mut self, fault: Fault) {
+        let ordered = self.ordered(fault);
+        self.anywhere.push_back(ordered);
+    }
+
+    fn ordered(&mut self, fault: Fault) -> Ordered {
+        self.orders += 1;
+        let id = self.orders;
+        Ordered { id, fault }
     }
 
     /// Counts a request and takes its fault.
     pub(super) fn take(&mut self, endpoint: Endpoint) -> Option<Fault> {
-        let faults = self.0.entry(endpoint).or_default();
+        let faults = self.endpoints.entry(endpoint).or_default();
         faults.requests += 1;
-        faults.ordered.remove(&faults.requests)
+        let ordered = faults.ordered.remove(&faults.requests);
+        let suits = |ordered: &Ordered| endpoint.starts_calls() || !ordered.fault.needs_creation();
+        let ordered = ordered.or_else(|| {
+            let next = self.anywhere.iter().position(suits)?;
+            self.anywhere.remove(next)
+        });
+        ordered.map(|ordered| ordered.fault)
+    }
+
+    pub(super) fn pending(&self) -> Vec<PendingFault> {
+        let at_endpoints = self.endpoints.iter().flat_map(|(endpoint, faults)| {
+            let ordered = faults.ordered.values();
+            ordered.map(|ordered| (Some(*endpoint), ordered))
+        });
+        let anywhere = self.anywhere.iter().map(|ordered| (None, ordered));
+        let mut pending: Vec<_> = at_endpoints
+            .chain(anywhere)
+            .map(|(endpoint, ordered)| PendingFault {
+                id: ordered.id,
+                endpoint: endpoint.map(|endpoint| endpoint.to_string()),
+                fault: ordered.fault.to_string(),
+            })
+            .collect();
+        pending.sort_by_key(|pending| pending.id);
+        pending
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.anywhere.clear();
+        for faults in self.endpoints.values_mut() {
+            faults.ordered.clear();
+        }
     }
 }

@@ -2,9 +2,11 @@
 //! in this process and on loopback only.
 //!
 //! It follows the specification's endpoints and states, keeps requests for
-//! assertions (all of them, unless [`Options::kept_records`] says otherwise), and makes a phone "ring" in a list only. What the specification leaves
+//! assertions (all of them, unless [`Options::kept_records`] says otherwise), and makes a phone
+//! "ring" in a list only. What the specification leaves
 //! open is marked "invented", and [`Meanings`] switches between the alternatives.
-//! For peers that break HTTP itself see [`RawPeer`].
+//! With [`Options::manual`] its calls ring until [`MockService::end_call`] ends them, as the page of
+//! the crate `voice-calling-page` does. For peers that break HTTP itself see [`RawPeer`].
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
@@ -23,8 +25,12 @@ mod agent;
 mod answer;
 mod call;
 mod docket;
+mod ending;
 mod endpoint;
+mod entry;
+mod exchange;
 mod fault;
+mod journal;
 mod json_object;
 mod newest;
 mod options;
@@ -32,8 +38,10 @@ mod raw_peer;
 mod received;
 mod receiver;
 mod refusal;
+mod repeats;
 mod service;
 mod state;
+mod timeline;
 mod timestamp;
 mod webhook;
 
@@ -55,8 +63,11 @@ use self::webhook::Webhook;
 
 pub use self::agent::Agent;
 pub use self::call::{CallStatus, Scripts};
+pub use self::ending::{Conversation, Ending, NotEnded};
 pub use self::endpoint::Endpoint;
-pub use self::fault::{Fault, FaultOrder};
+pub use self::entry::{Entry, EntryDetails, EntryKind, RingingAttempt};
+pub use self::fault::{DeliveryFault, Fault, FaultOrder, PendingFault};
+pub use self::journal::{Changes, Counts, KeptBody, RequestDetails, RequestLine};
 pub use self::options::{
     AgentFields, CreatedAgent, DetailsNotReady, DetailsShape, DocketCalls, Meanings, NeverAnswered,
     NotificationOrder, OpenDocketFields, Options, Pace, RepeatedExternalId, UnansweredInsights,
@@ -66,6 +77,7 @@ pub use self::raw_peer::{Behaviour, ClosedPort, RawPeer, closed_port, read_reque
 pub use self::received::ReceivedRequest;
 pub use self::receiver::WebhookReceiver;
 pub use self::state::NotificationKind;
+pub use self::timeline::{Moment, MomentKind};
 pub use self::webhook::Delivery;
 
 /// A running mock of the service. Dropping it ends everything it does; [`Self::stop`]
@@ -92,7 +104,7 @@ impl MockService {
         let (sender, work) = mpsc::unbounded_channel();
         let service = Arc::new(Service::new(&options, receiver, sender));
         for order in options.faults {
-            service.faults().order(order);
+            service.state().order(|faults| faults.order(order));
         }
         let server = MockServer::builder()
             .listener(listener)
@@ -170,12 +182,30 @@ impl MockService {
 
     /// Orders a fault.
     pub fn order(&self, order: FaultOrder) {
-        self.service.faults().order(order);
+        self.service.state().order(|faults| faults.order(order));
+    }
+
+    /// Orders a fault for the next request to any endpoint; one that is about what is created, for
+    /// the next that starts calls. What is ordered for an endpoint comes first there.
+    pub fn on_next_anywhere(&self, fault: Fault) {
+        let mut state = self.service.state();
+        state.order(|faults| faults.order_anywhere(fault));
+    }
+
+    /// Orders a fault for the next notification that has none yet.
+    pub fn on_next_delivery(&self, fault: DeliveryFault) {
+        self.service.state().order_delivery(fault);
+    }
+
+    /// Takes back all orders of faults that have not been met yet. [`Changes::orders`] and
+    /// [`Changes::delivery_orders`] list them.
+    pub fn clear_orders(&self) {
+        self.service.state().clear_orders();
     }
 
     /// Every request so far that is kept, in order, faults included.
     pub fn requests(&self) -> Vec<ReceivedRequest> {
-        self.service.requests().to_vec()
+        self.service.state().requests.to_vec()
     }
 
     /// The requests to one endpoint so far that are kept, in order.
@@ -234,6 +264,57 @@ impl MockService {
     pub fn complete_task(&self, task_id: &str) -> Result<CallStatus> {
         let outcome = self.service.step(&Target::Call(task_id.to_owned()));
         outcome.with_context(|| format!("no call goes on with task id {task_id:?}"))
+    }
+
+    /// Ends the attempt of a docket or direct call (which has one, 1) that rings.
+    ///
+    /// # Errors
+    /// Where the id is unknown, that attempt does not ring, or the ending is invalid. Nothing
+    /// changes then.
+    pub fn end_call(&self, id: &str, attempt: usize, ending: Ending) -> Result<(), NotEnded> {
+        self.service.end(id, attempt, ending)
+    }
+
+    /// Leaves the attempt of a docket or direct call that rings to its script or seed. It goes on
+    /// ringing for as long as the pace has it, and can still be ended by hand.
+    ///
+    /// # Errors
+    /// Where the id is unknown or that attempt does not ring.
+    pub fn leave_call(&self, id: &str, attempt: usize) -> Result<(), NotEnded> {
+        self.service.leave(id, attempt)
+    }
+
+    /// From now on the `dashboard_url` of an answered docket is `{base_url}/dockets/{docket_id}`;
+    /// without a base URL it leads nowhere.
+    pub fn set_dashboard(&self, base_url: Option<String>) {
+        self.service.state().set_dashboard(base_url);
+    }
+
+    /// What changed since a sequence number of this run; since 0, everything.
+    pub fn changes(&self, since: u64) -> Changes {
+        self.service.state().changes(since)
+    }
+
+    /// Waits until something changed after `since`, which is a sequence number of this run.
+    pub async fn changed(&self, since: u64) {
+        let mut sequence = self.service.state().journal.sequence();
+        let _newest = sequence.wait_for(|newest| *newest > since).await;
+    }
+
+    /// A docket or direct call with what happened to it; none where it is unknown or forgotten.
+    pub fn entry(&self, id: &str) -> Option<EntryDetails> {
+        self.service.state().details(id)
+    }
+
+    /// The request with this number, from 1; none where it was forgotten. The newest 2,000 are
+    /// kept, with 64 KiB of each body.
+    pub fn request(&self, n: u64) -> Option<RequestDetails> {
+        self.service.state().journal.request(n)
+    }
+
+    /// All requests that are kept with their answers, in order.
+    pub fn exchanges(&self) -> Vec<RequestDetails> {
+        self.service.state().journal.requests()
     }
 
     /// What the webhook was sent so far and is kept, in order.

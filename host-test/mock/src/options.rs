@@ -23,6 +23,9 @@ pub struct Options {
     pub agents: Vec<Agent>,
     /// How time passes.
     pub pace: Pace,
+    /// Whether each attempt rings until `MockService::end_call` ends it, or
+    /// `MockService::leave_call` leaves it to the script. The pace is the time between attempts.
+    pub manual: bool,
     /// How calls end.
     pub scripts: Scripts,
     /// Where completions are sent to; none: nowhere.
@@ -53,6 +56,7 @@ impl Default for Options {
                 Agent::new(8, "collections", "+911140000008"),
             ],
             pace: Pace::Manual,
+            manual: false,
             scripts: Scripts::default(),
             webhook: None,
             faults: Vec::new(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, route};
 
 /// One request, and the status it was answered with.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct ReceivedRequest {
     pub body: Vec<u8>,
     /// The endpoint; none for an unknown path or a wrong method.
     pub endpoint: Option<Endpoint>,
-    /// What it was answered with.
+    /// What it was answered with, or would have been where a fault leaves it unanswered.
     pub answered: StatusCode,
 }
 
@@ -48,7 +48,7 @@ impl ReceivedRequest {
                 .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
                 .collect(),
             body: request.body.clone(),
-            endpoint: None,
+            endpoint: route(&request.method, url.path()).endpoint(),
             answered: StatusCode::OK,
         }
     }

@@ -3,9 +3,11 @@
 use crate::Component;
 use crate::command::archive::Archive;
 use crate::command::loading::loading;
+use crate::command::mock::{PageArguments, stop_at_ctrl_c};
 use crate::demo;
 use anyhow::Result;
 use clap::Args;
+use std::sync::Arc;
 use voice_calling_host::{Plugin, Recorder};
 
 #[derive(Args)]
@@ -14,12 +16,23 @@ pub(crate) struct Demo {
     component: Component,
     #[command(flatten)]
     archive: Archive,
+    #[command(flatten)]
+    page: PageArguments,
 }
 
 pub(crate) async fn run_demo(demo: Demo, recorder: Recorder) -> Result<()> {
     let plugin = Plugin::load_with(&demo.component.path(), &loading())?;
     let (recorder, file) = demo.archive.begin(recorder)?;
-    let ran = demo::run(&plugin, recorder.clone()).await;
+    let ran = demo::run(&plugin, recorder.clone(), &demo.page).await;
     let written = demo.archive.write(file, &recorder);
-    ran.and(written)
+    let (page, service) = ran?;
+    written?;
+    if page.is_some() {
+        println!("The page stays until Ctrl-C.");
+        return stop_at_ctrl_c(page, service).await;
+    }
+    if let Some(service) = Arc::into_inner(service) {
+        service.stop().await;
+    }
+    Ok(())
 }

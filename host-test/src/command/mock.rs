@@ -3,12 +3,14 @@
 use crate::command::choice::choice;
 use anyhow::{Context, Result};
 use clap::Args;
+use std::sync::Arc;
 use std::time::Duration;
 use voice_calling_mock::{
     AgentFields, CallStatus, CreatedAgent, DetailsNotReady, DetailsShape, DocketCalls, FaultOrder,
     Meanings, MockService, NeverAnswered, OpenDocketFields, Options, Pace, RepeatedExternalId,
     UnansweredInsights, Unauthorized, UnknownTask, V2Status, ValidationBody, WebhookOptions,
 };
+use voice_calling_page::Page;
 
 /// So many of what is over, and of created agents, the process knows: each takes up a few
 /// kilobytes.
@@ -34,7 +36,12 @@ pub(crate) struct Mock {
     /// How long after the last call a completed docket is reported
     #[arg(long, value_name = "MS", default_value_t = 0, requires = "webhook")]
     webhook_delay_ms: u64,
-    /// How long a call takes, and the time before a docket's next one
+    #[command(flatten)]
+    page: PageArguments,
+    /// Lets every call ring until it is ended on the page
+    #[arg(long, requires = "page")]
+    manual: bool,
+    /// How long a call takes, and the time before a docket's next one; with --manual that time alone
     #[arg(long, value_name = "MS", default_value_t = 2_000)]
     call_ms: u64,
     /// How long every answer is held back
@@ -51,12 +58,31 @@ pub(crate) struct Mock {
     ///
     /// ENDPOINT: create-agent, list-agents, make-call, get-call-details, create-docket,
     /// create-docket-v2, get-docket. NTH: which request to it, from 1. FAULT: a status,
-    /// created-then-STATUS, html, or slow. OPTION: retry-after=SECONDS, delay-ms=MS. For example:
+    /// created-then-STATUS, created-then-unanswered, hang, completed-first (its webhook comes before
+    /// the answer), html, or slow. OPTION: retry-after=SECONDS, delay-ms=MS. For example:
     /// create-docket-v2:503,make-call@2:429:retry-after=1,create-docket:created-then-503
     #[arg(long, value_name = "ORDERS", value_delimiter = ',')]
     faults: Vec<FaultOrder>,
     #[command(flatten)]
     meanings: MeaningArguments,
+}
+
+/// The page on which the mock rings.
+#[derive(Args, Default)]
+pub(crate) struct PageArguments {
+    /// Serves a page on which the calls ring, at this port of 127.0.0.1 [default: a free one]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
+    page: Option<u16>,
+}
+
+impl PageArguments {
+    /// Serves the page, where it is wanted.
+    pub(crate) async fn serve(&self, service: &Arc<MockService>) -> Result<Option<Page>> {
+        match self.page {
+            Some(port) => Ok(Some(Page::start(service.clone(), port).await?)),
+            None => Ok(None),
+        }
+    }
 }
 
 /// What the mock makes of what the specification leaves open: an option for each field.
@@ -120,10 +146,11 @@ impl From<Mock> for Options {
             port: mock.port,
             token: mock.token,
             pace: Pace::Every(Duration::from_millis(mock.call_ms)),
+            manual: mock.manual,
             faults: mock.faults,
             answer_delay: Duration::from_millis(mock.delay_ms),
             meanings: mock.meanings.into(),
-            // Nothing in this process asks for them.
+            // Nothing in this process asks for them: the page has its own.
             kept_records: Some(0),
             kept_state: Some(KEPT_STATE),
             ..Options::default()
@@ -143,16 +170,33 @@ impl From<Mock> for Options {
     }
 }
 
-pub(crate) async fn serve_mock(mock: Mock) -> Result<()> {
-    let service = MockService::start(mock.into()).await?;
-    println!("The mock service is ready. No phone rings. Ctrl-C stops it.");
+pub(crate) async fn serve_mock(mut mock: Mock) -> Result<()> {
+    let arguments = std::mem::take(&mut mock.page);
+    let service = Arc::new(MockService::start(mock.into()).await?);
+    let page = arguments.serve(&service).await?;
+    println!("The mock service is ready. No real phone rings. Ctrl-C stops it.");
     println!("export VOICE_CALLING_BASE_URL={}", service.base_url());
     println!("export VOICE_CALLING_API_TOKEN={}", service.token());
+    if let Some(page) = &page {
+        println!("The page: {}", page.url());
+    }
+    stop_at_ctrl_c(page, service).await?;
+    println!("The mock service has stopped.");
+    Ok(())
+}
+
+/// Waits for Ctrl-C, then stops both.
+pub(crate) async fn stop_at_ctrl_c(page: Option<Page>, service: Arc<MockService>) -> Result<()> {
     tokio::signal::ctrl_c()
         .await
         .context("cannot wait for Ctrl-C")?;
-    service.stop().await;
-    println!("The mock service has stopped.");
+    if let Some(page) = page {
+        page.stop().await;
+    }
+    // A request to the page that is still under way holds it; it ends with this process.
+    if let Some(service) = Arc::into_inner(service) {
+        service.stop().await;
+    }
     Ok(())
 }
 
@@ -181,6 +225,18 @@ mod tests {
         let options = options(&[]).unwrap();
         assert_eq!(options.kept_records, Some(0));
         assert_eq!(options.kept_state, Some(10_000));
+    }
+
+    #[test]
+    fn calls_ring_until_they_are_ended_only_on_a_page() {
+        let with_page = Cli::try_parse_from(["mock", "--page", "--manual"]).unwrap();
+        assert_eq!(with_page.mock.page.page, Some(0));
+        assert!(Options::from(with_page.mock).manual);
+        let at_port = Cli::try_parse_from(["mock", "--page", "8081"]).unwrap();
+        assert_eq!(at_port.mock.page.page, Some(8081));
+        assert!(!options(&[]).unwrap().manual);
+        let error = options(&["--manual"]).unwrap_err().to_string();
+        assert!(error.contains("--page"), "{error}");
     }
 
     #[test]

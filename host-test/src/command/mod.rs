@@ -16,5 +16,5 @@ pub(crate) use cases::{Cases, serve_cases};
 pub(crate) use check::{Check, Faults, run_check, run_faults};
 pub(crate) use demo::{Demo, run_demo};
 pub(crate) use invoke::{Invoke, run_invoke};
-pub(crate) use mock::{Mock, serve_mock};
+pub(crate) use mock::{Mock, PageArguments, serve_mock};
 pub(crate) use replay::{Replay, run_replay};

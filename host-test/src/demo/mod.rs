@@ -4,10 +4,12 @@
 
 mod report;
 
+use crate::command::PageArguments;
 use crate::progress::Progress;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use report::{CallRow, DocketRow, Report};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use voice_calling_host::guest::settings::InstanceSettings;
 use voice_calling_host::load::plugin::{Instance, Plugin};
@@ -19,6 +21,7 @@ use voice_calling_mock::{
     CallStatus, Endpoint, Fault, FaultOrder, MockService, Options, Pace, WebhookOptions,
     WebhookReceiver,
 };
+use voice_calling_page::Page;
 
 /// How long a call of the mock takes.
 const CALL: Duration = Duration::from_millis(700);
@@ -40,10 +43,15 @@ const DIRECT_NUMBER: &str = "+91 98765 00003";
 const BATCH: usize = 20;
 
 /// Runs the demo, and records its exchanges. An error is a step that did not do what it
-/// should.
-pub async fn run(plugin: &Plugin, recorder: Recorder) -> Result<()> {
+/// should. What is shown stays until the page, where one is wanted, and the mock are stopped.
+pub async fn run(
+    plugin: &Plugin,
+    recorder: Recorder,
+    page: &PageArguments,
+) -> Result<(Option<Page>, Arc<MockService>)> {
     let receiver = WebhookReceiver::start().await;
-    let mock = MockService::start(service(&receiver)).await?;
+    let mock = Arc::new(MockService::start(service(&receiver)).await?);
+    let page = page.serve(&mock).await?;
     let secrets = recorder.secrets().clone();
     let outgoing = Outgoing {
         recorder,
@@ -64,6 +72,9 @@ pub async fn run(plugin: &Plugin, recorder: Recorder) -> Result<()> {
         demo.mock.base_url(),
         demo.receiver.url()
     ));
+    if let Some(page) = &page {
+        demo.progress.title(&format!("The page: {}", page.url()));
+    }
 
     let agent_id = demo.agents().await?;
     demo.docket_to_webhook(agent_id).await?;
@@ -75,8 +86,7 @@ pub async fn run(plugin: &Plugin, recorder: Recorder) -> Result<()> {
     demo.progress.finish();
     let tables = demo.report.tables(&demo.mock.requests());
     println!("{}", secrets.mask(&tables));
-    demo.mock.stop().await;
-    Ok(())
+    Ok((page, demo.mock))
 }
 
 /// A service that places calls by itself, and has a bad moment twice.
@@ -111,7 +121,7 @@ fn service(receiver: &WebhookReceiver) -> Options {
 struct Demo<'a> {
     plugin: &'a Plugin,
     receiver: WebhookReceiver,
-    mock: MockService,
+    mock: Arc<MockService>,
     outgoing: Outgoing,
     progress: Progress,
     report: Report,

@@ -3,8 +3,8 @@
 mod once;
 
 use serde_json::Value;
-use std::io::{BufRead, BufReader, ErrorKind};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -144,6 +144,33 @@ fn calls_on_the_mock_end_as_its_user_says() {
     let call = &waited["outcome"]["completed"]["calls"][0];
     assert_eq!(call["call_status"], "busy", "{waited}");
     assert_eq!(call["call_context"], r#"{"name":"Asha"}"#);
+}
+
+#[test]
+fn a_call_that_the_component_places_rings_on_the_page_until_someone_ends_it() {
+    let mut mock = MockProcess::start(&["--page", "--manual", "--call-ms", "1"]);
+    let mut line = String::new();
+    mock.stdout.read_line(&mut line).expect("a line");
+    let page = line.trim().strip_prefix("The page: http://");
+    let page = page.unwrap_or_else(|| panic!("no page: {line}"));
+    let created = invoke(
+        "dockets.create-docket-v2",
+        r#"{"agent_id": 7, "to_phone_number": "919876543210", "call_context": {}}"#,
+        &mock.environment(),
+    );
+    let id = stdout_json(&created)["docket_id"].clone();
+
+    let mut stream = TcpStream::connect(page).expect("the page");
+    write!(stream, "GET /events HTTP/1.1\r\nHost: {page}\r\n\r\n").expect("sent");
+    let lines = BufReader::new(stream).lines();
+    let event = lines.map(|line| line.expect("a line"));
+    let event = event.filter_map(|line| line.strip_prefix("data: ").map(str::to_owned));
+    let mut event = event.map(|data| serde_json::from_str(&data).expect("JSON"));
+    let event: Value = event.next().expect("an event");
+    assert_eq!(event["manual"], true);
+    assert_eq!(event["entries"][0]["id"], id);
+    assert_eq!(event["entries"][0]["ringing"]["attempt"], 1);
+    assert_eq!(event["requests"][0]["entry"], id);
 }
 
 #[test]

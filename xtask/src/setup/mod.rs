@@ -26,6 +26,8 @@ pub enum What {
     Obelisk,
     /// PostgreSQL, for the tests on Obelisk
     Postgresql,
+    /// Chromium and its driver, for the tests of the mock's page
+    Chromium,
     All,
 }
 
@@ -46,6 +48,12 @@ impl What {
                 true => Ok(()),
                 false => debian::install(shell, &["postgresql"]),
             },
+            Self::Chromium => match has_chromium(shell) {
+                true => Ok(()),
+                false => {
+                    debian::install(shell, &["chromium", "chromium-driver", "fonts-dejavu-core"])
+                }
+            },
             Self::All => Self::value_variants()
                 .iter()
                 .filter(|what| !matches!(what, Self::All))
@@ -61,6 +69,19 @@ pub fn check_postgresql(shell: &Shell) -> Result<()> {
         "PostgreSQL is missing: `cargo xtask setup postgresql` installs it on Debian"
     );
     Ok(())
+}
+
+/// Chromium and its driver are started by the tests themselves, from the PATH.
+pub fn check_chromium(shell: &Shell) -> Result<()> {
+    ensure!(
+        has_chromium(shell),
+        "Chromium or its driver is missing: `cargo xtask setup chromium` installs both on Debian"
+    );
+    Ok(())
+}
+
+fn has_chromium(shell: &Shell) -> bool {
+    succeeds(cmd!(shell, "chromium --version")) && succeeds(cmd!(shell, "chromedriver --version"))
 }
 
 fn has_postgresql(shell: &Shell) -> bool {

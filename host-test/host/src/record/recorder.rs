@@ -109,8 +109,8 @@ impl Exchange {
             + bodies.map(|body| body.bytes.len()).sum::<usize>()
     }
 
-    /// The same without the tokens.
-    fn masked(&self, secrets: &Secrets) -> Self {
+    /// The same without the tokens, which is how a recorder gives it.
+    pub fn masked(&self, secrets: &Secrets) -> Self {
         let header = |(name, value): &(String, String)| (secrets.mask(name), secrets.mask(value));
         let headers = |headers: &[_]| headers.iter().map(header).collect();
         let body = |body: &Option<Body>, headers: &[(String, String)]| {

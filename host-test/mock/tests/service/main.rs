@@ -1,5 +1,7 @@
 //! The mock service: what it answers, what it makes ring, and what it tells.
 
+mod telephone;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -725,9 +727,28 @@ async fn faults_are_read_from_text() {
         "create-docket-v2:429:retry-after=1",
         "make-call@2:created-then-503:delay-ms=1",
         "list-agents:html",
+        "make-call:hang",
+        "create-docket:created-then-unanswered",
+        "create-docket:completed-first",
     ];
     let faults = texts.map(|text| text.parse().unwrap()).to_vec();
     let (mock, client) = with(|options| options.faults = faults).await;
+    let listed = mock.changes(0).orders.into_iter();
+    let listed: Vec<_> = listed.map(|order| order.fault).collect();
+    let as_listed = [
+        "503",
+        "429 with Retry-After 1",
+        "created-then-503 after 1 ms",
+        "200 with a body of its own",
+        "hang",
+        "created-then-unanswered",
+        "completed-first",
+    ];
+    assert_eq!(listed, as_listed);
+    mock.clear_orders();
+    for text in &texts[..4] {
+        mock.order(text.parse().unwrap());
+    }
     assert_eq!(client.post(V2, &docket_body()).await.status, 503);
     let limited = client.post(V2, &docket_body()).await;
     assert_eq!(limited.status, 429);

@@ -1,0 +1,331 @@
+//! Headless Chromium for tests of the mock's page: Debian's `chromium` and `chromedriver`, of which
+//! neither outlives the [`Browser`].
+#![forbid(unsafe_code)]
+
+pub mod picture;
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::process::{self, Child, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use fantoccini::actions::{InputSource, KeyAction, KeyActions};
+use fantoccini::elements::Element;
+use fantoccini::wd::{TimeoutConfiguration, WebDriverCompatibleCommand};
+use fantoccini::{Client, ClientBuilder, Locator};
+use http::Method;
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::task::{JoinHandle, spawn_blocking};
+use url::{ParseError, Url};
+
+/// How long a page may take to become what a test waits for, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where `apt-get install chromium chromium-driver` puts them.
+const CHROMIUM: &str = "chromium";
+const DRIVER: &str = "chromedriver";
+
+/// What the page's user prefers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colours {
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+/// One window of one browser with a profile of its own.
+pub struct Browser {
+    client: Client,
+    // In the order in which they have to go.
+    _driver: Program,
+    _chromium: Program,
+    _profile: TempDir,
+}
+
+impl Browser {
+    /// Starts both programs and opens a window with a page of 1440 × 900.
+    ///
+    /// # Errors
+    /// Where one of them is missing or does not start.
+    pub async fn start() -> Result<Self> {
+        let profile = tempfile::Builder::new()
+            .prefix("voice-calling-")
+            .tempdir()?;
+        let mut chromium = process::Command::new(CHROMIUM);
+        chromium
+            .args([
+                "--headless=new",
+                // Tests run as root in containers, whose /dev/shm is small.
+                "--no-sandbox",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--hide-scrollbars",
+                "--remote-debugging-port=0",
+            ])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            // What it would leave behind when it is killed.
+            .env("TMPDIR", profile.path());
+        let mut driver = process::Command::new(DRIVER);
+        driver.arg("--port=0").env("TMPDIR", profile.path());
+        // Both at once: each takes a second or two.
+        let chromium = start_in_background(chromium, Output::Stderr, "DevTools listening on ws://");
+        let driver = start_in_background(driver, Output::Stdout, "started successfully on port ");
+        let (chromium, debugger) = chromium.await??;
+        let (driver, port) = driver.await??;
+        let debugger = debugger.split('/').next().unwrap_or_default();
+        let port = port.trim_end_matches('.');
+        let options = json!({
+            "goog:chromeOptions": { "debuggerAddress": debugger },
+            "goog:loggingPrefs": { "browser": "ALL" },
+        });
+        let Value::Object(capabilities) = options else {
+            bail!("capabilities are an object");
+        };
+        let client = ClientBuilder::new(HttpConnector::new())
+            .capabilities(capabilities)
+            .connect(&format!("http://127.0.0.1:{port}"))
+            .await
+            .context("chromedriver opens no session")?;
+        let browser = Self {
+            client,
+            _driver: driver,
+            _chromium: chromium,
+            _profile: profile,
+        };
+        browser.set_script_timeout().await?;
+        browser.resize(1440, 900).await?;
+        Ok(browser)
+    }
+
+    async fn set_script_timeout(&self) -> Result<()> {
+        let timeouts = TimeoutConfiguration::new(Some(PATIENCE), None, None);
+        Ok(self.client.update_timeouts(timeouts).await?)
+    }
+
+    /// For what this type has no method for.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Opens an address.
+    ///
+    /// # Errors
+    /// Where nothing answers there.
+    pub async fn open(&self, url: &str) -> Result<()> {
+        self.client.goto(url).await.with_context(|| url.to_owned())
+    }
+
+    /// Waits until the JavaScript expression `condition` is true, and gives its value. It is looked
+    /// at whenever the page changes.
+    ///
+    /// # Errors
+    /// Where it does not become true in half a minute; with the text of the page.
+    pub async fn until(&self, condition: &str) -> Result<Value> {
+        let script = format!(
+            "const done = arguments[0];
+            const look = () => {{
+                const value = (() => {{ try {{ return {condition}; }} catch {{ return false; }} }})();
+                if (!value) return;
+                observer.disconnect();
+                done(value === true ? true : value);
+            }};
+            const observer = new MutationObserver(look);
+            const everything = {{ subtree: true, childList: true, attributes: true, characterData: true }};
+            observer.observe(document, everything);
+            look();"
+        );
+        match self.client.execute_async(&script, Vec::new()).await {
+            Ok(value) => Ok(value),
+            Err(error) => {
+                let text = self.read("document.body.innerText").await;
+                bail!("never true: {condition}\n{error}\nthe page: {text:?}")
+            }
+        }
+    }
+
+    /// The value of a JavaScript expression.
+    ///
+    /// # Errors
+    /// Where it throws.
+    pub async fn read(&self, expression: &str) -> Result<Value> {
+        let script = format!("return {expression};");
+        let value = self.client.execute(&script, Vec::new()).await;
+        value.with_context(|| expression.to_owned())
+    }
+
+    /// The first element that matches.
+    ///
+    /// # Errors
+    /// Where none does.
+    pub async fn element(&self, css: &str) -> Result<Element> {
+        let element = self.client.find(Locator::Css(css)).await;
+        element.with_context(|| css.to_owned())
+    }
+
+    /// Clicks with the mouse, in the middle of the first element that matches.
+    ///
+    /// # Errors
+    /// Where there is none, or something else covers it.
+    pub async fn click(&self, css: &str) -> Result<()> {
+        let clicked = self.element(css).await?.click().await;
+        clicked.with_context(|| css.to_owned())
+    }
+
+    /// Presses keys one after the other, wherever the focus is.
+    ///
+    /// # Errors
+    /// Where one is no key.
+    pub async fn press(&self, keys: &str) -> Result<()> {
+        let keyboard = KeyActions::new("keyboard".to_owned());
+        let pressed = keys.chars().fold(keyboard, |keyboard, value| {
+            let down = keyboard.then(KeyAction::Down { value });
+            down.then(KeyAction::Up { value })
+        });
+        Ok(self.client.perform_actions(pressed).await?)
+    }
+
+    /// Has the page drawn for someone who prefers these colours, and no motion.
+    ///
+    /// # Errors
+    /// Where Chromium knows no such preference.
+    pub async fn prefer(&self, colours: Colours) -> Result<()> {
+        let scheme = match colours {
+            Colours::Light => "light",
+            Colours::Dark => "dark",
+        };
+        let features = [
+            json!({ "name": "prefers-color-scheme", "value": scheme }),
+            json!({ "name": "prefers-reduced-motion", "value": "reduce" }),
+        ];
+        let parameters = json!({ "features": features });
+        self.order("Emulation.setEmulatedMedia", parameters).await
+    }
+
+    /// Gives the page this much room, in pixels.
+    ///
+    /// # Errors
+    /// Where Chromium cannot.
+    pub async fn resize(&self, width: u32, height: u32) -> Result<()> {
+        let parameters = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false
+        });
+        self.order("Emulation.setDeviceMetricsOverride", parameters)
+            .await
+    }
+
+    /// The errors in the page's console since the last call: of scripts, of requests, and what the
+    /// content security policy refused.
+    ///
+    /// # Errors
+    /// Where the console cannot be read.
+    pub async fn errors(&self) -> Result<Vec<String>> {
+        let log = self.client.issue_cmd(Command {
+            path: "se/log",
+            body: json!({ "type": "browser" }),
+        });
+        let log = log.await?;
+        let lines = log.as_array().context("a log is a list")?;
+        let errors = lines.iter().filter(|line| line["level"] == "SEVERE");
+        Ok(errors.map(|line| line["message"].to_string()).collect())
+    }
+
+    async fn order(&self, command: &str, parameters: Value) -> Result<()> {
+        let command = self.client.issue_cmd(Command {
+            path: "goog/cdp/execute",
+            body: json!({ "cmd": command, "params": parameters }),
+        });
+        command.await?;
+        Ok(())
+    }
+
+    /// What the window shows, as PNG.
+    ///
+    /// # Errors
+    /// Where Chromium cannot draw it.
+    pub async fn picture(&self) -> Result<Vec<u8>> {
+        Ok(self.client.screenshot().await?)
+    }
+}
+
+/// A command of Chromium's driver, which WebDriver has not.
+#[derive(Debug)]
+struct Command {
+    /// After the session's.
+    path: &'static str,
+    body: Value,
+}
+
+impl WebDriverCompatibleCommand for Command {
+    fn endpoint(&self, base_url: &Url, session_id: Option<&str>) -> Result<Url, ParseError> {
+        let session = session_id.unwrap_or_default();
+        base_url.join(&format!("session/{session}/{}", self.path))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(self.body.to_string()))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Output {
+    Stdout,
+    Stderr,
+}
+
+/// A program that is killed, by its id, when this is dropped.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Errors are ignored: it has ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a program, and gives what it says after `mark`.
+fn start_in_background(
+    command: process::Command,
+    output: Output,
+    mark: &'static str,
+) -> JoinHandle<Result<(Program, String)>> {
+    spawn_blocking(move || start(command, output, mark))
+}
+
+fn start(mut command: process::Command, output: Output, mark: &str) -> Result<(Program, String)> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.stdin(Stdio::null());
+    match output {
+        Output::Stdout => command.stdout(Stdio::piped()).stderr(Stdio::null()),
+        Output::Stderr => command.stdout(Stdio::null()).stderr(Stdio::piped()),
+    };
+    let child = command.spawn().with_context(|| {
+        format!("cannot start {name}: `cargo xtask setup chromium` installs it on Debian")
+    })?;
+    let mut program = Program(child);
+    let child = &mut program.0;
+    let pipe: Box<dyn Read + Send> = match (child.stdout.take(), child.stderr.take()) {
+        (Some(stdout), _) => Box::new(stdout),
+        (None, Some(stderr)) => Box::new(stderr),
+        (None, None) => bail!("{name} has no output"),
+    };
+    let mut pipe = BufReader::new(pipe);
+    let mut said = String::new();
+    loop {
+        let begin = said.len();
+        let read = pipe.read_line(&mut said)?;
+        ensure!(read > 0, "{name} ended before it was ready:\n{said}");
+        if let Some((_, rest)) = said[begin..].split_once(mark) {
+            let rest = rest.trim().to_owned();
+            // Until it ends, so that it never waits for a reader.
+            thread::spawn(move || io::copy(&mut pipe, &mut io::sink()));
+            return Ok((program, rest));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What changed, as server-sent events.
+
+use crate::Served;
+use axum::extract::{RawQuery, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{Stream, StreamExt, unfold};
+use http::HeaderMap;
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// Time between two events, unless there was more to say than one event holds.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Where a reader is.
+struct Reader {
+    served: Served,
+    since: u64,
+    /// Whether the next event has to wait for a change.
+    is_up_to_date: bool,
+}
+
+pub(crate) async fn events(
+    State(served): State<Served>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let stopped = served.until_stopped();
+    let reader = Reader {
+        since: since(query.as_deref(), &headers),
+        served,
+        is_up_to_date: false,
+    };
+    let events = changes(reader).take_until(Box::pin(stopped));
+    Sse::new(events)
+        .keep_alive(KeepAlive::default())
+        .into_response()
+}
+
+/// What the reader has: a browser that connects again says so in a header. Without a number, or
+/// with one that was never given, it gets everything.
+fn since(query: Option<&str>, headers: &HeaderMap) -> u64 {
+    let last = headers.get("last-event-id");
+    let last = last.and_then(|last| last.to_str().ok()?.parse().ok());
+    last.or_else(|| {
+        let mut parameters = query?.split('&');
+        parameters.find_map(|parameter| parameter.strip_prefix("since=")?.parse().ok())
+    })
+    .unwrap_or(0)
+}
+
+fn changes(reader: Reader) -> impl Stream<Item = Result<Event, Infallible>> {
+    unfold(reader, |mut reader| async {
+        let mock = &reader.served.mock;
+        if reader.is_up_to_date {
+            sleep(PAUSE).await;
+            mock.changed(reader.since).await;
+        }
+        let changes = mock.changes(reader.since);
+        reader.since = changes.sequence;
+        reader.is_up_to_date = !changes.is_cut;
+        let mut shown = reader.served.masked(&changes);
+        if let Value::Object(members) = &mut shown {
+            members.insert("base_url".to_owned(), json!(mock.base_url()));
+        }
+        let event = Event::default()
+            .id(reader.since.to_string())
+            .data(shown.to_string());
+        Some((Ok(event), reader))
+    })
+}

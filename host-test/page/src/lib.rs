@@ -1,0 +1,186 @@
+//! The mock as a telephone: a page on loopback on which its calls ring and can be answered, its
+//! dockets and requests are listed, and faults are ordered.
+//!
+//! Another site can neither read it (it refuses every other `Host`) nor click on it (a click needs
+//! the page's token).
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! use std::sync::Arc;
+//! use voice_calling_mock::{MockService, Options};
+//! use voice_calling_page::Page;
+//!
+//! let options = Options { manual: true, ..Options::default() };
+//! let mock = Arc::new(MockService::start(options).await?);
+//! let page = Page::start(mock.clone(), 0).await?;
+//! println!("open {}", page.url());
+//! # page.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod click;
+mod events;
+mod guard;
+mod json_form;
+mod shown;
+
+use anyhow::{Context, Result};
+use axum::extract::State;
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use serde_json::json;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use uuid::Uuid;
+use voice_calling_host::Secrets;
+use voice_calling_mock::MockService;
+
+/// Time for answers that are under way when the page is stopped.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
+
+/// A page that is served. Dropping it ends it; [`Self::stop`] also waits for that.
+pub struct Page {
+    url: String,
+    mock: Arc<MockService>,
+    stopping: watch::Sender<bool>,
+    serving: JoinHandle<()>,
+}
+
+/// What each request is answered with.
+#[derive(Clone)]
+struct Served {
+    mock: Arc<MockService>,
+    port: u16,
+    /// What a click needs.
+    token: Arc<str>,
+    secrets: Secrets,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Page {
+    /// Serves the page of a mock on 127.0.0.1, on a free port where `port` is 0. From now on the
+    /// `dashboard_url` of the mock's dockets leads to it.
+    ///
+    /// # Errors
+    /// Where the port cannot be had.
+    pub async fn start(mock: Arc<MockService>, port: u16) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+            .await
+            .with_context(|| format!("the page cannot listen on 127.0.0.1:{port}"))?;
+        let port = listener.local_addr()?.port();
+        let url = format!("http://127.0.0.1:{port}");
+        let secrets = Secrets::default();
+        secrets.learn(&mock.token());
+        let (stopping, stopped) = watch::channel(false);
+        let served = Served {
+            mock: mock.clone(),
+            port,
+            token: Uuid::new_v4().simple().to_string().into(),
+            secrets,
+            stopping: stopped,
+        };
+        mock.set_dashboard(Some(url.clone()));
+        let stopped = served.until_stopped();
+        let server = axum::serve(listener, router(served)).with_graceful_shutdown(stopped);
+        Ok(Self {
+            url,
+            mock,
+            stopping,
+            // It accepts connections for as long as it is not stopped, whatever happens to them.
+            serving: tokio::spawn(async { _ = server.await }),
+        })
+    }
+
+    /// `http://127.0.0.1:PORT`, where the page is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Ends the page: when this returns its port is free and the mock is no longer held, unless a
+    /// client took more than two seconds for its last request.
+    pub async fn stop(mut self) {
+        self.stopping.send_replace(true);
+        _ = timeout(LAST_ANSWERS, &mut self.serving).await;
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.mock.set_dashboard(None);
+        self.stopping.send_replace(true);
+        self.serving.abort();
+    }
+}
+
+impl Served {
+    /// Waits for the end of the page.
+    fn until_stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut stopping = self.stopping.clone();
+        async move { _ = stopping.wait_for(|stopping| *stopping).await }
+    }
+}
+
+fn router(served: Served) -> Router {
+    Router::new()
+        .route("/", get(page))
+        .route("/dockets/{id}", get(page))
+        .route(
+            "/page.css",
+            get(|| async {
+                asset(
+                    "text/css; charset=utf-8",
+                    include_str!("../assets/page.css"),
+                )
+            }),
+        )
+        .route(
+            "/page.js",
+            get(|| async {
+                asset(
+                    "text/javascript; charset=utf-8",
+                    include_str!("../assets/page.js"),
+                )
+            }),
+        )
+        .route(
+            "/icon.svg",
+            get(|| async { asset("image/svg+xml", include_str!("../assets/icon.svg")) }),
+        )
+        .route("/events", get(events::events))
+        .route("/entries/{id}", get(shown::entry))
+        .route("/requests/{n}", get(shown::request))
+        .route("/requests.har", get(shown::archive))
+        .route("/entries/{id}/end", post(click::end))
+        .route("/entries/{id}/leave", post(click::leave))
+        .route("/faults", post(click::order))
+        .route("/faults/clear", post(click::clear))
+        .route("/delivery-faults", post(click::order_delivery))
+        .fallback(|| async { problem(StatusCode::NOT_FOUND, "nothing is served at this path") })
+        .layer(middleware::from_fn_with_state(served.clone(), guard::guard))
+        .with_state(served)
+}
+
+/// The page itself, which learns its token from its own text.
+async fn page(State(served): State<Served>) -> Html<String> {
+    Html(include_str!("../assets/page.html").replace("{{token}}", &served.token))
+}
+
+fn asset(kind: &'static str, text: &'static str) -> Response {
+    ([(CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response()
+}
+
+/// An answer that says what is wrong.
+fn problem(status: StatusCode, error: impl Into<String>) -> Response {
+    (status, axum::Json(json!({"error": error.into()}))).into_response()
+}

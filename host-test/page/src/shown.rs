@@ -1,0 +1,114 @@
+//! Dockets, calls and requests as the page shows them: without tokens.
+
+use crate::{Served, problem};
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_DISPOSITION;
+use http::{StatusCode, Version};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+use voice_calling_core::token;
+use voice_calling_host::record::recorder::{Body, BodyEnd, Ending, Exchange};
+use voice_calling_host::{PersonalData, har};
+use voice_calling_mock::{KeptBody, RequestDetails};
+
+/// Headers whose values are tokens, also those that the mock does not accept.
+const TOKEN_HEADERS: [&str; 2] = ["auth_token", "authorization"];
+
+impl Served {
+    /// JSON without tokens.
+    pub(crate) fn masked(&self, value: &impl Serialize) -> Value {
+        let json = serde_json::to_value(value).expect("the mock's structs are JSON");
+        self.secrets.mask_json(&json)
+    }
+
+    /// A request and its answer, without tokens.
+    fn exchange(&self, request: RequestDetails) -> Exchange {
+        let line = request.line;
+        let duration = Duration::from_millis(line.duration_ms.unwrap_or_default());
+        let answer_headers = request.answer_headers;
+        let answer_body = answer_headers.as_ref().map(|_| request.answer_body);
+        let exchange = Exchange {
+            id: line.n,
+            method: line.method,
+            origin: self.mock.base_url(),
+            path_and_query: line.path,
+            version: Version::HTTP_11,
+            headers: without_tokens(request.headers),
+            date: request.at,
+            started: request.since_start,
+            duration,
+            ending: match line.status {
+                Some(status) => Ending::Status(status),
+                None => Ending::Error("the mock has sent none".to_owned()),
+            },
+            answer_version: Version::HTTP_11,
+            answer_headers: without_tokens(answer_headers.unwrap_or_default()),
+            body: Some(body(request.body, Duration::ZERO)),
+            answer_body: answer_body.map(|kept| body(kept, duration)),
+        };
+        exchange.masked(&self.secrets)
+    }
+}
+
+fn without_tokens(headers: Vec<(String, String)>) -> Vec<(String, String)> {
+    let headers = headers.into_iter();
+    let masked = |(name, value): (String, String)| match TOKEN_HEADERS.contains(&&*name) {
+        true => (name, token::MASK.to_owned()),
+        false => (name, value),
+    };
+    headers.map(masked).collect()
+}
+
+fn body(kept: KeptBody, until: Duration) -> Body {
+    Body {
+        is_cut: kept.bytes.len() < kept.size,
+        size: kept.size as u64,
+        bytes: kept.bytes,
+        end: BodyEnd::Whole,
+        until,
+    }
+}
+
+pub(crate) async fn entry(State(served): State<Served>, Path(id): Path<String>) -> Response {
+    match served.mock.entry(&id) {
+        Some(details) => Json(served.masked(&details)).into_response(),
+        None => problem(
+            StatusCode::NOT_FOUND,
+            "no docket or direct call has this id, or it was forgotten",
+        ),
+    }
+}
+
+pub(crate) async fn request(State(served): State<Served>, Path(n): Path<String>) -> Response {
+    let found = n.parse().ok().and_then(|n| served.mock.request(n));
+    let Some(details) = found else {
+        let error = "no request has this number, or it was forgotten";
+        return problem(StatusCode::NOT_FOUND, error);
+    };
+    let mut shown = served.masked(&details.line);
+    let exchange = served.exchange(details);
+    let message = |headers: &[(String, String)], body: &Body| {
+        json!({
+            "headers": headers,
+            "body": String::from_utf8_lossy(&body.bytes),
+            "size": body.size,
+            "is_cut": body.is_cut,
+        })
+    };
+    let sent = exchange.body.as_ref();
+    let answered = exchange.answer_body.as_ref();
+    shown["request"] = json!(sent.map(|body| message(&exchange.headers, body)));
+    shown["answer"] = json!(answered.map(|body| message(&exchange.answer_headers, body)));
+    Json(shown).into_response()
+}
+
+pub(crate) async fn archive(State(served): State<Served>) -> Response {
+    let requests = served.mock.exchanges().into_iter();
+    let exchanges: Vec<_> = requests.map(|request| served.exchange(request)).collect();
+    let archive = har::archive(&exchanges, PersonalData::Shown);
+    let as_file = r#"attachment; filename="voice-calling-mock.har""#;
+    ([(CONTENT_DISPOSITION, as_file)], Json(archive)).into_response()
+}

@@ -1,0 +1,810 @@
+//! The mock's page: who may use it, what it shows, and what a click does.
+
+use bytes::Bytes;
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use voice_calling_mock::{CallStatus, MockService, Options, WebhookOptions, WebhookReceiver};
+use voice_calling_page::Page;
+
+const NUMBER: &str = "919876543210";
+const MARKUP: &str = "<img src=x onerror=alert(1)>";
+const DOCKETS: &str = "/api/v2/dockets";
+
+/// What is over at once, or has failed: a hang fails too.
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    let limit = Duration::from_secs(20);
+    tokio::time::timeout(limit, what).await.expect("no hang")
+}
+
+/// A mock, its page, and a client of both.
+struct Site {
+    mock: Arc<MockService>,
+    page: Page,
+    http: HttpClient<HttpConnector, Full<Bytes>>,
+    token: String,
+}
+
+struct Reply {
+    status: u16,
+    headers: HeaderMap,
+    body: String,
+}
+
+impl Reply {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+    }
+
+    fn error(&self) -> String {
+        self.json()["error"].as_str().expect("an error").to_owned()
+    }
+}
+
+impl Site {
+    async fn open(options: Options) -> Self {
+        let mock = MockService::start(options).await.expect("a mock");
+        let mock = Arc::new(mock);
+        let page = Page::start(mock.clone(), 0).await.expect("a page");
+        let mut site = Self {
+            mock,
+            page,
+            http: HttpClient::builder(TokioExecutor::new()).build_http(),
+            token: String::new(),
+        };
+        let html = site.get("/").await.body;
+        let token = html.split(r#"<meta name="token" content=""#).nth(1);
+        let token = token.and_then(|rest| rest.split('"').next());
+        site.token = token.expect("a token").to_owned();
+        site
+    }
+
+    async fn manual() -> Self {
+        Self::open(manual()).await
+    }
+
+    async fn send(&self, to: &str, head: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let (method, path) = head.split_once(' ').expect("METHOD /path");
+        let mut request = Request::builder().method(method).uri(format!("{to}{path}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::from(body.to_owned())).expect("request");
+        let reply = soon(self.http.request(request)).await.expect("an answer");
+        let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
+        let body = soon(reply.into_body().collect()).await.expect("a body");
+        Reply {
+            status,
+            headers,
+            body: String::from_utf8_lossy(&body.to_bytes()).into_owned(),
+        }
+    }
+
+    async fn get(&self, path: &str) -> Reply {
+        self.send(self.page.url(), &format!("GET {path}"), &[], "")
+            .await
+    }
+
+    async fn click(&self, path: &str, body: &Value) -> Reply {
+        let token = [("x-page-token", &*self.token)];
+        let head = format!("POST {path}");
+        self.send(self.page.url(), &head, &token, &body.to_string())
+            .await
+    }
+
+    /// A request to the mock.
+    async fn ask(&self, head: &str, body: &str) -> Reply {
+        let token = format!("Bearer {}", self.mock.token());
+        let headers = [
+            ("auth_token", &*token),
+            ("content-type", "application/json"),
+        ];
+        self.send(&self.mock.base_url(), head, &headers, body).await
+    }
+
+    async fn create(&self, number: &str) -> Reply {
+        let context = json!({"name": MARKUP, "token": self.mock.token()});
+        let body = json!({
+            "agent_id": 7, "to_phone_number": number, "external_id": "crm-1",
+            "extra_config": {"call_context": context},
+        });
+        self.ask(&format!("POST {DOCKETS}"), &body.to_string())
+            .await
+    }
+
+    async fn docket(&self, number: &str) -> String {
+        let created = self.create(number).await.json();
+        created["docket_id"].as_str().expect("an id").to_owned()
+    }
+
+    /// The first events after `since`, until one says that `enough` has come.
+    async fn events(
+        &self,
+        query: &str,
+        last: Option<&str>,
+        enough: impl Fn(&Value) -> bool,
+    ) -> Vec<Value> {
+        let mut request = Request::get(format!("{}/events{query}", self.page.url()));
+        if let Some(last) = last {
+            request = request.header("last-event-id", last);
+        }
+        let request = request.body(Full::default()).expect("request");
+        let reply = soon(self.http.request(request)).await.expect("an answer");
+        assert_eq!(reply.headers()["content-type"], "text/event-stream");
+        let mut body = reply.into_body();
+        let mut text = String::new();
+        let mut events = Vec::new();
+        loop {
+            let frame = soon(body.frame()).await.expect("no end").expect("a frame");
+            text += std::str::from_utf8(frame.data_ref().expect("data")).expect("UTF-8");
+            while let Some((event, rest)) = text.split_once("\n\n") {
+                let (id, data) = event.split_once('\n').expect("two lines");
+                let data: Value = serde_json::from_str(&data["data: ".len()..]).expect("JSON");
+                assert_eq!(id, format!("id: {}", data["sequence"]));
+                text = rest.to_owned();
+                events.push(data);
+            }
+            if events.last().is_some_and(&enough) {
+                return events;
+            }
+        }
+    }
+
+    /// What the page shows now.
+    async fn shown(&self) -> Value {
+        self.events("?since=0", None, |_| true).await.remove(0)
+    }
+}
+
+fn manual() -> Options {
+    Options {
+        manual: true,
+        ..Options::default()
+    }
+}
+
+#[tokio::test]
+async fn only_the_page_s_own_address_is_served() {
+    let site = Site::manual().await;
+    let port = site.page.url().rsplit(':').next().unwrap();
+    for (host, status) in [
+        ("127.0.0.1", 200),
+        ("localhost", 200),
+        ("[::1]", 200),
+        ("rebound.example", 403),
+        ("127.0.0.1.rebound.example", 403),
+    ] {
+        let host = format!("{host}:{port}");
+        for path in ["/", "/page.js", "/events?since=x/", "/nothing"] {
+            if status == 200 && path != "/" {
+                continue;
+            }
+            let host = [("host", &*host)];
+            let reply = site
+                .send(site.page.url(), &format!("GET {path}"), &host, "")
+                .await;
+            assert_eq!(reply.status, status, "{host:?} {path}");
+        }
+    }
+    let other_port = [("host", "127.0.0.1:1")];
+    let reply = site.send(site.page.url(), "GET /", &other_port, "").await;
+    assert_eq!(reply.status, 403);
+    assert!(
+        reply.error().contains("Host is \"127.0.0.1:1\""),
+        "{}",
+        reply.body
+    );
+}
+
+#[tokio::test]
+async fn a_click_needs_the_token_of_the_page() {
+    let site = Site::manual().await;
+    let id = site.docket(NUMBER).await;
+    let body = json!({"attempt": 1, "status": "BUSY"}).to_string();
+    for headers in [vec![], vec![("x-page-token", "guess")]] {
+        for path in ["/faults/clear", "/nothing", &format!("/entries/{id}/end")] {
+            let head = format!("POST {path}");
+            let reply = site.send(site.page.url(), &head, &headers, &body).await;
+            assert_eq!(reply.status, 403, "{path}");
+            assert!(reply.error().contains("x-page-token"), "{}", reply.body);
+        }
+    }
+    assert_eq!(site.mock.entry(&id).unwrap().entry.attempts, 0);
+    assert_eq!(site.token.len(), 32);
+    let other = Site::manual().await;
+    assert_ne!(other.token, site.token);
+}
+
+#[tokio::test]
+async fn every_answer_has_the_policy_also_those_that_refuse() {
+    let site = Site::manual().await;
+    let id = site.docket(NUMBER).await;
+    let mut replies = Vec::new();
+    for (path, kind) in [
+        ("/", "text/html; charset=utf-8"),
+        ("/dockets/1", "text/html; charset=utf-8"),
+        ("/page.css", "text/css; charset=utf-8"),
+        ("/page.js", "text/javascript; charset=utf-8"),
+        ("/icon.svg", "image/svg+xml"),
+        (&format!("/entries/{id}"), "application/json"),
+        ("/requests/1", "application/json"),
+        ("/requests.har", "application/json"),
+    ] {
+        let reply = site.get(path).await;
+        assert_eq!(reply.status, 200, "{path}");
+        assert_eq!(reply.headers["content-type"], kind, "{path}");
+        replies.push(reply);
+    }
+    replies.push(site.get("/nothing").await);
+    replies.push(site.click("/faults/clear", &Value::Null).await);
+    replies.push(site.click("/faults", &Value::Null).await);
+    replies.push(site.send(site.page.url(), "POST /faults", &[], "").await);
+    replies.push(site.send(site.page.url(), "DELETE /", &[], "").await);
+    replies.push(
+        site.send(site.page.url(), "GET /", &[("host", "x")], "")
+            .await,
+    );
+    let statuses: Vec<_> = replies.iter().map(|reply| reply.status).collect();
+    assert_eq!(statuses[8..], [404, 204, 422, 403, 403, 403]);
+    let policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+        connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    for reply in replies {
+        assert_eq!(reply.headers["content-security-policy"], policy);
+        assert_eq!(reply.headers["x-content-type-options"], "nosniff");
+        assert_eq!(reply.headers["referrer-policy"], "no-referrer");
+        assert_eq!(reply.headers["cache-control"], "no-store");
+    }
+}
+
+#[tokio::test]
+async fn markup_from_outside_stays_json() {
+    let site = Site::manual().await;
+    let body = json!({
+        "from_agent_name": "renewals", "to_phone_number": MARKUP,
+        "extra_config": {"call_context": {"name": MARKUP}},
+    });
+    site.ask("POST /make_call", &body.to_string()).await;
+    let path = MARKUP.replace([' ', '<', '>'], "%3C");
+    site.ask(&format!("GET /{path}"), "").await;
+    let shown = site.shown().await;
+    assert_eq!(shown["entries"][0]["number"], MARKUP);
+    let context = json!({"name": MARKUP}).to_string();
+    assert_eq!(shown["entries"][0]["context"], context);
+    let id = shown["entries"][0]["id"].as_str().unwrap();
+    for path in ["/".to_owned(), format!("/dockets/{id}")] {
+        assert!(!site.get(&path).await.body.contains(MARKUP), "{path}");
+    }
+    for path in [
+        format!("/entries/{id}"),
+        "/requests/1".into(),
+        "/requests.har".into(),
+    ] {
+        let reply = site.get(&path).await;
+        assert_eq!(reply.headers["content-type"], "application/json", "{path}");
+        assert!(reply.body.contains("onerror"), "{path}");
+        reply.json();
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_masked_wherever_a_client_puts_them() {
+    let site = Site::manual().await;
+    let token = site.mock.token();
+    let id = site.docket(NUMBER).await;
+    site.ask(&format!("GET /{token}?t={token}"), &token).await;
+    let wrong = [
+        ("auth_token", "Bearer of-another-service"),
+        ("authorization", "Basic another-secret"),
+        ("x-copy", &*token),
+    ];
+    site.send(&site.mock.base_url(), "GET /api/v1/agents", &wrong, "")
+        .await;
+    let mut shown = vec![site.shown().await.to_string()];
+    for path in [
+        &format!("/entries/{id}"),
+        "/requests/1",
+        "/requests/2",
+        "/requests/3",
+    ] {
+        shown.push(site.get(path).await.body);
+    }
+    shown.push(site.get("/requests.har").await.body);
+    for text in &shown {
+        for secret in [&*token, "of-another-service", "another-secret"] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+        assert!(text.contains("[api token]"), "{text}");
+    }
+    let har: Value = serde_json::from_str(&shown[5]).unwrap();
+    let entries = har["log"]["entries"].as_array().unwrap();
+    assert_eq!(har["log"]["version"], "1.2");
+    let statuses: Vec<_> = entries
+        .iter()
+        .map(|one| &one["response"]["status"])
+        .collect();
+    assert_eq!(statuses, [200, 404, 401]);
+    assert_eq!(entries[0]["request"]["method"], "POST");
+    let sent = entries[0]["request"]["postData"]["text"].as_str().unwrap();
+    assert!(sent.contains(NUMBER), "{sent}");
+    let answered = entries[0]["response"]["content"]["text"].as_str().unwrap();
+    assert!(answered.contains(&id), "{answered}");
+}
+
+#[tokio::test]
+async fn a_request_is_shown_with_headers_and_bodies() {
+    let site = Site::manual().await;
+    let id = site.docket(NUMBER).await;
+    let request = site.get("/requests/1").await.json();
+    assert_eq!(request["method"], "POST");
+    assert_eq!(request["path"], DOCKETS);
+    assert_eq!(request["endpoint"], "create-docket-v2");
+    assert_eq!(request["status"], 200);
+    assert_eq!(request["entry"], *id);
+    assert!(request["duration_ms"].is_u64());
+    let headers = request["request"]["headers"].as_array().unwrap();
+    assert!(headers.contains(&json!(["content-type", "application/json"])));
+    assert!(headers.contains(&json!(["auth_token", "[api token]"])));
+    assert!(
+        request["request"]["body"]
+            .as_str()
+            .unwrap()
+            .contains("crm-1")
+    );
+    assert!(request["answer"]["body"].as_str().unwrap().contains(&id));
+    for path in ["/requests/2", "/requests/0", "/requests/x"] {
+        let missing = site.get(path).await;
+        assert_eq!(
+            (missing.status, missing.error().contains("request")),
+            (404, true)
+        );
+    }
+}
+
+#[tokio::test]
+async fn events_go_on_after_the_last_one_with_what_changed_since() {
+    let site = Site::manual().await;
+    let first = site.docket(NUMBER).await;
+    let second = site.docket("919876543211").await;
+    let all = site.shown().await;
+    assert_eq!(all["manual"], true);
+    assert_eq!(all["base_url"], site.mock.base_url());
+    let counts = json!({"dockets": 2, "forgotten": 0, "requests": 2, "forgotten_requests": 0});
+    assert_eq!(all["counts"], counts);
+    assert_eq!(all["entries"].as_array().unwrap().len(), 2);
+    assert_eq!(all["requests"].as_array().unwrap().len(), 2);
+    assert_eq!(all["entries"][0]["id"], *first);
+    assert_eq!(all["entries"][0]["ringing"]["attempt"], 1);
+
+    let last = all["sequence"].to_string();
+    let busy = json!({"attempt": 1, "status": "BUSY"});
+    assert_eq!(
+        site.click(&format!("/entries/{second}/end"), &busy)
+            .await
+            .status,
+        204
+    );
+    // A browser that connects again has both.
+    let events = site.events("?since=0", Some(&last), |_| true).await;
+    assert_eq!(events[0]["run"], all["run"]);
+    let changed = events[0]["entries"].as_array().unwrap();
+    assert_eq!(changed.len(), 1);
+    assert_eq!(changed[0]["id"], *second);
+    assert_eq!(changed[0]["last"], "BUSY");
+    assert_eq!(changed[0]["ringing"]["attempt"], 2);
+    assert_eq!(events[0]["requests"], json!([]));
+
+    let sequence = &events[0]["sequence"];
+    let last = sequence.to_string();
+    let waiting = site.events("", Some(&last), |event| event["sequence"] != *sequence);
+    let (events, third) = tokio::join!(waiting, site.docket("919876543212"));
+    let event = events.last().unwrap();
+    assert_eq!(event["entries"][0]["id"], *third);
+    assert_eq!(event["requests"][0]["entry"], *third);
+}
+
+#[tokio::test]
+async fn a_number_of_another_run_gets_everything() {
+    let site = Site::manual().await;
+    site.docket(NUMBER).await;
+    let events = site.events("?since=4000000000", None, |_| true).await;
+    assert_eq!(events[0]["entries"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_too_much_for_one_event_comes_in_several() {
+    let site = Site::manual().await;
+    for index in 0..700 {
+        site.docket(&format!("9198765{index:05}")).await;
+    }
+    let last = site.mock.changes(1_000_000).sequence;
+    let newest = site.mock.changes(last).sequence;
+    let events = site
+        .events("", None, |event| event["sequence"] == newest)
+        .await;
+    let count = |name: &str| {
+        let counts = events
+            .iter()
+            .map(|event| event[name].as_array().unwrap().len());
+        counts.collect::<Vec<_>>()
+    };
+    let (entries, requests) = (count("entries"), count("requests"));
+    assert_eq!(events.len(), 2);
+    assert_eq!(entries[0] + requests[0], 1000);
+    assert_eq!(entries.iter().sum::<usize>(), 700);
+    assert_eq!(requests.iter().sum::<usize>(), 700);
+}
+
+#[tokio::test]
+async fn a_call_is_answered_by_click_and_the_webhook_has_what_was_chosen() {
+    let mut receiver = WebhookReceiver::start().await;
+    let mut options = manual();
+    options.webhook = Some(WebhookOptions::to(receiver.url()));
+    let site = Site::open(options).await;
+    let id = site.docket(NUMBER).await;
+    let path = format!("/entries/{id}/end");
+    let body = r#"{"attempt":1,"status":"ANSWERED","seconds":61.5,"disposition":"CALL_LATER",
+        "interest":"UNSURE","next_action":"REDIAL","metadata":{"amount":0.10,"amount":2e400}}"#;
+    let token = [("x-page-token", &*site.token)];
+    let clicked = site
+        .send(site.page.url(), &format!("POST {path}"), &token, body)
+        .await;
+    assert_eq!((clicked.status, &*clicked.body), (204, ""));
+    let webhook = receiver.next(Duration::from_secs(20)).await.unwrap();
+    assert!(
+        webhook.contains(r#""call_metadata":{"amount":0.10,"amount":2e400}"#),
+        "{webhook}"
+    );
+    assert!(
+        webhook.contains(r#""call_disposition":"CALL_LATER""#),
+        "{webhook}"
+    );
+    assert!(webhook.contains(r#""call_duration":61.5"#), "{webhook}");
+    let dashboard = format!("{}/dockets/{id}", site.page.url());
+    assert!(
+        webhook.contains(&format!(r#""dashboard_url":"{dashboard}""#)),
+        "{webhook}"
+    );
+    assert_eq!(site.get(&format!("/dockets/{id}")).await.status, 200);
+
+    soon(site.mock.delivered(1)).await;
+    let entry = site.get(&format!("/entries/{id}")).await.json();
+    assert_eq!(entry["status"], "COMPLETED");
+    assert_eq!(entry["last"], "ANSWERED");
+    assert_eq!(entry["ringing"], Value::Null);
+    let timeline = entry["timeline"].as_array().unwrap();
+    let kinds: Vec<_> = timeline.iter().map(|moment| &moment["kind"]).collect();
+    assert_eq!(kinds, ["created", "rings", "ended", "closed", "webhook"]);
+    assert_eq!(timeline[0]["request"], 1);
+    assert_eq!(timeline[4]["status"], 200);
+
+    let again = site
+        .click(&path, &json!({"attempt": 1, "status": "BUSY"}))
+        .await;
+    assert_eq!(
+        (again.status, &*again.error()),
+        (409, "attempt 1 does not ring; no attempt does")
+    );
+}
+
+#[tokio::test]
+async fn a_call_is_left_to_its_script_by_click() {
+    let site = Site::manual().await;
+    let id = site.docket(NUMBER).await;
+    let path = format!("/entries/{id}/leave");
+    assert_eq!(site.click(&path, &json!({"attempt": 1})).await.status, 204);
+    let entry = site.mock.entry(&id).unwrap().entry;
+    assert_eq!(entry.last, Some(CallStatus::NoAnswer.as_str()));
+    let again = site.click(&path, &json!({"attempt": 1})).await;
+    let expected = "attempt 1 does not ring; attempt 2 does";
+    assert_eq!((again.status, &*again.error()), (409, expected));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_click_is_named() {
+    let site = Site::manual().await;
+    let id = site.docket(NUMBER).await;
+    let end = format!("/entries/{id}/end");
+    let answered = |field: &str, value: Value| {
+        let mut body = json!({"attempt": 1, "status": "ANSWERED"});
+        body[field] = value;
+        body
+    };
+    for (path, body, status, complaint) in [
+        (&*end, json!([]), 422, "the body is no JSON object"),
+        (
+            &end,
+            json!({"status": "BUSY"}),
+            422,
+            "attempt is missing; allowed is the number",
+        ),
+        (
+            &end,
+            json!({"attempt": "1", "status": "BUSY"}),
+            422,
+            "attempt is \"1\"; allowed is",
+        ),
+        (
+            &end,
+            json!({"attempt": 1, "status": "GONE"}),
+            422,
+            "status is \"GONE\"; allowed is ANSWERED, BUSY",
+        ),
+        (
+            &end,
+            json!({"attempt": 1, "status": "BUSY", "seconds": 1}),
+            422,
+            "seconds is an unknown field",
+        ),
+        (
+            &end,
+            answered("seconds", json!(-1)),
+            422,
+            "seconds is -1; allowed is a number from 0",
+        ),
+        (
+            &end,
+            answered("seconds", json!("1")),
+            422,
+            "seconds is \"1\"; allowed is a number from 0",
+        ),
+        (
+            &end,
+            answered("metadata", json!([])),
+            422,
+            "metadata is []; allowed is a JSON object",
+        ),
+        (
+            &end,
+            answered("interest", json!(1)),
+            422,
+            "interest is 1; allowed is a text",
+        ),
+        (
+            &end,
+            json!({"attempt": 2, "status": "BUSY"}),
+            409,
+            "attempt 2 does not ring; attempt 1 does",
+        ),
+        (
+            "/entries/1/end",
+            json!({"attempt": 1, "status": "BUSY"}),
+            404,
+            "no docket or direct call has the id \"1\"",
+        ),
+        (
+            "/entries/1/leave",
+            json!({"attempt": 1}),
+            404,
+            "no docket or direct call has the id \"1\"",
+        ),
+        (
+            "/faults",
+            json!({"endpoint": "dial", "fault": "503"}),
+            422,
+            "endpoint is \"dial\"; allowed is null, create-agent,",
+        ),
+        (
+            "/faults",
+            json!({"fault": "teapot"}),
+            422,
+            "fault is \"teapot\"; allowed is 503, 429,",
+        ),
+        (
+            "/faults",
+            json!({"fault": "429", "retry_after_s": 0.5}),
+            422,
+            "retry_after_s is 0.5; allowed is a whole number",
+        ),
+        (
+            "/faults",
+            json!({"fault": "503", "retry_after_s": 1}),
+            422,
+            "retry_after_s is 1; allowed is",
+        ),
+        (
+            "/delivery-faults",
+            json!({"fault": "late"}),
+            422,
+            "fault is \"late\"; allowed is lost or twice",
+        ),
+        ("/nothing", json!({}), 404, "nothing is served at this path"),
+    ] {
+        let reply = site.click(path, &body).await;
+        assert_eq!(reply.status, status, "{path} {body}: {}", reply.body);
+        assert!(
+            reply.error().contains(complaint),
+            "{path} {body}: {}",
+            reply.body
+        );
+    }
+    assert_eq!(site.get("/entries/1").await.status, 404);
+    assert_eq!(site.mock.entry(&id).unwrap().entry.attempts, 0);
+    assert!(site.mock.changes(0).orders.is_empty());
+}
+
+#[tokio::test]
+async fn a_fault_that_is_ordered_by_click_meets_the_next_request_alone() {
+    let site = Site::manual().await;
+    for (order, status, retry_after) in [
+        (
+            json!({"endpoint": "create-docket-v2", "fault": "503"}),
+            503,
+            None,
+        ),
+        (json!({"endpoint": null, "fault": "503"}), 503, None),
+        (json!({"fault": "429", "retry_after_s": 7}), 429, Some("7")),
+        (json!({"fault": "429"}), 429, None),
+    ] {
+        assert_eq!(site.click("/faults", &order).await.status, 204);
+        let pending = site.shown().await["orders"].take();
+        assert_eq!(pending[0]["endpoint"], order["endpoint"]);
+        assert!(
+            pending[0]["fault"]
+                .as_str()
+                .unwrap()
+                .starts_with(&status.to_string())
+        );
+        let reply = site.create(NUMBER).await;
+        assert_eq!(reply.status, status);
+        let header = reply.headers.get("retry-after");
+        assert_eq!(header.map(|value| value.to_str().unwrap()), retry_after);
+        assert_eq!(site.shown().await["orders"], json!([]));
+    }
+    assert_eq!(site.create(NUMBER).await.status, 200);
+    assert_eq!(site.mock.times_rung(NUMBER), 1);
+    let timeline = site.mock.changes(0).entries.remove(0).id;
+    let timeline = site.get(&format!("/entries/{timeline}")).await.json()["timeline"].take();
+    let statuses: Vec<_> = timeline
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["status"])
+        .collect();
+    let none = &Value::Null;
+    assert_eq!(
+        statuses,
+        [
+            &json!(503),
+            &json!(503),
+            &json!(429),
+            &json!(429),
+            none,
+            none
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_request_that_is_not_answered_by_order_is_shown_without_a_status() {
+    for (fault, rings) in [("hang", 0), ("created-then-unanswered", 1)] {
+        let site = Site::manual().await;
+        assert_eq!(
+            site.click("/faults", &json!({"fault": fault})).await.status,
+            204
+        );
+        let seen = site.events("", None, |event| event["requests"] != json!([]));
+        let shown = tokio::select! {
+            _ = site.create(NUMBER) => panic!("an answer after {fault}"),
+            events = seen => events.last().cloned().unwrap(),
+        };
+        assert_eq!(shown["requests"][0]["fault"], fault);
+        assert_eq!(shown["requests"][0]["status"], Value::Null);
+        assert_eq!(shown["entries"].as_array().unwrap().len(), rings);
+        let request = site.get("/requests/1").await.json();
+        assert_eq!(request["answer"], Value::Null);
+        let har = site.get("/requests.har").await.json();
+        assert_eq!(har["log"]["entries"][0]["response"]["status"], 0);
+        // The client tries again.
+        assert_eq!(site.create(NUMBER).await.status, 200);
+        let shown = site.shown().await;
+        assert_eq!(shown["requests"][1]["repeats"], rings == 1);
+        assert_eq!(shown["entries"].as_array().unwrap().len(), rings + 1);
+    }
+}
+
+#[tokio::test]
+async fn a_docket_is_completed_before_its_creation_is_answered_by_order() {
+    let mut receiver = WebhookReceiver::start().await;
+    let mut options = manual();
+    options.webhook = Some(WebhookOptions::to(receiver.url()));
+    let site = Site::open(options).await;
+    let order = json!({"fault": "completed-first"});
+    assert_eq!(site.click("/faults", &order).await.status, 204);
+    // It is about what is created: a read is not met by it.
+    assert_eq!(
+        site.ask("GET /api/v1/agents?organizationId=org-1", "")
+            .await
+            .status,
+        200
+    );
+    let created = site.create(NUMBER);
+    let webhook = tokio::select! {
+        biased;
+        webhook = receiver.next(Duration::from_secs(20)) => webhook.unwrap(),
+        _ = created => panic!("the answer came first"),
+    };
+    assert!(webhook.contains("INTERESTED"));
+}
+
+#[tokio::test]
+async fn deliveries_are_lost_or_doubled_by_order_and_orders_are_taken_back() {
+    let receiver = WebhookReceiver::start().await;
+    let webhook = Some(WebhookOptions::to(receiver.url()));
+    let options = Options {
+        webhook,
+        ..Options::default()
+    };
+    let site = Site::open(options).await;
+    for fault in ["lost", "twice"] {
+        let order = json!({"fault": fault});
+        assert_eq!(site.click("/delivery-faults", &order).await.status, 204);
+    }
+    assert_eq!(
+        site.shown().await["delivery_orders"],
+        json!(["lost", "twice"])
+    );
+    for number in ["919876543211", "919876543212"] {
+        let id = site.docket(number).await;
+        site.mock.complete_docket(&id).unwrap();
+        let is_told = |event: &Value| event["delivery_orders"] != json!(["lost", "twice"]);
+        site.events("", None, is_told).await;
+    }
+    let deliveries = soon(site.mock.delivered(2)).await;
+    assert_eq!(deliveries[0].body, deliveries[1].body);
+    assert_eq!(site.shown().await["delivery_orders"], json!([]));
+
+    site.click("/faults", &json!({"fault": "503"})).await;
+    site.click("/delivery-faults", &json!({"fault": "lost"}))
+        .await;
+    assert_eq!(site.click("/faults/clear", &Value::Null).await.status, 204);
+    let shown = site.shown().await;
+    assert_eq!(
+        (&shown["orders"], &shown["delivery_orders"]),
+        (&json!([]), &json!([]))
+    );
+    assert_eq!(site.create(NUMBER).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_stopped_page_frees_its_port_and_its_mock() {
+    let site = Site::manual().await;
+    let Site {
+        mock, page, http, ..
+    } = site;
+    let port: u16 = page.url().rsplit(':').next().unwrap().parse().unwrap();
+    let request = Request::get(format!("{}/events", page.url()));
+    let events = http
+        .request(request.body(Full::default()).unwrap())
+        .await
+        .unwrap();
+    page.stop().await;
+    soon(events.into_body().collect())
+        .await
+        .expect("the events end");
+    let listening = tokio::net::TcpListener::bind(("127.0.0.1", port)).await;
+    listening.expect("the port is free");
+    drop(http);
+    let id = mock.token();
+    assert_eq!(mock.entry(&id).map(|found| found.entry.id), None);
+    Arc::into_inner(mock)
+        .expect("no one else holds the mock")
+        .stop()
+        .await;
+}
+
+#[tokio::test]
+async fn a_page_whose_port_is_taken_says_so() {
+    let site = Site::manual().await;
+    let port = site.page.url().rsplit(':').next().unwrap().parse().unwrap();
+    let error = Page::start(site.mock.clone(), port)
+        .await
+        .err()
+        .expect("an error");
+    let expected = format!("the page cannot listen on 127.0.0.1:{port}");
+    assert!(format!("{error:#}").contains(&expected), "{error:#}");
+}
