@@ -2,11 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { DOCKET, TOKEN, withService } from '../../javascript/test/service.js';
 import { TOOLS } from '../tools.js';
+import { call, withAgent } from './agent.js';
 
 const SERVER = fileURLToPath(new URL('../server.js', import.meta.url));
 const CREATE = {
@@ -16,33 +14,9 @@ const CREATE = {
 };
 const RINGING = ['create-docket-and-call', 'place-call'];
 
-/** Runs `test` with a connected client. `person` answers when the server asks one. */
-async function withTools(environment, { args = [], person } = {}, test) {
-  const client = new Client({ name: 'test', version: '1' }, { capabilities: person ? { elicitation: {} } : {} });
-  const asked = [];
-  if (person) {
-    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-      asked.push(params.message);
-      return person;
-    });
-  }
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [SERVER, ...args],
-    env: { PATH: process.env.PATH, ...environment },
-    stderr: 'pipe',
-  });
-  let said = '';
-  transport.stderr.on('data', (piece) => (said += piece));
-  try {
-    await client.connect(transport);
-    return await test(client, asked);
-  } catch (error) {
-    error.message += said;
-    throw error;
-  } finally {
-    await client.close();
-  }
+/** Runs `test` with a connected client. */
+function withTools(env, { args = [], person } = {}, test) {
+  return withAgent({ command: process.execPath, args: [SERVER, ...args], env, person }, test);
 }
 
 /** The same with a service, which answers as `answer` says. */
@@ -56,12 +30,6 @@ function withBoth(answer, options, test) {
     };
     return withTools(environment, options, (client, asked) => test(client, service, asked));
   });
-}
-
-async function call(client, name, given) {
-  const { isError = false, content } = await client.callTool({ name, arguments: given });
-  assert.equal(content.length, 1);
-  return { isError, text: content[0].text };
 }
 
 test('an agent reads in few bytes what each tool does, and which ring a telephone', () =>

@@ -5,6 +5,7 @@
 pub mod debian;
 pub mod standard_library;
 pub mod tool;
+pub mod wassette;
 
 use std::{fs, path::Path};
 
@@ -26,6 +27,8 @@ pub enum What {
     Obelisk,
     /// PostgreSQL, for the tests on Obelisk
     Postgresql,
+    /// Wassette, for the tests of the tools for AI agents
+    Wassette,
     All,
 }
 
@@ -46,6 +49,7 @@ impl What {
                 true => Ok(()),
                 false => debian::install(shell, &["postgresql"]),
             },
+            Self::Wassette => wassette::install(workspace),
             Self::All => Self::value_variants()
                 .iter()
                 .filter(|what| !matches!(what, Self::All))
