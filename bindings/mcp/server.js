@@ -123,17 +123,21 @@ function advice(error) {
   return `${error.message.replace(subject, name)}. Nothing was created; the same call will fail again.`;
 }
 
-/** Asks the person, where the program that the agent runs in can: true, or why not. */
-async function confirmed(server, tool, given) {
-  if (!server.server.getClientCapabilities()?.elicitation) return true;
-  const { action, content } = await server.server.elicitInput({
-    message: `${tool}: call ${given['to-phone-number']}? A telephone will ring.`,
+/** A person may be slow; without a limit of its own the protocol's client gives up after a minute. */
+const CONFIRMATION_MS = 600_000;
+
+/** Asks the person, where the program that the agent runs in can show a form. */
+async function confirmed(server, tool, given, signal) {
+  if (!server.server.getClientCapabilities()?.elicitation?.form) return true;
+  const request = {
+    message: `${tool}: call ${JSON.stringify(given['to-phone-number'])}? A telephone will ring.`,
     requestedSchema: {
       type: 'object',
       properties: { call: { type: 'boolean', title: 'Call', description: 'Let the telephone ring' } },
       required: ['call'],
     },
-  });
+  };
+  const { action, content } = await server.server.elicitInput(request, { signal, timeout: CONFIRMATION_MS });
   return action === 'accept' && content?.call === true;
 }
 
@@ -152,16 +156,32 @@ function serve(client, readOnly) {
     const config = { description: tool.description, inputSchema: schema(tool), annotations };
     server.registerTool(name, config, async (given, { signal }) => {
       try {
-        if (tool.rings && !(await confirmed(server, name, given))) {
+        if (tool.rings && !(await confirmed(server, name, given, signal))) {
           return failed('A person declined. Nothing was created; do not ask again for the same call.');
         }
         return { content: [{ type: 'text', text: text(await run[name](given, { signal })) }] };
       } catch (error) {
+        // An agent that has given up reads no answer.
+        if (error.mayHaveCreated) console.error(`voice-calling-mcp: ${name}: ${advice(error)}`);
         return failed(advice(error));
       }
     });
   }
   return server.connect(new StdioServerTransport());
+}
+
+/** What may have been created is never sent again: an agent that sees an error asks a person. */
+function createRetry() {
+  const found = process.env.VOICE_CALLING_CREATE_RETRY ?? 'not-sent';
+  if (found === 'not-sent' || found === 'never') return found;
+  throw new Error(`VOICE_CALLING_CREATE_RETRY: found ${found}; allowed: not-sent, never`);
+}
+
+/** The client checks the values of settings in its first call: in this one, which is not sent. */
+async function checkSettings(client) {
+  await client.agents.list('').catch((error) => {
+    if (!(error instanceof InvalidInput)) throw error;
+  });
 }
 
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--read-only');
@@ -170,9 +190,9 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 try {
-  if (!process.env.VOICE_CALLING_API_TOKEN) throw new Error('the variable VOICE_CALLING_API_TOKEN is not set');
-  // What may have been created is never sent again: an agent that sees an error asks a person.
-  await serve(new VoiceClient({ createRetry: 'not-sent' }), process.argv.includes('--read-only'));
+  const client = new VoiceClient({ createRetry: createRetry() });
+  await checkSettings(client);
+  await serve(client, process.argv.includes('--read-only'));
 } catch (error) {
   console.error(`voice-calling-mcp: ${error.message}`);
   process.exit(2);

@@ -70,7 +70,7 @@ fn make(workspace: &Workspace, guest: &Guest) -> Result<()> {
 fn formed(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Vec<u8>> {
     match guest.form {
         Form::Component => encode(&without_debris(core_module, is_debris)?),
-        Form::ComponentOf(folders) => {
+        Form::ComponentOf { folders, world } => {
             let mut module = without_debris(core_module, is_custom)?;
             let mut resolve = Resolve::new();
             let mut package = None;
@@ -78,7 +78,7 @@ fn formed(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Ve
                 package = Some(resolve.push_dir(workspace.root.join(folder))?.0);
             }
             let package = package.context("a world is in a package")?;
-            let world = resolve.select_world(&[package], Some("plugin"))?;
+            let world = resolve.select_world(&[package], Some(world))?;
             embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
             encode(&module)
         }

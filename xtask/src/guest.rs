@@ -32,9 +32,12 @@ pub struct Guest {
 pub enum Form {
     /// A component of the world that its bindings were generated from.
     Component,
-    /// A component of the world `plugin` of the package in these folders, the last of them. It
-    /// exports the types that the bindings import: they are the same to the functions.
-    ComponentOf(&'static [&'static str]),
+    /// A component of another world than that of the bindings.
+    ComponentOf {
+        /// The package with the world is in the last; it uses those before.
+        folders: &'static [&'static str],
+        world: &'static str,
+    },
     /// The core module itself, with these exports.
     CoreModule(&'static [&'static str]),
 }
@@ -55,12 +58,16 @@ pub const CLIENT_P3: Guest = Guest {
     form: Form::Component,
 };
 
-/// The client without I/O, for hosts that do it themselves.
+/// The client without I/O, for hosts that do it themselves. Its world exports the types that the
+/// bindings import: they are the same to the functions.
 pub const STEPS: Guest = Guest {
     package: "voice-calling-steps-typed",
     component: "voice-calling-steps",
     file: "voice-calling-steps.wasm",
-    form: Form::ComponentOf(&["wit", "wit-steps"]),
+    form: Form::ComponentOf {
+        folders: &["wit", "wit-steps"],
+        world: "plugin",
+    },
 };
 
 /// The same for hosts that know nothing of the component model.
@@ -76,6 +83,25 @@ pub const STEPS_TEXT: Guest = Guest {
         "parse_docket_completed",
         "mask",
     ]),
+};
+
+/// The tools for AI agents, into which the client is plugged.
+pub const TOOLS: Guest = Guest {
+    package: "voice-calling-tools",
+    component: "voice-calling-tools",
+    file: "tools-guest.wasm",
+    form: Form::Component,
+};
+
+/// The same without the tools that make a telephone ring.
+pub const TOOLS_READ_ONLY: Guest = Guest {
+    package: "voice-calling-tools",
+    component: "voice-calling-tools-read-only",
+    file: "tools-read-only-guest.wasm",
+    form: Form::ComponentOf {
+        folders: &["wit", "wit-tools"],
+        world: "read-only",
+    },
 };
 
 /// All that users get.

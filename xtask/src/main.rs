@@ -23,6 +23,7 @@ mod setup;
 mod stamp;
 mod test_run;
 mod toolchain;
+mod tools;
 mod wit;
 mod workspace;
 
@@ -79,6 +80,12 @@ enum Command {
         #[command(subcommand)]
         command: Option<examples::Command>,
     },
+    /// Build the tools for AI agents: target/voice-calling-tools.wasm, and
+    /// target/voice-calling-tools-read-only.wasm, which cannot make a telephone ring
+    Tools {
+        #[command(subcommand)]
+        command: Option<tools::Command>,
+    },
     /// Build, and print what each component is: size, SHA-256, metadata, and the WIT of the first
     Inspect,
     /// Check licences, sources, doubled versions and known vulnerabilities of all dependencies
@@ -120,6 +127,7 @@ fn run(command: Command) -> Result<()> {
         Command::Page { command } => page::run(workspace, command),
         Command::Bindings { command } => bindings::run(workspace, command),
         Command::Examples { command } => examples::run(workspace, command),
+        Command::Tools { command } => tools::run(workspace, command),
         Command::Inspect => {
             build(workspace)?;
             inspect::print(workspace)

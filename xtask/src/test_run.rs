@@ -109,7 +109,7 @@ fn run_tests_without_host(workspace: &Workspace) -> Result<Total> {
 
 /// What builds, and the guests. With them cargo would choose other features of what the harness
 /// depends on, and compile the compiler of WebAssembly once more.
-const WITHOUT_HOST: [&str; 15] = [
+const WITHOUT_HOST: [&str; 16] = [
     "plug",
     "voice-calling-bench-peer",
     "voice-calling-impatient",
@@ -124,6 +124,7 @@ const WITHOUT_HOST: [&str; 15] = [
     "voice-calling-p3",
     "voice-calling-steps-text",
     "voice-calling-steps-typed",
+    "voice-calling-tools",
     "xtask",
 ];
 

@@ -2,11 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { DOCKET, TOKEN, withService } from '../../javascript/test/service.js';
 import { TOOLS } from '../tools.js';
+import { call, withAgent } from './agent.js';
 
 const SERVER = fileURLToPath(new URL('../server.js', import.meta.url));
 const CREATE = {
@@ -16,33 +14,9 @@ const CREATE = {
 };
 const RINGING = ['create-docket-and-call', 'place-call'];
 
-/** Runs `test` with a connected client. `person` answers when the server asks one. */
-async function withTools(environment, { args = [], person } = {}, test) {
-  const client = new Client({ name: 'test', version: '1' }, { capabilities: person ? { elicitation: {} } : {} });
-  const asked = [];
-  if (person) {
-    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-      asked.push(params.message);
-      return person;
-    });
-  }
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [SERVER, ...args],
-    env: { PATH: process.env.PATH, ...environment },
-    stderr: 'pipe',
-  });
-  let said = '';
-  transport.stderr.on('data', (piece) => (said += piece));
-  try {
-    await client.connect(transport);
-    return await test(client, asked);
-  } catch (error) {
-    error.message += said;
-    throw error;
-  } finally {
-    await client.close();
-  }
+/** Runs `test` with a connected client. */
+function withTools(env, { args = [], person } = {}, test) {
+  return withAgent({ command: process.execPath, args: [SERVER, ...args], env, person }, test);
 }
 
 /** The same with a service, which answers as `answer` says. */
@@ -56,12 +30,6 @@ function withBoth(answer, options, test) {
     };
     return withTools(environment, options, (client, asked) => test(client, service, asked));
   });
-}
-
-async function call(client, name, given) {
-  const { isError = false, content } = await client.callTool({ name, arguments: given });
-  assert.equal(content.length, 1);
-  return { isError, text: content[0].text };
 }
 
 test('an agent reads in few bytes what each tool does, and which ring a telephone', () =>
@@ -244,7 +212,75 @@ test('an answer that is unauthorized does not show the token', () =>
 
 test('a missing token and an unknown argument end the server with the reason', async () => {
   const environment = { VOICE_CALLING_BASE_URL: 'http://127.0.0.1:9' };
-  await assert.rejects(withTools(environment, {}, () => {}), /VOICE_CALLING_API_TOKEN is not set/);
+  await assert.rejects(withTools(environment, {}, () => {}), /VOICE_CALLING_API_TOKEN: found nothing/);
   const whole = { ...environment, VOICE_CALLING_API_TOKEN: TOKEN };
   await assert.rejects(withTools(whole, { args: ['--readonly'] }, () => {}), /unknown argument --readonly/);
+});
+
+for (const [name, value, said] of [
+  ['BASE_URL', 'nonsense', /VOICE_CALLING_BASE_URL: found no scheme/],
+  ['DEADLINE_MS', 'soon', /VOICE_CALLING_DEADLINE_MS: found "soon"; allowed: a whole number/],
+  ['DEADLIN_MS', '1', /VOICE_CALLING_DEADLIN_MS: found an unknown setting/],
+  ['CREATE_RETRY', 'server-errors', /VOICE_CALLING_CREATE_RETRY: found server-errors; allowed: not-sent, never/],
+]) {
+  test(`a wrong ${name} ends the server before an agent can use it`, async () => {
+    const environment = {
+      VOICE_CALLING_BASE_URL: 'http://127.0.0.1:9',
+      VOICE_CALLING_API_TOKEN: TOKEN,
+      [`VOICE_CALLING_${name}`]: value,
+    };
+    await assert.rejects(withTools(environment, {}, () => {}), said);
+  });
+}
+
+test('the check of the settings sends nothing', () =>
+  withBoth(undefined, {}, async (client, { requests }) => {
+    await client.listTools();
+    assert.deepEqual(requests, []);
+  }));
+
+for (const [value, sent] of [
+  ['not-sent', 2],
+  ['never', 1],
+]) {
+  test(`with CREATE_RETRY=${value}, a create that was refused is sent ${sent} times at most`, () =>
+    withService((_, __, nth) => (nth === 1 ? { status: 429 } : {}), async ({ url, requests }) => {
+      const environment = {
+        VOICE_CALLING_BASE_URL: url,
+        VOICE_CALLING_API_TOKEN: TOKEN,
+        VOICE_CALLING_BACKOFF_MS: '1',
+        VOICE_CALLING_CREATE_RETRY: value,
+      };
+      await withTools(environment, {}, (client) => call(client, 'create-docket-and-call', CREATE));
+      assert.equal(requests.length, sent);
+    }));
+}
+
+test('a call that the agent has given up is not placed when the person agrees at last', async () => {
+  let agree;
+  const person = {};
+  const wasAsked = new Promise((asked) => {
+    person.then = (answer) => asked((agree = answer));
+  });
+  await withBoth(undefined, { person }, async (client, { requests }) => {
+    const giveUp = new AbortController();
+    const given = { name: 'create-docket-and-call', arguments: CREATE };
+    const placed = assert.rejects(client.callTool(given, undefined, { signal: giveUp.signal }));
+    await wasAsked;
+    giveUp.abort();
+    await placed;
+    agree({ action: 'accept', content: { call: true } });
+    // The server has read the answer before this.
+    await call(client, 'get-docket', { 'docket-id': DOCKET });
+    assert.deepEqual(requests.map(({ method }) => method), ['GET']);
+  });
+});
+
+test('an unknown outcome is reported on stderr too, for an agent that has given up', async () => {
+  const creates = withBoth(() => ({ status: 503 }), {}, async (client) => {
+    await call(client, 'create-docket-and-call', CREATE);
+    await client.listTools();
+    throw new Error('ended. ');
+  });
+  await assert.rejects(creates, /ended\. voice-calling-mcp: create-docket-and-call: OUTCOME UNKNOWN/);
 });

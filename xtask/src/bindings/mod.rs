@@ -2,13 +2,13 @@
 //! are tried.
 
 mod javascript;
-mod mcp;
+pub mod mcp;
 mod model;
 mod names;
 mod python;
 mod settings;
 mod tarball;
-mod tools;
+pub mod tools;
 mod wheel;
 
 use std::{
@@ -74,7 +74,7 @@ fn test(workspace: &Workspace) -> Result<()> {
         .run()?;
     wheel::test(workspace, &services)?;
     tarball::test(workspace, &services)?;
-    mcp::test(workspace, &services)
+    mcp::test(workspace)
 }
 
 /// Writes what follows from the WIT, so that nobody keeps a second list of it.
@@ -91,7 +91,7 @@ fn generated(root: &Path) -> Result<Vec<Generated>> {
     let package = Package::read(&root.join("wit"))?;
     let mut files = python::files(&package)?;
     files.extend(javascript::files(&package)?);
-    files.push(tools::file(&root.join(tools::FOLDER))?);
+    files.push(tools::file(root)?);
     Ok(files)
 }
 

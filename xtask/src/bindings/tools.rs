@@ -9,14 +9,34 @@ use wit_parser::{Function, Resolve, Type, TypeDefKind, WorldItem};
 
 use crate::bindings::Generated;
 
-pub const FOLDER: &str = "wit-tools";
+/// The package, after the one that it uses.
+pub const FOLDERS: [&str; 2] = ["wit", "wit-tools"];
 
 const NOTE: &str = "// Written from wit-tools/ by `cargo xtask bindings generate`. Do not edit.\n";
 
-/// The table for the MCP server: what the world `read-only` has first, then what rings.
-pub fn file(folder: &Path) -> Result<Generated> {
+/// A tool, as agents know it.
+pub struct Tool {
+    pub name: String,
+    /// Whether it makes a telephone ring.
+    pub rings: bool,
+    /// What it does, without its parameters.
+    description: String,
+    parameters: Vec<Parameter>,
+}
+
+struct Parameter {
+    name: String,
+    kind: &'static str,
+    is_optional: bool,
+    description: String,
+}
+
+/// What the world `read-only` has first, then what rings.
+pub fn read(root: &Path) -> Result<Vec<Tool>> {
     let mut resolve = Resolve::default();
-    let (package, _) = resolve.push_dir(folder)?;
+    let [client, tools] = FOLDERS.map(|folder| root.join(folder));
+    resolve.push_dir(client)?;
+    let (package, _) = resolve.push_dir(tools)?;
     let package = &resolve.packages[package];
     let functions = |world: &str| {
         let id = package.worlds.get(world);
@@ -36,7 +56,14 @@ pub fn file(folder: &Path) -> Result<Generated> {
         let tool = tool(&resolve, function, !is_reading(function));
         tool.with_context(|| format!("the tool `{}`", function.name))
     });
-    let tools = serde_json::to_string_pretty(&tools.collect::<Result<Vec<_>>>()?)?;
+    tools.collect()
+}
+
+/// The table for the MCP server.
+pub fn file(root: &Path) -> Result<Generated> {
+    let tools = read(root)?;
+    let tools: Vec<_> = tools.iter().map(Tool::entry).collect();
+    let tools = serde_json::to_string_pretty(&tools)?;
     Ok(Generated {
         path: "bindings/mcp/tools.js".into(),
         text: format!(
@@ -46,8 +73,38 @@ pub fn file(folder: &Path) -> Result<Generated> {
     })
 }
 
+impl Tool {
+    /// All of it as one text.
+    pub fn docs(&self) -> String {
+        let parameters = self.parameters.iter();
+        let lines = parameters.map(|it| format!("{}: {}", it.name, it.description));
+        let lines: Vec<_> = [self.description.clone()]
+            .into_iter()
+            .chain(lines)
+            .collect();
+        lines.join("\n")
+    }
+
+    fn entry(&self) -> Value {
+        let parameters = self.parameters.iter().map(|it| {
+            json!({
+                "name": it.name,
+                "kind": it.kind,
+                "optional": it.is_optional,
+                "description": it.description,
+            })
+        });
+        json!({
+            "name": self.name,
+            "rings": self.rings,
+            "description": self.description,
+            "parameters": parameters.collect::<Vec<_>>(),
+        })
+    }
+}
+
 /// A line of the documentation that begins with a parameter's name describes the parameter.
-fn tool(resolve: &Resolve, function: &Function, rings: bool) -> Result<Value> {
+fn tool(resolve: &Resolve, function: &Function, rings: bool) -> Result<Tool> {
     let docs = function.docs.contents.as_deref().unwrap_or_default();
     let mut description = Vec::new();
     let mut described: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -64,16 +121,20 @@ fn tool(resolve: &Resolve, function: &Function, rings: bool) -> Result<Value> {
         let name = &parameter.name;
         let text = described.iter().find(|(of, _)| of == name);
         let (_, text) = text.with_context(|| format!("`{name}` is not described"))?;
-        let (kind, optional) = kind(resolve, &parameter.ty)?;
-        let description = text.join(" ");
-        Ok(json!({ "name": name, "kind": kind, "optional": optional, "description": description }))
+        let (kind, is_optional) = kind(resolve, &parameter.ty)?;
+        Ok(Parameter {
+            name: name.clone(),
+            kind,
+            is_optional,
+            description: text.join(" "),
+        })
     });
-    Ok(json!({
-        "name": function.name,
-        "rings": rings,
-        "description": description.join(" "),
-        "parameters": parameters.collect::<Result<Vec<_>>>()?,
-    }))
+    Ok(Tool {
+        name: function.name.clone(),
+        rings,
+        description: description.join(" "),
+        parameters: parameters.collect::<Result<_>>()?,
+    })
 }
 
 /// The type of a parameter, and whether it may be left out.

@@ -5,6 +5,7 @@
 pub mod debian;
 pub mod standard_library;
 pub mod tool;
+pub mod wassette;
 
 use std::{fs, path::Path};
 
@@ -28,6 +29,8 @@ pub enum What {
     Postgresql,
     /// Chromium and its driver, for the tests of the mock's page
     Chromium,
+    /// Wassette, for the tests of the tools for AI agents
+    Wassette,
     All,
 }
 
@@ -54,6 +57,7 @@ impl What {
                     debian::install(shell, &["chromium", "chromium-driver", "fonts-dejavu-core"])
                 }
             },
+            Self::Wassette => wassette::install(workspace),
             Self::All => Self::value_variants()
                 .iter()
                 .filter(|what| !matches!(what, Self::All))

@@ -1,0 +1,125 @@
+//! The client as tools for AI agents: flat functions that return short texts. The client itself,
+//! unmodified, is plugged in.
+
+#![deny(unsafe_code)]
+
+mod answer;
+mod error;
+
+use answer::{Agents, Calls, CreatedDocket, Docket, PlacedCall, Waited, text};
+use bindings::voice_calling::client::types::{
+    CallOptions, CallRequest, DocketOutcome, DocketRequestV2, WaitOptions,
+};
+use bindings::voice_calling::client::{agents, calls, dockets};
+use error::{advice, invalid};
+use std::collections::BTreeMap;
+
+#[allow(unsafe_code)]
+mod bindings {
+    wit_bindgen::generate!({
+        path: ["../../wit", "../../wit-tools"],
+        world: "voice-calling:tools/tools",
+        generate_all,
+    });
+    use super::Tools;
+    export!(Tools);
+}
+
+/// An agent that waits holds up a person.
+const DEFAULT_WAIT_S: u32 = 50;
+const LONGEST_WAIT_S: u32 = 600;
+
+struct Tools;
+
+impl bindings::Guest for Tools {
+    fn list_agents(organization_id: String, raw: Option<bool>) -> Result<String, String> {
+        let list = agents::list_agents(&organization_id, None).map_err(advice)?;
+        match raw {
+            Some(true) => Ok(list.raw_json),
+            _ => text(&Agents::from(list)),
+        }
+    }
+
+    fn get_docket(docket_id: String, raw: Option<bool>) -> Result<String, String> {
+        let docket = dockets::get_docket(&docket_id, None).map_err(advice)?;
+        match raw {
+            Some(true) => Ok(docket.raw_json),
+            _ => text(&Docket::from(docket)),
+        }
+    }
+
+    fn wait_for_docket(docket_id: String, timeout_s: Option<u32>) -> Result<String, String> {
+        let timeout_s = timeout_s.unwrap_or(DEFAULT_WAIT_S);
+        if !(1..=LONGEST_WAIT_S).contains(&timeout_s) {
+            return Err(invalid("timeout-s", timeout_s, "1 to 600"));
+        }
+        let wait = WaitOptions {
+            timeout_ms: timeout_s * 1_000,
+            not_found_is_pending: None,
+        };
+        let waited = dockets::wait_for_docket(&docket_id, wait, None).map_err(advice)?;
+        let (outcome, docket) = match waited.outcome {
+            DocketOutcome::Completed(docket) => ("completed", Some(docket)),
+            DocketOutcome::Pending(docket) => ("pending", docket),
+        };
+        let docket = docket.map(Docket::from);
+        text(&Waited { outcome, docket })
+    }
+
+    fn get_call(task_id: String, raw: Option<bool>) -> Result<String, String> {
+        let details = calls::get_call_details(&task_id, None).map_err(advice)?;
+        match raw {
+            Some(true) => Ok(details.raw_json),
+            _ => text(&Calls::from(details)),
+        }
+    }
+
+    fn create_docket_and_call(
+        agent_id: i64,
+        to_phone_number: String,
+        call_context: String,
+        external_id: Option<String>,
+    ) -> Result<String, String> {
+        let request = DocketRequestV2 {
+            agent_id,
+            to_phone_number,
+            call_context,
+            external_id,
+            extra: None,
+        };
+        let created = dockets::create_docket_v2(&request, Some(&once())).map_err(advice)?;
+        text(&CreatedDocket::from(created))
+    }
+
+    fn place_call(
+        agent_name: String,
+        to_phone_number: String,
+        call_context: Option<String>,
+    ) -> Result<String, String> {
+        let request = CallRequest {
+            from_agent_name: Some(agent_name),
+            to_phone_number,
+            call_context: call_context.map_or(Ok(Vec::new()), context)?,
+            extra: None,
+        };
+        let started = calls::make_call(&request, Some(&once())).map_err(advice)?;
+        text(&PlacedCall::from(started))
+    }
+}
+
+/// The context of a call, whose values are texts.
+fn context(json: String) -> Result<Vec<(String, String)>, String> {
+    let context: Result<BTreeMap<String, String>, _> = serde_json::from_str(&json);
+    let allowed = "a JSON object whose values are strings";
+    let context = context.map_err(|error| invalid("call-context", error, allowed))?;
+    Ok(context.into_iter().collect())
+}
+
+/// An agent asks a person before it tries a second time, whatever happened.
+fn once() -> CallOptions {
+    CallOptions {
+        account: None,
+        deadline_ms: None,
+        max_attempts: Some(1),
+    }
+}
