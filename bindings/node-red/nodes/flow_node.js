@@ -88,11 +88,11 @@ function creates(RED, node, config, what) {
       send([msg, null, null]);
     }
 
-    /** `isUnknown`: something was or may have been created, so that nobody may send it again. */
+    /** `isUnknown`: something was or may have been created, which sending the message again might do twice. */
     function fail(error, isUnknown) {
       msg.error = described(error, isUnknown);
       msg.request = request;
-      const text = isUnknown ? `do not repeat: ${error.message}` : error.message;
+      const text = isUnknown ? `do not retry: ${error.message}` : error.message;
       node.status({ fill: 'red', shape: isUnknown ? 'dot' : 'ring', text });
       // Also where the output leads nowhere, or nowhere any more.
       if (isUnknown) node.error(report(text, msg[what.id], request));
