@@ -118,9 +118,10 @@ function described(error, mayHaveCreated) {
   return { kind: 'interrupted', problem: undefined, attempts: [], ...described, mayHaveCreated };
 }
 
+/** For the log, which is all that is left if the flow is gone: by what a person finds the request. */
 function report(text, id, request) {
-  const known = id ?? request.externalId;
-  return known === undefined ? text : `${text} (${known})`;
+  const marks = { id, externalId: request.externalId, to: request.toPhoneNumber.replace(/.(?=....)/g, '*') };
+  return `${text} ${JSON.stringify(marks)}`;
 }
 
 module.exports = { client, creates, showAccount };

@@ -48,6 +48,7 @@ export class NodeRed {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     createInterface({ input: nodeRed.child.stdout }).on('line', (line) => nodeRed.#write(line));
+    process.once('exit', () => nodeRed.child.kill());
     nodeRed.child.once('exit', () => nodeRed.#write('ended'));
     const [, url] = await nodeRed.logged(/Server now running at (http:\S+?)\/?$/);
     nodeRed.url = url;
@@ -74,6 +75,7 @@ export class NodeRed {
 
   /** Deploys `nodes` in one flow, in place of what was deployed. */
   async deploy(nodes, type = 'full') {
+    const from = this.lines.length;
     const flow = { id: 'flow', type: 'tab', label: 'flow' };
     const response = await fetch(`${this.url}/flows`, {
       method: 'POST',
@@ -81,6 +83,8 @@ export class NodeRed {
       body: JSON.stringify([flow, ...nodes]),
     });
     if (response.status !== 204) throw new Error(`deploy: ${response.status} ${await response.text()}`);
+    // The answer comes before the nodes are there.
+    await this.logged(/Started (modified )?(flows|nodes)/, from);
   }
 
   /** Sends a message into the flow. The message that comes out, and its output. */
