@@ -7,6 +7,8 @@ const CLOSE_TIMEOUT_MS = 15_000;
 /** Of those, what is left to report a create that was not answered. */
 const REPORT_MS = 1_000;
 
+const STOPPED = 'the flow was stopped';
+
 /** The account's client. Without an account, the error that says so is thrown. */
 function client(account) {
   if (account) return account.client();
@@ -44,9 +46,9 @@ function creates(RED, node, config, what) {
   // The flow goes away, but a phone may be ringing: a create is waited for, and reported.
   node.on('close', (done) => {
     isClosing = true;
-    waiting.abort(new Error('the flow was stopped'));
+    waiting.abort(new Error(STOPPED));
     const timeoutMs = (RED.settings.nodeCloseTimeout ?? CLOSE_TIMEOUT_MS) - REPORT_MS;
-    const timer = setTimeout(() => creating.abort(new Error('the flow was stopped')), timeoutMs);
+    const timer = setTimeout(() => creating.abort(new Error(STOPPED)), timeoutMs);
     Promise.all(running).then(() => {
       clearTimeout(timer);
       done();
@@ -75,8 +77,8 @@ function creates(RED, node, config, what) {
         signal: waiting.signal,
       });
       if (outcome.kind === 'completed') return succeed(outcome.value);
-      const seen = outcome.value?.status ?? 'nothing';
-      return fail(new Error(`not completed after ${config.timeout} s; last seen: ${seen}`), true);
+      const end = isClosing ? STOPPED : `not completed after ${config.timeout} s`;
+      return fail(new Error(`${end}; last seen: ${outcome.value?.status ?? 'nothing'}`), true);
     } catch (error) {
       return fail(error, true);
     }

@@ -280,7 +280,7 @@ test('a wait ends when the flow is deployed again, and the log has the docket', 
     nodeRed.send({ payload: REQUEST }).catch(() => {});
     await asked;
     await nodeRed.deploy([account(service.url), ...around(docket)]);
-    await nodeRed.logged(new RegExp(`do not retry: the flow was stopped .*"id":"${DOCKET}"`), from);
+    await nodeRed.logged(new RegExp(`do not retry: the flow was stopped.*"id":"${DOCKET}"`), from);
   });
 });
 

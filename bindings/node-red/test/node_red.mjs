@@ -19,7 +19,7 @@ const SETTINGS = `module.exports = {
   credentialSecret: 'of-this-test',
   nodeCloseTimeout: 3000,
   telemetry: { enabled: false, updateNotification: false },
-  editorTheme: { tours: false, palette: { editable: false } },
+  editorTheme: { tours: false },
   externalModules: { autoInstall: false, palette: { allowInstall: false } },
 };
 `;
