@@ -38,7 +38,7 @@ module.exports = (RED) => {
     node.on('close', () => {
       closing.abort(new Error('the flow was stopped'));
       const index = routes().findIndex(({ route }) => route?.stack.some(({ handle }) => handle === receive));
-      routes().splice(index, 1);
+      if (index >= 0) routes().splice(index, 1);
     });
 
     async function receive(request, response) {

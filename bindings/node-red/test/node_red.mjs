@@ -52,6 +52,7 @@ export class NodeRed {
     nodeRed.child.once('exit', () => nodeRed.#write('ended'));
     const [, url] = await nodeRed.logged(/Server now running at (http:\S+?)\/?$/);
     nodeRed.url = url;
+    await nodeRed.logged(/Started flows/);
     return nodeRed;
   }
 
