@@ -17,6 +17,7 @@ async function withEditor(test) {
     });
     try {
       const page = await browser.newPage();
+      page.setDefaultTimeout(20_000);
       await page.setViewport({ width: 1400, height: 900 });
       const failures = [];
       page.on('pageerror', (error) => failures.push(error));
@@ -33,10 +34,9 @@ async function withEditor(test) {
   }
 }
 
-/** Clicks what the page shows with this text in `where`. */
-async function click(page, where, text) {
-  const shown = await page.waitForSelector(`${where} ::-p-text(${text})`, { visible: true });
-  await shown.click();
+/** Clicks what the page shows with this text in `where`, once it no longer moves. */
+function click(page, where, text) {
+  return page.locator(`${where} ::-p-text(${text})`).click();
 }
 
 async function importExample(page, name) {
@@ -47,8 +47,7 @@ async function importExample(page, name) {
   const examples = '#red-ui-clipboard-dialog-import-tab-examples';
   await click(page, examples, '@voice-calling/node-red');
   await click(page, examples, name);
-  await page.waitForSelector('#red-ui-clipboard-dialog-ok:not(.ui-state-disabled)');
-  await page.click('#red-ui-clipboard-dialog-ok');
+  await page.locator('#red-ui-clipboard-dialog-ok:not(.ui-state-disabled)').click();
   await page.waitForSelector('#red-ui-clipboard-dialog-ok', { hidden: true });
 }
 
@@ -61,11 +60,9 @@ async function fillIn(page, values) {
     });
   });
   for (const [name, value] of Object.entries(values)) {
-    const field = await page.waitForSelector(`#node-config-input-${name}`, { visible: true });
-    await field.click({ clickCount: 3 });
-    await field.type(value);
+    await page.locator(`#node-config-input-${name}`).fill(value);
   }
-  await page.click('#node-config-dialog-ok');
+  await page.locator('#node-config-dialog-ok').click();
   await page.waitForSelector('#node-config-dialog-ok', { hidden: true });
 }
 
@@ -77,12 +74,13 @@ test('the example is imported, its account filled in, deployed and injected, and
         await importExample(page, 'docket');
         await fillIn(page, { baseUrl: url, token: TOKEN });
         const from = nodeRed.lines.length;
-        await page.click('#red-ui-header-button-deploy');
+        await page.locator('#red-ui-header-button-deploy:not(.disabled)').click();
         await nodeRed.logged(/Started flows/, from);
         await page.waitForSelector('#red-ui-header-button-deploy.disabled');
 
-        await page.click('a[href="#debug"]').catch(() => page.evaluate(() => window.RED.sidebar.show('debug')));
-        await page.click('.red-ui-flow-node-button-button');
+        await page.evaluate(() => window.RED.sidebar.show('debug'));
+        await click(page, '#red-ui-workspace-tabs', 'Docket');
+        await page.locator('.red-ui-flow-node-button-button').click();
         const shown = await page.waitForSelector('.red-ui-debug-msg', { visible: true });
         const text = await shown.evaluate((it) => it.innerText);
         assert.match(text, /completed/);
