@@ -72,14 +72,16 @@ test('the example is imported, its account filled in, deployed and injected, and
     ({ url, requests }) =>
       withEditor(async (page, nodeRed) => {
         await importExample(page, 'docket');
+        await click(page, '#red-ui-workspace-tabs', 'Docket');
+        await page.locator('.red-ui-flow-node-button-button').wait();
         await fillIn(page, { baseUrl: url, token: TOKEN });
         const from = nodeRed.lines.length;
         await page.locator('#red-ui-header-button-deploy:not(.disabled)').click();
         await nodeRed.logged(/Started flows/, from);
-        await page.waitForSelector('#red-ui-header-button-deploy.disabled');
+        // Until the answer is there, the editor takes no clicks.
+        await page.waitForSelector('#red-ui-editor-shade', { hidden: true });
 
         await page.evaluate(() => window.RED.sidebar.show('debug'));
-        await click(page, '#red-ui-workspace-tabs', 'Docket');
         await page.locator('.red-ui-flow-node-button-button').click();
         const shown = await page.waitForSelector('.red-ui-debug-msg', { visible: true });
         const text = await shown.evaluate((it) => it.innerText);
