@@ -22,8 +22,8 @@ async function withEditor(test) {
       const failures = [];
       page.on('pageerror', (error) => failures.push(error));
       await page.goto(nodeRed.url);
-      await page.waitForSelector('#red-ui-loading-progress', { hidden: true });
       await page.waitForSelector('.red-ui-palette-node[data-palette-type="voice-calling-docket"]');
+      await page.waitForSelector('#red-ui-loading-progress', { hidden: true });
       await test(page, nodeRed);
       assert.deepEqual(failures, []);
     } finally {
