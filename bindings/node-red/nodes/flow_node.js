@@ -90,7 +90,7 @@ function creates(RED, node, config, what) {
       send([msg, null, null]);
     }
 
-    /** `isUnknown`: something was or may have been created, which sending the message again might do twice. */
+    /** `isUnknown`: something was or may have been created, so the message must not be sent again. */
     function fail(error, isUnknown) {
       msg.error = described(error, isUnknown);
       msg.request = request;
@@ -115,9 +115,10 @@ function plain(result) {
   return JSON.parse(JSON.stringify(result));
 }
 
+/** An error of the client, or one of this node: a wait that ended, or a flow that was stopped. */
 function described(error, mayHaveCreated) {
-  const described = error instanceof RequestError ? plain(error) : { message: error.message };
-  return { kind: 'interrupted', problem: undefined, attempts: [], ...described, mayHaveCreated };
+  if (error instanceof RequestError) return { ...plain(error), mayHaveCreated };
+  return { kind: mayHaveCreated ? 'not-completed' : 'stopped', message: error.message, attempts: [], mayHaveCreated };
 }
 
 /** For the log, which is all that is left if the flow is gone: by what a person finds the request. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { DOCKET, TOKEN, withService, withSockets } from '../../javascript/test/service.js';
-import { NodeRed, account, around } from './node_red.mjs';
+import { NodeRed, account, around, func } from './node_red.mjs';
 
 const REQUEST = { agentId: 7, toPhoneNumber: '919876543210', callContext: { reference: 'crm-1001' }, externalId: 'crm-1001' };
 const CALL = { fromAgentName: 'renewals', toPhoneNumber: '919876543210' };
@@ -72,6 +72,7 @@ test('a docket that is not completed in time comes out of the third output with 
       const msg = await nodeRed.send({ payload: REQUEST });
       assert.equal(msg.output, 3);
       assert.equal(msg.docketId, DOCKET);
+      assert.equal(msg.error.kind, 'not-completed');
       assert.match(msg.error.message, /not completed after 0\.1 s; last seen: IN_PROGRESS/);
       assert.equal(msg.error.mayHaveCreated, true);
       assert.deepEqual(msg.request, REQUEST);
@@ -194,8 +195,11 @@ for (const [what, wrong, pattern] of [
 ]) {
   test(`an account with a wrong ${what} is reported when it is deployed, and to each message`, async () => {
     const from = nodeRed.lines.length;
-    await nodeRed.deploy([wrong, ...around(docket)]);
-    await nodeRed.logged(pattern, from);
+    const status = { id: 'status', type: 'status', z: 'flow', scope: ['node'], wires: [['shown']] };
+    const shown = func('shown', "node.log(`${msg.status.fill} status: ${msg.status.text}`);");
+    await nodeRed.deploy([wrong, status, shown, ...around(docket)]);
+    await nodeRed.logged(new RegExp(`\\[error\\] \\[voice-calling-account:.*${pattern.source}`), from);
+    await nodeRed.logged(new RegExp(`red status: ${pattern.source}`), from);
     const msg = await nodeRed.send({ payload: REQUEST });
     assert.equal(msg.output, 2);
     assert.equal(msg.error.kind, 'permanent-configuration');
