@@ -81,7 +81,8 @@ export class NodeRed {
     const response = await fetch(`${this.url}/flows`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'node-red-deployment-type': type },
-      body: JSON.stringify([flow, ...nodes]),
+      // Without a place, Node-RED takes a node for a configuration.
+      body: JSON.stringify([flow, ...nodes.map((node) => (node.z ? { x: 100, y: 100, ...node } : node))]),
     });
     if (response.status !== 204) throw new Error(`deploy: ${response.status} ${await response.text()}`);
     // The answer comes before the nodes are there.
