@@ -199,11 +199,11 @@ for (const [what, wrong, pattern] of [
     const shown = func('shown', "node.log(`${msg.status.fill} status: ${msg.status.text}`);");
     await nodeRed.deploy([wrong, status, shown, ...around(docket)]);
     await nodeRed.logged(new RegExp(`\\[error\\] \\[voice-calling-account:.*${pattern.source}`), from);
-    await nodeRed.logged(new RegExp(`red status: ${pattern.source}`), from);
     const msg = await nodeRed.send({ payload: REQUEST });
     assert.equal(msg.output, 2);
     assert.equal(msg.error.kind, 'permanent-configuration');
     assert.match(msg.error.message, pattern);
+    await nodeRed.logged(new RegExp(`red status: ${pattern.source}`), from);
   });
 }
 
