@@ -15,6 +15,7 @@ mod guest;
 mod harness;
 mod inspect;
 mod interpreter;
+mod node_red;
 mod obelisk;
 mod page;
 mod process;
@@ -86,6 +87,11 @@ enum Command {
         #[command(subcommand)]
         command: Option<tools::Command>,
     },
+    /// Try the nodes for Node-RED in Node-RED itself and in a browser
+    NodeRed {
+        #[command(subcommand)]
+        command: node_red::Command,
+    },
     /// Build, and print what each component is: size, SHA-256, metadata, and the WIT of the first
     Inspect,
     /// Check licences, sources, doubled versions and known vulnerabilities of all dependencies
@@ -128,6 +134,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bindings { command } => bindings::run(workspace, command),
         Command::Examples { command } => examples::run(workspace, command),
         Command::Tools { command } => tools::run(workspace, command),
+        Command::NodeRed { command } => node_red::run(workspace, command),
         Command::Inspect => {
             build(workspace)?;
             inspect::print(workspace)

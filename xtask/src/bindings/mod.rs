@@ -22,7 +22,7 @@ use clap::Subcommand;
 use crate::{
     bindings::model::Package,
     component,
-    guest::MUTANTS,
+    guest::{MUTANTS, STEPS_TEXT},
     harness::{JUDGE_VARIABLE, Services},
     process::announce,
     test_run::COMPONENT_VARIABLE,
@@ -56,6 +56,12 @@ fn build(workspace: &Workspace) -> Result<()> {
     crate::build(workspace)?;
     generate(workspace)?;
     wheel::build(workspace)?;
+    tarball::build(workspace)
+}
+
+/// The package for JavaScript alone, for what is built on it.
+pub fn build_javascript(workspace: &Workspace) -> Result<()> {
+    component::build(workspace, &[&STEPS_TEXT])?;
     tarball::build(workspace)
 }
 

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { DOCKET, withService } from '../../javascript/test/service.js';
+import { NodeRed, account, func } from './node_red.mjs';
+
+const PATH = '/voice-calling/completed';
+const SECRET = 'of-this-test';
+const DELIVERY = {
+  docket_id: DOCKET,
+  call_context: { reference: 'crm-1001' },
+  call_insights: { call_disposition: 'INTERESTED' },
+};
+const COMPLETED = { docket_id: DOCKET, status: 'COMPLETED', call_context: { reference: 'crm-1001' } };
+
+let nodeRed;
+before(async () => {
+  nodeRed = await NodeRed.start();
+});
+after(() => nodeRed.stop());
+
+/** Runs `test` with the node in a flow that keeps its messages. */
+function withNode(answer, test, secret = '') {
+  return withService(answer, async (service) => {
+    await nodeRed.deploy([account(service.url), ...receiving('node', PATH, secret)]);
+    return test(service);
+  });
+}
+
+function receiving(id, path, secret = '') {
+  const node = { id, type: 'voice-calling-completed', z: 'flow', account: 'account', path };
+  return [
+    { ...node, credentials: { secret }, wires: [['keep']] },
+    func('keep', "flow.set('received', [...(flow.get('received') ?? []), msg]);"),
+    { id: 'in', type: 'http in', z: 'flow', url: '/received', method: 'get', wires: [['take']] },
+    {
+      ...func('take', "msg.payload = flow.get('received') ?? []; flow.set('received', []); return msg;"),
+      wires: [['answer']],
+    },
+    { id: 'answer', type: 'http response', z: 'flow', wires: [] },
+  ];
+}
+
+/** The messages that the node sent since this was asked before. */
+const received = async () => (await fetch(`${nodeRed.url}/received`)).json();
+
+/** Delivers as the service does. The status of the answer. */
+async function deliver(body = DELIVERY, { path = PATH, headers = {} } = {}) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const response = await fetch(`${nodeRed.url}${path}`, { method: 'POST', headers, body: text });
+  return response.status;
+}
+
+test('a delivery that the docket confirms is sent on', () =>
+  withNode(() => ({ body: COMPLETED }), async ({ requests }) => {
+    assert.equal(await deliver(), 204);
+    const [msg, ...more] = await received();
+    assert.equal(more.length, 0);
+    assert.equal(msg.docketId, DOCKET);
+    assert.equal(msg.payload.status, 'COMPLETED');
+    assert.equal(msg.delivered.callInsights.callDisposition, 'INTERESTED');
+    assert.deepEqual(msg.unverified, ['call_insights']);
+    assert.deepEqual(requests.map(({ method, url }) => `${method} ${url}`), [`GET /api/v1/dockets/${DOCKET}`]);
+  }));
+
+test('a delivery that comes again is accepted, and sent on once', () =>
+  withNode(() => ({ body: COMPLETED }), async () => {
+    assert.deepEqual(await Promise.all([deliver(), deliver(), deliver()]), [204, 204, 204]);
+    assert.equal(await deliver(), 204);
+    assert.equal((await received()).length, 1);
+  }));
+
+test('a forged delivery, which the docket contradicts, is refused', () =>
+  withNode(() => ({ body: COMPLETED }), async () => {
+    assert.equal(await deliver({ ...DELIVERY, call_context: { reference: 'crm-2' } }), 400);
+    assert.deepEqual(await received(), []);
+  }));
+
+test('what is not the completion of a docket is refused, and nothing is fetched', () =>
+  withNode(() => ({ body: COMPLETED }), async ({ requests }) => {
+    for (const body of ['{"event":"call"}', 'no JSON', '']) assert.equal(await deliver(body), 400, body);
+    assert.equal(await deliver(' '.repeat(1024 * 1024 + 1)), 413);
+    assert.deepEqual(await received(), []);
+    assert.equal(requests.length, 0);
+  }));
+
+test('a docket that is not yet known, and then not yet completed, is sent on when the sender tries again', () => {
+  const answers = [{ status: 404 }, { body: { ...COMPLETED, status: 'IN_PROGRESS' } }, { body: COMPLETED }];
+  return withNode(
+    (_request, _body, count) => answers[count - 1],
+    async () => {
+      assert.equal(await deliver(), 503);
+      assert.equal(await deliver(), 503);
+      assert.deepEqual(await received(), []);
+      assert.equal(await deliver(), 204);
+      assert.equal((await received()).length, 1);
+    },
+  );
+});
+
+test('where the service cannot be asked, the sender has to try again, and the log says so', () =>
+  withNode(() => ({ status: 401 }), async () => {
+    const from = nodeRed.lines.length;
+    assert.equal(await deliver(), 503);
+    await nodeRed.logged(/\[error\].*a delivery could not be verified: /, from);
+    assert.deepEqual(await received(), []);
+  }));
+
+test('with a secret, a delivery without it is refused before anything is fetched', () =>
+  withNode(
+    () => ({ body: COMPLETED }),
+    async ({ requests }) => {
+      const header = (secret) => ({ headers: { 'x-webhook-secret': secret } });
+      assert.equal(await deliver(), 403);
+      assert.equal(await deliver(DELIVERY, header('another')), 403);
+      assert.equal(await deliver(DELIVERY, { path: `${PATH}/another` }), 403);
+      assert.equal(requests.length, 0);
+      assert.equal(await deliver(DELIVERY, header(SECRET)), 204);
+      assert.equal(await deliver(DELIVERY, { path: `${PATH}/${SECRET}` }), 204);
+      assert.equal((await received()).length, 1);
+    },
+    SECRET,
+  ));
+
+test('the route goes with the node', () =>
+  withNode(() => ({ body: COMPLETED }), async (service) => {
+    await nodeRed.deploy([account(service.url), ...receiving('node', '/another')]);
+    assert.equal(await deliver(), 404);
+    assert.equal(await deliver(DELIVERY, { path: '/another' }), 204);
+    await nodeRed.deploy([account(service.url)]);
+    assert.equal(await deliver(DELIVERY, { path: '/another' }), 404);
+  }));
+
+test('a path that is wrong or that another node has is reported', () =>
+  withNode(() => ({ body: COMPLETED }), async (service) => {
+    let from = nodeRed.lines.length;
+    await nodeRed.deploy([account(service.url), ...receiving('node', 'a b')]);
+    await nodeRed.logged(/\[error\].*path: found "a b"; allowed: /, from);
+    from = nodeRed.lines.length;
+    const [second] = receiving('second', PATH);
+    await nodeRed.deploy([account(service.url), ...receiving('node', PATH), second]);
+    await nodeRed.logged(/\[error\].*which another node has/, from);
+  }));

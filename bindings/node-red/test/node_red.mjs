@@ -1,0 +1,133 @@
+/** Node-RED itself, in a folder of its own, with the nodes installed as its users install them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { TOKEN } from '../../javascript/test/service.js';
+
+const program = createRequire(import.meta.url).resolve('node-red/red.js');
+const folder = fileURLToPath(new URL('..', import.meta.url));
+
+const SETTINGS = `module.exports = {
+  uiHost: '127.0.0.1',
+  uiPort: 0,
+  flowFile: 'flows.json',
+  credentialSecret: 'of-this-test',
+  nodeCloseTimeout: 3000,
+  telemetry: { enabled: false, updateNotification: false },
+  editorTheme: { tours: false },
+  externalModules: { autoInstall: false, palette: { allowInstall: false } },
+};
+`;
+
+export class NodeRed {
+  /** Every line that it wrote. */
+  lines = [];
+  #waiting = new Set();
+
+  static async start() {
+    const nodeRed = new NodeRed();
+    nodeRed.userDir = mkdtempSync(join(tmpdir(), 'voice-calling-node-red-'));
+    const scope = join(nodeRed.userDir, 'node_modules', '@voice-calling');
+    mkdirSync(scope, { recursive: true });
+    symlinkSync(folder, join(scope, 'node-red'));
+    const manifest = { private: true, dependencies: { '@voice-calling/node-red': '*' } };
+    writeFileSync(join(nodeRed.userDir, 'package.json'), JSON.stringify(manifest));
+    writeFileSync(join(nodeRed.userDir, 'settings.js'), SETTINGS);
+    nodeRed.child = spawn(process.execPath, [program, '--userDir', nodeRed.userDir], {
+      env: {
+        PATH: process.env.PATH,
+        HOME: nodeRed.userDir,
+        VOICE_CALLING_BACKOFF_MS: '1',
+        VOICE_CALLING_MAX_BACKOFF_MS: '5',
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    createInterface({ input: nodeRed.child.stdout }).on('line', (line) => nodeRed.#write(line));
+    process.once('exit', () => nodeRed.child.kill());
+    nodeRed.child.once('exit', () => nodeRed.#write('ended'));
+    const [, url] = await nodeRed.logged(/Server now running at (http:\S+?)\/?$/);
+    nodeRed.url = url;
+    await nodeRed.logged(/Started flows/);
+    return nodeRed;
+  }
+
+  /** The first match of `pattern` in a line from the `from`th on, which may be yet to come. */
+  async logged(pattern, from = 0) {
+    for (let index = from; ; index++) {
+      while (index >= this.lines.length) {
+        await new Promise((resolve) => this.#waiting.add(resolve));
+      }
+      const match = pattern.exec(this.lines[index]);
+      if (match) return match;
+      if (this.lines[index] === 'ended') throw new Error(`not logged: ${pattern}\n${this.lines.join('\n')}`);
+    }
+  }
+
+  #write(line) {
+    this.lines.push(line);
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  /** Deploys `nodes` in one flow, in place of what was deployed. */
+  async deploy(nodes, type = 'full') {
+    const from = this.lines.length;
+    const flow = { id: 'flow', type: 'tab', label: 'flow' };
+    const response = await fetch(`${this.url}/flows`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'node-red-deployment-type': type },
+      // Without a place, Node-RED takes a node for a configuration.
+      body: JSON.stringify([flow, ...nodes.map((node) => (node.z ? { x: 100, y: 100, ...node } : node))]),
+    });
+    if (response.status !== 204) throw new Error(`deploy: ${response.status} ${await response.text()}`);
+    // The answer comes before the nodes are there.
+    await this.logged(/Started (modified )?(flows|nodes)/, from);
+  }
+
+  /** Sends a message into the flow. The message that comes out, and its output. */
+  async send(msg) {
+    const response = await fetch(`${this.url}/send`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(msg),
+    });
+    return response.json();
+  }
+
+  async stop() {
+    if (this.child.exitCode === null) {
+      this.child.kill('SIGTERM');
+      await once(this.child, 'exit');
+    }
+    rmSync(this.userDir, { recursive: true });
+  }
+}
+
+export function account(url, token = TOKEN) {
+  return { id: 'account', type: 'voice-calling-account', name: '', baseUrl: url, credentials: { token } };
+}
+
+/** A flow around one node that creates: `send` puts messages in, and gets those that come out. */
+export function around(node) {
+  const answer = (output) => ({
+    ...func(`answer-${output}`, `const { req, res, ...rest } = msg;
+      return { req, res, payload: { output: ${output}, ...rest } };`),
+    wires: [['answer']],
+  });
+  return [
+    { id: 'in', type: 'http in', z: 'flow', url: '/send', method: 'post', wires: [['open']] },
+    { ...func('open', 'return { ...msg.payload, req: msg.req, res: msg.res };'), wires: [['node']] },
+    { id: 'node', z: 'flow', timeout: 60, ...node, account: 'account', wires: [['answer-1'], ['answer-2'], ['answer-3']] },
+    ...[1, 2, 3].map(answer),
+    { id: 'answer', type: 'http response', z: 'flow', wires: [] },
+  ];
+}
+
+export function func(id, text) {
+  return { id, type: 'function', z: 'flow', func: text, outputs: 1, wires: [[]] };
+}
