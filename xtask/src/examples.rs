@@ -10,7 +10,7 @@ use xshell::cmd;
 use crate::{
     component,
     composition::plug,
-    guest::CLIENT,
+    guest::{CLIENT, EXAMPLE_HTTP},
     interpreter::{NODE, PYTHON},
     process::{announce, run_quietly},
     stamp::Stamp,
@@ -77,7 +77,9 @@ impl<'a> Examples<'a> {
         PYTHON.check(shell)?;
         NODE.check(shell)?;
         shell.create_dir(&self.folder)?;
-        component::build(workspace, &[&CLIENT])?;
+        component::build(workspace, &[&CLIENT, &EXAMPLE_HTTP])?;
+        let server = workspace.component_of(&EXAMPLE_HTTP);
+        plug(workspace, &workspace.component(), &server, &self.folder.join("http.wasm"))?;
         for (language, guest) in [
             ("python", self.python()?),
             ("javascript", self.javascript()?),
