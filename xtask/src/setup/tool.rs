@@ -139,7 +139,7 @@ impl Tool {
 }
 
 /// The user's folder for what can be had again.
-fn folder() -> Result<PathBuf> {
+pub fn folder() -> Result<PathBuf> {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache
         .filter(|folder| folder.is_absolute())

