@@ -1,7 +1,7 @@
-//! The examples in other languages: guests in Python and JavaScript, each composed with
-//! voice-calling, and run by the host harness.
+//! The examples: guests in Python and JavaScript and an HTTP server in Rust, each composed with
+//! voice-calling, and run by the host harness and by other hosts.
 
-use std::{fs, path::PathBuf};
+use std::{env, fs, path::PathBuf};
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -13,6 +13,7 @@ use crate::{
     guest::{CLIENT, EXAMPLE_HTTP},
     interpreter::{NODE, PYTHON},
     process::{announce, run_quietly},
+    setup::wheel,
     stamp::Stamp,
     test_run::COMPONENT_VARIABLE,
     workspace::{Workspace, shell_in},
@@ -30,6 +31,9 @@ pub enum Command {
     },
 }
 
+/// Tells the tests which programs of wasmtime to run, as `PATH` lists folders.
+const WASMTIME_VARIABLE: &str = "WASMTIME";
+
 /// Tells the harness where the compositions are.
 const FOLDER_VARIABLE: &str = "EXAMPLES_FOLDER";
 
@@ -40,15 +44,23 @@ const WORLD: &str = "workflow";
 
 pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
     let examples = Examples::of(workspace);
+    // Before anything takes time.
+    let hosts = match command {
+        Some(Command::Test { .. }) => wheel::WASMTIME
+            .iter()
+            .map(|wheel| wheel.find(&workspace.shell))
+            .collect::<Result<Vec<_>>>()?,
+        _ => Vec::new(),
+    };
     examples.build()?;
     match command {
         None => {
             announce("examples: the same campaign by each guest, on the mock service");
-            examples.run_harness("run --quiet", &[])
+            examples.run_harness("run --quiet", &[], &hosts)
         }
         Some(Command::Build) => Ok(()),
         Some(Command::Test { arguments }) => {
-            examples.run_harness("test --no-fail-fast", &arguments)
+            examples.run_harness("test --no-fail-fast", &arguments, &hosts)
         }
     }
 }
@@ -79,7 +91,12 @@ impl<'a> Examples<'a> {
         shell.create_dir(&self.folder)?;
         component::build(workspace, &[&CLIENT, &EXAMPLE_HTTP])?;
         let server = workspace.component_of(&EXAMPLE_HTTP);
-        plug(workspace, &workspace.component(), &server, &self.folder.join("http.wasm"))?;
+        plug(
+            workspace,
+            &workspace.component(),
+            &server,
+            &self.folder.join("http.wasm"),
+        )?;
         for (language, guest) in [
             ("python", self.python()?),
             ("javascript", self.javascript()?),
@@ -156,12 +173,13 @@ impl<'a> Examples<'a> {
         Ok(inputs)
     }
 
-    fn run_harness(&self, command: &str, arguments: &[String]) -> Result<()> {
+    fn run_harness(&self, command: &str, arguments: &[String], hosts: &[PathBuf]) -> Result<()> {
         let harness = self.workspace.cargo(command);
         Ok(harness
             .args(["--locked", "--package", HARNESS])
             .args(arguments)
             .env(FOLDER_VARIABLE, &self.folder)
+            .env(WASMTIME_VARIABLE, env::join_paths(hosts)?)
             .env(COMPONENT_VARIABLE, self.workspace.component())
             .run()?)
     }

