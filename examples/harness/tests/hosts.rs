@@ -1,11 +1,11 @@
-//! What wasmtime's own command line does with the component, and with the HTTP server of
-//! `examples/http`, in each version that `cargo xtask setup wasmtime` installs.
+//! What hosts do with the component and with the HTTP server of `examples/http`: wasmtime's command
+//! line, in each version that `cargo xtask setup wasmtime` installs, and wasmCloud's `wash dev`.
 
 use futures_util::{StreamExt, stream};
 use serde_json::json;
 use std::env;
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -42,7 +42,7 @@ fn creations(mock: &MockService) -> usize {
     mock.requests_to(Endpoint::CreateDocketV2).len()
 }
 
-/// `wasmtime serve`, ended when it is dropped.
+/// A host that serves, ended when it is dropped.
 struct Server {
     process: Child,
     address: SocketAddr,
@@ -63,10 +63,8 @@ impl Server {
     }
 
     fn start(program: &Path, mock: &MockService, limits: &[&str]) -> Self {
-        let mut process = Self::command(program, mock, limits)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Self::command(program, mock, limits);
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let first = lines.next().expect("it says where it serves").unwrap();
         // Else it would stop at a full pipe.
@@ -74,6 +72,60 @@ impl Server {
         let address = first.strip_prefix("Serving HTTP on http://");
         let address = address.unwrap_or_else(|| panic!("wasmtime said: {first}"));
         let address = address.trim_end_matches('/').parse().unwrap();
+        Self { process, address }
+    }
+
+    /// `wash dev` with the configuration of the example, but for addresses and files.
+    fn wash_dev(mock: &MockService, allowed_host: &str) -> Self {
+        let program = env::var_os("WASH").expect("WASH: `cargo xtask examples test` sets it");
+        // wash cannot choose a port itself.
+        let address = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = address.local_addr().unwrap();
+        let folder = env::temp_dir().join(format!("voice-calling-wash-{}", address.port()));
+        std::fs::create_dir_all(folder.join(".wash")).unwrap();
+        let config = root().join("examples/http/.wash/config.yaml");
+        let mut config = std::fs::read_to_string(config).unwrap();
+        assert!(!config.contains(&mock.token()));
+        let target = root().join("target").canonicalize().unwrap();
+        for (from, to) in [
+            ("address: 127.0.0.1:8000", format!("address: {address}")),
+            ("- 127.0.0.1:8080", format!("- {allowed_host}")),
+            ("http://127.0.0.1:8080", mock.base_url()),
+            ("../../target", target.to_str().unwrap().to_owned()),
+        ] {
+            assert!(
+                config.contains(from),
+                "the example's configuration has no {from}"
+            );
+            config = config.replace(from, &to);
+        }
+        std::fs::write(folder.join(".wash/config.yaml"), config).unwrap();
+        let mut process = Command::new(program)
+            .arg("dev")
+            .current_dir(&folder)
+            .env("HOME", &folder)
+            .env("VOICE_CALLING_API_TOKEN", mock.token())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let mut said = Vec::new();
+        loop {
+            let line = lines
+                .next()
+                .unwrap_or_else(|| panic!("wash ended: {said:#?}"));
+            said.push(line.unwrap());
+            if said.last().unwrap().contains("listening for HTTP requests") {
+                break;
+            }
+        }
+        std::thread::spawn(move || {
+            lines.for_each(drop);
+            // wash has ended.
+            let _ = std::fs::remove_dir_all(folder);
+        });
         Self { process, address }
     }
 
@@ -252,4 +304,26 @@ async fn a_request_that_exceeds_the_time_limit_is_not_sent_to_the_service_again(
         assert_eq!(creations(&mock), 2, "{program:?}");
         assert_eq!(mock.times_rung(NUMBER), 1, "{program:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wash_dev_creates_one_docket_with_the_token_from_its_environment() {
+    let mock = mock().await;
+    let server = Server::wash_dev(&mock, &mock.address().to_string());
+    let (status, answer) = server.create(NUMBER, "Asha").await;
+    assert_eq!(status, 201, "{answer}");
+    server.stop();
+    assert_eq!(mock.phones_rung(), [NUMBER]);
+    assert_eq!(creations(&mock), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_wash_dev_does_not_allow_the_host_nothing_is_sent_and_the_error_says_so() {
+    let mock = mock().await;
+    let server = Server::wash_dev(&mock, "other.example");
+    let (status, answer) = server.create(NUMBER, "Asha").await;
+    assert_eq!(status, 500, "{answer}");
+    assert!(answer.contains("HTTP-request-denied"), "{answer}");
+    server.stop();
+    assert!(mock.requests().is_empty());
 }
