@@ -79,8 +79,9 @@ impl Server {
     fn wash_dev(mock: &MockService, allowed_host: &str) -> Self {
         let program = env::var_os("WASH").expect("WASH: `cargo xtask examples test` sets it");
         // wash cannot choose a port itself.
-        let address = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = address.local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
         let folder = env::temp_dir().join(format!("voice-calling-wash-{}", address.port()));
         std::fs::create_dir_all(folder.join(".wash")).unwrap();
         let config = root().join("examples/http/.wash/config.yaml");
