@@ -1,7 +1,7 @@
-//! The examples in other languages: guests in Python and JavaScript, each composed with
-//! voice-calling, and run by the host harness.
+//! The examples: guests in Python and JavaScript and an HTTP server in Rust, each composed with
+//! voice-calling, and run by the host harness and by other hosts.
 
-use std::{fs, path::PathBuf};
+use std::{env, ffi::OsString, fs, path::PathBuf};
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -10,9 +10,10 @@ use xshell::cmd;
 use crate::{
     component,
     composition::plug,
-    guest::CLIENT,
+    guest::{CLIENT, EXAMPLE_HTTP},
     interpreter::{NODE, PYTHON},
     process::{announce, run_quietly},
+    setup::wheel,
     stamp::Stamp,
     test_run::COMPONENT_VARIABLE,
     workspace::{Workspace, shell_in},
@@ -30,6 +31,12 @@ pub enum Command {
     },
 }
 
+/// Tells the tests which programs of wasmtime to run, as `PATH` lists folders.
+const WASMTIME_VARIABLE: &str = "WASMTIME";
+
+/// The same for wasmCloud's only program.
+const WASH_VARIABLE: &str = "WASH";
+
 /// Tells the harness where the compositions are.
 const FOLDER_VARIABLE: &str = "EXAMPLES_FOLDER";
 
@@ -40,18 +47,30 @@ const WORLD: &str = "workflow";
 
 pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
     let examples = Examples::of(workspace);
+    let mut hosts = Vec::new();
+    if matches!(command, Some(Command::Test { .. })) {
+        // Before anything takes time.
+        let shell = &workspace.shell;
+        let wasmtime = wheel::WASMTIME.iter().map(|wheel| wheel.find(shell));
+        let wasmtime = wasmtime.collect::<Result<Vec<_>>>()?;
+        hosts.push((WASMTIME_VARIABLE, env::join_paths(wasmtime)?));
+        hosts.push((WASH_VARIABLE, wheel::WASH.find(shell)?.into()));
+    }
     examples.build()?;
     match command {
         None => {
             announce("examples: the same campaign by each guest, on the mock service");
-            examples.run_harness("run --quiet", &[])
+            examples.run_harness("run --quiet", &[], hosts)
         }
         Some(Command::Build) => Ok(()),
         Some(Command::Test { arguments }) => {
-            examples.run_harness("test --no-fail-fast", &arguments)
+            examples.run_harness("test --no-fail-fast", &arguments, hosts)
         }
     }
 }
+
+/// Variables, and the programs that they name.
+type Hosts = Vec<(&'static str, OsString)>;
 
 struct Examples<'a> {
     workspace: &'a Workspace,
@@ -77,7 +96,14 @@ impl<'a> Examples<'a> {
         PYTHON.check(shell)?;
         NODE.check(shell)?;
         shell.create_dir(&self.folder)?;
-        component::build(workspace, &[&CLIENT])?;
+        component::build(workspace, &[&CLIENT, &EXAMPLE_HTTP])?;
+        let server = workspace.component_of(&EXAMPLE_HTTP);
+        plug(
+            workspace,
+            &workspace.component(),
+            &server,
+            &self.folder.join("http.wasm"),
+        )?;
         for (language, guest) in [
             ("python", self.python()?),
             ("javascript", self.javascript()?),
@@ -154,12 +180,13 @@ impl<'a> Examples<'a> {
         Ok(inputs)
     }
 
-    fn run_harness(&self, command: &str, arguments: &[String]) -> Result<()> {
+    fn run_harness(&self, command: &str, arguments: &[String], hosts: Hosts) -> Result<()> {
         let harness = self.workspace.cargo(command);
         Ok(harness
             .args(["--locked", "--package", HARNESS])
             .args(arguments)
             .env(FOLDER_VARIABLE, &self.folder)
+            .envs(hosts)
             .env(COMPONENT_VARIABLE, self.workspace.component())
             .run()?)
     }

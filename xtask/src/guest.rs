@@ -132,6 +132,14 @@ pub const PEER: Guest = Guest {
     form: Form::Component,
 };
 
+/// An HTTP server for hosts of `wasi:http`; the client is plugged into it.
+pub const EXAMPLE_HTTP: Guest = Guest {
+    package: "voice-calling-example-http",
+    component: "voice-calling-example-http",
+    file: "http-guest.wasm",
+    form: Form::Component,
+};
+
 /// What runs beside the guest on the workflow engine Obelisk.
 pub const OBELISK_WORKFLOW: Guest = Guest {
     package: "voice-calling-obelisk-workflow",

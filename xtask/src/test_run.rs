@@ -109,9 +109,10 @@ fn run_tests_without_host(workspace: &Workspace) -> Result<Total> {
 
 /// What builds, and the guests. With them cargo would choose other features of what the harness
 /// depends on, and compile the compiler of WebAssembly once more.
-const WITHOUT_HOST: [&str; 16] = [
+const WITHOUT_HOST: [&str; 17] = [
     "plug",
     "voice-calling-bench-peer",
+    "voice-calling-example-http",
     "voice-calling-impatient",
     "voice-calling-mutants-p2",
     "voice-calling-obelisk-campaigns",

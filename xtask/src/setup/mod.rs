@@ -6,6 +6,7 @@ pub mod debian;
 pub mod standard_library;
 pub mod tool;
 pub mod wassette;
+pub mod wheel;
 
 use std::{fs, path::Path};
 
@@ -31,6 +32,10 @@ pub enum What {
     Chromium,
     /// Wassette, for the tests of the tools for AI agents
     Wassette,
+    /// The command line of wasmtime, in the versions that the examples are tested on
+    Wasmtime,
+    /// wasmCloud's command line, for the tests of the examples
+    Wash,
     All,
 }
 
@@ -58,6 +63,8 @@ impl What {
                 }
             },
             Self::Wassette => wassette::install(workspace),
+            Self::Wasmtime => wheel::WASMTIME.iter().try_for_each(|it| it.install(shell)),
+            Self::Wash => wheel::WASH.install(shell),
             Self::All => Self::value_variants()
                 .iter()
                 .filter(|what| !matches!(what, Self::All))

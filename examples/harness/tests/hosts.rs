@@ -1,0 +1,330 @@
+//! What hosts do with the component and with the HTTP server of `examples/http`: wasmtime's command
+//! line, in each version that `cargo xtask setup wasmtime` installs, and wasmCloud's `wash dev`.
+
+use futures_util::{StreamExt, stream};
+use serde_json::json;
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+
+const NUMBER: &str = "919876543210";
+
+/// The programs, from the variable that `cargo xtask examples test` sets.
+fn programs() -> Vec<PathBuf> {
+    let programs = env::var_os("WASMTIME").expect("WASMTIME: `cargo xtask examples test` sets it");
+    let programs: Vec<_> = env::split_paths(&programs).collect();
+    assert!(!programs.is_empty(), "WASMTIME names no program");
+    programs
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn server_component() -> PathBuf {
+    match env::var_os("EXAMPLES_FOLDER") {
+        Some(folder) => PathBuf::from(folder).join("http.wasm"),
+        None => root().join("target/examples/http.wasm"),
+    }
+}
+
+async fn mock() -> MockService {
+    MockService::start(Options::default()).await.unwrap()
+}
+
+fn creations(mock: &MockService) -> usize {
+    mock.requests_to(Endpoint::CreateDocketV2).len()
+}
+
+/// A host that serves, ended when it is dropped.
+struct Server {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    fn command(program: &Path, mock: &MockService, limits: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(["serve", "-S", "cli", "--addr", "127.0.0.1:0"])
+            .args(["--env", "VOICE_CALLING_BASE_URL"])
+            .args(["--env", "VOICE_CALLING_API_TOKEN"])
+            .args(limits)
+            .arg(server_component())
+            .env("VOICE_CALLING_BASE_URL", mock.base_url())
+            .env("VOICE_CALLING_API_TOKEN", mock.token());
+        command
+    }
+
+    fn start(program: &Path, mock: &MockService, limits: &[&str]) -> Self {
+        let mut command = Self::command(program, mock, limits);
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let first = lines.next().expect("it says where it serves").unwrap();
+        // Else it would stop at a full pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        let address = first.strip_prefix("Serving HTTP on http://");
+        let address = address.unwrap_or_else(|| panic!("wasmtime said: {first}"));
+        let address = address.trim_end_matches('/').parse().unwrap();
+        Self { process, address }
+    }
+
+    /// `wash dev` with the configuration of the example, but for addresses and files.
+    fn wash_dev(mock: &MockService, allowed_host: &str) -> Self {
+        let program = env::var_os("WASH").expect("WASH: `cargo xtask examples test` sets it");
+        // wash cannot choose a port itself.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let folder = env::temp_dir().join(format!("voice-calling-wash-{}", address.port()));
+        std::fs::create_dir_all(folder.join(".wash")).unwrap();
+        let config = root().join("examples/http/.wash/config.yaml");
+        let mut config = std::fs::read_to_string(config).unwrap();
+        assert!(!config.contains(&mock.token()));
+        let target = root().join("target").canonicalize().unwrap();
+        for (from, to) in [
+            ("address: 127.0.0.1:8000", format!("address: {address}")),
+            ("- 127.0.0.1:8080", format!("- {allowed_host}")),
+            ("http://127.0.0.1:8080", mock.base_url()),
+            ("../../target", target.to_str().unwrap().to_owned()),
+        ] {
+            assert!(
+                config.contains(from),
+                "the example's configuration has no {from}"
+            );
+            config = config.replace(from, &to);
+        }
+        std::fs::write(folder.join(".wash/config.yaml"), config).unwrap();
+        let mut process = Command::new(program)
+            .arg("dev")
+            .current_dir(&folder)
+            .env("HOME", &folder)
+            .env("VOICE_CALLING_API_TOKEN", mock.token())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let mut said = Vec::new();
+        loop {
+            let line = lines
+                .next()
+                .unwrap_or_else(|| panic!("wash ended: {said:#?}"));
+            said.push(line.unwrap());
+            if said.last().unwrap().contains("listening for HTTP requests") {
+                break;
+            }
+        }
+        std::thread::spawn(move || {
+            lines.for_each(drop);
+            // wash has ended.
+            let _ = std::fs::remove_dir_all(folder);
+        });
+        Self { process, address }
+    }
+
+    async fn send(&self, to_phone_number: &str, name: &str) -> TcpStream {
+        let body = json!({
+            "agent_id": 7,
+            "to_phone_number": to_phone_number,
+            "call_context": { "name": name },
+        })
+        .to_string();
+        let head = format!(
+            "POST /dockets HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(body.as_bytes()).await.unwrap();
+        stream
+    }
+
+    /// The status of the answer, and all of it.
+    async fn create(&self, to_phone_number: &str, name: &str) -> (u16, String) {
+        let mut stream = self.send(to_phone_number, name).await;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let status = answer.split(' ').nth(1).map(str::parse);
+        (status.expect("a status").unwrap(), answer)
+    }
+
+    /// When this returns, nothing more is sent.
+    fn stop(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Runs the commands of docs/hosts.md that have `wasmtime run` in them, as its readers do.
+fn run_documented(program: &Path, mock: &MockService) -> Output {
+    let page = std::fs::read_to_string(root().join("docs/hosts.md")).unwrap();
+    let commands = page.split("```sh\n").skip(1);
+    let commands = commands.map(|rest| rest.split("```").next().unwrap());
+    let commands: String = commands.filter(|it| it.contains("wasmtime run")).collect();
+    assert!(
+        !commands.is_empty(),
+        "docs/hosts.md shows no `wasmtime run`"
+    );
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = [program.parent().unwrap().to_owned()];
+    let path = env::join_paths(folders.into_iter().chain(env::split_paths(&path))).unwrap();
+    Command::new("bash")
+        .args(["-euo", "pipefail", "-c", &commands])
+        .current_dir(root())
+        .env("PATH", path)
+        .env("VOICE_CALLING_BASE_URL", mock.base_url())
+        .env("VOICE_CALLING_API_TOKEN", mock.token())
+        .output()
+        .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_documented_command_lists_the_agents_and_makes_one_phone_ring_once() {
+    for program in programs() {
+        let mock = mock().await;
+        let output = run_documented(&program, &mock);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{program:?}: {errors}");
+        let lines: Vec<_> = printed.lines().collect();
+        assert_eq!(lines.len(), 2, "{printed}");
+        assert!(
+            lines[0].starts_with("ok({agents: [{agent-id: some(7)"),
+            "{printed}"
+        );
+        assert!(lines[1].starts_with("ok({docket-id: "), "{printed}");
+        assert_eq!(mock.phones_rung(), [NUMBER]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_1000_requests_by_20_callers_each_makes_its_phone_ring_once() {
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &[]);
+        let numbers: Vec<_> = (0..1000).map(|index| format!("919876{index:06}")).collect();
+        let answers: Vec<_> = stream::iter(&numbers)
+            .map(|number| server.create(number, "Asha"))
+            .buffer_unordered(20)
+            .collect()
+            .await;
+        let failed = answers.iter().find(|(status, _)| *status != 201);
+        assert_eq!(failed, None, "{program:?}");
+        server.stop();
+        let mut rung = mock.phones_rung();
+        rung.sort();
+        assert_eq!(rung, numbers, "{program:?}");
+        assert_eq!(creations(&mock), 1000, "{program:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_goes_away_in_the_middle_doubles_nothing() {
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &[]);
+        let slow = Fault::slow(Duration::from_millis(500));
+        mock.on_next(Endpoint::CreateDocketV2, slow);
+        let caller = server.send(NUMBER, "Asha").await;
+        while creations(&mock) == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        drop(caller);
+        // The slow answer comes before this one's, which is as slow.
+        let slow = Fault::slow(Duration::from_millis(1000));
+        mock.on_next(Endpoint::CreateDocketV2, slow);
+        let (status, answer) = server.create("919876543211", "Bela").await;
+        assert_eq!(status, 201, "{program:?}: {answer}");
+        server.stop();
+        assert_eq!(creations(&mock), 2, "{program:?}");
+        assert_eq!(mock.times_rung(NUMBER), 1, "{program:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_exceeds_the_memory_limit_makes_no_phone_ring_and_harms_no_other() {
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &["-W", "max-memory-size=3000000"]);
+        let (status, answer) = server.create(NUMBER, &"x".repeat(900_000)).await;
+        assert_eq!(status, 500, "{program:?}: {answer}");
+        let (status, answer) = server.create("919876543211", "Bela").await;
+        assert_eq!(status, 201, "{program:?}: {answer}");
+        server.stop();
+        assert_eq!(mock.phones_rung(), ["919876543211"], "{program:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_below_the_memory_it_starts_with_is_refused_at_the_start() {
+    for program in programs() {
+        let mock = mock().await;
+        let limits = ["-W", "max-memory-size=1000000"];
+        let output = Server::command(&program, &mock, &limits).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{program:?}");
+        assert!(
+            errors.contains("exceeds the limit"),
+            "{program:?}: {errors}"
+        );
+    }
+}
+
+/// The body of such a 500 is wasmtime's: it cannot say that the outcome is unknown. The page
+/// therefore says that a caller takes any 5xx without our JSON for unknown.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_exceeds_the_time_limit_is_not_sent_to_the_service_again() {
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &["-W", "timeout=300ms"]);
+        let slow = Fault::slow(Duration::from_secs(5));
+        mock.on_next(Endpoint::CreateDocketV2, slow);
+        let (status, answer) = server.create(NUMBER, "Asha").await;
+        assert_eq!(status, 500, "{program:?}: {answer}");
+        assert!(!answer.contains("outcome"), "{program:?}: {answer}");
+        let (status, answer) = server.create("919876543211", "Bela").await;
+        assert_eq!(status, 201, "{program:?}: {answer}");
+        server.stop();
+        assert_eq!(creations(&mock), 2, "{program:?}");
+        assert_eq!(mock.times_rung(NUMBER), 1, "{program:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wash_dev_creates_one_docket_with_the_token_from_its_environment() {
+    let mock = mock().await;
+    let server = Server::wash_dev(&mock, &mock.address().to_string());
+    let (status, answer) = server.create(NUMBER, "Asha").await;
+    assert_eq!(status, 201, "{answer}");
+    server.stop();
+    assert_eq!(mock.phones_rung(), [NUMBER]);
+    assert_eq!(creations(&mock), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_wash_dev_does_not_allow_the_host_nothing_is_sent_and_the_error_says_so() {
+    let mock = mock().await;
+    let server = Server::wash_dev(&mock, "other.example");
+    let (status, answer) = server.create(NUMBER, "Asha").await;
+    assert_eq!(status, 500, "{answer}");
+    assert!(answer.contains("HTTP-request-denied"), "{answer}");
+    server.stop();
+    assert!(mock.requests().is_empty());
+}

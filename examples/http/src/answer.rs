@@ -1,0 +1,82 @@
+//! What callers are answered: a status and a JSON object.
+
+use crate::bindings::voice_calling::client::types::{Failure, RequestError};
+use serde_json::{Value, json};
+use wstd::http::{Body, Error, Response};
+
+/// A status, a header, and the body.
+pub struct Answer {
+    status: u16,
+    header: Option<(&'static str, String)>,
+    body: Value,
+}
+
+impl Answer {
+    pub fn new(status: u16, body: Value) -> Self {
+        Self {
+            status,
+            header: None,
+            body,
+        }
+    }
+
+    pub fn error(status: u16, message: impl Into<String>) -> Self {
+        Self::new(status, json!({ "error": message.into() }))
+    }
+
+    pub fn with_header(self, name: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            header: Some((name, value.into())),
+            ..self
+        }
+    }
+
+    /// An error of the client. 503 alone says that the same request may be sent again.
+    pub fn of(error: &RequestError) -> Self {
+        use RequestError::*;
+        let (status, failure) = match error {
+            ExecutionFailed => return Self::unknown("the component did not run to its end"),
+            PermanentInvalidInput(failure) | PermanentRejected(failure) => (422, failure),
+            PermanentConfiguration(failure) | PermanentUnauthorized(failure) => (500, failure),
+            PermanentNotFound(failure)
+            | PermanentUnexpectedResponse(failure)
+            | PermanentOutcomeUnknown(failure) => (502, failure),
+            RateLimited(failure) | Unavailable(failure) | Unreachable(failure)
+            | TimedOut(failure) => (503, failure),
+        };
+        if failure.may_have_created {
+            return Self::unknown(&failure.message);
+        }
+        let answer = Self::error(status, &failure.message);
+        match retry_after_s(failure) {
+            Some(seconds) if status == 503 => answer.with_header("retry-after", seconds),
+            _ => answer,
+        }
+    }
+
+    fn unknown(message: &str) -> Self {
+        let body = json!({
+            "outcome": "unknown",
+            "error": message,
+            "advice": "a phone may be ringing: do not retry; ask a person",
+        });
+        Self::new(502, body)
+    }
+
+    pub fn into_response(self) -> Result<Response<Body>, Error> {
+        let response = Response::builder()
+            .status(self.status)
+            .header("content-type", "application/json");
+        let response = match self.header {
+            Some((name, value)) => response.header(name, value),
+            None => response,
+        };
+        Ok(response.body(self.body.to_string().into())?)
+    }
+}
+
+/// What the service asked for, in whole seconds.
+fn retry_after_s(failure: &Failure) -> Option<String> {
+    let wait_ms = failure.response.as_ref()?.retry_after_ms?;
+    Some(wait_ms.div_ceil(1000).to_string())
+}
