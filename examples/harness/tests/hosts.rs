@@ -11,7 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+use voice_calling_mock::{Endpoint, Fault, MockService, Options, WebhookOptions, WebhookReceiver};
 
 const NUMBER: &str = "919876543210";
 
@@ -40,6 +40,16 @@ async fn mock() -> MockService {
 
 fn creations(mock: &MockService) -> usize {
     mock.requests_to(Endpoint::CreateDocketV2).len()
+}
+
+/// The body of a creation.
+fn docket(to_phone_number: &str, name: &str) -> String {
+    json!({
+        "agent_id": 7,
+        "to_phone_number": to_phone_number,
+        "call_context": { "name": name },
+    })
+    .to_string()
 }
 
 /// A host that serves, ended when it is dropped.
@@ -130,31 +140,31 @@ impl Server {
         Self { process, address }
     }
 
-    async fn send(&self, to_phone_number: &str, name: &str) -> TcpStream {
-        let body = json!({
-            "agent_id": 7,
-            "to_phone_number": to_phone_number,
-            "call_context": { "name": name },
-        })
-        .to_string();
+    async fn send(&self, request: &str, body: &str) -> TcpStream {
         let head = format!(
-            "POST /dockets HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            "{request} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
             self.address,
             body.len()
         );
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(head.as_bytes()).await.unwrap();
-        stream.write_all(body.as_bytes()).await.unwrap();
+        // A server that has heard enough may have closed the connection.
+        let _ = stream.write_all(body.as_bytes()).await;
         stream
     }
 
     /// The status of the answer, and all of it.
-    async fn create(&self, to_phone_number: &str, name: &str) -> (u16, String) {
-        let mut stream = self.send(to_phone_number, name).await;
+    async fn ask(&self, request: &str, body: &str) -> (u16, String) {
+        let mut stream = self.send(request, body).await;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         let status = answer.split(' ').nth(1).map(str::parse);
         (status.expect("a status").unwrap(), answer)
+    }
+
+    async fn create(&self, to_phone_number: &str, name: &str) -> (u16, String) {
+        self.ask("POST /dockets", &docket(to_phone_number, name))
+            .await
     }
 
     /// When this returns, nothing more is sent.
@@ -175,7 +185,7 @@ impl Drop for Server {
 /// Runs the commands of docs/hosts.md that have `wasmtime run` in them, as its readers do.
 fn run_documented(program: &Path, mock: &MockService) -> Output {
     let page = std::fs::read_to_string(root().join("docs/hosts.md")).unwrap();
-    let commands = page.split("```sh\n").skip(1);
+    let commands = page.split("```bash\n").skip(1);
     let commands = commands.map(|rest| rest.split("```").next().unwrap());
     let commands: String = commands.filter(|it| it.contains("wasmtime run")).collect();
     assert!(
@@ -242,7 +252,7 @@ async fn a_caller_that_goes_away_in_the_middle_doubles_nothing() {
         let server = Server::start(&program, &mock, &[]);
         let slow = Fault::slow(Duration::from_millis(500));
         mock.on_next(Endpoint::CreateDocketV2, slow);
-        let caller = server.send(NUMBER, "Asha").await;
+        let caller = server.send("POST /dockets", &docket(NUMBER, "Asha")).await;
         while creations(&mock) == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -304,6 +314,92 @@ async fn a_request_that_exceeds_the_time_limit_is_not_sent_to_the_service_again(
         server.stop();
         assert_eq!(creations(&mock), 2, "{program:?}");
         assert_eq!(mock.times_rung(NUMBER), 1, "{program:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_a_request_is_said_and_nothing_is_sent() {
+    let valid = docket(NUMBER, "Asha");
+    let large = "x".repeat(1_048_577);
+    let misspelt = valid.replace("agent_id", "agentid");
+    let short = docket("12345", "Asha");
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &[]);
+        for (request, body, status, says) in [
+            ("POST /nothing", &*valid, 404, "not found"),
+            ("GET /dockets", "", 405, "allow: POST"),
+            ("POST /dockets", "{", 400, "not JSON"),
+            ("POST /dockets", &misspelt, 422, "unknown field `agentid`"),
+            (
+                "POST /dockets",
+                &short,
+                422,
+                "to-phone-number: found 5 digits",
+            ),
+            ("POST /dockets", &large, 413, "larger than 1048576 bytes"),
+        ] {
+            let (answered, answer) = server.ask(request, body).await;
+            assert_eq!(answered, status, "{program:?}: {request}: {answer}");
+            assert!(answer.contains(says), "{program:?}: {request}: {answer}");
+        }
+        server.stop();
+        assert!(mock.requests().is_empty(), "{program:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_outcome_is_told_from_an_error_after_which_a_retry_is_safe() {
+    let once = ["--env", "VOICE_CALLING_MAX_ATTEMPTS=1"];
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &once);
+        mock.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
+        let (status, answer) = server.create(NUMBER, "Asha").await;
+        assert_eq!(status, 502, "{program:?}: {answer}");
+        assert!(answer.contains(r#""outcome":"unknown""#), "{answer}");
+        assert!(answer.contains("do not retry; ask a person"), "{answer}");
+        mock.on_next(Endpoint::CreateDocketV2, Fault::rate_limited(Some("7")));
+        let (status, answer) = server.create("919876543211", "Bela").await;
+        assert_eq!(status, 503, "{program:?}: {answer}");
+        assert!(answer.contains("retry-after: 7"), "{answer}");
+        server.stop();
+        assert_eq!(creations(&mock), 2, "{program:?}");
+        assert_eq!(mock.phones_rung(), [NUMBER], "{program:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_is_believed_only_where_the_service_confirms_it() {
+    for program in programs() {
+        let receiver = WebhookReceiver::start().await;
+        let webhook = WebhookOptions::to(receiver.url());
+        let options = Options {
+            webhook: Some(webhook),
+            ..Options::default()
+        };
+        let mock = MockService::start(options).await.unwrap();
+        let server = Server::start(&program, &mock, &[]);
+        let (status, answer) = server.create(NUMBER, "Asha").await;
+        assert_eq!(status, 201, "{program:?}: {answer}");
+        let docket_id = mock.docket_with_context("Asha").unwrap();
+        mock.complete_docket(&docket_id).unwrap();
+        let delivered = mock.delivered(1).await.remove(0).body;
+        let other_docket = delivered.replace(&docket_id, "0ad33a9b-593b-4f55-b577-13349e14a5dd");
+        let other_context = delivered.replace("Asha", "Bela");
+        for (body, status, says) in [
+            (&*delivered, 200, &*docket_id),
+            (&other_docket, 404, "does not know the docket"),
+            (&other_context, 409, "the service disagrees: "),
+            (r#"{"event": "ping"}"#, 200, r#""confirmed":null"#),
+            ("no JSON", 422, "JSON"),
+        ] {
+            let (answered, answer) = server.ask("POST /completions", body).await;
+            assert_eq!(answered, status, "{program:?}: {body}: {answer}");
+            assert!(answer.contains(says), "{program:?}: {body}: {answer}");
+        }
+        server.stop();
+        assert_eq!(mock.phones_rung(), [NUMBER], "{program:?}");
     }
 }
 
