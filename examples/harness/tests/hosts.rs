@@ -56,6 +56,8 @@ fn docket(to_phone_number: &str, name: &str) -> String {
 struct Server {
     process: Child,
     address: SocketAddr,
+    /// Its own, removed with it.
+    folder: Option<PathBuf>,
 }
 
 impl Server {
@@ -82,7 +84,11 @@ impl Server {
         let address = first.strip_prefix("Serving HTTP on http://");
         let address = address.unwrap_or_else(|| panic!("wasmtime said: {first}"));
         let address = address.trim_end_matches('/').parse().unwrap();
-        Self { process, address }
+        Self {
+            process,
+            address,
+            folder: None,
+        }
     }
 
     /// `wash dev` with the configuration of the example, but for addresses and files.
@@ -132,12 +138,12 @@ impl Server {
                 break;
             }
         }
-        std::thread::spawn(move || {
-            lines.for_each(drop);
-            // wash has ended.
-            let _ = std::fs::remove_dir_all(folder);
-        });
-        Self { process, address }
+        std::thread::spawn(move || lines.for_each(drop));
+        Self {
+            process,
+            address,
+            folder: Some(folder),
+        }
     }
 
     async fn send(&self, request: &str, body: &str) -> TcpStream {
@@ -179,6 +185,9 @@ impl Drop for Server {
         // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir_all(folder);
+        }
     }
 }
 
