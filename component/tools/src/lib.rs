@@ -14,7 +14,7 @@ use bindings::voice_calling::client::{agents, calls, dockets};
 use error::{advice, invalid};
 use std::collections::BTreeMap;
 
-#[allow(unsafe_code)]
+#[allow(unsafe_code, clippy::too_many_arguments)]
 mod bindings {
     wit_bindgen::generate!({
         path: ["../../wit", "../../wit-tools"],
