@@ -5,6 +5,7 @@
 pub mod picture;
 
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{self, Child, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -71,13 +72,10 @@ impl Browser {
             .arg("about:blank")
             // What it would leave behind when it is killed.
             .env("TMPDIR", profile.path());
-        let mut driver = process::Command::new(DRIVER);
-        driver.arg("--port=0").env("TMPDIR", profile.path());
         // Both at once: each takes a second or two.
         let chromium = start_in_background(chromium, Output::Stderr, "DevTools listening on ws://");
-        let driver = start_in_background(driver, Output::Stdout, "started successfully on port ");
+        let (driver, port) = start_driver(profile.path()).await?;
         let (chromium, debugger) = chromium.await??;
-        let (driver, port) = driver.await??;
         let debugger = debugger.split('/').next().unwrap_or_default();
         let port = port.trim_end_matches('.');
         let options = json!({
@@ -286,6 +284,22 @@ impl Drop for Program {
         // Errors are ignored: it has ended by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// It chooses a port that is free on IPv6 and takes the same on IPv4, where another program may have
+/// it: then it ends, and is started again.
+async fn start_driver(temporary: &Path) -> Result<(Program, String)> {
+    let mut attempts = 0;
+    loop {
+        let mut driver = process::Command::new(DRIVER);
+        driver.arg("--port=0").env("TMPDIR", temporary);
+        attempts += 1;
+        let started = start_in_background(driver, Output::Stdout, "started successfully on port ");
+        match started.await? {
+            Err(error) if attempts < 10 && format!("{error:#}").contains("port not available") => {}
+            result => return result,
+        }
     }
 }
 
