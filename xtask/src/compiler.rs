@@ -39,6 +39,11 @@ impl Compiler {
         })
     }
 
+    /// `1.96.0` of `rustc 1.96.0`.
+    pub fn release(&self) -> &str {
+        self.version.trim_start_matches("rustc ")
+    }
+
     /// `96` of `rustc 1.96.0`.
     pub fn minor(&self) -> Option<u32> {
         let minor = self.version.split('.').nth(1)?;

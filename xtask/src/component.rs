@@ -164,7 +164,7 @@ fn is_custom(section: &Payload) -> bool {
 
 /// With a name tag instead of the encoder's names for every type and instance, which are some
 /// kilobytes that no host reads.
-fn tagged(component: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Vec<u8>> {
+pub fn tagged(component: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Vec<u8>> {
     let mut no_names = AddMetadata::default();
     no_names.name = AddMetadataField::Clear;
     let mut name = AddMetadata::default();

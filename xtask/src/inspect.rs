@@ -34,12 +34,22 @@ pub fn sha256(bytes: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The name tag.
-fn metadata(wasm: &[u8]) -> Result<Vec<(&str, String)>> {
+/// The name tag, without those of what is inside.
+pub fn metadata(wasm: &[u8]) -> Result<Vec<(&str, String)>> {
     let mut metadata = Vec::new();
+    let mut depth = 0;
     for payload in Parser::new(0).parse_all(wasm) {
-        let Payload::CustomSection(section) = payload? else {
-            continue;
+        let section = match payload? {
+            Payload::Version { .. } => {
+                depth += 1;
+                continue;
+            }
+            Payload::End(_) => {
+                depth -= 1;
+                continue;
+            }
+            Payload::CustomSection(section) if depth == 1 => section,
+            _ => continue,
         };
         match (section.name(), section.as_known()) {
             (_, KnownCustom::ComponentName(names)) => {
@@ -56,7 +66,7 @@ fn metadata(wasm: &[u8]) -> Result<Vec<(&str, String)>> {
                     }
                 }
             }
-            (name @ ("description" | "licenses" | "version"), _) => {
+            (name @ ("description" | "licenses" | "version" | "source" | "revision"), _) => {
                 metadata.push((name, String::from_utf8_lossy(section.data()).into_owned()));
             }
             _ => {}

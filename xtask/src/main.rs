@@ -19,6 +19,7 @@ mod node_red;
 mod obelisk;
 mod page;
 mod process;
+mod release;
 mod reproducible;
 mod setup;
 mod stamp;
@@ -92,6 +93,8 @@ enum Command {
         #[command(subcommand)]
         command: node_red::Command,
     },
+    /// Make everything that a release consists of, in target/release-<version>
+    Release(release::Release),
     /// Build, and print what each component is: size, SHA-256, metadata, and the WIT of the first
     Inspect,
     /// Check licences, sources, doubled versions and known vulnerabilities of all dependencies
@@ -135,6 +138,7 @@ fn run(command: Command) -> Result<()> {
         Command::Examples { command } => examples::run(workspace, command),
         Command::Tools { command } => tools::run(workspace, command),
         Command::NodeRed { command } => node_red::run(workspace, command),
+        Command::Release(release) => release.run(workspace),
         Command::Inspect => {
             build(workspace)?;
             inspect::print(workspace)

@@ -1,7 +1,10 @@
 //! voice-calling on the workflow engine Obelisk: the folder that its users copy, and the proof
 //! that it works, on the engine itself.
 
-use std::{env, path::PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Result, ensure};
 use clap::Subcommand;
@@ -11,7 +14,7 @@ use crate::{
     component,
     composition::plug,
     guest::{
-        CLIENT, OBELISK_CAMPAIGNS, OBELISK_ONCE, OBELISK_OPERATOR, OBELISK_WEBHOOK,
+        CLIENT, Guest, OBELISK_CAMPAIGNS, OBELISK_ONCE, OBELISK_OPERATOR, OBELISK_WEBHOOK,
         OBELISK_WORKFLOW,
     },
     process::announce,
@@ -92,22 +95,37 @@ fn run_harness(workspace: &Workspace, command: &str, arguments: &[String]) -> Re
         .run()?)
 }
 
+/// A docket from its creation to its webhook, with the deployment in `folder`, whose components may
+/// lie in a registry with this certificate.
+pub fn try_one_docket(workspace: &Workspace, folder: &Path, certificate: &Path) -> Result<()> {
+    let engine = engine(workspace)?;
+    let test = "docket::a_docket_is_created_once_and_completed_by_its_webhook";
+    let harness = workspace.cargo("test --quiet --locked --test dockets");
+    let harness = harness.args(["--package", HARNESS, "--", "--exact", test]);
+    let harness = harness.env(PROGRAM_VARIABLE, engine);
+    let harness = harness.env(FOLDER_VARIABLE, folder);
+    // OpenSSL's name, which the engine's TLS library heeds as well.
+    Ok(harness.env("SSL_CERT_FILE", certificate).run()?)
+}
+
 /// What users copy.
-fn folder(workspace: &Workspace) -> PathBuf {
+pub fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("obelisk")
 }
 
+/// All that is in the folder.
+pub const GUESTS: [&Guest; 6] = [
+    &CLIENT,
+    &OBELISK_ONCE,
+    &OBELISK_OPERATOR,
+    &OBELISK_WORKFLOW,
+    &OBELISK_WEBHOOK,
+    &OBELISK_CAMPAIGNS,
+];
+
 /// Builds the components, and puts all that a deployment needs into one folder.
-fn build(workspace: &Workspace) -> Result<()> {
-    let guests = [
-        &CLIENT,
-        &OBELISK_ONCE,
-        &OBELISK_OPERATOR,
-        &OBELISK_WORKFLOW,
-        &OBELISK_WEBHOOK,
-        &OBELISK_CAMPAIGNS,
-    ];
-    component::build(workspace, &guests)?;
+pub fn build(workspace: &Workspace) -> Result<()> {
+    component::build(workspace, &GUESTS)?;
     let (shell, folder) = (&workspace.shell, folder(workspace));
     let client = workspace.component();
     shell.copy_file(&client, &folder)?;

@@ -1,6 +1,8 @@
 //! The tools for AI agents as components: the client plugged into them, and what agents read of
 //! them beside it.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
@@ -36,7 +38,7 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
 
 /// `target/voice-calling-tools.wasm`, and `target/voice-calling-tools-read-only.wasm`, which cannot
 /// make a telephone ring.
-fn build(workspace: &Workspace) -> Result<()> {
+pub fn build(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &[&CLIENT, &TOOLS, &TOOLS_READ_ONLY])?;
     let tools = tools::read(&workspace.root)?;
     let (all, reading) = (tools.iter(), tools.iter().filter(|tool| !tool.rings));
@@ -44,15 +46,21 @@ fn build(workspace: &Workspace) -> Result<()> {
     documented(workspace, &TOOLS_READ_ONLY, &docs(reading))
 }
 
+/// What users load.
+pub fn file_of(workspace: &Workspace, guest: &Guest) -> PathBuf {
+    workspace.target.join(format!("{}.wasm", guest.component))
+}
+
 fn documented(workspace: &Workspace, guest: &Guest, docs: &Value) -> Result<()> {
-    let file = workspace.target.join(format!("{}.wasm", guest.component));
+    let file = file_of(workspace, guest);
     plug(
         workspace,
         &workspace.component(),
         &workspace.component_of(guest),
         &file,
     )?;
-    let mut component = workspace.shell.read_binary_file(&file)?;
+    let component = workspace.shell.read_binary_file(&file)?;
+    let mut component = component::tagged(&component, workspace, guest)?;
     // The first byte is the version of what follows.
     let mut data = vec![1];
     serde_json::to_writer(&mut data, docs)?;

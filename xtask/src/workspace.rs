@@ -60,6 +60,17 @@ impl Workspace {
             .with_context(|| format!("the workspace has no package `{name}`"))
     }
 
+    /// Of everything that is released.
+    pub fn version(&self) -> Result<String> {
+        Ok(self.package(&CLIENT)?.version.to_string())
+    }
+
+    /// As SPDX, of everything that is released.
+    pub fn license(&self) -> Result<&str> {
+        let license = self.package(&CLIENT)?.license.as_deref();
+        license.context("the workspace has a licence")
+    }
+
     /// The one file that all this is for.
     pub fn component(&self) -> PathBuf {
         self.component_of(&CLIENT)

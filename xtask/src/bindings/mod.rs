@@ -5,11 +5,12 @@ mod javascript;
 pub mod mcp;
 mod model;
 mod names;
+pub mod npm;
 mod python;
 mod settings;
-mod tarball;
+pub mod tarball;
 pub mod tools;
-mod wheel;
+pub mod wheel;
 
 use std::{
     fs,
@@ -52,7 +53,7 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
     }
 }
 
-fn build(workspace: &Workspace) -> Result<()> {
+pub fn build(workspace: &Workspace) -> Result<()> {
     crate::build(workspace)?;
     generate(workspace)?;
     wheel::build(workspace)?;

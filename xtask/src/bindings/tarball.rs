@@ -73,7 +73,7 @@ pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
 }
 
 /// What users install.
-fn tarball(workspace: &Workspace) -> Result<PathBuf> {
+pub fn tarball(workspace: &Workspace) -> Result<PathBuf> {
     let manifest = workspace.root.join(FOLDER).join("package.json");
     let manifest = workspace.shell.read_file(manifest)?;
     let manifest: serde_json::Value = serde_json::from_str(&manifest)?;

@@ -77,7 +77,7 @@ pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
 }
 
 /// Builds the wheel and returns where it lies.
-fn wheel(workspace: &Workspace) -> Result<PathBuf> {
+pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     let package = workspace.root.join(FOLDER);
     let module = package.join("src/voice_calling").join(STEPS_TEXT.file);
     copy(&workspace.component_of(&STEPS_TEXT), &module)?;
@@ -98,6 +98,16 @@ fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     );
     println!("{}", workspace.shown(&wheel));
     Ok(wheel)
+}
+
+/// Builds the source distribution, from which installers make the wheel where they have to.
+pub fn sdist(workspace: &Workspace) -> Result<PathBuf> {
+    announce("the source distribution");
+    let folder = workspace.target.join("bindings");
+    let tools = tools(workspace)?;
+    let build = tools.module("hatchling");
+    run_quietly(build.args(["build", "-t", "sdist", "-d"]).arg(&folder))?;
+    Ok(folder.join(format!("voice_calling-{}.tar.gz", workspace.version()?)))
 }
 
 /// What builds and checks.

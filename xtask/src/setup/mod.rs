@@ -24,6 +24,12 @@ pub enum What {
     CargoComponent,
     /// cargo-deny (about 3 minutes)
     Deny,
+    /// wkg, the package tool of WebAssembly components (about 2 minutes)
+    Wkg,
+    /// minisign, which signs and verifies releases
+    Minisign,
+    /// Debian's docker-registry, for the rehearsal of releases
+    Registry,
     /// The workflow engine Obelisk (10 to 20 minutes)
     Obelisk,
     /// PostgreSQL, for the tests on Obelisk
@@ -46,6 +52,15 @@ impl What {
             Self::Guest => standard_library::install(shell),
             Self::CargoComponent => tool::CARGO_COMPONENT.install(workspace),
             Self::Deny => tool::CARGO_DENY.install(workspace),
+            Self::Wkg => tool::WKG.install(workspace),
+            Self::Minisign => match has_minisign(shell) {
+                true => Ok(()),
+                false => debian::install(shell, &["minisign"]),
+            },
+            Self::Registry => match has_registry(shell) {
+                true => Ok(()),
+                false => debian::install(shell, &["docker-registry"]),
+            },
             Self::Obelisk => {
                 if !has_protobuf(shell) {
                     debian::install(shell, &["protobuf-compiler", "libprotobuf-dev"])?;
@@ -89,6 +104,31 @@ pub fn check_chromium(shell: &Shell) -> Result<()> {
         "Chromium or its driver is missing: `cargo xtask setup chromium` installs both on Debian"
     );
     Ok(())
+}
+
+/// Started by the rehearsal of a release, from the PATH.
+pub fn check_registry(shell: &Shell) -> Result<()> {
+    ensure!(
+        has_registry(shell),
+        "docker-registry is missing: `cargo xtask setup registry` installs it on Debian"
+    );
+    Ok(())
+}
+
+pub fn check_minisign(shell: &Shell) -> Result<()> {
+    ensure!(
+        has_minisign(shell),
+        "minisign is missing: `cargo xtask setup minisign` installs it on Debian"
+    );
+    Ok(())
+}
+
+fn has_minisign(shell: &Shell) -> bool {
+    succeeds(cmd!(shell, "minisign -v"))
+}
+
+fn has_registry(shell: &Shell) -> bool {
+    succeeds(cmd!(shell, "docker-registry --version"))
 }
 
 fn has_chromium(shell: &Shell) -> bool {

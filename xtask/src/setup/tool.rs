@@ -23,7 +23,7 @@ pub struct Tool {
     setup: &'static str,
     /// How long the installation takes, for people.
     takes: &'static str,
-    /// Unoptimized, the engine is built in a quarter of the time, and quick enough for tests.
+    /// Unoptimized, a program is built in a quarter of the time, and quick enough for tests.
     optimized: bool,
     /// `1.<minor>`, where it needs a newer Rust than this workspace.
     newer_rust_minor: Option<u32>,
@@ -45,6 +45,16 @@ pub const CARGO_DENY: Tool = Tool {
     setup: "deny",
     takes: "about 3 minutes",
     optimized: true,
+    newer_rust_minor: None,
+};
+
+/// The package tool of WebAssembly components. Built without optimizations: it only transfers files.
+pub const WKG: Tool = Tool {
+    name: "wkg",
+    version: "0.16.1",
+    setup: "wkg",
+    takes: "about 2 minutes",
+    optimized: false,
     newer_rust_minor: None,
 };
 

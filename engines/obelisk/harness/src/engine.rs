@@ -15,9 +15,11 @@ const VARIABLE: &str = "OBELISK";
 
 /// What a program of the engine's kind needs from the environment of its caller: where
 /// other programs, temporary files and its own caches are.
-const PASSED_ON: [&str; 6] = [
+const PASSED_ON: [&str; 7] = [
     "HOME",
     "PATH",
+    // The authorities that it trusts, for a registry.
+    "SSL_CERT_FILE",
     "TMPDIR",
     "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",
