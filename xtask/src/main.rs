@@ -99,7 +99,7 @@ enum Command {
     Inspect,
     /// Check licences, sources, doubled versions and known vulnerabilities of all dependencies
     Deny,
-    /// Build in another folder as well, and compare the bytes
+    /// Make a release in another folder as well, and compare the bytes of every file
     Reproducible,
     /// Build the guest with cargo-component as well, and compare the two
     CargoComponent,

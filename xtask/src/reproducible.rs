@@ -1,4 +1,4 @@
-//! The proof that the component's bytes depend on the source and the compiler alone.
+//! The proof that the bytes of a release depend on the source and the compiler alone.
 
 use std::{env, fs, path::Path};
 
@@ -6,36 +6,41 @@ use anyhow::{Context, Result, ensure};
 use xshell::cmd;
 
 use crate::{
-    component,
-    guest::{self, PRODUCTS},
-    inspect,
+    guest, inspect,
     process::announce,
+    release::{self, Origin},
     toolchain::Toolchain,
     workspace::Workspace,
 };
 
-/// Builds here and, from clean, in a copy of the workspace in another folder, and compares.
+/// Makes the release here and, from clean, in a copy of the workspace in another folder, and compares
+/// every file.
 pub fn prove(workspace: &Workspace) -> Result<()> {
     let toolchain = &Toolchain::find(&workspace.shell)?;
-    component::build(workspace, &PRODUCTS)?;
+    let origin = Origin::default();
+    let made = release::make(workspace, &origin)?;
     let folder = workspace.target.join("reproducible");
     let shell = &workspace.shell;
     shell.remove_path(&folder)?;
-    announce(&format!("building a copy in {}", workspace.shown(&folder)));
+    announce(&format!("making it in {}", workspace.shown(&folder)));
     let copy = workspace.copied_to(&folder)?;
     copy_sources(workspace, &folder)?;
-    component::build(&copy, &PRODUCTS)?;
-    for guest in PRODUCTS {
-        let path = workspace.component_of(guest);
-        let bytes = shell.read_binary_file(&path)?;
+    let again = release::make(&copy, &origin)?;
+    let files = release::files(&made)?;
+    ensure!(
+        files == release::files(&again)?,
+        "the two releases have other files"
+    );
+    for file in files {
+        let bytes = shell.read_binary_file(made.join(&file))?;
         ensure!(
-            bytes == shell.read_binary_file(copy.component_of(guest))?,
-            "{} was built otherwise in {}, where it is kept",
-            workspace.shown(&path),
-            folder.display()
+            bytes == shell.read_binary_file(again.join(&file))?,
+            "{file} was made otherwise in {}, where it is kept",
+            again.display()
         );
-        check_for_paths(&bytes, toolchain, workspace)?;
-        println!("{}  {}", inspect::sha256(&bytes), workspace.shown(&path));
+        check_for_paths(&bytes, toolchain, workspace)
+            .with_context(|| format!("{file} differs from machine to machine"))?;
+        println!("{}  {file}", inspect::sha256(&bytes));
     }
     shell.remove_path(&folder)?;
     println!("reproducible: the same bytes in another folder, and no path of this machine in them");
@@ -57,7 +62,7 @@ fn check_for_paths(bytes: &[u8], toolchain: &Toolchain, workspace: &Workspace) -
     for folder in folders.into_iter().chain(real) {
         ensure!(
             !holds_path(bytes, &folder),
-            "the component holds a path of this machine: {}",
+            "it holds a path of this machine: {}",
             folder.display()
         );
     }

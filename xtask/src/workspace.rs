@@ -17,6 +17,9 @@ pub struct Workspace {
     pub root: PathBuf,
     /// Where results go: `target`, or what the user set (`CARGO_TARGET_DIR`).
     pub target: PathBuf,
+    /// Where cargo compiles programs of this machine: the same for a copy of the workspace, since
+    /// nothing of them is in what is released.
+    programs: PathBuf,
     packages: Vec<Package>,
 }
 
@@ -30,7 +33,8 @@ impl Workspace {
         Ok(Self {
             shell: shell_in(root)?,
             root: root.to_owned(),
-            target: metadata.target_directory.into(),
+            target: metadata.target_directory.clone().into(),
+            programs: metadata.target_directory.into(),
             packages: metadata.packages,
         })
     }
@@ -41,6 +45,7 @@ impl Workspace {
             shell: shell_in(root)?,
             root: root.to_owned(),
             target: root.join("target"),
+            programs: self.programs.clone(),
             packages: self.packages.clone(),
         })
     }
@@ -49,6 +54,7 @@ impl Workspace {
     /// `words` are its arguments, separated by spaces.
     pub fn cargo(&self, words: &str) -> Cmd<'_> {
         let command = self.shell.cmd(process::cargo()).args(words.split(' '));
+        let command = command.env("CARGO_TARGET_DIR", &self.programs);
         without_variables(command.quiet(), describes_running_package)
     }
 

@@ -12,7 +12,10 @@ mod sbom;
 mod signature;
 mod version;
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
@@ -33,7 +36,7 @@ pub struct Release {
 }
 
 /// Where the source is, which only the releaser knows. It goes into the components.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct Origin {
     /// The address of the repository
     #[arg(long)]
@@ -65,7 +68,7 @@ impl Release {
     pub fn run(&self, workspace: &Workspace) -> Result<()> {
         let folder = folder(workspace)?;
         match &self.command {
-            None => make(workspace, &self.origin),
+            None => make(workspace, &self.origin).map(drop),
             Some(Command::Rehearse) => rehearsal::run(workspace, &made(workspace)?),
             Some(Command::Sign { key }) => {
                 let key = fs::canonicalize(key)?;
@@ -107,7 +110,7 @@ fn made(workspace: &Workspace) -> Result<PathBuf> {
 }
 
 /// Makes the release. The checksums are written last: a folder that has them is complete.
-pub fn make(workspace: &Workspace, origin: &Origin) -> Result<()> {
+pub fn make(workspace: &Workspace, origin: &Origin) -> Result<PathBuf> {
     version::check(workspace)?;
     let last = LastRelease::find(workspace)?;
     last.check(workspace)?;
@@ -130,5 +133,10 @@ pub fn make(workspace: &Workspace, origin: &Origin) -> Result<()> {
     fs::write(folder.join("RELEASE.md"), notes)?;
     signature::write_sums(&folder)?;
     announce(&format!("{}: complete", workspace.shown(&folder)));
-    Ok(())
+    Ok(folder)
+}
+
+/// The names of all files in the folder of a release, sorted.
+pub fn files(folder: &Path) -> Result<Vec<String>> {
+    Ok(history::sizes_of(folder)?.into_keys().collect())
 }

@@ -26,7 +26,7 @@ use crate::{
         signature,
     },
     setup::{
-        check_registry,
+        check_release,
         wheel::{WASH, WASMTIME},
     },
     toolchain::{TARGET, Toolchain},
@@ -40,6 +40,7 @@ const DOCKET: &str = "{agent-id: 7, to-phone-number: \"919876543210\", call-cont
                       external-id: none, extra: none}";
 
 pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
+    check_release(&workspace.shell)?;
     let scratch = workspace.target.join("rehearsal");
     workspace.shell.remove_path(&scratch)?;
     workspace.shell.create_dir(&scratch)?;
@@ -57,13 +58,14 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
     };
     signature::prove(release, &rehearsal.folder("signature")?)?;
     rehearsal.sboms()?;
+    rehearsal.pipeline()?;
     rehearsal.python()?;
     rehearsal.javascript()?;
     let registry = rehearsal.start_registry("registry", &[])?;
     rehearsal.push(&registry)?;
     rehearsal.component(&registry)?;
     rehearsal.guest(&registry)?;
-    rehearsal.obelisk(&registry)?;
+    rehearsal.obelisk()?;
     println!(
         "rehearsed: voice-calling {} as its users get it",
         rehearsal.version
@@ -124,6 +126,24 @@ impl Rehearsal<'_> {
             \x20   assert error is None, f'{file}: {error}'\n";
         let release = self.release;
         run_quietly(cmd!(self.shell, "{python} -c {code} {release}").quiet())
+    }
+
+    /// The script and the workflow with which the owner releases.
+    fn pipeline(&self) -> Result<()> {
+        announce("the pipeline");
+        let python = self.environment("pipeline")?;
+        let requirement = "check-jsonschema==0.37.4";
+        run_quietly(cmd!(self.shell, "{python} -m pip install --quiet {requirement}").quiet())?;
+        let root = &self.workspace.root;
+        let workflow = root.join(".github/workflows/release.yml");
+        let schema = "vendor.github-workflows";
+        let check = cmd!(
+            self.shell,
+            "{python} -m check_jsonschema --builtin-schema {schema}"
+        );
+        run_quietly(check.quiet().arg(workflow))?;
+        let shellcheck = self.shell.cmd("shellcheck").quiet();
+        run_quietly(shellcheck.args([root.join(".ci/run"), root.join(".ci/release")]))
     }
 
     // ------------------------------------------------------------------------------- packages
@@ -259,7 +279,6 @@ impl Rehearsal<'_> {
 
     /// Debian's docker-registry. All that are started serve the same images.
     fn start_registry(&self, name: &str, http: &[String]) -> Result<RegistryProcess> {
-        check_registry(&self.shell)?;
         let (port, data) = (free_port()?, self.folder("images")?);
         let mut config = format!(
             "version: 0.1\nlog: {{ level: warn }}\nstorage: {{ filesystem: {{ rootdirectory: \
@@ -407,28 +426,19 @@ impl Rehearsal<'_> {
 
     /// The archive for Obelisk with its component taken from a registry, and one docket. The engine
     /// speaks to registries by TLS only, so the same images are served so as well.
-    fn obelisk(&self, _plain: &RegistryProcess) -> Result<()> {
+    fn obelisk(&self) -> Result<()> {
         announce("the folder for Obelisk, with the component from the registry");
         let (key, certificate) = (self.scratch.join("tls.key"), self.scratch.join("tls.pem"));
-        let options = [
-            "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-batch",
-        ];
-        let names = [
-            "-subj",
-            "/CN=127.0.0.1",
-            "-addext",
-            "subjectAltName=IP:127.0.0.1",
-        ];
-        let openssl = cmd!(self.shell, "openssl req")
-            .quiet()
-            .args(options)
-            .args(names);
-        let openssl = openssl
-            .arg("-keyout")
-            .arg(&key)
-            .arg("-out")
-            .arg(&certificate);
-        run_quietly(openssl)?;
+        // Not an authority, which would not do as the certificate of a server.
+        let config = "[req]\ndistinguished_name = name\nx509_extensions = server\nprompt = no\n\
+                      [name]\nCN = 127.0.0.1\n\
+                      [server]\nbasicConstraints = CA:FALSE\nsubjectAltName = IP:127.0.0.1\n";
+        let file = self.scratch.join("tls.cnf");
+        self.shell.write_file(&file, config)?;
+        let options = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"];
+        let openssl = cmd!(self.shell, "openssl req -config {file}").quiet();
+        let openssl = openssl.args(options).arg("-keyout").arg(&key);
+        run_quietly(openssl.arg("-out").arg(&certificate))?;
         let tls = self.start_registry(
             "registry-tls",
             &[format!(

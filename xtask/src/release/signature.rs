@@ -36,7 +36,7 @@ pub fn write_sums(folder: &Path) -> Result<()> {
 /// password, unless it has none.
 pub fn sign(folder: &Path, key: &Path, comment: &str) -> Result<()> {
     let shell = shell_in(folder)?;
-    setup::check_minisign(&shell)?;
+    setup::check_release(&shell)?;
     let sums = cmd!(shell, "sha256sum --check --quiet --strict {SUMS}").quiet();
     sums.run()
         .context("the files are not those that were released")?;
@@ -56,7 +56,7 @@ pub fn is_verified(shell: &Shell) -> bool {
 pub fn prove(folder: &Path, scratch: &Path) -> Result<()> {
     announce("verifying the release, and copies of it that were tampered with");
     let shell = shell_in(scratch)?;
-    setup::check_minisign(&shell)?;
+    setup::check_release(&shell)?;
     let key = |name: &str| {
         let (public, secret) = (format!("{name}.pub"), format!("{name}.key"));
         let generate = cmd!(shell, "minisign -G -f -W -p {public} -s {secret}").quiet();

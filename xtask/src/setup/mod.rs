@@ -16,20 +16,18 @@ use xshell::{Shell, cmd};
 
 use crate::{process::succeeds, workspace::Workspace};
 
+const RELEASE_PACKAGES: [&str; 4] = ["minisign", "docker-registry", "shellcheck", "openssl"];
+
 #[derive(Clone, Copy, ValueEnum)]
 pub enum What {
     /// The standard library of the target for which the guests are built
     Guest,
-    /// cargo-component (about 4 minutes)
+    /// cargo-component (about 2 minutes)
     CargoComponent,
-    /// cargo-deny (about 3 minutes)
+    /// cargo-deny (about 2 minutes)
     Deny,
-    /// wkg, the package tool of WebAssembly components (about 2 minutes)
-    Wkg,
-    /// minisign, which signs and verifies releases
-    Minisign,
-    /// Debian's docker-registry, for the rehearsal of releases
-    Registry,
+    /// What signs, pushes and rehearses a release: wkg (about 2 minutes) and packages of Debian
+    Release,
     /// The workflow engine Obelisk (10 to 20 minutes)
     Obelisk,
     /// PostgreSQL, for the tests on Obelisk
@@ -52,15 +50,12 @@ impl What {
             Self::Guest => standard_library::install(shell),
             Self::CargoComponent => tool::CARGO_COMPONENT.install(workspace),
             Self::Deny => tool::CARGO_DENY.install(workspace),
-            Self::Wkg => tool::WKG.install(workspace),
-            Self::Minisign => match has_minisign(shell) {
-                true => Ok(()),
-                false => debian::install(shell, &["minisign"]),
-            },
-            Self::Registry => match has_registry(shell) {
-                true => Ok(()),
-                false => debian::install(shell, &["docker-registry"]),
-            },
+            Self::Release => {
+                if check_release(shell).is_err() {
+                    debian::install(shell, &RELEASE_PACKAGES)?;
+                }
+                tool::WKG.install(workspace)
+            }
             Self::Obelisk => {
                 if !has_protobuf(shell) {
                     debian::install(shell, &["protobuf-compiler", "libprotobuf-dev"])?;
@@ -106,29 +101,24 @@ pub fn check_chromium(shell: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// Started by the rehearsal of a release, from the PATH.
-pub fn check_registry(shell: &Shell) -> Result<()> {
-    ensure!(
-        has_registry(shell),
-        "docker-registry is missing: `cargo xtask setup registry` installs it on Debian"
-    );
+/// What signs and verifies, and what the rehearsal of a release starts, from the PATH.
+pub fn check_release(shell: &Shell) -> Result<()> {
+    let missing = [
+        ("minisign", succeeds(cmd!(shell, "minisign -v"))),
+        (
+            "docker-registry",
+            succeeds(cmd!(shell, "docker-registry --version")),
+        ),
+        ("shellcheck", succeeds(cmd!(shell, "shellcheck --version"))),
+        ("openssl", succeeds(cmd!(shell, "openssl version"))),
+    ];
+    for (program, is_there) in missing {
+        ensure!(
+            is_there,
+            "{program} is missing: `cargo xtask setup release` installs it on Debian"
+        );
+    }
     Ok(())
-}
-
-pub fn check_minisign(shell: &Shell) -> Result<()> {
-    ensure!(
-        has_minisign(shell),
-        "minisign is missing: `cargo xtask setup minisign` installs it on Debian"
-    );
-    Ok(())
-}
-
-fn has_minisign(shell: &Shell) -> bool {
-    succeeds(cmd!(shell, "minisign -v"))
-}
-
-fn has_registry(shell: &Shell) -> bool {
-    succeeds(cmd!(shell, "docker-registry --version"))
 }
 
 fn has_chromium(shell: &Shell) -> bool {
