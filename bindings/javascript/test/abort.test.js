@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { NotFound, OutcomeUnknown } from 'voice-calling';
-import { DOCKET, DRIVERS, REQUEST, answerText, failure, withBoth, withClient, withService, withSockets } from './service.js';
+import { CREATED, DOCKET, DRIVERS, REQUEST, answerText, failure, withBoth, withClient, withService, withSockets } from './service.js';
 
 const CREATING = {
   'dockets.create': (client, options) => client.dockets.create(REQUEST, options),
@@ -66,6 +66,22 @@ test('a read that is aborted rejects with the reason, as fetch does', () =>
       assert.deepEqual(await Promise.all(reads), [REASON, REASON, REASON]);
     }),
   ));
+
+const WAITS = {
+  'dockets.waitFor': [(client, options) => client.dockets.waitFor(DOCKET, options), { body: CREATED }],
+  'calls.waitForDetails': [(client, options) => client.calls.waitForDetails('t-1', options), { status: 404, body: {} }],
+};
+
+for (const [name, [wait, pending]] of Object.entries(WAITS)) {
+  test(`${name} that is aborted in the pause after a pending answer rejects with the reason`, () =>
+    withBoth(() => pending, { backoffMs: 60_000, maxBackoffMs: 60_000 }, async (client, { requests }) => {
+      const controller = new AbortController();
+      const onProgress = () => setImmediate(() => controller.abort(REASON));
+      const options = { timeoutMs: 600_000, signal: controller.signal, onProgress };
+      assert.equal(await failure(wait(client, options)), REASON);
+      assert.equal(requests.length, 1);
+    }));
+}
 
 test('a create that is aborted before it begins rejects with the reason, and is not sent', () =>
   withBoth(() => ({}), {}, async (client, { requests }) => {
