@@ -176,30 +176,30 @@ fn packages(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
 
 fn archives(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
     let version = workspace.version()?;
-    // What an earlier version had in it is not to be released.
-    let deployment = obelisk::folder(workspace);
-    workspace.shell.remove_path(&deployment)?;
-    obelisk::build(workspace)?;
-    let mut artifacts = Vec::new();
-    for (name, from, what, guests) in [(
-        "obelisk",
-        deployment,
-        "the folder for the workflow engine Obelisk",
-        obelisk::GUESTS.to_vec(),
-    )] {
+    let archived = |name: &str, from: &Path, what, guests| {
         let name = format!("voice-calling-{name}-{version}");
         let file = format!("{name}.tar.gz");
         announce(&format!("{file}: archiving"));
-        let files = archive::files_of(&from)?;
-        archive::write(&name, &from, &files, &folder.join(&file))?;
-        artifacts.push(Artifact {
+        let files = archive::files_of(from)?;
+        archive::write(&name, from, &files, &folder.join(&file))?;
+        Ok::<_, anyhow::Error>(Artifact {
             file,
             what,
             guests,
             requires: Vec::new(),
-        });
-    }
-    Ok(artifacts)
+        })
+    };
+    // What an earlier version had in it is not to be released.
+    let deployment = obelisk::folder(workspace);
+    workspace.shell.remove_path(&deployment)?;
+    obelisk::build(workspace)?;
+    let what = "the folder for the workflow engine Obelisk";
+    Ok(vec![archived(
+        "obelisk",
+        &deployment,
+        what,
+        obelisk::GUESTS.to_vec(),
+    )?])
 }
 
 fn required_by_wheel(workspace: &Workspace, wheel: &Path) -> Result<Vec<Requirement>> {

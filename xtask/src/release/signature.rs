@@ -51,8 +51,11 @@ pub fn is_verified(shell: &Shell) -> bool {
     succeeds(cmd!(shell, "bash -c {VERIFY}").quiet().ignore_stderr())
 }
 
-/// Proves that verification can fail: for a changed, an added-to and a missing file, changed
-/// checksums, and another key.
+/// A change to the files in a folder.
+type Tampering<'a> = &'a dyn Fn(&Path) -> Result<()>;
+
+/// Proves that verification can fail: for a changed and a missing file, changed checksums,
+/// and another key.
 pub fn prove(folder: &Path, scratch: &Path) -> Result<()> {
     announce("verifying the release, and copies of it that were tampered with");
     let shell = shell_in(scratch)?;
@@ -82,7 +85,7 @@ pub fn prove(folder: &Path, scratch: &Path) -> Result<()> {
         "the release is not verified: {VERIFY}"
     );
     let victim = &files[0];
-    let changes: [(&str, &dyn Fn(&Path) -> Result<()>); 4] = [
+    let changes: [(&str, Tampering); 4] = [
         ("a changed file", &|copy| {
             let mut bytes = fs::read(copy.join(victim))?;
             let last = bytes.last_mut().context("the file is empty")?;
