@@ -22,6 +22,7 @@ mod process;
 mod release;
 mod reproducible;
 mod setup;
+mod site;
 mod stamp;
 mod test_run;
 mod toolchain;
@@ -93,6 +94,11 @@ enum Command {
         #[command(subcommand)]
         command: node_red::Command,
     },
+    /// Make the documentation as a site, in target/docs-site
+    Docs {
+        #[command(subcommand)]
+        command: Option<site::Command>,
+    },
     /// Make everything that a release consists of, in target/release-<version>
     Release(release::Release),
     /// Build, and print what each component is: size, SHA-256, metadata, and the WIT of the first
@@ -138,6 +144,7 @@ fn run(command: Command) -> Result<()> {
         Command::Examples { command } => examples::run(workspace, command),
         Command::Tools { command } => tools::run(workspace, command),
         Command::NodeRed { command } => node_red::run(workspace, command),
+        Command::Docs { command } => site::run(workspace, command),
         Command::Release(release) => release.run(workspace),
         Command::Inspect => {
             build(workspace)?;

@@ -58,6 +58,10 @@ impl Workspace {
         without_variables(command.quiet(), describes_running_package)
     }
 
+    pub fn programs(&self) -> &Path {
+        &self.programs
+    }
+
     pub fn package(&self, guest: &Guest) -> Result<&Package> {
         let name = guest.package;
         let mut packages = self.packages.iter();

@@ -17,7 +17,7 @@ use crate::{
     obelisk,
     process::announce,
     release::{Origin, archive},
-    tools,
+    site, tools,
     workspace::Workspace,
 };
 
@@ -193,13 +193,11 @@ fn archives(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
     let deployment = obelisk::folder(workspace);
     workspace.shell.remove_path(&deployment)?;
     obelisk::build(workspace)?;
+    let site = site::build(workspace)?;
     let what = "the folder for the workflow engine Obelisk";
-    Ok(vec![archived(
-        "obelisk",
-        &deployment,
-        what,
-        obelisk::GUESTS.to_vec(),
-    )?])
+    let obelisk = archived("obelisk", &deployment, what, obelisk::GUESTS.to_vec())?;
+    let docs = archived("docs", &site, "the documentation as a site", Vec::new())?;
+    Ok(vec![obelisk, docs])
 }
 
 fn required_by_wheel(workspace: &Workspace, wheel: &Path) -> Result<Vec<Requirement>> {

@@ -26,6 +26,8 @@ pub enum What {
     CargoComponent,
     /// cargo-deny (about 2 minutes)
     Deny,
+    /// What makes the site of the documentation and checks its links (about a minute)
+    Docs,
     /// What signs, pushes and rehearses a release: wkg (about 2 minutes) and packages of Debian
     Release,
     /// The workflow engine Obelisk (10 to 20 minutes)
@@ -50,6 +52,10 @@ impl What {
             Self::Guest => standard_library::install(shell),
             Self::CargoComponent => tool::CARGO_COMPONENT.install(workspace),
             Self::Deny => tool::CARGO_DENY.install(workspace),
+            Self::Docs => {
+                tool::MDBOOK.install(workspace)?;
+                wheel::LYCHEE.install(shell)
+            }
             Self::Release => {
                 if check_release(shell).is_err() {
                     debian::install(shell, &RELEASE_PACKAGES)?;

