@@ -1,7 +1,10 @@
 //! The documentation as a site: the project's Markdown by mdBook, the WIT's own reference, and the
 //! documentation of the crates for hosts in Rust. It needs no network when it is read.
 
-use std::path::{Path, PathBuf};
+use std::{
+    mem,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, ensure};
 use clap::Subcommand;
@@ -217,12 +220,20 @@ fn reference(root: &Path, folders: &[&str], world: &str) -> Result<String> {
     }
     let package = package.context("a world is in a package")?;
     let world = resolve.select_world(&[package], Some(world))?;
+    // WASI has documentation of its own.
+    let mut imports = mem::take(&mut resolve.worlds[world].imports);
+    imports.retain(|key, _| !resolve.name_world_key(key).starts_with("wasi:"));
+    resolve.worlds[world].imports = imports;
+
     let mut files = Files::default();
     let mut generator = wit_bindgen_markdown::Opts::default().build();
     generator.generate(&mut resolve, world, &mut files)?;
     let mut pages = files.iter().filter(|(name, _)| name.ends_with(".md"));
     let (_, page) = pages.next().context("the world has no page")?;
-    Ok(String::from_utf8(page.to_vec())?)
+    let page = str::from_utf8(page)?.replacen("# ", "## ", 1);
+    let package = &resolve.packages[package];
+    let docs = package.docs.contents.as_deref().unwrap_or_default();
+    Ok(format!("# {}\n\n{docs}\n\n{page}", package.name))
 }
 
 fn crates_page() -> String {
