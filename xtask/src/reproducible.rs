@@ -31,17 +31,23 @@ pub fn prove(workspace: &Workspace) -> Result<()> {
         files == release::files(&again)?,
         "the two releases have other files"
     );
+    let mut others = Vec::new();
     for file in files {
         let bytes = shell.read_binary_file(made.join(&file))?;
-        ensure!(
-            bytes == shell.read_binary_file(again.join(&file))?,
-            "{file} was made otherwise in {}, where it is kept",
-            again.display()
-        );
+        if bytes != shell.read_binary_file(again.join(&file))? {
+            others.push(file);
+            continue;
+        }
         check_for_paths(&bytes, toolchain, workspace)
             .with_context(|| format!("{file} differs from machine to machine"))?;
         println!("{}  {file}", inspect::sha256(&bytes));
     }
+    ensure!(
+        others.is_empty(),
+        "these have other bytes in {}, where they are kept: {}",
+        again.display(),
+        others.join(", ")
+    );
     shell.remove_path(&folder)?;
     println!("reproducible: the same bytes in another folder, and no path of this machine in them");
     Ok(())

@@ -128,9 +128,11 @@ const FOLDERS: [(&str, &str); 7] = [
 ];
 
 /// Files that pages link to and that are no pages.
-const FILES: [&str; 7] = [
+const FILES: [&str; 9] = [
     "LICENSE",
-    "docs/pictures",
+    "docs/pictures/page-dark.png",
+    "docs/pictures/page-light.png",
+    "docs/pictures/page-narrow.png",
     "examples/core-module/src/main.rs",
     "examples/http/.wash/config.yaml",
     "examples/http/src/lib.rs",
@@ -193,8 +195,7 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
         let text = reference(root, folders, world)?;
         shell.write_file(source.join(format!("wit/{name}.md")), text)?;
     }
-    let listed = cmd!(shell, "git ls-files").quiet().args(FILES).read()?;
-    for file in listed.lines() {
+    for file in FILES {
         let to = source.join(file);
         shell.create_dir(to.parent().context("a file is in a folder")?)?;
         shell.copy_file(root.join(file), to)?;
@@ -252,9 +253,11 @@ fn crates(workspace: &Workspace, to: &Path) -> Result<()> {
     // It is one folder for all that was ever documented, with an index of it.
     let made = workspace.programs().join("doc");
     shell.remove_path(&made)?;
-    let doc = workspace.cargo("doc --quiet --locked --no-deps --all-features");
-    doc.args(CRATES.map(|name| ["--package", name]).concat())
-        .run()?;
+    // One after the other: a page links to what is documented already.
+    for name in CRATES {
+        let doc = workspace.cargo("doc --quiet --locked --no-deps --all-features --package");
+        doc.arg(name).run()?;
+    }
     let copy = cmd!(shell, "cp -R {made} {to}").quiet();
     copy.run()
         .context("cannot copy the documentation of the crates")
