@@ -56,6 +56,12 @@ const functions = (client) => ({
     const details = await client.calls.getDetails(given['task-id'], options);
     return given.raw ? details.rawJson : { calls: details.calls.map(brief.call) };
   },
+  'verify-docket-completed': async ({ body }, options) => {
+    const { kind: verdict, value } = await client.webhooks.verify(body, options);
+    if (!value) return { verdict };
+    const { contradicted, unverified, docket } = value;
+    return { verdict, contradicted, unverified, ...brief.docket(docket) };
+  },
   'create-docket-and-call': async (given, options) => {
     const request = {
       agentId: given['agent-id'],
@@ -88,13 +94,7 @@ function contextOfCall(text) {
   throw new TypeError(`call-context: found ${text.slice(0, 40)}, allowed: a JSON object whose values are strings`);
 }
 
-const integer = (minimum, maximum) => z.number().int().min(minimum).max(maximum);
-const kinds = {
-  bool: z.boolean(),
-  string: z.string(),
-  u32: integer(1, 600),
-  s64: integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
-};
+const kinds = { bool: z.boolean(), string: z.string(), u32: z.int().min(1).max(600), s64: z.int() };
 
 /** Unknown arguments are refused: an agent that invents one expects something of it. */
 const schema = ({ parameters }) =>
@@ -126,11 +126,16 @@ function advice(error) {
 /** A person may be slow; without a limit of its own the protocol's client gives up after a minute. */
 const CONFIRMATION_MS = 600_000;
 
+/** Quoted, so that it is seen where it ends; cut where it is long. */
+const shown = (value) => JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value);
+
 /** Asks the person, where the program that the agent runs in can show a form. */
 async function confirmed(server, tool, given, signal) {
   if (!server.server.getClientCapabilities()?.elicitation?.form) return true;
   const request = {
-    message: `${tool}: call ${JSON.stringify(given['to-phone-number'])}? A telephone will ring.`,
+    message:
+      `${tool}: call ${shown(given['to-phone-number'])} by agent ${shown(given['agent-id'] ?? given['agent-name'])}, ` +
+      `who is told ${shown(given['call-context'] ?? 'nothing')}? A telephone will ring.`,
     requestedSchema: {
       type: 'object',
       properties: { call: { type: 'boolean', title: 'Call', description: 'Let the telephone ring' } },
@@ -145,18 +150,13 @@ function serve(client, readOnly) {
   const server = new McpServer({ name: 'voice-calling', version: '0.2.0' });
   const run = functions(client);
   for (const tool of TOOLS) {
-    const { name } = tool;
-    if (tool.rings && readOnly) continue;
-    const annotations = {
-      readOnlyHint: !tool.rings,
-      destructiveHint: tool.rings,
-      idempotentHint: !tool.rings,
-      openWorldHint: true,
-    };
+    const { name, rings } = tool;
+    if (rings && readOnly) continue;
+    const annotations = { readOnlyHint: !rings, destructiveHint: rings, idempotentHint: !rings, openWorldHint: true };
     const config = { description: tool.description, inputSchema: schema(tool), annotations };
     server.registerTool(name, config, async (given, { signal }) => {
       try {
-        if (tool.rings && !(await confirmed(server, name, given, signal))) {
+        if (rings && !(await confirmed(server, name, given, signal))) {
           return failed('A person declined. Nothing was created; do not ask again for the same call.');
         }
         return { content: [{ type: 'text', text: text(await run[name](given, { signal })) }] };

@@ -79,6 +79,19 @@ export const TOOLS = [
     "rings": false
   },
   {
+    "description": "Verify a webhook delivery, which anyone may have sent, by asking the service. verdict is confirmed, contradicted (do not act on it) or not-a-completion; with it what get-docket returns, and the members of the delivery that are unverified or contradicted.",
+    "name": "verify-docket-completed",
+    "parameters": [
+      {
+        "description": "the delivery, as it was received",
+        "kind": "string",
+        "name": "body",
+        "optional": false
+      }
+    ],
+    "rings": false
+  },
+  {
     "description": "RINGS A PERSON'S TELEPHONE and costs money. Creates a docket: the service calls until somebody answers or its attempts are exhausted. Calling this again calls the person again, whatever the external id. If the error says that the outcome is unknown, a phone may be ringing: do not repeat, ask a person.",
     "name": "create-docket-and-call",
     "parameters": [

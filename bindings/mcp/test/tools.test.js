@@ -112,6 +112,43 @@ test('a call is read with what the person said', () => {
   });
 });
 
+const DELIVERY = { docket_id: DOCKET, status: 'COMPLETED', to_phone_number: '919876543210', attempts: [{}] };
+for (const [docket, verdict] of [
+  [{ status: 'COMPLETED', to_phone_number: '919876543210' }, { verdict: 'confirmed', contradicted: [], unverified: ['attempts'] }],
+  [
+    { status: 'COMPLETED', to_phone_number: '919876543211' },
+    { verdict: 'contradicted', contradicted: ['to_phone_number'], unverified: ['attempts'] },
+  ],
+  [
+    { status: 'IN_PROGRESS', to_phone_number: '919876543210' },
+    { verdict: 'contradicted', contradicted: ['status'], unverified: ['attempts'] },
+  ],
+]) {
+  test(`a delivery of a docket that is ${JSON.stringify(docket)} is ${verdict.verdict}`, () =>
+    withBoth(() => ({ body: { docket_id: DOCKET, ...docket } }), { args: ['--read-only'] }, async (client, { requests }) => {
+      const { text } = await call(client, 'verify-docket-completed', { body: JSON.stringify(DELIVERY) });
+      assert.deepEqual(JSON.parse(text), { ...verdict, docket_id: DOCKET, ...docket });
+      assert.deepEqual(requests.map(({ method, url }) => [method, url]), [['GET', `/api/v1/dockets/${DOCKET}`]]);
+    }));
+}
+
+test('what is no delivery of a completion is said to be none, without a request', () =>
+  withBoth(undefined, {}, async (client, { requests }) => {
+    const { text } = await call(client, 'verify-docket-completed', { body: '{"event": "call"}' });
+    assert.deepEqual(JSON.parse(text), { verdict: 'not-a-completion' });
+    const broken = await call(client, 'verify-docket-completed', { body: 'no JSON' });
+    assert.ok(broken.isError);
+    assert.match(broken.text, /^body: found not JSON/);
+    assert.deepEqual(requests, []);
+  }));
+
+test('a delivery that cannot be verified now can be verified later', () =>
+  withBoth(() => ({ status: 503 }), {}, async (client) => {
+    const { isError, text } = await call(client, 'verify-docket-completed', { body: JSON.stringify(DELIVERY) });
+    assert.ok(isError);
+    assert.match(text, /try again later/);
+  }));
+
 test('a docket is created once a person has agreed, digits kept', () => {
   const person = { action: 'accept', content: { call: true } };
   return withBoth(undefined, { person }, async (client, { requests }, asked) => {
@@ -119,7 +156,11 @@ test('a docket is created once a person has agreed, digits kept', () => {
     assert.equal(isError, false, text);
     assert.deepEqual(JSON.parse(text), { docket_id: DOCKET, status: 'OPEN', may_be_duplicate: false });
     assert.equal(asked.length, 1);
-    assert.match(asked[0], /919876543210.*telephone will ring/);
+    assert.equal(
+      asked[0],
+      'create-docket-and-call: call "919876543210" by agent 7, who is told ' +
+        `${JSON.stringify(CREATE['call-context'])}? A telephone will ring.`,
+    );
     assert.deepEqual(requests.map(({ method, url }) => [method, url]), [['POST', '/api/v2/dockets']]);
     assert.match(requests[0].body, /"call_context":\{"reference": "crm-1001", "amount": 0.10\}/);
     assert.equal(JSON.parse(requests[0].body).external_id, 'crm-1001');

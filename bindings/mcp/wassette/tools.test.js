@@ -92,6 +92,20 @@ test('agents are listed in short, and as the service says it on request', () => 
   });
 });
 
+test('a delivery is verified by the docket that it names, by the read-only component too', () => {
+  const docket = { docket_id: DOCKET, status: 'COMPLETED', to_phone_number: '919876543210' };
+  const answer = () => ({ body: docket });
+  return withWassette({ component: READ_ONLY, grants: GRANTS, answer }, async (client, { requests }) => {
+    const verify = (delivery) => result(client, 'verify-docket-completed', { body: JSON.stringify(delivery) });
+    const { ok } = await verify({ ...docket, attempts: [{}] });
+    assert.deepEqual(JSON.parse(ok), { verdict: 'confirmed', contradicted: [], unverified: ['attempts'], ...docket });
+    const forged = JSON.parse((await verify({ ...docket, to_phone_number: '919876543211' })).ok);
+    assert.deepEqual([forged.verdict, forged.contradicted], ['contradicted', ['to_phone_number']]);
+    assert.equal(JSON.parse((await verify({ event: 'call' })).ok).verdict, 'not-a-completion');
+    assert.deepEqual(requests.map(({ method }) => method), ['GET', 'GET']);
+  });
+});
+
 test('a docket is created once, digits kept', () =>
   withWassette({ grants: GRANTS }, async (client, { requests }) => {
     const { ok } = await result(client, 'create-docket-and-call', { ...CREATE, 'external-id': 'crm-1001' });

@@ -29,6 +29,17 @@ pub(crate) struct Waited {
 }
 
 #[derive(Serialize)]
+pub(crate) struct Verified {
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contradicted: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unverified: Option<Vec<String>>,
+    #[serde(flatten)]
+    docket: Option<Docket>,
+}
+
+#[derive(Serialize)]
 pub(crate) struct Docket {
     docket_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,6 +116,26 @@ impl From<client::Docket> for Docket {
             closed_at: docket.closed_at,
             call_context: docket.call_context.and_then(json),
             external_id: docket.external_id,
+        }
+    }
+}
+
+impl From<client::Verification> for Verified {
+    fn from(verification: client::Verification) -> Self {
+        let (verdict, completion) = match verification {
+            client::Verification::NotACompletion => ("not-a-completion", None),
+            client::Verification::Confirmed(completion) => ("confirmed", Some(completion)),
+            client::Verification::Contradicted(completion) => ("contradicted", Some(completion)),
+        };
+        let (contradicted, unverified, docket) = completion.map_or_else(Default::default, |it| {
+            let docket = Docket::from(it.docket);
+            (Some(it.contradicted), Some(it.unverified), Some(docket))
+        });
+        Self {
+            verdict,
+            contradicted,
+            unverified,
+            docket,
         }
     }
 }

@@ -6,11 +6,11 @@
 mod answer;
 mod error;
 
-use answer::{Agents, Calls, CreatedDocket, Docket, PlacedCall, Waited, text};
+use answer::{Agents, Calls, CreatedDocket, Docket, PlacedCall, Verified, Waited, text};
 use bindings::voice_calling::client::types::{
     CallOptions, CallRequest, DocketOutcome, DocketRequestV2, WaitOptions,
 };
-use bindings::voice_calling::client::{agents, calls, dockets};
+use bindings::voice_calling::client::{agents, calls, dockets, webhooks};
 use error::{advice, invalid};
 use std::collections::BTreeMap;
 
@@ -72,6 +72,11 @@ impl bindings::Guest for Tools {
             Some(true) => Ok(details.raw_json),
             _ => text(&Calls::from(details)),
         }
+    }
+
+    fn verify_docket_completed(body: String) -> Result<String, String> {
+        let verification = webhooks::verify_docket_completed(&body, None).map_err(advice)?;
+        text(&Verified::from(verification))
     }
 
     fn create_docket_and_call(
