@@ -99,7 +99,7 @@ enum Command {
         #[command(subcommand)]
         command: Option<site::Command>,
     },
-    /// Make everything that a release consists of, in target/release-<version>
+    /// Make everything that a release consists of, in a folder of target/
     Release(release::Release),
     /// Build, and print what each component is: size, SHA-256, metadata, and the WIT of the first
     Inspect,
