@@ -13,7 +13,7 @@ use crate::{
     guest::{CLIENT, EXAMPLE_HTTP},
     interpreter::{NODE, PYTHON},
     process::{announce, run_quietly},
-    setup::wheel,
+    setup::{check_wash_host, wheel},
     stamp::Stamp,
     test_run::COMPONENT_VARIABLE,
     workspace::{Workspace, shell_in},
@@ -54,6 +54,7 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
         let wasmtime = wheel::WASMTIME.iter().map(|wheel| wheel.find(shell));
         let wasmtime = wasmtime.collect::<Result<Vec<_>>>()?;
         hosts.push((WASMTIME_VARIABLE, env::join_paths(wasmtime)?));
+        check_wash_host(shell)?;
         hosts.push((WASH_VARIABLE, wheel::WASH.find(shell)?.into()));
     }
     examples.build()?;

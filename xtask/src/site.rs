@@ -128,12 +128,13 @@ const FOLDERS: [(&str, &str); 7] = [
 ];
 
 /// Files that pages link to and that are no pages.
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "LICENSE",
     "docs/pictures/page-dark.png",
     "docs/pictures/page-light.png",
     "docs/pictures/page-narrow.png",
     "examples/core-module/src/main.rs",
+    "examples/harness/tests/hosts.rs",
     "examples/http/.wash/config.yaml",
     "examples/http/src/lib.rs",
     "host-test/host/examples/embed.rs",

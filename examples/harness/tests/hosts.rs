@@ -1,5 +1,6 @@
 //! What hosts do with the component and with the HTTP server of `examples/http`: wasmtime's command
-//! line, in each version that `cargo xtask setup wasmtime` installs, and wasmCloud's `wash dev`.
+//! line, in each version that `cargo xtask setup wasmtime` installs, and wasmCloud's `wash dev` and
+//! `wash host`.
 
 use futures_util::{StreamExt, stream};
 use serde_json::json;
@@ -9,7 +10,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use voice_calling_mock::{Endpoint, Fault, MockService, Options, WebhookOptions, WebhookReceiver};
 
@@ -93,11 +94,7 @@ impl Server {
 
     /// `wash dev` with the configuration of the example, but for addresses and files.
     fn wash_dev(mock: &MockService, allowed_host: &str) -> Self {
-        let program = env::var_os("WASH").expect("WASH: `cargo xtask examples test` sets it");
-        // wash cannot choose a port itself.
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
+        let address = free_address();
         let folder = env::temp_dir().join(format!("voice-calling-wash-{}", address.port()));
         std::fs::create_dir_all(folder.join(".wash")).unwrap();
         let config = root().join("examples/http/.wash/config.yaml");
@@ -117,7 +114,7 @@ impl Server {
             config = config.replace(from, &to);
         }
         std::fs::write(folder.join(".wash/config.yaml"), config).unwrap();
-        let mut process = Command::new(program)
+        let mut process = Command::new(wash())
             .arg("dev")
             .current_dir(&folder)
             .env("HOME", &folder)
@@ -168,6 +165,21 @@ impl Server {
         (status.expect("a status").unwrap(), answer)
     }
 
+    /// The status of an answer to a creation; none where the server died before it gave one.
+    async fn create_if_alive(&self, to_phone_number: &str) -> Option<u16> {
+        let body = docket(to_phone_number, "Asha");
+        let head = format!(
+            "POST /dockets HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        let mut stream = TcpStream::connect(self.address).await.ok()?;
+        stream.write_all((head + &body).as_bytes()).await.ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.ok()?;
+        answer.split(' ').nth(1)?.parse().ok()
+    }
+
     async fn create(&self, to_phone_number: &str, name: &str) -> (u16, String) {
         self.ask("POST /dockets", &docket(to_phone_number, name))
             .await
@@ -188,6 +200,202 @@ impl Drop for Server {
         if let Some(folder) = &self.folder {
             let _ = std::fs::remove_dir_all(folder);
         }
+    }
+}
+
+/// For programs that cannot choose a port themselves.
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+fn wash() -> PathBuf {
+    PathBuf::from(env::var_os("WASH").expect("WASH: `cargo xtask examples test` sets it"))
+}
+
+/// What hosts of wasmCloud need: NATS, and a registry with the two components of the workload.
+struct Cluster {
+    nats: SocketAddr,
+    registry: SocketAddr,
+    folder: PathBuf,
+    processes: Vec<Child>,
+}
+
+impl Cluster {
+    async fn start() -> Self {
+        let (nats, registry) = (free_address(), free_address());
+        let folder = env::temp_dir().join(format!("voice-calling-cluster-{}", nats.port()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let config = format!(
+            "version: 0.1\nlog: {{level: warn}}\nhttp: {{addr: \"{registry}\"}}\n\
+             storage: {{filesystem: {{rootdirectory: {}}}}}\n",
+            folder.display()
+        );
+        std::fs::write(folder.join("registry.yml"), config).unwrap();
+        let mut cluster = Self {
+            nats,
+            registry,
+            folder,
+            processes: Vec::new(),
+        };
+        let port = nats.port().to_string();
+        cluster.run("nats-server", &["-a", "127.0.0.1", "-p", &port]);
+        cluster.run("docker-registry", &["serve", "registry.yml"]);
+        for address in [nats, registry] {
+            while TcpStream::connect(address).await.is_err() {
+                for process in &mut cluster.processes {
+                    assert_eq!(process.try_wait().unwrap(), None, "a server ended");
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+        for file in ["http-guest.wasm", "voice-calling.wasm"] {
+            let reference = cluster.image(file);
+            let push = Command::new(wash())
+                .args(["oci", "push", "--insecure", &reference])
+                .arg(root().join("target").join(file))
+                .env("HOME", &cluster.folder)
+                .output()
+                .unwrap();
+            let errors = String::from_utf8_lossy(&push.stderr);
+            assert!(push.status.success(), "{errors}");
+        }
+        cluster
+    }
+
+    fn image(&self, file: &str) -> String {
+        let name = file.trim_end_matches(".wasm");
+        format!("{}/acme/{name}:1.0.0", self.registry)
+    }
+
+    fn run(&mut self, program: &str, arguments: &[&str]) {
+        let command = Command::new(program)
+            .args(arguments)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let process = command.unwrap_or_else(|error| {
+            panic!("{program}: {error}: `cargo xtask setup wash` installs it on Debian")
+        });
+        self.processes.push(process);
+    }
+
+    /// A host that runs the workload.
+    async fn host(&self, mock: &MockService) -> Server {
+        let address = free_address();
+        let nats = format!("nats://{}", self.nats);
+        let mut process = Command::new(wash())
+            .args(["host", "--allow-insecure-registries", "--http-addr"])
+            .arg(address.to_string())
+            // The service is on loopback, which hosts deny otherwise.
+            .arg("--deny-special-ranges=false")
+            .args(["--scheduler-nats-url", &nats, "--data-nats-url", &nats])
+            .env("HOME", &self.folder)
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let mut said = Vec::new();
+        let id = loop {
+            let line = lines.next();
+            let line = line.unwrap_or_else(|| panic!("wash ended: {said:#?}"));
+            said.push(line.unwrap());
+            if let Some((_, id)) = said.last().unwrap().split_once("Host started host_id=\"") {
+                break id.split('"').next().unwrap().to_owned();
+            }
+        };
+        std::thread::spawn(move || lines.for_each(drop));
+        let server = Server {
+            process,
+            address,
+            folder: None,
+        };
+        let service = mock.address().to_string();
+        let workload = json!({ "workloadId": "voice-calling", "workload": {
+            "namespace": "default",
+            "name": "voice-calling",
+            "witWorld": {
+                "components": [
+                    { "name": "http", "image": self.image("http-guest.wasm"), "poolSize": -1 },
+                    {
+                        "name": "client",
+                        "image": self.image("voice-calling.wasm"),
+                        "localResources": {
+                            "environment": {
+                                "VOICE_CALLING_BASE_URL": mock.base_url(),
+                                "VOICE_CALLING_API_TOKEN": mock.token(),
+                            },
+                            "allowedHosts": [service],
+                        },
+                    },
+                ],
+                "hostInterfaces": [{
+                    "namespace": "wasi",
+                    "package": "http",
+                    "interfaces": ["incoming-handler"],
+                    "config": { "host": address.ip().to_string() },
+                }],
+            },
+        } });
+        let subject = format!("runtime.host.{id}.workload.start");
+        let answer = self.request(&subject, &workload.to_string()).await;
+        assert!(answer.contains("WORKLOAD_STATE_RUNNING"), "{answer}");
+        server
+    }
+
+    /// A request over NATS, and its answer, as wasmCloud's operator for Kubernetes sends them. A
+    /// host says that it has started just before it listens.
+    async fn request(&self, subject: &str, payload: &str) -> String {
+        for _ in 0..200 {
+            if let Some(answer) = self.request_once(subject, payload).await {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("nobody listens to {subject}");
+    }
+
+    /// None where nobody listens.
+    async fn request_once(&self, subject: &str, payload: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(self.nats).await.unwrap();
+        let commands = format!(
+            "CONNECT {{\"verbose\":false,\"headers\":true,\"no_responders\":true}}\r\n\
+             SUB inbox 1\r\nPUB {subject} inbox {}\r\n{payload}\r\n",
+            payload.len()
+        );
+        stream.write_all(commands.as_bytes()).await.unwrap();
+        let mut stream = tokio::io::BufReader::new(stream);
+        loop {
+            let mut line = String::new();
+            stream.read_line(&mut line).await.unwrap();
+            assert!(!line.is_empty() && !line.starts_with("-ERR"), "{line}");
+            // The status of a message without a receiver is in its headers.
+            if line.starts_with("HMSG ") {
+                return None;
+            }
+            if let Some(message) = line.strip_prefix("MSG ") {
+                let bytes = message.trim_end().rsplit(' ').next().unwrap();
+                let mut answer = vec![0; bytes.parse().unwrap()];
+                stream.read_exact(&mut answer).await.unwrap();
+                return Some(String::from_utf8(answer).unwrap());
+            }
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for process in &mut self.processes {
+            // It may have ended already.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -432,4 +640,49 @@ async fn where_wash_dev_does_not_allow_the_host_nothing_is_sent_and_the_error_sa
     assert!(answer.contains("HTTP-request-denied"), "{answer}");
     server.stop();
     assert!(mock.requests().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_hosts_of_which_one_is_killed_under_load_none_creates_anything_twice() {
+    let options = Options {
+        answer_delay: Duration::from_millis(50),
+        ..Options::default()
+    };
+    let mock = MockService::start(options).await.unwrap();
+    let cluster = Cluster::start().await;
+    let kept = cluster.host(&mock).await;
+    let killed = cluster.host(&mock).await;
+    let pid = killed.process.id().to_string();
+    let numbers: Vec<_> = (0..200).map(|index| format!("919876{index:06}")).collect();
+    let mock = &mock;
+    let answers: Vec<_> = stream::iter(numbers.iter().enumerate())
+        .map(async |(index, number)| {
+            let on_killed = index % 2 == 1;
+            if index == 101 {
+                let kill = Command::new("kill").args(["-KILL", &pid]).status();
+                assert!(kill.unwrap().success());
+            }
+            let server = if on_killed { &killed } else { &kept };
+            (on_killed, number, server.create_if_alive(number).await)
+        })
+        .buffer_unordered(10)
+        .collect()
+        .await;
+
+    let of = |killed: bool, status| {
+        let answers = answers.iter();
+        answers.filter(move |(on, _, found)| *on == killed && *found == status)
+    };
+    assert_eq!(of(false, Some(201)).count(), 100, "the host that was kept");
+    let (answered, lost) = (of(true, Some(201)).count(), of(true, None).count());
+    assert_eq!(answered + lost, 100, "{answers:?}");
+    assert!(answered > 0 && lost > 0, "{answered} answered, {lost} lost");
+    for (_, number, status) in &answers {
+        // Where the host died, nobody knows: the phone may have rung, but not twice.
+        let rung = mock.times_rung(number);
+        assert!(rung <= 1, "{number} rang {rung} times");
+        assert!(*status != Some(201) || rung == 1, "{number}: {status:?}");
+    }
+    let (status, answer) = kept.create(NUMBER, "Bela").await;
+    assert_eq!(status, 201, "{answer}");
 }

