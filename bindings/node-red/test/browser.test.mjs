@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { test } from 'node:test';
 import puppeteer from 'puppeteer-core';
 import { DOCKET, TOKEN, withService } from '../../javascript/test/service.js';
@@ -46,7 +48,8 @@ async function importExample(page, name) {
   await click(page, '#red-ui-clipboard-dialog-import-tabs', 'Examples');
   const examples = '#red-ui-clipboard-dialog-import-tab-examples';
   await click(page, examples, '@voice-calling/node-red');
-  await click(page, examples, name);
+  // `call` is in the package's name too.
+  await page.locator(`${examples} ::-p-xpath(.//*[normalize-space(text())="${name}"])`).click();
   await page.locator('#red-ui-clipboard-dialog-ok:not(.ui-state-disabled)').click();
   await page.waitForSelector('#red-ui-clipboard-dialog-ok', { hidden: true });
 }
@@ -95,6 +98,30 @@ test('the example is imported, its account filled in, deployed and injected, and
         assert.equal(JSON.parse(requests[0].body).external_id, 'crm-1001');
       }),
   ));
+
+test('every example is imported into a flow of its own, with nodes that are all known', () =>
+  withEditor(async (page) => {
+    const files = readdirSync(new URL('../examples/', import.meta.url));
+    assert.ok(files.length > 2, String(files));
+    for (const file of files) {
+      const name = basename(file, '.json');
+      await importExample(page, name);
+      const { label } = JSON.parse(readFileSync(new URL(`../examples/${file}`, import.meta.url))).find(
+        ({ type }) => type === 'tab',
+      );
+      await page.waitForSelector(`#red-ui-workspace-tabs ::-p-text(${label})`, { visible: true });
+      const types = await page.evaluate((label) => {
+        const { RED } = window;
+        let tab;
+        RED.nodes.eachWorkspace((it) => {
+          if (it.label === label) tab = it.id;
+        });
+        return RED.nodes.filterNodes({ z: tab }).map(({ type }) => type);
+      }, label);
+      assert.ok(types.includes(`voice-calling-${name}`), `${name}: ${types}`);
+      assert.ok(!types.includes('unknown'), `${name}: ${types}`);
+    }
+  }));
 
 test('the palette shows the help of each node', () =>
   withEditor(async (page) => {
