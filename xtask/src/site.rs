@@ -88,6 +88,7 @@ const PARTS: [(&str, Pages); 7] = [
             ("Contributing", "CONTRIBUTING.md"),
             ("Releasing", "docs/releasing.md"),
             ("Changelog", "CHANGELOG.md"),
+            ("Upgrading from 0.1", "docs/upgrading.md"),
         ],
     ),
 ];
