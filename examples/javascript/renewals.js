@@ -28,7 +28,7 @@ function findAgent({ organizationId, agentName }) {
     const named = found.value.agents.filter((agent) => agent.agentName === agentName);
     // An id is a BigInt: it may have more digits than a number can hold.
     if (named.length === 1 && named[0].agentId !== undefined) return named[0].agentId;
-    throw `${named.length} agents have the name ${agentName}, and allowed is one`;
+    throw `${named.length} agents have the name ${agentName}; expected one`;
 }
 
 // Makes the customer's phone ring. The component has repeated what may be repeated:

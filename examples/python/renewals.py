@@ -46,7 +46,7 @@ def find_agent(campaign: Campaign) -> int:
     match ids:
         case [int(agent_id)]:
             return agent_id
-    raise Err(f"{len(ids)} agents have the name {campaign.agent_name}, and allowed is one")
+    raise Err(f"{len(ids)} agents have the name {campaign.agent_name}; expected one")
 
 
 def call(agent_id: int, customer: Customer) -> Reminder:

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-/// The text of the JSON value that a body holds: bytes that are no UTF-8 replaced, without
+/// The text of the JSON value that a body holds: bytes that are not UTF-8 replaced, without
 /// a byte order mark and the white space around it. None where it holds no JSON.
 pub(crate) fn json_of(body: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(body);

@@ -287,7 +287,7 @@ fn other_settings_of_the_engine_are_another_file() {
 #[test]
 fn what_is_no_component_is_an_error_and_not_kept() {
     let stage = Stage::new();
-    for wasm in [&b""[..], b"no component", b"\0asm\x01\0\0\0"] {
+    for wasm in [&b""[..], b"not a component", b"\0asm\x01\0\0\0"] {
         assert!(stage.cache.component(&stage.engine, wasm).is_err());
     }
     assert_eq!(entries(stage.folder()), [""; 0]);

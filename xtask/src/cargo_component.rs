@@ -32,11 +32,11 @@ pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
     let shown = workspace.shown(&path);
     ensure!(
         component::core_module(&built)? == component::core_module(&ours)?,
-        "{shown} has another core module"
+        "{shown} has a different core module"
     );
     ensure!(
         Wit::of_component(&built)?.text()? == Wit::of_component(&ours)?.text()?,
-        "{shown} has another WIT"
+        "{shown} has a different WIT"
     );
     println!("{shown} has the same core module and the same WIT");
     Ok(())

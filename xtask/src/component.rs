@@ -91,7 +91,7 @@ fn formed(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Ve
 fn encode(core_module: &[u8]) -> Result<Vec<u8>> {
     ComponentEncoder::default()
         .module(core_module)
-        .context("the core module does not say what WIT it implements")?
+        .context("the core module has no component type section")?
         .validate(true)
         .encode()
         .context("cannot make a component of the core module")

@@ -147,7 +147,7 @@ fn engine(workspace: &Workspace) -> Result<PathBuf> {
     let expected = format!("obelisk {}", OBELISK.version);
     ensure!(
         version == expected,
-        "{} is `{version}`, and what is here was written for `{expected}`",
+        "{} is `{version}`, but this repository was written for `{expected}`",
         program.display()
     );
     Ok(program)

@@ -29,7 +29,7 @@ pub fn prove(workspace: &Workspace) -> Result<()> {
     let files = release::files(&made)?;
     ensure!(
         files == release::files(&again)?,
-        "the two releases have other files"
+        "the two releases have different files"
     );
     let mut others = Vec::new();
     for file in files {

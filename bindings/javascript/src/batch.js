@@ -81,7 +81,7 @@ export class Batch {
   /** Who leaves the loop does not wait for the rest. What is known of it is in `results`. */
   async #leave() {
     if (this.#isOver) return;
-    this.#abandon(new Error('the loop over the results was left'));
+    this.#abandon(new Error('the loop over the results ended early'));
     await this.#all.catch(() => {});
   }
 

@@ -83,7 +83,7 @@ function recordWriter(record) {
     const inner = (name) => (path === '' ? name : `${path}.${name}`);
     for (const key of Object.keys(value)) {
       if (known.has(key)) continue;
-      throw invalidInput(inner(key), 'an unknown field', `no other fields than ${[...known].join(', ')}`);
+      throw invalidInput(inner(key), 'an unknown field', `only the fields ${[...known].join(', ')}`);
     }
     const json = {};
     for (const { from, to, write } of fields) json[to] = write(value[from], inner(from));

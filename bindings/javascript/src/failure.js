@@ -41,7 +41,7 @@ export function aborted(error, reason) {
 /** What a call ends with whose instance, or the code around it, broke. */
 export function broken(creates, mayHaveCreated, cause) {
   if (mayHaveCreated) {
-    const message = 'the client failed after the request was sent: what it was to create may have been created';
+    const message = 'the client failed after the request was sent: the create may have been processed';
     return new OutcomeUnknown(message, { mayHaveCreated }, { cause });
   }
   return new ExecutionFailed(`the client failed${creates ? '; nothing was created' : ''}`, {}, { cause });

@@ -40,7 +40,7 @@ function checkCertificates(ca) {
     try {
       new X509Certificate(certificate);
     } catch (error) {
-      const found = `${kind(certificate)} that is no certificate`;
+      const found = `${kind(certificate)} that is not a certificate`;
       throw misconfigured('ca', found, allowed, { cause: error });
     }
   }

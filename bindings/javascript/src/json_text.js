@@ -18,7 +18,7 @@ export function jsonText(value) {
 
 function written(value, path, above) {
   // Their toJSON would make lists of numbers of them, and null.
-  if (ArrayBuffer.isView(value)) throw new NotJson(path, value, 'what JSON can hold');
+  if (ArrayBuffer.isView(value)) throw new NotJson(path, value, 'a value that JSON can represent');
   if (tag(value) === 'Date' && Number.isNaN(value.getTime())) {
     throw new NotJson(path, 'an invalid Date', 'a Date');
   }
@@ -37,7 +37,7 @@ function read(path, ask) {
   try {
     return ask();
   } catch (cause) {
-    throw new NotJson(path, 'a value that cannot be read', 'what JSON can hold', cause);
+    throw new NotJson(path, 'a value that cannot be read', 'a value that JSON can represent', cause);
   }
 }
 
@@ -55,12 +55,12 @@ function plain(value, path, above) {
     case 'object':
       return value === null ? 'null' : structure(value, path, above);
     default:
-      throw new NotJson(path, value, 'what JSON can hold');
+      throw new NotJson(path, value, 'a value that JSON can represent');
   }
 }
 
 function structure(value, path, above) {
-  if (above.includes(value)) throw new NotJson(path, 'a circle', 'what JSON can hold');
+  if (above.includes(value)) throw new NotJson(path, 'a circle', 'a value that JSON can represent');
   if (above.length >= DEEPEST) {
     throw new NotJson(path.slice(0, 1), `more than ${DEEPEST} levels`, 'fewer, or JSON text');
   }
@@ -71,7 +71,7 @@ function structure(value, path, above) {
       const elements = Array.from(value, (element, i) => written(element, [...path, i], above));
       return `[${elements.join(',')}]`;
     }
-    if (tag(value) !== 'Object') throw new NotJson(path, value, 'what JSON can hold');
+    if (tag(value) !== 'Object') throw new NotJson(path, value, 'a value that JSON can represent');
     const members = [];
     for (const [key, member] of read(path, () => Object.entries(value))) {
       if (member === undefined) continue;

@@ -105,7 +105,7 @@ class Sending {
       if (this.#isOver) return;
       this.#over();
       if (response.complete && !error) exchange.end();
-      else exchange.end(told(error ?? new Error('the body broke off')));
+      else exchange.end(told(error ?? new Error('the body ended early')));
     };
     response.once('end', () => end());
     response.on('error', end);

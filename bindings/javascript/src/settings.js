@@ -79,7 +79,7 @@ function written(name, setting, value) {
   switch (kind) {
     case 'integer':
       if (!Number.isSafeInteger(value) || value < 0) {
-        throw misconfigured(name, found(value), 'a whole number, not negative');
+        throw misconfigured(name, found(value), 'a non-negative integer');
       }
       return String(value);
     case 'flag':

@@ -70,7 +70,7 @@ function play({ status = 200, headers = {}, json, text, cutAfter, notSent, lost 
   exchange.head(status, Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   const body = new TextEncoder().encode(text ?? (json === undefined ? '' : JSON.stringify(json)));
   const isWhole = exchange.chunk(body.subarray(0, cutAfter ?? body.length));
-  if (isWhole) exchange.end(cutAfter === undefined ? undefined : 'the body broke off');
+  if (isWhole) exchange.end(cutAfter === undefined ? undefined : 'the body ended early');
 }
 
 /** What is answered where the script says nothing: all that is asked for is done. */

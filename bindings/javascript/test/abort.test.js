@@ -33,7 +33,7 @@ for (const [name, create] of Object.entries(CREATING)) {
         assert.ok(error instanceof OutcomeUnknown, error.stack);
         assert.equal(error.cause, REASON);
         assert.equal(error.attempts.length, 1);
-        assert.equal(error.attempts[0].transportError, 'abandoned by the caller');
+        assert.equal(error.attempts[0].transportError, 'cancelled by the caller');
         assert.equal(error.isPermanent, true);
         assert.equal(error.mayHaveCreated, true);
         await closed(service);

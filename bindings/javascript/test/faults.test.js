@@ -199,7 +199,7 @@ test('an answer in pieces is read whole, header bytes and doubled headers includ
       }),
   ));
 
-test('of doubled headers the first counts, and bytes that are no UTF-8 cost nothing', () =>
+test('of doubled headers the first counts, and bytes that are not UTF-8 cost nothing', () =>
   withSockets(
     (socket) =>
       socket.write(

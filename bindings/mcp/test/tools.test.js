@@ -132,7 +132,7 @@ for (const [docket, verdict] of [
     }));
 }
 
-test('what is no delivery of a completion is said to be none, without a request', () =>
+test('what is no delivery of a completion is reported as not-a-completion, without a request', () =>
   withBoth(undefined, {}, async (client, { requests }) => {
     const { text } = await call(client, 'verify-docket-completed', { body: '{"event": "call"}' });
     assert.deepEqual(JSON.parse(text), { verdict: 'not-a-completion' });

@@ -103,7 +103,7 @@ def test_what_cannot_be_sent_as_it_is_is_refused_and_named(
     assert problem.subject.partition(".")[0] == field
     assert found in problem.found
     assert refused.value.is_permanent
-    expected = f"{problem.subject}: found {problem.found}, allowed: {problem.allowed}"
+    expected = f"{problem.subject}: found {problem.found}; allowed: {problem.allowed}"
     assert refused.value.message == str(refused.value) == expected
     assert service.requests == []
 

@@ -72,7 +72,7 @@ pub(crate) async fn attempt<T: Transport>(
         match select(read, &mut time_is_up).await {
             Either::Left((body_end, _)) => body_end,
             Either::Right(_) => BodyEnd::Broken(format!(
-                "no end of the body within {} ms",
+                "the body was not complete within {} ms",
                 limits.attempt_ms
             )),
         }
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(&*broken.body, b"12345");
         assert!(matches!(broken.body_end, BodyEnd::Broken(_)));
         let late = pieces(vec![part("12345"), Piece::Bytes(101, b"6".into())]);
-        let too_late = "no end of the body within 100 ms".to_owned();
+        let too_late = "the body was not complete within 100 ms".to_owned();
         assert_eq!(
             (&*late.body, late.body_end),
             (&b"12345"[..], BodyEnd::Broken(too_late))

@@ -136,7 +136,7 @@ impl Host {
         if let Some(address) = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')) {
             return match address.parse() {
                 Ok(address) => Ok(Host::V6(address)),
-                Err(_) => Err(format!("the host {host:?}, which is no IPv6 address")),
+                Err(_) => Err(format!("the host {host:?}, which is not an IPv6 address")),
             };
         }
         if host.is_empty() {

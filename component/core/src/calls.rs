@@ -303,7 +303,7 @@ mod tests {
             ..request()
         };
         for (request, subject, found) in [
-            (name(""), "from-agent-name", "an empty text"),
+            (name(""), "from-agent-name", "an empty string"),
             (
                 nobody(None),
                 "from-agent-name",
@@ -315,7 +315,7 @@ mod tests {
                 "none, and nothing in `extra`",
             ),
             (nobody(Some("7")), "extra", "a number"),
-            (number(""), "to-phone-number", "an empty text"),
+            (number(""), "to-phone-number", "an empty string"),
             (number("91\n98"), "to-phone-number", "'\\n' as character 3"),
             (twice("a"), "call-context.a", "a duplicate name"),
             (twice(""), "call-context.", "a duplicate name"),
@@ -460,7 +460,7 @@ mod tests {
     fn a_task_id_that_its_details_cannot_be_had_with_is_not_understood() {
         let long = "t".repeat(4_097);
         for (id, found) in [
-            ("..", "`task_id` is \"..\", which a path cannot carry"),
+            ("..", "`task_id` is \"..\", which cannot be part of a path"),
             ("t\\n", "`task_id` is '\\n' as character 2"),
             (&long, "`task_id` is 4097 bytes"),
         ] {

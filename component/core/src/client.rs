@@ -65,7 +65,7 @@ impl<T: Transport> Client<T> {
                 .filter_map(|account| account.name.as_deref());
             let known: Vec<_> = known.collect();
             let allowed = match known.is_empty() {
-                true => "none, since VOICE_CALLING_ACCOUNTS names no account".to_owned(),
+                true => "none: VOICE_CALLING_ACCOUNTS lists no account".to_owned(),
                 false => format!("one of {}", known.join(", ")),
             };
             let shown: String = name.chars().take(64).collect();
@@ -122,7 +122,7 @@ mod tests {
     fn an_unknown_account_is_named_beside_those_that_there_are() {
         for (variables, allowed) in [
             (&ACCOUNTS[..], "one of alpha, beta"),
-            (&[], "none, since VOICE_CALLING_ACCOUNTS names no account"),
+            (&[], "none: VOICE_CALLING_ACCOUNTS lists no account"),
         ] {
             for name in ["gamma", "", "Alpha", "ALPHA", "alpha "] {
                 let world = World::default();

@@ -200,7 +200,7 @@ fn created_id(docket: &Object<'_>) -> Result<String, String> {
     match check_docket_id("docket_id", &docket_id) {
         Ok(()) => Ok(docket_id),
         Err(problem) => Err(format!(
-            "`docket_id` is {}, where {} is specified",
+            "`docket_id` is {}; expected {}",
             problem.found, problem.allowed
         )),
     }
@@ -213,7 +213,7 @@ fn decode_docket(answer: Value<'_>, sent: Sent, asked: Option<&str>) -> Result<D
     let docket_id = match (docket.identifier("docket_id"), asked) {
         (Ok(id), Some(asked)) if !id.eq_ignore_ascii_case(asked) => {
             let shown: String = id.chars().take(40).collect();
-            return Err(format!("`docket_id` is {shown:?}, not the one asked for"));
+            return Err(format!("`docket_id` is {shown:?}, not the docket that was requested"));
         }
         (Ok(id), _) => id,
         (Err(_), Some(asked)) => asked.to_owned(),
@@ -413,7 +413,7 @@ mod tests {
         for (json, found) in [
             ("{}", "`docket_id` is missing"),
             (r#"{"docket_id":null}"#, "`docket_id` is null"),
-            (r#"{"docket_id":""}"#, "`docket_id` is an empty text"),
+            (r#"{"docket_id":""}"#, "`docket_id` is an empty string"),
             ("[]", "an array"),
         ] {
             let error = read(json).unwrap_err();
@@ -432,7 +432,7 @@ mod tests {
             ("\"\"".into(), Ok(DOCKET_ID)),
             (
                 "\"d\"".into(),
-                Err("`docket_id` is \"d\", not the one asked for"),
+                Err("`docket_id` is \"d\", not the docket that was requested"),
             ),
         ] {
             let docket = decoded(&format!(r#"{{"docket_id":{id}}}"#), Some(DOCKET_ID));

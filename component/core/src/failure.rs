@@ -208,8 +208,7 @@ impl<'a> History<'a> {
                 RequestError::TimedOut,
                 match stop {
                     Stop::NoPlace => {
-                        "nothing was sent: other requests took all VOICE_CALLING_MAX_IN_FLIGHT \
-                         places for too long"
+                        "nothing was sent: all VOICE_CALLING_MAX_IN_FLIGHT slots stayed in use for too long"
                     }
                     Stop::AttemptsUsedUp | Stop::TimeUp => "time ran out before anything was sent",
                     Stop::Abandoned => "nothing was sent",
@@ -218,7 +217,7 @@ impl<'a> History<'a> {
             ),
             (None, Some(latest)) if self.sent => (
                 RequestError::TimedOut,
-                format!("no answer of the service ({tries}): {latest}"),
+                format!("no answer from the service ({tries}): {latest}"),
             ),
             (None, Some(latest)) => (
                 RequestError::Unreachable,
@@ -254,20 +253,20 @@ impl<'a> History<'a> {
         match verdict {
             Verdict::Denied => {
                 let found = format!(
-                    "the host {}, which the policy of this component's host denies ({message})",
+                    "the host {}, which this component's host does not allow ({message})",
                     self.settings.base_url.authority()
                 );
-                let allowed = "a host that the policy allows";
+                let allowed = "a host that is allowed";
                 let problem = problem("VOICE_CALLING_BASE_URL", found, allowed);
                 RequestError::PermanentConfiguration(self.failed_by(problem))
             }
             Verdict::Refused => {
-                let allowed = "a request that the host takes";
+                let allowed = "a request that the host accepts";
                 let problem = problem("request", message, allowed);
                 RequestError::PermanentInvalidInput(self.failed_by(problem))
             }
             _ => {
-                let message = format!("the request was sent, and no answer came: {message}");
+                let message = format!("the request was sent, but no answer came: {message}");
                 // A rate limit before it decides nothing.
                 let refusal = self.refusal.take();
                 let failed = refusal.filter(|(verdict, _)| *verdict == Verdict::Unavailable);
@@ -287,11 +286,11 @@ impl<'a> History<'a> {
             ),
             (Verdict::Unauthorized, _) => (
                 RequestError::PermanentUnauthorized,
-                format!("the service does not accept the token ({status})"),
+                format!("the service rejected the token ({status})"),
             ),
             (Verdict::NotFound, _) => (
                 RequestError::PermanentNotFound,
-                format!("the service did not find it ({status})"),
+                format!("the service answered not found ({status})"),
             ),
             (Verdict::Rejected, _) => (
                 RequestError::PermanentRejected,
@@ -300,7 +299,7 @@ impl<'a> History<'a> {
                         "the service redirects to {} ({status}), and redirects are not followed",
                         self.settings.token.mask(location)
                     ),
-                    None => format!("the service refused the request ({status})"),
+                    None => format!("the service rejected the request ({status})"),
                 },
             ),
             _ if !(200..=299).contains(&status) => (
@@ -310,17 +309,17 @@ impl<'a> History<'a> {
             (_, BodyEnd::TooLarge(limit)) => (
                 RequestError::PermanentUnexpectedResponse,
                 format!(
-                    "the body of the answer is larger than {limit} bytes \
+                    "the response body is larger than {limit} bytes \
                      (VOICE_CALLING_MAX_RESPONSE_BYTES; after a create, 16384 more than its request)"
                 ),
             ),
             (_, BodyEnd::Broken(message)) => (
                 RequestError::PermanentUnexpectedResponse,
-                format!("the body of the answer broke off: {}", self.shown(message)),
+                format!("the response body ended early: {}", self.shown(message)),
             ),
             (_, BodyEnd::Whole) => (
                 RequestError::PermanentUnexpectedResponse,
-                format!("the answer {status} is not understood"),
+                format!("unexpected response ({status})"),
             ),
         };
         case(self.failure(message, None, Some(response)))
@@ -338,7 +337,7 @@ impl<'a> History<'a> {
         });
         // It may have a part of the answer in it.
         let found = self.settings.token.mask(found);
-        let message = format!("the answer{media} cannot be understood: {found}");
+        let message = format!("unexpected response{media}: {found}");
         RequestError::PermanentUnexpectedResponse(self.failure(message, None, Some(response)))
     }
 
@@ -654,17 +653,17 @@ mod tests {
             "the service redirects to https://login.example/?[api token] (307), and redirects are \
              not followed"
         );
-        assert_eq!(said(422), "the service refused the request (422)");
+        assert_eq!(said(422), "the service rejected the request (422)");
     }
 
     #[test]
     fn a_problem_says_what_is_at_fault_what_was_found_and_what_is_allowed() {
-        let problem = problem("task-id", "an empty text", "a text");
+        let problem = problem("task-id", "an empty string", "a text");
         let (case, failure) = take_apart(problem.clone().into());
         assert_eq!(case, "permanent-invalid-input");
         assert_eq!(
             failure.message,
-            "task-id: found an empty text; allowed: a text"
+            "task-id: found an empty string; allowed: a text"
         );
         assert_eq!(failure.problem.as_ref(), Some(&problem));
         assert_eq!(

@@ -102,7 +102,7 @@ impl<'a> Value<'a> {
                 value: self,
                 members,
             }),
-            Err(error) => Err(format!("an object that cannot be read: {error}")),
+            Err(error) => Err(format!("an object that cannot be parsed: {error}")),
         }
     }
 
@@ -114,7 +114,7 @@ impl<'a> Value<'a> {
         let mut deserializer = serde_json::Deserializer::from_str(self.text());
         match deserializer.deserialize_seq(Elements) {
             Ok(elements) => Ok(elements),
-            Err(error) => Err(format!("an array that cannot be read: {error}")),
+            Err(error) => Err(format!("an array that cannot be parsed: {error}")),
         }
     }
 }
@@ -274,18 +274,18 @@ impl<'a> Object<'a> {
     /// A member that identifies what the answer is about: without it, or with a
     /// replaced character in it, the answer says nothing. The error says what was found.
     pub(crate) fn identifier(&self, name: &str) -> Result<String, String> {
-        let allowed = "where a text that is not empty is specified";
+        let allowed = "expected a non-empty string";
         let Some(value) = self.member(name) else {
-            return Err(format!("`{name}` is missing, {allowed}"));
+            return Err(format!("`{name}` is missing; {allowed}"));
         };
         match value.to_text() {
             Some(text) if text.contains('\u{fffd}') => {
-                Err(format!("`{name}` has a broken character, {allowed}"))
+                Err(format!("`{name}` is not valid UTF-8; {allowed}"))
             }
             Some(text) if !text.is_empty() => Ok(text),
-            Some(_) => Err(format!("`{name}` is an empty text, {allowed}")),
-            None if value.is_text() => Err(format!("`{name}` has a lone surrogate, {allowed}")),
-            None => Err(format!("`{name}` is {}, {allowed}", value.kind())),
+            Some(_) => Err(format!("`{name}` is an empty string; {allowed}")),
+            None if value.is_text() => Err(format!("`{name}` has a lone surrogate; {allowed}")),
+            None => Err(format!("`{name}` is {}; {allowed}", value.kind())),
         }
     }
 }
@@ -435,7 +435,7 @@ impl<'a> Record<'a> {
         for (name, value) in extra.members() {
             let Some(name) = name else {
                 let found = "a key with a lone surrogate";
-                return Err(problem(argument, found, "keys that are Unicode text"));
+                return Err(problem(argument, found, "keys that are valid Unicode"));
             };
             let known = self.known.iter_mut().find(|(known, _)| *known == name);
             match known.map(|(_, known)| known) {
@@ -448,7 +448,7 @@ impl<'a> Record<'a> {
                     record.add(&argument, &members)?;
                 }
                 Some(_) => {
-                    let found = "a member that the request has a field for";
+                    let found = "a member that is a field of the request";
                     return Err(problem(
                         member_name(argument, &name),
                         found,
@@ -480,7 +480,7 @@ impl<'a> Record<'a> {
     /// The object as JSON text.
     pub(crate) fn to_json(&self) -> Result<String, Problem> {
         serde_json::to_string(self)
-            .map_err(|error| problem("request", error.to_string(), "what JSON can hold"))
+            .map_err(|error| problem("request", error.to_string(), "a value that JSON can represent"))
     }
 }
 
@@ -762,17 +762,17 @@ mod tests {
             (
                 r#"{"a":2}"#,
                 "extra.a",
-                "a member that the request has a field for",
+                "a member that is a field of the request",
             ),
             (
                 r#"{"left_out":2}"#,
                 "extra.left_out",
-                "a member that the request has a field for",
+                "a member that is a field of the request",
             ),
             (
                 r#"{"\u0061":2}"#,
                 "extra.a",
-                "a member that the request has a field for",
+                "a member that is a field of the request",
             ),
             (r#"{"\ud800":2}"#, "extra", "a key with a lone surrogate"),
             ("[]", "extra", "an array"),
@@ -830,7 +830,7 @@ mod tests {
             (
                 r#"{"extra_config":{"call_context":{}}}"#,
                 "extra.extra_config.call_context",
-                "a member that the request has a field for",
+                "a member that is a field of the request",
             ),
             (r#"{"extra_config":null}"#, "extra.extra_config", "null"),
             (r#"{"extra_config":[]}"#, "extra.extra_config", "an array"),

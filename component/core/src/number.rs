@@ -13,11 +13,11 @@ pub(crate) fn check_docket_number(number: &str) -> Result<(), Problem> {
         .enumerate()
         .find(|(_, c)| !c.is_ascii_digit());
     let found = match odd {
-        Some((index, odd)) => format!("{odd:?} as character {}", index + 1),
+        Some((index, odd)) => format!("{odd:?} at position {}", index + 1),
         None if number.len() == DOCKET_DIGITS => return Ok(()),
         None => format!("{} digits", number.len()),
     };
-    let allowed = "exactly 12 ASCII digits, the country code included, no `+`";
+    let allowed = "exactly 12 ASCII digits with the country code, without `+`";
     Err(problem("to-phone-number", found, allowed))
 }
 

@@ -856,7 +856,7 @@ mod tests {
             let (case, failure) = take_apart(other.unwrap_err());
             assert_eq!((case, world.now_ms()), ("timed-out", 500));
             assert!(failure.attempts.is_empty());
-            let message = "nothing was sent; abandoned by the caller";
+            let message = "nothing was sent; cancelled by the caller";
             assert_eq!(failure.message, message);
         }
     }

@@ -165,11 +165,11 @@ fn encode_value(argument: &str, value: &str) -> Result<String, Problem> {
 /// An identifier that goes into a path.
 pub(crate) fn check_identifier(argument: &str, value: &str) -> Result<(), Problem> {
     let found = match value {
-        "" => "an empty text".to_owned(),
-        "." | ".." => format!("{value:?}, which a path cannot carry"),
+        "" => "an empty string".to_owned(),
+        "." | ".." => format!("{value:?}, which cannot be part of a path"),
         _ => return check_no_control(argument, value),
     };
-    let allowed = "a text that is not empty, `.` or `..`";
+    let allowed = "a non-empty string other than `.` and `..`";
     Err(problem(argument, found, allowed))
 }
 
@@ -178,8 +178,8 @@ pub(crate) fn check_not_empty(argument: &str, value: &str) -> Result<(), Problem
     match value.is_empty() {
         true => Err(problem(
             argument,
-            "an empty text",
-            "a text that is not empty",
+            "an empty string",
+            "a non-empty string",
         )),
         false => Ok(()),
     }
@@ -191,8 +191,8 @@ pub(crate) fn check_no_control(argument: &str, value: &str) -> Result<(), Proble
         None => Ok(()),
         Some((index, control)) => Err(problem(
             argument,
-            format!("{control:?} as character {}", index + 1),
-            "a text without control characters",
+            format!("{control:?} at position {}", index + 1),
+            "a string without control characters",
         )),
     }
 }
@@ -244,9 +244,9 @@ mod tests {
     #[test]
     fn values_that_no_path_can_carry_are_refused() {
         for (value, found) in [
-            ("", "an empty text"),
-            (".", "\".\", which a path cannot carry"),
-            ("..", "\"..\", which a path cannot carry"),
+            ("", "an empty string"),
+            (".", "\".\", which cannot be part of a path"),
+            ("..", "\"..\", which cannot be part of a path"),
             ("a\r\nb", "'\\r' as character 2"),
             ("\u{0}", "'\\0' as character 1"),
             ("a\u{85}", "'\\u{85}' as character 2"),

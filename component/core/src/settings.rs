@@ -191,13 +191,12 @@ fn account_names(variables: &Variables) -> Result<Vec<String>, Problem> {
     for name in list.split(',') {
         let follows = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if !(name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(follows)) {
-            let allowed = "names of lower-case letters, digits and hyphens, which begin with a \
-                           letter, separated by commas";
+            let allowed = "names of lower-case letters, digits and hyphens that begin with a letter, separated by commas";
             return Err(setting_problem(ACCOUNTS, shown(list), allowed));
         }
         let own = NAMES.map(|setting| format!("{}_{setting}", variable_part(name)));
         if let Some(ambiguous) = own.iter().find(|variable| taken.contains(variable)) {
-            let found = format!("{name:?}, for which {PREFIX}{ambiguous} has two meanings");
+            let found = format!("{name:?}, which makes {PREFIX}{ambiguous} ambiguous");
             return Err(setting_problem(ACCOUNTS, found, "another name"));
         }
         if names.len() == MAX_ACCOUNTS {
@@ -248,7 +247,7 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
             *setting != "LOG" && account.is_some_and(|account| account.ends_with('_'))
         };
         if NAMES.iter().any(of_no_account) {
-            let found = "a setting of an account that VOICE_CALLING_ACCOUNTS does not name";
+            let found = "a setting of an account that VOICE_CALLING_ACCOUNTS does not list";
             return Err(setting_problem(name, found, "settings of named accounts"));
         }
     }
@@ -356,7 +355,7 @@ impl Scope<'_> {
             (variable, Some(value)) => Ok((variable, value)),
             (variable, None) => Err(setting_problem(
                 &variable,
-                "nothing: it is not set",
+                "no value",
                 allowed,
             )),
         }

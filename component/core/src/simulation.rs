@@ -225,7 +225,7 @@ impl World {
                 continue;
             }
             let next = self.0.timers.borrow_mut().pop_first();
-            let ((at_ms, _), waker) = next.expect("somebody waits for what never comes");
+            let ((at_ms, _), waker) = next.expect("a future waits for an event that never comes");
             self.0.now_ms.set(at_ms.max(self.now_ms()));
             waker.wake();
         }
@@ -408,7 +408,7 @@ impl Response for Simulated {
             }
             Some(Piece::Break(after_ms)) => {
                 self.world.serve(after_ms).await?;
-                Err("simulated: the body broke off".to_owned())
+                Err("simulated: the body ended early".to_owned())
             }
         }
     }

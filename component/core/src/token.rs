@@ -32,7 +32,7 @@ impl ApiToken {
             return Err("an empty value");
         }
         if value.len() > MAX_TOKEN_BYTES {
-            return Err("more than 8192 bytes, which no server takes in a header");
+            return Err("more than 8192 bytes, which servers do not accept in a header");
         }
         let scheme = value.get(..BEARER.len());
         if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(BEARER)) {
@@ -42,7 +42,7 @@ impl ApiToken {
             return Err("a control character, such as a line break");
         }
         if !value.is_ascii() {
-            return Err("a character that is not ASCII, which no header can carry");
+            return Err("a non-ASCII character, which a header cannot contain");
         }
         if value.starts_with(' ') || value.ends_with(' ') {
             return Err("a space at its beginning or end");
@@ -72,7 +72,7 @@ pub fn mask(token: &str, text: &str) -> String {
     mask_with(MASK, token, text)
 }
 
-/// The same with another text in the place of the token.
+/// The same with another string in the place of the token.
 pub fn mask_with(mask: &str, token: &str, text: &str) -> String {
     let Some(first) = token
         .chars()

@@ -107,7 +107,7 @@ pub struct SendError {
 }
 
 /// The message of what fails because the caller has given the operation up.
-pub const ABANDONED: &str = "abandoned by the caller";
+pub const ABANDONED: &str = "cancelled by the caller";
 
 /// What the core needs of the world: send one request, sleep, tell the time, a
 /// little randomness, and a line of log.

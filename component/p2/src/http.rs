@@ -57,7 +57,7 @@ pub(crate) fn request_options(limits: Limits) -> RequestOptions {
 fn refused(what: &str) -> SendError {
     SendError {
         delivery: Delivery::Refused,
-        message: format!("the host does not take {what} of the request"),
+        message: format!("the host rejected {what} of the request"),
     }
 }
 

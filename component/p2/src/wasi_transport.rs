@@ -36,7 +36,7 @@ impl Transport for WasiTransport {
         let unwritten = match request.method {
             Method::Post => write_ahead(&outgoing, &request.body).map_err(|()| SendError {
                 delivery: Delivery::NotSent,
-                message: "the host does not take the body of the request".to_owned(),
+                message: "the host rejected the body of the request".to_owned(),
             })?,
             Method::Get => None,
         };
@@ -93,7 +93,7 @@ async fn head(answer: &FutureIncomingResponse) -> Result<IncomingResponse, SendE
         Some(Ok(Err(code))) => Err(send_error(&code)),
         Some(Err(())) | None => Err(SendError {
             delivery: Delivery::Unknown,
-            message: "the host gives no answer".to_owned(),
+            message: "the host returned no response".to_owned(),
         }),
     }
 }
@@ -195,7 +195,7 @@ impl WasiResponse {
     fn begin(response: IncomingResponse, writing: Option<Writing>) -> Result<Self, SendError> {
         let no_body = |()| SendError {
             delivery: Delivery::Unknown,
-            message: "the host gives no body of the answer".to_owned(),
+            message: "the host returned no response body".to_owned(),
         };
         let body = response.consume().map_err(no_body)?;
         let stream = body.stream().map_err(no_body)?;

@@ -210,7 +210,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<A> {
         let name = Name {
             names: self.fields,
             unknown: |found, fields| {
-                format!("unknown field `{found}`, not one of {}", fields.join(", "))
+                format!("unknown field `{found}`, expected one of {}", fields.join(", "))
             },
         };
         let Some(field) = self.access.next_key_seed(&name)? else {
@@ -291,7 +291,7 @@ impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Variants<A> {
             names: self.variants,
             unknown: |found, variants| {
                 format!(
-                    "unknown variant `{found}`, not one of {}",
+                    "unknown variant `{found}`, expected one of {}",
                     variants.join(", ")
                 )
             },

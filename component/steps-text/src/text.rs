@@ -50,7 +50,7 @@ impl Text {
         answer(output, input, |input: Configure| {
             // Another would forget the operations that are under way.
             if self.steps.is_some() {
-                return Answer::Misuse("the client is configured already".to_owned());
+                return Answer::Misuse("the client is already configured".to_owned());
             }
             self.tokens = Tokens::of_environment(&input.environment);
             let configured = Steps::configure(input.environment, input.random);
@@ -135,7 +135,7 @@ mod tests {
         );
         assert_eq!(call(&mut text, Text::step, step), not_configured);
         call(&mut text, Text::configure, CONFIGURE);
-        let twice = r#"{"misuse":"the client is configured already"}"#;
+        let twice = r#"{"misuse":"the client is already configured"}"#;
         assert_eq!(call(&mut text, Text::configure, CONFIGURE), twice);
         let half = r#"{"events":[{"Begin":{"operation":1,"call":{"ListAgents":"org"}}},7],"now_ms":0,"unix_s":0}"#;
         assert!(call(&mut text, Text::step, half).starts_with(r#"{"misuse":"events.1: "#));

@@ -47,7 +47,7 @@ impl Guest for Plugin {
     fn configure(environment: Vec<(String, String)>, random: Random) -> Result<(), RequestError> {
         STEPS.with_borrow_mut(|steps| {
             // Another would forget the operations that are under way.
-            assert!(steps.is_none(), "the client is configured already");
+            assert!(steps.is_none(), "the client is already configured");
             *steps = Some(Steps::configure(environment, random)?);
             Ok(())
         })
@@ -55,7 +55,7 @@ impl Guest for Plugin {
 
     fn step(events: Vec<Event>, now_ms: u64, unix_s: u64) -> Stepped {
         STEPS.with_borrow_mut(|steps| {
-            let steps = steps.as_mut().expect("a client that is configured");
+            let steps = steps.as_mut().expect("a configured client");
             steps.step(events, now_ms, unix_s)
         })
     }

@@ -81,7 +81,7 @@ impl Steps {
         } = begin;
         if !self.host.begins(operation) {
             let line = format!(
-                r#"{{"operation":{operation},"ignored":"begin: an operation with this number is under way"}}"#
+                r#"{{"operation":{operation},"ignored":"begin: an operation with this number is in progress"}}"#
             );
             self.host.effect(Effect::Log(line));
             return;

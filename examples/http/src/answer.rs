@@ -35,7 +35,7 @@ impl Answer {
     pub fn of(error: &RequestError) -> Self {
         use RequestError::*;
         let (status, failure) = match error {
-            ExecutionFailed => return Self::unknown("the component did not run to its end"),
+            ExecutionFailed => return Self::unknown("the component did not complete"),
             PermanentInvalidInput(failure) | PermanentRejected(failure) => (422, failure),
             PermanentConfiguration(failure) | PermanentUnauthorized(failure) => (500, failure),
             PermanentNotFound(failure)

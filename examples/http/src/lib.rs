@@ -77,7 +77,7 @@ async fn read(body: Body) -> Result<Vec<u8>, Answer> {
     let mut body = body.into_boxed_body();
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Answer::error(400, "the body broke off"))?;
+        let frame = frame.map_err(|_| Answer::error(400, "the body ended early"))?;
         bytes.extend_from_slice(frame.data_ref().map_or(&[], |chunk| chunk));
         if bytes.len() > MOST_BODY_BYTES {
             let large = format!("the body is larger than {MOST_BODY_BYTES} bytes");

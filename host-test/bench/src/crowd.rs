@@ -208,7 +208,7 @@ pub(super) fn gathered_by(mut process: Command) -> Result<Crowd> {
         "the crowd fails: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    serde_json::from_slice(&output.stdout).context("the crowd tells no figures")
+    serde_json::from_slice(&output.stdout).context("the crowd printed no figures")
 }
 
 /// How much memory this process has that it shares with no other, where it can be measured.

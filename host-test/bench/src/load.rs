@@ -14,7 +14,7 @@ pub(super) trait Caller: Clone + Send + Sync + 'static {
 
     /// So many dockets by one call.
     fn call_batch(&self, _size: usize) -> impl Future<Output = Result<()>> + Send {
-        async { bail!("it has no batches") }
+        async { bail!("not available: it has no batches") }
     }
 }
 

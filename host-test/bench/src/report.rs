@@ -78,7 +78,7 @@ impl fmt::Display for Report {
         }
         write!(formatter, "\n{}", files(&self.files))?;
         if self.is_short {
-            write!(formatter, "\n\nthe short form: its figures say nothing")?;
+            write!(formatter, "\n\nshort form: these figures are not meaningful")?;
         }
         Ok(())
     }

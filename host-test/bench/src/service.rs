@@ -171,10 +171,10 @@ impl Service {
         let mut words = told.split_whitespace();
         let authority = words
             .next()
-            .context("the service of the bench tells nothing")?;
+            .context("the service of the bench printed nothing")?;
         service.authority = CertificateDer::from(BASE64.decode(authority)?);
         let ports = words.map(str::parse).collect::<Result<Vec<u16>, _>>()?;
-        let (https, http) = ports.split_first().context("it tells no port")?;
+        let (https, http) = ports.split_first().context("it printed no port")?;
         (service.https_port, service.http_ports) = (*https, http.to_vec());
         Ok(service)
     }

@@ -357,16 +357,14 @@ fn ensure_all(created: usize, size: usize) -> Result<()> {
 pub(super) fn check(component: &Path, kind: voice_calling_host::GuestKind) -> Result<()> {
     let wasm = std::fs::read(component).with_context(|| {
         format!(
-            "cannot read {} (`cargo xtask bench` makes all that the bench needs, one beside the \
-             other)",
+            "cannot read {} (`cargo xtask bench` builds everything that the bench needs, side by side)",
             component.display()
         )
     })?;
     let found = voice_calling_host::GuestKind::of(&wasm);
     ensure!(
         found == kind,
-        "{} is a component for {found}, and must be one for {kind}: the bench is given that for \
-         WASI 0.2, and finds the others beside it",
+        "{} is a component for {found}; expected one for {kind}: name the one for WASI 0.2, and the bench finds the others beside it",
         component.display()
     );
     Ok(())

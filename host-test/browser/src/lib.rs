@@ -89,7 +89,7 @@ impl Browser {
             .capabilities(capabilities)
             .connect(&format!("http://127.0.0.1:{port}"))
             .await
-            .context("chromedriver opens no session")?;
+            .context("chromedriver did not open a session")?;
         let browser = Self {
             client,
             _driver: driver,

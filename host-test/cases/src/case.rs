@@ -180,7 +180,7 @@ impl Table {
     /// Reads the cases of one file.
     pub fn parse(file: &str, text: &str) -> Result<Self> {
         let written: Vec<&RawValue> =
-            serde_json::from_str(text).with_context(|| format!("{file}: no array of cases"))?;
+            serde_json::from_str(text).with_context(|| format!("{file}: not an array of cases"))?;
         let operations: Vec<_> = exported_functions()?
             .into_iter()
             .map(|it| it.name)
@@ -258,7 +258,7 @@ impl Case {
         let requests = self.requests.expected.len();
         ensure!(
             requests == steps,
-            "requests: {requests} are expected, and the service is to answer {steps}"
+            "requests: {requests} expected, but the service has {steps} answers"
         );
         let may_send = self.service != Service::Uncalled;
         for (name, value) in &self.settings {
@@ -266,7 +266,7 @@ impl Case {
                 && value.as_ref().is_some_and(|url| !url.starts_with(BASE_URL));
             ensure!(
                 !(elsewhere && may_send),
-                "settings.{name}: only {BASE_URL} is played by the service"
+                "settings.{name}: found a base URL elsewhere; allowed: {BASE_URL}, which the service listens on"
             );
         }
         Ok(())

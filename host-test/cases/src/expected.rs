@@ -19,9 +19,9 @@ pub enum Expected {
     Array(Vec<Expected>),
     /// These members, and no other.
     Object(Vec<(String, Expected)>),
-    /// `{"$is": "integer"}`: a whole number, not negative.
+    /// `{"$is": "integer"}`: a non-negative integer.
     Count,
-    /// `{"$is": "text"}`: a text that is not empty.
+    /// `{"$is": "text"}`: a non-empty string.
     Text,
     /// `{"$contains": "…"}`: a text with this in it.
     Contains(String),

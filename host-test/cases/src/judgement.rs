@@ -20,7 +20,7 @@ impl Outcome {
         let members = match Json::parse(text) {
             Ok(Json::Object(members)) => members,
             Ok(other) => return Err(format!("found {}, {ALLOWED}", cut(&other))),
-            Err(error) => return Err(format!("no JSON: {error}, {ALLOWED}")),
+            Err(error) => return Err(format!("not JSON: {error}, {ALLOWED}")),
         };
         let names: Vec<_> = members.iter().map(|(name, _)| name.as_str()).collect();
         match names.as_slice() {
@@ -167,7 +167,7 @@ fn of_body(at: &str, expected: &ExpectedBody, found: &[u8]) -> Vec<String> {
         }
         ExpectedBody::Json(expected) => match Json::parse(&text) {
             Ok(json) => differences(at, expected, Some(&json), Null::IsAValue),
-            Err(error) => vec![format!("{at}: no JSON ({error}): {}", cut(&text))],
+            Err(error) => vec![format!("{at}: not JSON ({error}): {}", cut(&text))],
         },
     }
 }

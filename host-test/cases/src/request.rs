@@ -62,7 +62,7 @@ fn without_chunks(mut chunks: &[u8]) -> Result<Vec<u8>> {
             return Ok(body);
         }
         let end = start + usize::try_from(bytes)?;
-        body.extend(chunks.get(start..end).context("a chunk that is cut")?);
+        body.extend(chunks.get(start..end).context("a truncated chunk")?);
         chunks = chunks.get(end + 2..).context("a chunk without its end")?;
     }
 }

@@ -98,10 +98,10 @@ impl Run {
     /// Judges what a client made of a case, once.
     pub(crate) fn judge(&mut self, id: usize, outcome: &Outcome) -> Result<Vec<String>, String> {
         let Some(walk) = self.walks.get_mut(id) else {
-            return Err(format!("there is no case {id}"));
+            return Err(format!("unknown case {id}"));
         };
         if walk.judged.is_some() {
-            return Err("this case was judged before: another run needs another name".to_owned());
+            return Err("this case was already judged in this run: use another run name".to_owned());
         }
         let differences = judge(&self.table.cases[id], &walk.received, outcome);
         walk.judged = Some(Judged {

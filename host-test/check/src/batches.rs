@@ -35,7 +35,7 @@ pub(super) fn batches() -> Vec<Scenario> {
     let codes = error_codes::all().into_iter();
     let failing = codes.map(|code| Turn::from(Step::fail(code).after_ms(20)));
     let mut all = vec![
-        batch("a batch of none", 0, [created(50)]),
+        batch("an empty batch", 0, [created(50)]),
         batch("a batch of 100", 100, [created(50)]),
         batch("a batch whose answers come out of order", 60, unevenly),
         batch(
@@ -44,7 +44,7 @@ pub(super) fn batches() -> Vec<Scenario> {
             [created(50), limited("5"), created(50)],
         ),
         batch(
-            "a batch with a rate limit that nobody waits for",
+            "a batch with a rate limit that is too long to wait for",
             40,
             [created(50), limited("99999999999999999999"), created(50)],
         ),
@@ -113,7 +113,7 @@ pub(super) fn large_batches() -> Vec<Scenario> {
     scenario.arguments.items = 110;
     scenario.arguments.given = Given::Large { bytes: 900_000 };
     all.push(scenario);
-    for (name, byte) in [("as large", b'x'), ("as large and no UTF-8", 0xff)] {
+    for (name, byte) in [("as large", b'x'), ("as large and not UTF-8", 0xff)] {
         let name = format!("a batch of 16 MB with answers {name}");
         let mut scenario = batch(&name, 18, [padded(byte, 900_000)]);
         scenario.arguments.given = Given::Large { bytes: 900_000 };

@@ -107,7 +107,7 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
             "a list of 10,000,000 elements",
             strange(Step::ok(elements(10_000_000))),
         ),
-        ("a byte that is no UTF-8", perhaps(Step::ok(invalid))),
+        ("a byte that is not UTF-8", perhaps(Step::ok(invalid))),
         (
             "a byte order mark",
             Turn {
@@ -116,11 +116,11 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
             },
         ),
         (
-            "gzip that nobody asked for",
+            "gzip that was not requested",
             strange(Step::ok(gzip).header("content-encoding", "gzip")),
         ),
         (
-            "JSON that is said to be a picture",
+            "JSON with the media type of an image",
             satisfying(Step::ok(operation.satisfying()).header("content-type", "image/png")),
         ),
         ("204 without a body", strange(Step::status(204))),
@@ -142,7 +142,7 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
     if [Operation::GetCallDetails, Operation::CreateDocketV2].contains(&operation) {
         let invalid = vec![0xff; (8 << 20) - 10];
         let invalid = [b"[{\"x\":\"", invalid.as_slice(), b"\"}]"].concat();
-        cases.push(("8 MiB of bytes that are no UTF-8", Step::ok(invalid).into()));
+        cases.push(("8 MiB of bytes that are not UTF-8", Step::ok(invalid).into()));
     }
     if operation == Operation::GetCallDetails {
         let call = |padding: usize| {

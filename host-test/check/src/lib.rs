@@ -115,11 +115,11 @@ impl Check {
             Check::DuplicatesAreTold => {
                 "may-be-duplicate says whether a request before the last may have created"
             }
-            Check::TimeToHear => "no attempt begins without time to hear its answer",
+            Check::TimeToHear => "no attempt begins without time for its answer",
             Check::ErrorCase => "the case of request-error says what happened",
-            Check::FinalAnswers => "what cannot be repeated is not",
+            Check::FinalAnswers => "what must not be retried is not",
             Check::Retries => {
-                "what can be repeated is, after pauses of the right length; else the end is at once"
+                "what may be retried is, after pauses of the right length; otherwise the call ends at once"
             }
             Check::RetryAfter => "no request before the time that Retry-After asks for",
             Check::MaxAttempts => "at most MAX_ATTEMPTS requests",
@@ -130,24 +130,24 @@ impl Check {
                 "errors keep status and beginning of the answer, and where a redirect points"
             }
             Check::AnswerIsWhole => "raw JSON is what the service answered, digit for digit",
-            Check::RightDocket => "the id is that of what was asked for, or of what was created",
+            Check::RightDocket => "the id is the one that was requested, or that was created",
             Check::PollsAreCounted => {
                 "a wait counts the polls that were sent, and those that failed"
             }
             Check::Confirmations => {
                 "a delivery is confirmed only where the service has the docket completed"
             }
-            Check::WaitsEnd => "a wait asks until something is ready, and no longer",
+            Check::WaitsEnd => "a wait polls until the result is ready, and no longer",
             Check::MaxInFlight => "a batch has at most MAX_IN_FLIGHT requests open",
             Check::BatchOrder => "the results of a batch are in the order of its requests",
             Check::BatchIsComplete => "a batch has a result for each request, and accounts for all",
             Check::LimitsOnlyDelay => "one item's rate limit ends no other",
             Check::TokenInItsHeader => "the token is in its header and nowhere else in a request",
             Check::TokenIsNotTold => {
-                "the token is in no error, log or panic message, however it is written"
+                "the token is in no error, log or panic message, in any encoding"
             }
             Check::OnlyTheService => {
-                "requests are the right ones, and go to no other host, not even after a redirect"
+                "requests are exactly the expected ones, and go to no other host, not even after a redirect"
             }
             Check::InsecureHttp => "plain http to a remote host is refused",
             Check::Bounds => "what is too long to be sent is refused, and nothing is sent",

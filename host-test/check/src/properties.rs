@@ -205,7 +205,7 @@ fn nothing_sent(run: &Run, case: &str) -> Findings {
     match (run.sent.is_empty(), refused) {
         (true, true) => Vec::new(),
         (false, _) => vec!["a request was sent".to_owned()],
-        (true, false) => vec![format!("nothing was sent, but it is no {case}")],
+        (true, false) => vec![format!("nothing was sent, but the error is not {case}")],
     }
 }
 

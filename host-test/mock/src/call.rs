@@ -324,7 +324,7 @@ fn insights<'a>(ending: &'a Ending, meanings: &Meanings) -> Option<Insights<'a>>
             user_interest: UserInterest {
                 status: "UNKNOWN",
                 confidence_score: 0.0,
-                reasoning: "Nobody spoke",
+                reasoning: "No one spoke",
             },
             next_action: NextAction {
                 value: "REDIAL",

@@ -96,12 +96,12 @@ impl Ending {
             seconds, metadata, ..
         } = conversation;
         if !seconds.is_finite() || *seconds < 0.0 {
-            let problem = format!("seconds is {seconds}; allowed is a number from 0 on");
+            let problem = format!("seconds is {seconds}; allowed: a number of at least 0");
             return Err(NotEnded::Invalid(problem));
         }
         let json = serde_json::from_str::<Box<RawValue>>(metadata).ok();
         if json.and_then(|json| JsonObject::read(&json)).is_none() {
-            let problem = format!("metadata is {metadata:?}; allowed is the text of a JSON object");
+            let problem = format!("metadata is {metadata:?}; allowed: a string that holds a JSON object");
             return Err(NotEnded::Invalid(problem));
         }
         Ok(())

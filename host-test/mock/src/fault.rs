@@ -203,9 +203,9 @@ impl fmt::Display for Fault {
 fn final_status(status: u16) -> Result<StatusCode> {
     ensure!(
         status >= 200,
-        "{status} is no final HTTP status (200 to 999)"
+        "{status} is not a final HTTP status (200 to 999)"
     );
-    StatusCode::from_u16(status).with_context(|| format!("{status} is no HTTP status"))
+    StatusCode::from_u16(status).with_context(|| format!("{status} is not an HTTP status"))
 }
 
 /// A fault and the request it is for. As text: `endpoint[@n]:fault[:option…]`, where
@@ -229,7 +229,7 @@ impl FromStr for FaultOrder {
 
     fn from_str(text: &str) -> Result<Self> {
         read_order(text).with_context(|| {
-            format!("the fault order {text:?} is not endpoint[@n]:fault[:option=value]")
+            format!("the fault {text:?} is not endpoint[@n]:fault[:option=value]")
         })
     }
 }
@@ -256,13 +256,13 @@ fn read_order(text: &str) -> Result<FaultOrder> {
 fn read_endpoint(name: &str) -> Result<Endpoint> {
     name.parse().map_err(|_| {
         let names = Endpoint::VARIANTS.join(", ");
-        anyhow!("{name:?} is no endpoint; there are {names}")
+        anyhow!("{name:?} is not an endpoint; allowed: {names}")
     })
 }
 
 fn read_nth(text: &str) -> Result<NonZeroUsize> {
     let number = text.parse();
-    number.with_context(|| format!("{text:?} after the @ is no number from 1 on"))
+    number.with_context(|| format!("{text:?} after the @ is not a number from 1"))
 }
 
 fn read_kind(text: &str) -> Result<Fault> {
@@ -280,8 +280,7 @@ fn read_kind(text: &str) -> Result<Fault> {
     };
     let status = status.parse().with_context(|| {
         format!(
-            "{text:?} is no status, no created-then-STATUS and none of created-then-unanswered, \
-             hang, completed-first, html and slow"
+            "{text:?} is not a fault; allowed: a status, created-then-STATUS, created-then-unanswered, hang, completed-first, html, slow"
         )
     })?;
     let status = final_status(status)?;
@@ -295,15 +294,15 @@ fn read_option(fault: Fault, option: &str) -> Result<Fault> {
     match option.split_once('=') {
         Some(("retry-after", value)) => {
             let value_is_valid = HeaderValue::from_str(value).is_ok();
-            ensure!(value_is_valid, "{value:?} cannot stand in a header");
+            ensure!(value_is_valid, "{value:?} is not a valid header value");
             Ok(fault.header(RETRY_AFTER.as_str(), value))
         }
         Some(("delay-ms", value)) => {
             let delay_ms = value.parse();
-            let delay_ms = delay_ms.with_context(|| format!("delay-ms={value} is no number"))?;
+            let delay_ms = delay_ms.with_context(|| format!("delay-ms={value} is not a number"))?;
             Ok(fault.delay(Duration::from_millis(delay_ms)))
         }
-        _ => bail!("{option:?} is no option; there are retry-after=VALUE and delay-ms=NUMBER"),
+        _ => bail!("unknown option {option:?}; allowed: retry-after=VALUE, delay-ms=NUMBER"),
     }
 }
 

@@ -240,7 +240,7 @@ impl MockService {
     /// Where there is no such docket, or no further call is to be made.
     pub fn place_next_call(&self, docket_id: &str) -> Result<CallStatus> {
         let id = docket_id.parse();
-        let id = id.with_context(|| format!("{docket_id:?} is no docket id"))?;
+        let id = id.with_context(|| format!("{docket_id:?} is not a docket id"))?;
         let outcome = self.service.step(&Target::Docket(id));
         outcome.with_context(|| format!("no call is left to be made in docket {docket_id}"))
     }
@@ -263,7 +263,7 @@ impl MockService {
     /// Where there is no such task, or it is over.
     pub fn complete_task(&self, task_id: &str) -> Result<CallStatus> {
         let outcome = self.service.step(&Target::Call(task_id.to_owned()));
-        outcome.with_context(|| format!("no call goes on with task id {task_id:?}"))
+        outcome.with_context(|| format!("no call in progress has the task id {task_id:?}"))
     }
 
     /// Ends the attempt of a docket or direct call (which has one, 1) that rings.

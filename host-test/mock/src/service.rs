@@ -254,7 +254,7 @@ async fn notify(service: Arc<Service>, notifications: Vec<Notification>) {
             Some(DeliveryFault::Lost) => {
                 service.note(
                     &notification,
-                    "The notification was lost, as ordered.",
+                    "The notification was lost, as requested.",
                     None,
                 );
                 0

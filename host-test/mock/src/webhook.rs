@@ -42,7 +42,7 @@ pub(super) struct Webhook {
 impl Webhook {
     /// Reads the receiver's URL.
     pub(super) fn at(url: &str) -> Result<Self> {
-        let refused = || format!("the webhook URL {url:?} is refused");
+        let refused = || format!("the webhook URL {url:?} is rejected");
         let uri: Uri = url.parse().with_context(refused)?;
         Self::at_uri(&uri).with_context(refused)
     }

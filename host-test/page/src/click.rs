@@ -10,7 +10,7 @@ use strum::VariantNames;
 use voice_calling_mock::{Conversation, DeliveryFault, Ending, Endpoint, Fault, NotEnded};
 
 const ATTEMPT: &str = "the number of the attempt, from 1";
-const SECONDS: &str = "a number from 0 on";
+const SECONDS: &str = "a number of at least 0";
 const METADATA: &str = "a JSON object";
 const STATUS: &str = "ANSWERED, BUSY or NO_ANSWER";
 const FAULT: &str = "503, 429, created-then-unanswered, hang or completed-first";

@@ -39,20 +39,20 @@ fn refusal(served: &Served, method: &Method, headers: &HeaderMap) -> Option<Stri
     let port = served.port;
     let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{host}:{port}"));
     let [host] = values(headers, &HOST)[..] else {
-        return Some("the request has not exactly one Host header".to_owned());
+        return Some("the request must have exactly one Host header".to_owned());
     };
     // Another name that was made to resolve to this machine would make us that site's.
     if !hosts.iter().any(|allowed| allowed.as_bytes() == host) {
         let host = String::from_utf8_lossy(host);
         return Some(format!(
-            "Host is {host:?}; allowed are {}",
+            "Host is {host:?}; allowed: {}",
             hosts.join(", ")
         ));
     }
     let reads = method == Method::GET || method == Method::HEAD;
     if !reads && values(headers, &TOKEN)[..] != [served.token.as_bytes()] {
         return Some(format!(
-            "{TOKEN} is missing or wrong; allowed is the token of this page"
+            "{TOKEN} is missing or wrong; allowed: the token of this page"
         ));
     }
     None

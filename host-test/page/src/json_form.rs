@@ -15,7 +15,7 @@ impl JsonForm {
         let fields = serde_json::from_slice(body);
         fields
             .map(Self)
-            .map_err(|error| format!("the body is no JSON object: {error}"))
+            .map_err(|error| format!("the body is not a JSON object: {error}"))
     }
 
     /// The text of a field; none where it is missing or null.
@@ -44,13 +44,13 @@ impl JsonForm {
         allowed: &str,
     ) -> Result<T, String> {
         let value = self.optional(name, allowed)?;
-        value.ok_or_else(|| format!("{name} is missing; allowed is {allowed}"))
+        value.ok_or_else(|| format!("{name} is missing; allowed: {allowed}"))
     }
 
     /// All fields have been read.
     pub(crate) fn finish(self) -> Result<(), String> {
         match self.0.keys().next() {
-            Some(name) => Err(format!("{name} is an unknown field")),
+            Some(name) => Err(format!("unknown field {name}")),
             None => Ok(()),
         }
     }
@@ -59,5 +59,5 @@ impl JsonForm {
 /// A field's value is not what it may be.
 pub(crate) fn wrong(name: &str, found: &str, allowed: &str) -> String {
     let cut: String = found.chars().take(REPEATED).collect();
-    format!("{name} is {cut}; allowed is {allowed}")
+    format!("{name} is {cut}; allowed: {allowed}")
 }

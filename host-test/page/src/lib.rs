@@ -166,7 +166,7 @@ fn router(served: Served) -> Router {
         .route("/faults", post(click::order))
         .route("/faults/clear", post(click::clear))
         .route("/delivery-faults", post(click::order_delivery))
-        .fallback(|| async { problem(StatusCode::NOT_FOUND, "nothing is served at this path") })
+        .fallback(|| async { problem(StatusCode::NOT_FOUND, "not found") })
         .layer(middleware::from_fn_with_state(served.clone(), guard::guard))
         .with_state(served)
 }

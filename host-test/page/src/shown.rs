@@ -42,7 +42,7 @@ impl Served {
             duration,
             ending: match line.status {
                 Some(status) => Ending::Status(status),
-                None => Ending::Error("the mock has sent none".to_owned()),
+                None => Ending::Error("the mock sent no answer".to_owned()),
             },
             answer_version: Version::HTTP_11,
             answer_headers: without_tokens(answer_headers.unwrap_or_default()),
@@ -77,7 +77,7 @@ pub(crate) async fn entry(State(served): State<Served>, Path(id): Path<String>) 
         Some(details) => Json(served.masked(&details)).into_response(),
         None => problem(
             StatusCode::NOT_FOUND,
-            "no docket or direct call has this id, or it was forgotten",
+            "no docket or direct call has this id; the oldest are forgotten",
         ),
     }
 }
@@ -85,7 +85,7 @@ pub(crate) async fn entry(State(served): State<Served>, Path(id): Path<String>) 
 pub(crate) async fn request(State(served): State<Served>, Path(n): Path<String>) -> Response {
     let found = n.parse().ok().and_then(|n| served.mock.request(n));
     let Some(details) = found else {
-        let error = "no request has this number, or it was forgotten";
+        let error = "no request has this number; the oldest are forgotten";
         return problem(StatusCode::NOT_FOUND, error);
     };
     let mut shown = served.masked(&details.line);

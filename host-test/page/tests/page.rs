@@ -612,7 +612,7 @@ async fn what_is_wrong_with_a_click_is_named() {
             422,
             "fault is \"late\"; allowed is lost or twice",
         ),
-        ("/nothing", json!({}), 404, "nothing is served at this path"),
+        ("/nothing", json!({}), 404, "not found"),
     ] {
         let reply = site.click(path, &body).await;
         assert_eq!(reply.status, status, "{path} {body}: {}", reply.body);

@@ -84,7 +84,7 @@ mod private {
         let (owner, user) = (file.metadata()?.uid(), geteuid().as_raw());
         ensure!(
             owner == user,
-            "it belongs to the user {owner}, who could read the archive, and allowed is {user}"
+            "it belongs to the user {owner}, who could read the archive; allowed: {user}"
         );
         file.set_permissions(Permissions::from_mode(MODE))
             .with_context(|| format!("its mode cannot be changed to {MODE:04o}"))

@@ -92,9 +92,9 @@ impl Instances {
 fn variable(text: &str) -> Result<(String, String)> {
     let (name, value) = text
         .split_once('=')
-        .context("a variable is NAME=VALUE, without spaces around the sign")?;
+        .context("found no NAME=VALUE; spaces around the `=` are not allowed")?;
     if name.starts_with(PREFIX) {
-        bail!("{name} is set by the check itself, in every scenario to something else");
+        bail!("{name} is not allowed: the check sets it in each scenario");
     }
     Ok((name.to_owned(), value.to_owned()))
 }
@@ -177,7 +177,7 @@ pub(crate) fn run_faults(arguments: &Faults) -> Result<ExitCode> {
 fn read_component(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).with_context(|| {
         format!(
-            "cannot read the component {} (`cargo xtask build` makes it)",
+            "cannot read the component {} (`cargo xtask build` builds it)",
             path.display()
         )
     })

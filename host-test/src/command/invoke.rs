@@ -65,7 +65,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
         }
         json => json.to_owned(),
     };
-    let arguments: &RawValue = serde_json::from_str(&json).context("--json is no JSON")?;
+    let arguments: &RawValue = serde_json::from_str(&json).context("--json is not JSON")?;
     let trust = match &invoke.ca {
         Some(file) => Trust::from_pem_file(file).context("--ca")?,
         None => Trust::Public,
@@ -99,7 +99,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
 fn history(file: &Path, plugin: &Plugin) -> Result<History> {
     ensure!(
         plugin.kind() == GuestKind::Steps,
-        "--history: a component for {} has none, one for {} has (--guest steps)",
+        "--history: not supported by a component for {}; use the one for {} (--guest steps)",
         plugin.kind(),
         GuestKind::Steps
     );
@@ -122,7 +122,7 @@ fn settings_of_user() -> Result<Vec<(String, String)>> {
         };
         match value.to_str() {
             Some(value) => settings.push((name.to_owned(), value.to_owned())),
-            None => bail!("{name} is no Unicode text"),
+            None => bail!("{name} is not valid Unicode"),
         }
     }
     let (trust, is_trusted) = TRUST_CONNECTION_TIMEOUT;

@@ -26,7 +26,7 @@ pub(crate) fn run_replay(arguments: &Replay) -> Result<ExitCode> {
     let Replay { history, module } = arguments;
     let wasm = std::fs::read(module).with_context(|| {
         format!(
-            "cannot read the module {} (`cargo xtask build` makes it)",
+            "cannot read the module {} (`cargo xtask build` builds it)",
             module.display()
         )
     })?;
@@ -41,7 +41,7 @@ pub(crate) fn run_replay(arguments: &Replay) -> Result<ExitCode> {
     } = replayed;
     match difference {
         None => {
-            println!("the same: instances: {instances}, steps: {steps}");
+            println!("identical: instances: {instances}, steps: {steps}");
             Ok(ExitCode::SUCCESS)
         }
         Some(difference) => {

@@ -199,7 +199,7 @@ impl Demo<'_> {
             self.progress.detail(why);
         }
         self.progress
-            .done(&format!("docket {} is created", created.docket_id));
+            .done(&format!("docket {} was created", created.docket_id));
 
         self.progress
             .begin("dockets.get-docket, until the webhook comes");
@@ -291,19 +291,19 @@ impl Demo<'_> {
         };
         let body = self.receiver.next(WEBHOOK_LIMIT).await?;
         let parsed = succeeded(self.instance().await?.parse_docket_completed(&body).await?)?;
-        let completed = parsed.context("the webhook is no completed docket")?;
+        let completed = parsed.context("the webhook is not of a completed docket")?;
         self.show_attempts(VERSION_1_NUMBER, completed.attempts.as_deref())?;
         ensure!(
             completed.call_insights.is_none(),
-            "nobody answered, and yet there are insights"
+            "there are insights although no one answered"
         );
         self.progress.done(&format!(
-            "completed, nobody answered ({} polls)",
+            "completed, no one answered ({} polls)",
             waited.polls
         ));
         self.report
             .dockets
-            .push(DocketRow::new("v1", &docket, "none: nobody answered"));
+            .push(DocketRow::new("v1", &docket, "none: no one answered"));
         Ok(())
     }
 
@@ -364,16 +364,16 @@ impl Demo<'_> {
         while !open.is_empty() {
             let body = self.receiver.next(WEBHOOK_LIMIT).await?;
             let parsed = succeeded(instance.parse_docket_completed(&body).await?)?;
-            let completed = parsed.context("the webhook is no completed docket")?;
+            let completed = parsed.context("the webhook is not of a completed docket")?;
             ensure!(
                 open.remove(&completed.docket_id).is_some(),
-                "a webhook of no open docket"
+                "a webhook of an unknown docket"
             );
             let disposition = completed
                 .call_insights
                 .and_then(|insights| insights.call_disposition);
             *dispositions
-                .entry(disposition.unwrap_or_else(|| "nobody answered".into()))
+                .entry(disposition.unwrap_or_else(|| "no one answered".into()))
                 .or_default() += 1;
             self.progress
                 .update(&format!("{} of {BATCH} completed", BATCH - open.len()));

@@ -182,7 +182,7 @@ fn what_is_no_component_of_ours_is_told_apart() {
     let foreign =
         r#"(component (import "wasi:filesystem/types@0.2.0" (instance (export "x" (func)))))"#;
     for (wasm, says) in [
-        (b"no wasm".to_vec(), "no component"),
+        (b"no wasm".to_vec(), "not a component"),
         (b"\0asm\x0d\0\x01\0".to_vec(), "does not export the world"),
         (foreign.as_bytes().to_vec(), "wasi:filesystem/types@0.2.0"),
     ] {

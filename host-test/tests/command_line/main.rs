@@ -221,7 +221,7 @@ fn a_base_url_that_only_resolves_to_this_machine_is_denied_and_the_reason_is_on_
     let error = &stdout_json(&output)["error"]["permanent_configuration"];
     let attempt = &error["attempts"][0]["transport_error"];
     assert_eq!(*attempt, "destination-IP-prohibited", "{output:?}");
-    let reason = "127.1 resolves to 127.0.0.1, which is out of reach and not used";
+    let reason = "127.1 resolves to 127.0.0.1, which is not allowed and not used";
     assert!(stderr(&output).contains(reason), "{}", stderr(&output));
     let accepted = listener.accept().map(drop).map_err(|error| error.kind());
     assert_eq!(accepted, Err(ErrorKind::WouldBlock));
@@ -231,7 +231,7 @@ fn a_base_url_that_only_resolves_to_this_machine_is_denied_and_the_reason_is_on_
 fn bad_arguments_name_what_is_wrong_with_exit_code_2() {
     for (function, json, named) in [
         ("calls.ring", "{}", "calls.make-call"),
-        ("calls.make-call", "{", "--json is no JSON"),
+        ("calls.make-call", "{", "--json is not JSON"),
         ("calls.make-call", "[]", "a JSON object is expected"),
         (
             "calls.make-call",

@@ -266,7 +266,7 @@ fn the_component_that_is_asked_for_is_missing_and_the_error_says_how_to_build_it
                 .output()
                 .expect("the command runs");
             assert_eq!(output.status.code(), Some(2), "{output:?}");
-            let told = format!("{missing} (`cargo xtask build` makes it)");
+            let told = format!("{missing} (`cargo xtask build` builds it)");
             assert!(stderr(&output).contains(&told), "{}", stderr(&output));
         }
     }

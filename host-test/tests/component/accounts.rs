@@ -134,7 +134,7 @@ async fn a_setting_of_an_account_counts_for_it_alone_and_the_plain_one_for_the_o
 async fn an_account_that_is_not_known_is_a_problem_of_configuration_and_nothing_is_sent() {
     for (settings, allowed) in [
         (&TWO[..], "one of alpha, south-west"),
-        (&[], "none, since VOICE_CALLING_ACCOUNTS names no account"),
+        (&[], "none: VOICE_CALLING_ACCOUNTS lists no account"),
     ] {
         for name in ["gamma", "Alpha", "SOUTH_WEST", "alpha ", ""] {
             let script = Script::new([Step::ok("[]")]);

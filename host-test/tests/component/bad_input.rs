@@ -135,15 +135,15 @@ fn tasks(id: &str) -> [Input; 2] {
 }
 
 const OBJECT: &str = "a JSON object";
-const NOT_EMPTY: &str = "a text that is not empty";
-const NO_CONTROL: &str = "a text without control characters";
-const IDENTIFIER: &str = "a text that is not empty, `.` or `..`";
+const NOT_EMPTY: &str = "a non-empty string";
+const NO_CONTROL: &str = "a string without control characters";
+const IDENTIFIER: &str = "a non-empty string other than `.` and `..`";
 const OTHER_MEMBERS: &str = "other members";
-const A_FIELD: &str = "a member that the request has a field for";
+const A_FIELD: &str = "a member that is a field of the request";
 
 #[tokio::test(start_paused = true)]
 async fn a_dockets_number_must_be_twelve_ascii_digits() {
-    let allowed = "exactly 12 ASCII digits, the country code included, no `+`";
+    let allowed = "exactly 12 ASCII digits with the country code, without `+`";
     for (number, found) in [
         ("", "0 digits"),
         ("91987654321", "11 digits"),
@@ -164,7 +164,7 @@ async fn a_dockets_number_must_be_twelve_ascii_digits() {
 #[tokio::test(start_paused = true)]
 async fn a_calls_number_must_say_something_and_hold_no_control_character() {
     for (number, found, allowed) in [
-        ("", "an empty text", NOT_EMPTY),
+        ("", "an empty string", NOT_EMPTY),
         ("91\r\n1", "'\\r' as character 3", NO_CONTROL),
         ("1\u{0}", "'\\0' as character 2", NO_CONTROL),
     ] {
@@ -175,7 +175,7 @@ async fn a_calls_number_must_say_something_and_hold_no_control_character() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agents_name_must_not_be_empty() {
-    let empty = "an empty text";
+    let empty = "an empty string";
     let nameless = agent_with(|config| config.agent_name = String::new());
     all_are_refused(&[nameless], "agent-name", empty, NOT_EMPTY).await;
     let nameless = call_with(|request| request.from_agent_name = Some(String::new()));
@@ -198,9 +198,9 @@ async fn a_call_without_an_agents_name_needs_an_extra_that_selects_the_agent() {
 #[tokio::test(start_paused = true)]
 async fn identifiers_must_be_what_a_path_can_carry() {
     for (id, found, allowed) in [
-        ("", "an empty text", IDENTIFIER),
-        (".", "\".\", which a path cannot carry", IDENTIFIER),
-        ("..", "\"..\", which a path cannot carry", IDENTIFIER),
+        ("", "an empty string", IDENTIFIER),
+        (".", "\".\", which cannot be part of a path", IDENTIFIER),
+        ("..", "\"..\", which cannot be part of a path", IDENTIFIER),
         ("a\nb", "'\\n' as character 2", NO_CONTROL),
         ("\r\nx: y", "'\\r' as character 1", NO_CONTROL),
         ("\u{0}", "'\\0' as character 1", NO_CONTROL),
@@ -214,7 +214,7 @@ async fn identifiers_must_be_what_a_path_can_carry() {
 #[tokio::test(start_paused = true)]
 async fn an_organization_id_must_say_something_in_one_line() {
     for (id, found, allowed) in [
-        ("", "an empty text", NOT_EMPTY),
+        ("", "an empty string", NOT_EMPTY),
         ("a\nb", "'\\n' as character 2", NO_CONTROL),
         ("\u{0}", "'\\0' as character 1", NO_CONTROL),
     ] {
@@ -383,7 +383,7 @@ async fn extra_members_must_be_a_json_object_with_keys_that_are_text() {
         (
             r#"{"\ud800":1}"#,
             "a key with a lone surrogate",
-            "keys that are Unicode text",
+            "keys that are valid Unicode",
         ),
     ] {
         let mut inputs = dockets(&number, "{}", Some(extra)).to_vec();

@@ -254,7 +254,7 @@ async fn arguments_that_do_not_fit_are_told_by_their_names() {
         (
             "dockets.create-docket",
             r#"{"agent_id":"7","to_phone_number":"1","call_context":{}}"#,
-            "agent-id: found \"7\", where a whole number of 64 bits is expected",
+            "agent-id: found \"7\", where an integer of 64 bits is expected",
         ),
         (
             "agents.create-agent",

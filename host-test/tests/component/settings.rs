@@ -164,7 +164,7 @@ async fn the_base_url_and_the_token_must_be_set() {
         let mut instance = instance(&[present], Outgoing::loopback(unused)).await;
         let problem = configuration(ListAgents.run(&mut instance).await);
         assert_eq!(problem.subject, format!("VOICE_CALLING_{missing}"));
-        assert_eq!(problem.found, "nothing: it is not set");
+        assert_eq!(problem.found, "no value");
     }
 }
 
@@ -271,7 +271,7 @@ async fn a_bad_token_is_told_without_the_token() {
         ("secret\u{7f}token", control),
         (
             "s\u{e9}cret-token",
-            "a character that is not ASCII, which no header can carry",
+            "a non-ASCII character, which a header cannot contain",
         ),
         (" secret-token", spaces),
         ("secret-token ", spaces),

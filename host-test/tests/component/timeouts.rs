@@ -239,7 +239,7 @@ async fn a_2xx_whose_body_never_ends_in_time_is_repeated_on_a_read_only() {
         assert_eq!(times_ms(&error), [(0, 10_000)], "{operation:?}");
         assert_eq!(
             error.attempts()[0].transport_error.as_deref(),
-            Some("no end of the body within 10000 ms")
+            Some("the body was not complete within 10000 ms")
         );
         assert_eq!(script.sent().len(), 1, "{operation:?}");
     }

@@ -81,7 +81,7 @@ pub enum Type {
 }
 
 impl Package {
-    /// Reads the package in `folder`. What it has that no binding knows how to say is an error.
+    /// Reads the package in `folder`. What it has that no binding supports is an error.
     pub fn read(folder: &Path) -> Result<Self> {
         let mut resolve = Resolve::default();
         let (id, _) = resolve.push_dir(folder)?;
@@ -90,7 +90,7 @@ impl Package {
         let world = &resolve.worlds[*world.context("the package has no world `plugin`")?];
         let interfaces = world.exports.values().map(|item| match item {
             WorldItem::Interface { id, .. } => interface(&resolve, &resolve.interfaces[*id]),
-            _ => bail!("the world exports something that is no interface"),
+            _ => bail!("the world exports something that is not an interface"),
         });
         let mut types = Vec::new();
         for id in package.interfaces.values() {
@@ -114,7 +114,7 @@ impl Package {
     pub fn record(&self, name: &str) -> Result<&[Field]> {
         match &self.definition(name)?.shape {
             Shape::Record(fields) => Ok(fields),
-            Shape::Variant(_) => bail!("`{name}` is no record"),
+            Shape::Variant(_) => bail!("`{name}` is not a record"),
         }
     }
 
@@ -122,7 +122,7 @@ impl Package {
     pub fn variant(&self, name: &str) -> Result<&[Case]> {
         match &self.definition(name)?.shape {
             Shape::Variant(cases) => Ok(cases),
-            Shape::Record(_) => bail!("`{name}` is no variant"),
+            Shape::Record(_) => bail!("`{name}` is not a variant"),
         }
     }
 }
@@ -229,7 +229,7 @@ fn definition_of(resolve: &Resolve, definition: &TypeDef) -> Result<Option<Defin
         }
         TypeDefKind::Type(_) => return Ok(None),
         kind => bail!(
-            "{name}: no binding knows how to say a {} yet",
+            "{name}: no binding supports a {} yet",
             kind.as_str()
         ),
     };
@@ -267,15 +267,15 @@ fn ty(resolve: &Resolve, used: &WitType) -> Result<Type> {
                 }
                 (TypeDefKind::Result(result), _) => match (&result.ok, &result.err) {
                     (Some(ok), Some(error)) => Type::Result(boxed(ok)?, boxed(error)?),
-                    _ => bail!("no binding knows how to say a result without a value or error"),
+                    _ => bail!("no binding supports a result without a value or error"),
                 },
                 (TypeDefKind::Handle(Handle::Own(_) | Handle::Borrow(_)), _) => {
                     bail!("the package has no resources, since engines refuse them")
                 }
-                (kind, _) => bail!("no binding knows how to say a {} yet", kind.as_str()),
+                (kind, _) => bail!("no binding supports a {} yet", kind.as_str()),
             }
         }
-        other => bail!("no binding knows how to say {other:?} yet"),
+        other => bail!("no binding supports {other:?} yet"),
     })
 }
 
@@ -298,7 +298,7 @@ fn in_order_of_use(types: Vec<Definition>) -> Result<Vec<Definition>> {
     while !waiting.is_empty() {
         let known = |name: &str| ordered.iter().any(|ty| ty.name == name);
         let next = waiting.iter().position(|ty| parts(ty).all(known));
-        let next = next.context("types are made of each other in a circle")?;
+        let next = next.context("the types refer to each other in a circle")?;
         let next = waiting.remove(next);
         ordered.push(next);
     }

@@ -181,7 +181,7 @@ fn combinations(shell: &Shell) -> Result<Vec<(Python, &'static str)>> {
     let newest = others.pop_last().map(|(_, python)| python);
     let mut combinations = vec![(python.clone(), NEWEST_WASMTIME), (python, LOWEST_WASMTIME)];
     if lowest.is_none() {
-        announce("no other Python is here, so only one is tried");
+        announce("only one Python is installed, so only that one is tested");
     }
     combinations.extend(lowest.map(|python| (python, LOWEST_WASMTIME)));
     combinations.extend(newest.map(|python| (python, NEWEST_WASMTIME)));
@@ -219,7 +219,7 @@ impl Python {
     fn find(shell: &Shell) -> Result<Self> {
         PYTHON.check(shell)?;
         let found = Self::at(shell, PYTHON.program);
-        found.context("`python3` does not tell its version")
+        found.context("`python3` did not print its version")
     }
 
     /// All that are here, the lowest first.

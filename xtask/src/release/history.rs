@@ -43,7 +43,7 @@ impl LastRelease {
         };
         let version = entry.file_name().to_string_lossy().parse();
         Ok(Self {
-            version: version.context("released/ holds a folder that is no version")?,
+            version: version.context("released/ holds a folder that is not a version")?,
             folder: entry.path(),
         })
     }
@@ -79,7 +79,7 @@ impl LastRelease {
                     ensure!(
                         may_break(&self.version, &version),
                         "the WIT of voice-calling:{package} breaks {}, and {version} promises \
-                         that nothing breaks: {error:#}",
+                         to break nothing: {error:#}",
                         self.version
                     );
                 }

@@ -79,13 +79,13 @@ impl<'a> Registry<'a> {
         if let Some(there) = self.pull(reference)? {
             ensure!(
                 there == bytes,
-                "{reference} is released already, with other bytes: SHA-256 {}, and {} has {}. A \
+                "{reference} is already released, with other bytes: SHA-256 {}, and {} has {}. A \
                  released version is never overwritten: release another one",
                 sha256(&there),
                 file.display(),
                 sha256(&bytes)
             );
-            announce(&format!("{reference}: there already"));
+            announce(&format!("{reference}: already there"));
             return Ok(());
         }
         let mut push = self.wkg("push");
@@ -120,7 +120,7 @@ impl<'a> Registry<'a> {
         ];
         match missing.iter().any(|code| error.contains(code)) {
             true => Ok(None),
-            false => bail!("cannot tell whether {reference} is there:\n{error}"),
+            false => bail!("cannot find out whether {reference} exists:\n{error}"),
         }
     }
 

@@ -21,7 +21,7 @@ pub fn install(shell: &Shell) -> Result<()> {
     let active = Compiler::active(shell)?;
     let packages = debian::compiler(active.linker.as_deref());
     let instructions = format!(
-        "one of these helps; then run the command again\n  rustup target add {TARGET}\n  {}    \
+        "do one of these, then run the command again\n  rustup target add {TARGET}\n  {}    \
          (Debian, as root)",
         debian::install_commands(&packages)
     );

@@ -58,7 +58,7 @@ class _Results:
         the exception."""
         known = set(self._results)
         for index in sorted(index for index in running.sent - known if index is not None):
-            self.keep(index, running.lost(index, "the batch was given up"))
+            self.keep(index, running.lost(index, "the batch was cancelled"))
         for result in self.in_order():
             if result not in read:
                 warn(result.outcome)
@@ -77,7 +77,7 @@ class _Batch:
 
     @property
     def results(self) -> list[BatchResult]:
-        """All results so far, in the order of the requests; also after the batch was given up."""
+        """All results so far, in the order of the requests; also after the batch was cancelled."""
         return self._known.in_order()
 
     def _end(self, message: Done) -> None:

@@ -125,7 +125,7 @@ class _Client(Generic[Http]):
         return f"<{type(self).__name__} base_url={self._base_url!r}{closed}>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__} holds the token and is not to be pickled")
+        raise TypeError(f"a {type(self).__name__} holds the token and cannot be pickled")
 
     def __copy__(self: C) -> C:
         made = object.__new__(type(self))

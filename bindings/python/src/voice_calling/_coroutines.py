@@ -343,5 +343,5 @@ def _trio() -> Any:
     """Trio, where it runs this."""
     trio = sys.modules.get("trio")
     if trio is None:
-        raise RuntimeError("no event loop is running: neither asyncio's nor trio's")
+        raise RuntimeError("no event loop of asyncio or trio is running")
     return trio

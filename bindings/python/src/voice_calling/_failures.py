@@ -46,4 +46,4 @@ def described(value: object) -> str:
 
 
 def _sentence(problem: Problem) -> str:
-    return f"{problem.subject}: found {problem.found}, allowed: {problem.allowed}"
+    return f"{problem.subject}: found {problem.found}; allowed: {problem.allowed}"

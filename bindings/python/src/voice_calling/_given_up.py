@@ -36,7 +36,7 @@ def tell(running: Running, done: Done | None, error: BaseException) -> None:
     """Says on the exception, and in the log where something may exist, what is known."""
     outcome: Any
     if done is None:
-        outcome = running.lost(None, "the call was given up")
+        outcome = running.lost(None, "the call was cancelled")
     else:
         try:
             outcome = running.outcome(done)
@@ -59,6 +59,6 @@ def warn(outcome: Any) -> None:
     """Logs what may exist although nobody waited for it."""
     if not isinstance(outcome, RequestError):
         made = getattr(outcome, "docket_id", None) or getattr(outcome, "task_id", None)
-        say(logging.WARNING, "a call was given up when it had succeeded: %s was created", made)
+        say(logging.WARNING, "a call was cancelled after it had succeeded: %s was created", made)
     elif outcome.may_have_created:
-        say(logging.WARNING, "a call was given up: %s", outcome)
+        say(logging.WARNING, "a call was cancelled: %s", outcome)

@@ -63,7 +63,7 @@ def _plain(value: object, at: str, refuse: Refuse) -> object:
     if isinstance(value, Sequence) and not isinstance(value, _NO_LISTS):
         return [_plain(member, f"{at}[{i}]", refuse) for i, member in enumerate(value)]
     raise refuse(
-        at, type(value).__name__, "what JSON knows: dict, list, str, int, float, bool, None"
+        at, type(value).__name__, "a type of JSON: dict, list, str, int, float, bool, None"
     )
 
 

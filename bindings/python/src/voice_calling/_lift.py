@@ -51,7 +51,7 @@ def error(wire: Any, written: Callable[[str], str] = str) -> RequestError:
         if found == "options.max-attempts":  # users say how often it is retried
             retries = str(int(made.problem.found) - 1)
             made.problem = replace(made.problem, found=retries, allowed="0 to 99")
-            made.message = f"{subject}: found {retries}, allowed: 0 to 99"
+            made.message = f"{subject}: found {retries}; allowed: 0 to 99"
         made.problem = replace(made.problem, subject=subject)
         made.message = made.message.replace(found, subject, 1)
         made.args = (made.message,)

@@ -79,7 +79,7 @@ def names_and_texts(value: object, at: str) -> list[tuple[str, str]]:
     if value is None:
         return []
     if not isinstance(value, Mapping):
-        raise wrong_value(at, value, "a mapping of names to texts")
+        raise wrong_value(at, value, "a mapping of strings to strings")
     pairs = []
     for name, it in value.items():
         if not isinstance(name, str):

@@ -127,7 +127,7 @@ class Running:
         if item in self.sent:
             return outcome_unknown(
                 f"the component failed ({reason}) while a request was on its way, or its answer "
-                "had just come: what it was to create may exist"
+                "had just come: the create may have been processed"
             )
         return execution_failed(f"the component failed ({reason}); nothing was created")
 

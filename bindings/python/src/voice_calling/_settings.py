@@ -66,7 +66,7 @@ class Settings:
         return "<Settings>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("settings hold the token and are not to be pickled")
+        raise TypeError("settings hold the token and cannot be pickled")
 
     def variables(self) -> list[tuple[str, str]]:
         """What the machine gets. It writes the log always: whether anybody reads it may change."""

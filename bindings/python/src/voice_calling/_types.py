@@ -416,7 +416,7 @@ class DocketRequestV1:
     """`agent_id`: see `agents.list`."""
 
     to_phone_number: str
-    """`to_phone_number`: exactly 12 ASCII digits, the country code included, no `+`:
+    """`to_phone_number`: exactly 12 ASCII digits with the country code, without `+`:
     `919876543210`.
     """
 
@@ -440,7 +440,7 @@ class DocketRequest:
     """`agent_id`: see `agents.list`."""
 
     to_phone_number: str
-    """`to_phone_number`: exactly 12 ASCII digits, the country code included, no `+`:
+    """`to_phone_number`: exactly 12 ASCII digits with the country code, without `+`:
     `919876543210`.
     """
 

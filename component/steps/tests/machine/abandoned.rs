@@ -2,7 +2,7 @@
 
 use crate::stage::*;
 
-const ABANDONED: &str = "abandoned by the caller";
+const ABANDONED: &str = "cancelled by the caller";
 
 fn abandon() -> [Event; 1] {
     [Event::Abandon(1)]

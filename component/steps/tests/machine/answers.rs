@@ -170,7 +170,7 @@ fn an_operation_whose_number_is_in_use_is_not_begun() {
     let mut stage = Stage::with(&[]);
     let exchange = stage.begin(1, create());
     let led = stage.step([begin(1, read())]);
-    let said = r#"{"operation":1,"ignored":"begin: an operation with this number is under way"}"#;
+    let said = r#"{"operation":1,"ignored":"begin: an operation with this number is in progress"}"#;
     assert_eq!(led.effects, [Effect::Log(said.to_owned())]);
     let created = stage.step([answered(exchange, 200, CREATED)]).only_done();
     assert!(matches!(created, Ok(Answer::CreateDocketV2(_))));

@@ -77,7 +77,7 @@ fn admit(request: &IncomingRequest) -> Result<Route, Answer> {
         Entry::Unauthorized => {
             return Err(Answer {
                 header: Some(("www-authenticate", "Bearer")),
-                ..Answer::reason(401, "another token, or none")
+                ..Answer::reason(401, "the token is missing or wrong")
             });
         }
         Entry::Unprotected(why) => {
@@ -95,7 +95,7 @@ fn admit(request: &IncomingRequest) -> Result<Route, Answer> {
         Misled::NotFound => Answer::reason(404, "not found"),
         Misled::Method(allowed) => Answer {
             header: Some(("allow", allowed)),
-            ..Answer::reason(405, &format!("{allowed} is allowed"))
+            ..Answer::reason(405, &format!("allowed: {allowed}"))
         },
     })
 }
@@ -119,7 +119,7 @@ fn give(order: Order, id: &str) -> Answer {
             Answer::reason(status, &reason)
         }
         Given::NotYet(execution) => {
-            let reason = "accepted, and not carried out yet";
+            let reason = "accepted, but not carried out yet";
             let body = json!({ "reason": reason, "execution_id": execution });
             Answer::new(202, body.to_string())
         }

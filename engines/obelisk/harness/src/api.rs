@@ -134,7 +134,7 @@ struct Answer {
 impl Answer {
     fn json(&self) -> Result<Value> {
         let value = serde_json::from_str(&self.body);
-        value.with_context(|| format!("{} was answered with no JSON: {}", self.request, self.body))
+        value.with_context(|| format!("{} was not answered with JSON: {}", self.request, self.body))
     }
 
     fn json_if_ok(self) -> Result<Value> {
@@ -172,7 +172,7 @@ impl Api {
     pub async fn deployment_id(&self) -> Result<String> {
         let answer = self.get("/v1/deployment-id").await?.json_if_ok()?;
         let id = answer.as_str();
-        let id = id.with_context(|| format!("the deployment's id is no string: {answer}"))?;
+        let id = id.with_context(|| format!("the deployment's id is not a string: {answer}"))?;
         Ok(id.to_owned())
     }
 
@@ -215,7 +215,7 @@ impl Api {
     /// How an execution ended; none where it has not.
     ///
     /// # Errors
-    /// Where there is no such execution (status 404).
+    /// Where execution not found (status 404).
     pub async fn result(&self, id: &str) -> Result<Option<Ending>> {
         let answer = self.get(&format!("/v1/executions/{id}")).await?;
         if answer.status == StatusCode::TOO_EARLY {
@@ -284,8 +284,8 @@ impl Api {
     async fn situation(&self, id: &str) -> String {
         let status = match self.status(id).await {
             Ok(Some(found)) => found.raw["pending_state"].to_string(),
-            Ok(None) => return "there is no such execution".to_owned(),
-            Err(error) => return format!("its status cannot be had: {error:#}"),
+            Ok(None) => return "execution not found".to_owned(),
+            Err(error) => return format!("its status is not available: {error:#}"),
         };
         match self.events(id).await {
             Ok(events) => {
@@ -295,14 +295,14 @@ impl Api {
                 let last = last.join("\n");
                 format!("its state is {status}, and the last of its {all} events are:\n{last}")
             }
-            Err(error) => format!("its state is {status}; its events cannot be had: {error:#}"),
+            Err(error) => format!("its state is {status}; its events are not available: {error:#}"),
         }
     }
 
     /// Gives a stub its return value: `{"ok": …}` or `{"err": …}`.
     ///
     /// # Errors
-    /// Where it has another already (status 409), there is no such execution (404), or the
+    /// Where it has another already (status 409), execution not found (404), or the
     /// value is not of its type (422).
     pub async fn stub(&self, id: &str, value: &Value) -> Result<()> {
         let path = format!("/v1/executions/{id}/stub");
@@ -467,7 +467,7 @@ impl Api {
         let answer = timeout(REQUEST_LIMIT, exchange).await;
         let answer = answer
             .with_context(|| format!("{name}: {address} did not answer in {REQUEST_LIMIT:?}"))?;
-        let (status, body) = answer.with_context(|| format!("{name}: no answer by {address}"))?;
+        let (status, body) = answer.with_context(|| format!("{name}: no answer from {address}"))?;
         let body = String::from_utf8_lossy(&body).into_owned();
         Ok(Answer {
             request: name,

@@ -41,14 +41,14 @@ impl Engine {
     pub fn from_environment() -> Result<Self> {
         let hint = "the path of the engine's program; `cargo xtask obelisk test` sets it";
         let Some(program) = env::var_os(VARIABLE) else {
-            bail!("the variable {VARIABLE} is not set: it has to be {hint}");
+            bail!("the variable {VARIABLE} is not set: it must be {hint}");
         };
         // A node runs in a folder of its own, where a relative path would be another one.
         let program = std::path::absolute(&program)
-            .with_context(|| format!("{VARIABLE} is {program:?}, but has to be {hint}"))?;
+            .with_context(|| format!("{VARIABLE} is {program:?}, but must be {hint}"))?;
         ensure!(
             program.is_file(),
-            "{VARIABLE} is {program:?}, which is no file; it has to be {hint}"
+            "{VARIABLE} is {program:?}, which is not a file; it must be {hint}"
         );
         Ok(Self { program })
     }

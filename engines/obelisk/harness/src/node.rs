@@ -142,7 +142,7 @@ impl Node {
         for port in [settings.api_port, settings.webhook_port] {
             // Or the answers of another node would be taken for those of this one.
             let is_free = becomes_free(port).await;
-            ensure!(is_free, "someone listens on 127.0.0.1:{port} already");
+            ensure!(is_free, "127.0.0.1:{port} is already in use");
         }
         for folder in [&settings.folder, &settings.cache] {
             let made = fs::create_dir_all(folder);
@@ -267,7 +267,7 @@ impl Node {
 fn with_absolute_paths(mut settings: NodeSettings) -> Result<NodeSettings> {
     let absolute = |path: &Path| {
         let found = std::path::absolute(path);
-        found.with_context(|| format!("cannot tell where {path:?} is"))
+        found.with_context(|| format!("cannot resolve {path:?}"))
     };
     settings.folder = absolute(&settings.folder)?;
     settings.cache = absolute(&settings.cache)?;

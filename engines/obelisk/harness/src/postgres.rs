@@ -179,7 +179,7 @@ fn cannot_enter(account: Option<&Account>, folder: &Path) -> String {
     match account {
         Some(Account { name, .. }) => {
             format!(
-                "cannot start `initdb` as the user {name}, who has to be allowed to enter {folder}"
+                "cannot start `initdb` as the user {name}, who needs permission to enter {folder}"
             )
         }
         None => format!("cannot start `initdb` in {folder}"),

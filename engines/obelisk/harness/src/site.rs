@@ -537,12 +537,12 @@ impl Site {
 fn shipped_folder() -> Result<PathBuf> {
     let hint = "the folder that `cargo xtask obelisk build` makes";
     let folder = env::var_os(FOLDER_VARIABLE).with_context(|| {
-        format!("the variable {FOLDER_VARIABLE} is not set: it has to be {hint}")
+        format!("the variable {FOLDER_VARIABLE} is not set: it must be {hint}")
     })?;
     let folder = std::path::absolute(&folder)?;
     ensure!(
         folder.join("deployment.toml").is_file(),
-        "{FOLDER_VARIABLE} is {}, which has no deployment.toml; it has to be {hint}",
+        "{FOLDER_VARIABLE} is {}, which has no deployment.toml; it must be {hint}",
         folder.display()
     );
     Ok(folder)

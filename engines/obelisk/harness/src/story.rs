@@ -129,7 +129,7 @@ impl Story {
         let _ = self.site.mock.complete_docket(&docket);
         self.site.mock.delivered(delivered + 1).await;
         self.progress
-            .detail("the service tells of the completion, to nobody");
+            .detail("the service reports the completion, and no one receives it");
         self.restart().await?;
         let outcome = self.completed(&run).await?;
         self.note("engine, webhook lost", number, &outcome);
@@ -144,7 +144,7 @@ impl Story {
         let run = self.submit(number, 3_600_000).await?;
         self.site.gate.swallowed(swallowed + 1).await;
         self.site.gate.open();
-        self.kill_and_restart("the request is lost, which nobody here can know")
+        self.kill_and_restart("the request is lost, and no one here can know")
             .await?;
         let question = self.question().await?;
         self.progress

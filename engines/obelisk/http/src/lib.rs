@@ -35,7 +35,7 @@ pub fn send(
     };
     // The timer belongs to the loop that `block_on` starts.
     block_on(async { exchange.timeout(limit).await })
-        .unwrap_or_else(|_| Err(format!("no complete answer in {limit_ms} ms")))
+        .unwrap_or_else(|_| Err(format!("no complete response within {limit_ms} ms")))
 }
 
 async fn read(
@@ -47,7 +47,7 @@ async fn read(
     let mut window = window(status, &head.headers)?;
     let mut body = body.into_boxed_body();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| format!("the answer broke off: {}", reason(error)))?;
+        let frame = frame.map_err(|error| format!("the response body ended early: {}", reason(error)))?;
         if frame.data_ref().is_some_and(|chunk| !window.take(chunk)) {
             break;
         }

@@ -24,8 +24,7 @@ pub fn take(engine: &Engine, claim: &str) -> Result<(), String> {
             Verdict::Taken => return Ok(()),
             Verdict::BegunBefore => {
                 return Err(
-                    "the engine ran the creation again, which was begun before: nobody knows \
-                     what became of it"
+                    "the engine ran the creation a second time: the outcome of the first run is unknown"
                         .to_owned(),
                 );
             }

@@ -40,10 +40,10 @@ impl Engine {
         };
         let (url, token) = (variable(URL)?, variable(TOKEN)?);
         let Some(("http" | "https", authority)) = url.split_once("://") else {
-            return Err(format!("{URL} is {url:?}, which is no http or https URL"));
+            return Err(format!("{URL} is {url:?}, which is not an http or https URL"));
         };
         if authority.is_empty() || authority.contains('/') {
-            return Err(format!("{URL} is {url:?}; a host and no path are allowed"));
+            return Err(format!("{URL} is {url:?}; allowed: a host without a path"));
         }
         Ok(Self { url, token })
     }
@@ -91,7 +91,7 @@ impl Engine {
 /// The ids in a list; one that may lack some is an error.
 fn listed(status: u16, body: &[u8]) -> Result<Vec<String>, String> {
     if status != 200 {
-        return Err(format!("the engine answers {status}"));
+        return Err(format!("the engine answered {status}"));
     }
     let listed: Vec<Listed> = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     match listed.len() {
@@ -105,7 +105,7 @@ fn listed(status: u16, body: &[u8]) -> Result<Vec<String>, String> {
 
 /// What has the form of an id cannot lead to another path.
 fn execution_id(id: &str) -> Result<RunId, String> {
-    RunId::read(id).ok_or_else(|| format!("{id:?} is no id of an execution"))
+    RunId::read(id).ok_or_else(|| format!("{id:?} is not the id of an execution"))
 }
 
 #[cfg(test)]

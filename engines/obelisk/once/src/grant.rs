@@ -13,7 +13,7 @@ pub fn check(grant: &Grant, gate: Result<u16, String>, now_ms: u64) -> Result<()
         Ok(425) => {}
         Ok(200) => return Err(Refusal::Closed),
         Ok(status) => {
-            let reason = format!("the gate {} is answered {status}", grant.gate);
+            let reason = format!("the gate {} answered {status}", grant.gate);
             return Err(Refusal::Unreachable(reason));
         }
         Err(reason) => {

@@ -24,7 +24,7 @@ struct Line<'a> {
 pub fn read(line: &str) -> Result<DocketRequestV2, String> {
     // An array of five would do as well otherwise.
     if !line.starts_with('{') {
-        return Err("no JSON object, which alone is allowed".to_owned());
+        return Err("not a JSON object".to_owned());
     }
     let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
     Ok(DocketRequestV2 {
@@ -40,7 +40,7 @@ pub fn read(line: &str) -> Result<DocketRequestV2, String> {
 type Reading<T> = fn(&RawValue) -> Result<T, &'static str>;
 
 fn integer(value: &RawValue) -> Result<i64, &'static str> {
-    serde_json::from_str(value.get()).map_err(|_| "a whole number of 64 bits")
+    serde_json::from_str(value.get()).map_err(|_| "an integer of 64 bits")
 }
 
 fn text(value: &RawValue) -> Result<String, &'static str> {
@@ -52,7 +52,7 @@ fn object(value: &RawValue) -> Result<String, &'static str> {
     if value.get().starts_with('{') {
         return Ok(value.get().to_owned());
     }
-    text(value).map_err(|_| "a JSON object, or a text that holds one")
+    text(value).map_err(|_| "a JSON object, or a string that holds one")
 }
 
 fn required<T>(name: &str, value: Option<&RawValue>, read: Reading<T>) -> Result<T, String> {
@@ -67,7 +67,7 @@ fn optional<T>(
 ) -> Result<Option<T>, String> {
     let Some(value) = value else { return Ok(None) };
     let read = read(value)
-        .map_err(|allowed| format!("`{name}` is {}; {allowed} is allowed", kind(value.get())));
+        .map_err(|allowed| format!("`{name}` is {}; allowed: {allowed}", kind(value.get())));
     read.map(Some)
 }
 

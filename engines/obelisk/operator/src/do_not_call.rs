@@ -14,21 +14,20 @@ pub fn has(list: &[u8], number: &str) -> Result<bool, String> {
     let list = list.strip_prefix(b"\xef\xbb\xbf").unwrap_or(list);
     if list.is_empty() {
         return Err(
-            "the list is empty; a comment (#) is allowed where it has no number".to_owned(),
+            "the list is empty; a list without numbers must have a comment (#)".to_owned(),
         );
     }
     for (index, line) in list.split(|byte| *byte == b'\n').enumerate() {
         let entry = line.split(|byte| *byte == b'#').next().unwrap_or_default();
         let wrong = |found: &str| {
             Err(format!(
-                "line {} has {found}; one number of 7 to 15 digits is allowed, with spaces and \
-                 + - . / ( ) [ ]",
+                "line {} has {found}; allowed: one number of 7 to 15 digits, with spaces and + - . / ( ) [ ]",
                 index + 1
             ))
         };
         let is_allowed = |byte: &u8| byte.is_ascii_digit() || b" +-.()[]/\t\r".contains(byte);
         if !entry.iter().all(is_allowed) {
-            return wrong("something else than a number");
+            return wrong("something other than a number");
         }
         let entry = digits(entry);
         if entry.is_empty() {

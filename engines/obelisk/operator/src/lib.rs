@@ -80,7 +80,7 @@ impl check::Guest for Operator {
             .map_err(|error| wrong(error.to_string()))?;
         let answer = send(get, ANSWER_MS, |status, _| match status {
             200 => Ok(Window::first(LIST_BYTES)),
-            _ => Err(format!("the answer is {status}; 200 is allowed")),
+            _ => Err(format!("the answer is {status}; expected 200")),
         });
         let list = answer.map_err(wrong)?.body;
         if list.is_cut() {
@@ -96,7 +96,7 @@ impl check::Guest for Operator {
 impl hand_off::Guest for Operator {
     fn tell(run: String, event: hand_off::Event) -> Result<(), String> {
         let address = variable(HAND_OFF_URL)
-            .ok_or_else(|| format!("{HAND_OFF_URL} is not set: there is no hand-off"))?;
+            .ok_or_else(|| format!("{HAND_OFF_URL} is not set: no hand-off"))?;
         let key = event::key(&run, &event);
         let wrong = |reason: String| format!("{HAND_OFF_URL}, idempotency-key {key}: {reason}");
         let mut post = Request::builder()
@@ -114,7 +114,7 @@ impl hand_off::Guest for Operator {
             200..300 => Ok(()),
             // Not the body: it may repeat what it was sent.
             status => Err(wrong(format!(
-                "the answer is {status}; 200 to 299 are allowed"
+                "the answer is {status}; expected 200 to 299"
             ))),
         }
     }
@@ -131,7 +131,7 @@ fn variable(name: &str) -> Option<String> {
 fn url(name: &str, text: &str) -> Result<Uri, String> {
     let url = text.parse::<Uri>().ok();
     let url = url.filter(|url| matches!(url.scheme_str(), Some("http" | "https")));
-    url.ok_or_else(|| format!("{name} is no URL that begins with http:// or https://"))
+    url.ok_or_else(|| format!("{name} does not begin with http:// or https://"))
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub fn page(bytes: &[u8], position: u64, is_end: bool, limits: Limits) -> Result
             if size > limits.json_bytes {
                 let most = limits.json_bytes;
                 return Err(format!(
-                    "the line at byte {at} has a contact of {size} bytes; {most} are allowed"
+                    "the line at byte {at} has a contact of {size} bytes; allowed: at most {most}"
                 ));
             }
             json_bytes += size;
@@ -62,7 +62,7 @@ pub fn page(bytes: &[u8], position: u64, is_end: bool, limits: Limits) -> Result
     }
     if taken == 0 {
         return Err(format!(
-            "the line at byte {position} has no end in {} bytes; fewer than {} are allowed",
+            "the line at byte {position} does not end within {} bytes; allowed: fewer than {}",
             bytes.len(),
             limits.json_bytes
         ));

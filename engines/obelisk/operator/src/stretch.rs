@@ -19,17 +19,16 @@ pub fn range(position: u64) -> String {
 pub fn window(status: u16, headers: &HeaderMap, position: u64) -> Result<Window, String> {
     match header(headers, "content-encoding") {
         None | Some("identity") => {}
-        Some(encoding) => return Err(format!("content-encoding is {encoding:?}; none is allowed")),
+        Some(encoding) => return Err(format!("content-encoding is {encoding:?}; expected none")),
     }
     match status {
         206 | 416 => Ok(Window::first(STRETCH_BYTES)),
         200 if length(headers).unwrap_or(position) > MOST_WHOLE_BYTES => Err(format!(
-            "the server does not support Range; without it a source of at most \
-             {MOST_WHOLE_BYTES} bytes is allowed"
+            "the server does not support Range; without it, a source may have at most {MOST_WHOLE_BYTES} bytes"
         )),
         200 => Ok(Window::at(position, STRETCH_BYTES)),
         _ => Err(format!(
-            "the answer is {status}; 200, 206 and 416 are allowed"
+            "the answer is {status}; expected 200, 206 or 416"
         )),
     }
 }
@@ -51,7 +50,7 @@ pub fn is_end(
         };
     }
     let found = header(headers, "content-range").unwrap_or_default();
-    let wrong = |allowed: &str| Err(format!("content-range is {found:?}; {allowed} is allowed"));
+    let wrong = |allowed: &str| Err(format!("content-range is {found:?}; expected {allowed}"));
     let Some((range, total)) = found
         .strip_prefix("bytes ")
         .and_then(|it| it.split_once('/'))
@@ -74,7 +73,7 @@ pub fn is_end(
         return wrong("a range of bytes");
     };
     if first != position || last < first || last >= total {
-        return wrong(&format!("a range from {position} on"));
+        return wrong(&format!("a range from {position}"));
     }
     if read.is_cut() || last - first + 1 != read.bytes().len() as u64 {
         return wrong(&format!(

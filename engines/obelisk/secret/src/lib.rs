@@ -19,8 +19,7 @@ impl<'a> Secret<'a> {
         let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric());
         if characters < LEAST_CHARACTERS || !is_plain {
             return Err(format!(
-                "{variable} has {characters} characters; {LEAST_CHARACTERS} or more are allowed, \
-                 ASCII letters and digits only"
+                "{variable} has {characters} characters; allowed: {LEAST_CHARACTERS} or more, ASCII letters and digits only"
             ));
         }
         Ok(Self(value))

@@ -37,26 +37,26 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The answer; `had` says what the run was told before, where this delivery came second.
+    /// The answer; `had` says what the run already has this completion, where this delivery came second.
     pub fn answer(&self, had: impl FnOnce(&str) -> Had) -> Answer {
         match self {
-            Self::Delivered => Answer::new(200, "the run was told"),
+            Self::Delivered => Answer::new(200, "the run has this completion"),
             Self::Taken(stub) => match had(stub) {
-                Had::TheSame => Answer::new(200, "the run was told before"),
+                Had::TheSame => Answer::new(200, "the run already has this completion"),
                 Had::SomethingElse => {
-                    Answer::new(409, "the run was told other insights of this docket before")
+                    Answer::new(409, "the run already has other insights of this docket")
                 }
-                Had::Nothing => Answer::new(200, "the run was over before this came"),
-                Had::Unusable => Answer::new(503, "the run cannot be told: send it again"),
+                Had::Nothing => Answer::new(200, "the run had already ended"),
+                Had::Unusable => Answer::new(503, "the run cannot be reached: send it again"),
             },
-            Self::NotOurs => Answer::new(200, "left alone: no run here created the docket"),
+            Self::NotOurs => Answer::new(200, "ignored: no run here created the docket"),
             Self::Contradicted(members) => {
                 let members = members.join(", ");
-                Answer::new(409, format!("the service says otherwise: {members}"))
+                Answer::new(409, format!("the service contradicts it: {members}"))
             }
             Self::UnknownDocket => Answer::new(404, "the service does not know the docket"),
             Self::UnknownRun => {
-                Answer::new(404, "the run that created the docket is not known here")
+                Answer::new(404, "the run that created the docket is unknown here")
             }
             Self::NotCompleted => {
                 Answer::new(409, "the service says that the docket is not completed")

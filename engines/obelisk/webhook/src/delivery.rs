@@ -21,7 +21,7 @@ pub fn take(body: &[u8], account: Option<&str>) -> Answer {
     let text = String::from_utf8_lossy(body);
     match webhooks::parse_docket_completed(&text) {
         Ok(Some(_)) => {}
-        Ok(None) => return Answer::new(200, "left alone: not the completion of a docket"),
+        Ok(None) => return Answer::new(200, "ignored: not the completion of a docket"),
         Err(RequestError::PermanentInvalidInput(failure)) => {
             return Answer::new(400, failure.message);
         }
@@ -86,13 +86,13 @@ fn had(stub: &str, text: &str) -> Had {
     };
     if is_over {
         log::warn(&format!(
-            "a completion came for {run}, which was over without it"
+            "a completion came for {run}, which had already ended"
         ));
         return Had::Nothing;
     }
     // The stub was cancelled or answered by hand.
     log::error(&format!(
-        "{run} cannot be told of its completion: {stub} is used up"
+        "the completion cannot be delivered to {run}: {stub} is used up"
     ));
     Had::Unusable
 }

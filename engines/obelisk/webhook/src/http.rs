@@ -42,7 +42,7 @@ impl Guest for Receiver {
 
 /// The body, whole. The engine sets no limit to how slowly it may come.
 fn read(request: &IncomingRequest) -> Result<Vec<u8>, Answer> {
-    let broken = || Answer::new(400, "the body broke off");
+    let broken = || Answer::new(400, "the body ended early");
     let body = request.consume().map_err(|()| broken())?;
     let stream = body.stream().map_err(|()| broken())?;
     let more = stream.subscribe();

@@ -153,7 +153,7 @@ impl Campaign {
         let handover = told.and_then(|told| Handover::read(&told.ok()?));
         // The stub was cancelled by hand: what is open goes on, and nothing more is begun.
         let Some(mut handover) = handover else {
-            log::error("what a segment has left is lost: the campaign begins nothing more");
+            log::error("the rest of a segment is lost: the campaign begins nothing more");
             return Handover::Done;
         };
         if let Handover::Rest(rest) = &mut handover
@@ -174,7 +174,7 @@ impl Campaign {
             Some(Order::Resume) => self.stance = Stance::Running,
             Some(Order::Stop) => self.stance = Stance::Stopped,
             // Cancelled, or written by hand.
-            None => log::warn("an order cannot be read, and changes nothing"),
+            None => log::warn("a command cannot be read and is ignored"),
         }
         // It is the gate of what is granted from now on; after a stop nothing is.
         if self.stance != Stance::Stopped {

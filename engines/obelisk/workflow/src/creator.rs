@@ -68,7 +68,7 @@ impl<'a> Creator<'a> {
                 return Attempt::Never(RunError::PermanentSpared(reason));
             }
             Err(reason) => {
-                let reason = format!("it is not known whether to call: {reason}");
+                let reason = format!("cannot decide whether to call: {reason}");
                 log::warn(&reason);
                 return Attempt::Unchecked(reason);
             }
@@ -79,7 +79,7 @@ impl<'a> Creator<'a> {
         let is_closed = created.is_err() && claim.close();
         let error = match created {
             Ok(docket) => {
-                log::info(&format!("docket {} is created", docket.docket_id));
+                log::info(&format!("docket {} was created", docket.docket_id));
                 return Attempt::Created(Created {
                     docket_id: docket.docket_id,
                     created: docket.created,
@@ -144,7 +144,7 @@ pub fn with_jitter(pause_ms: u64) -> u64 {
 /// Waits before the next try.
 pub fn pause(why: &str, pause_ms: u64) {
     log::info(&format!(
-        "nothing is created ({why}): again in {pause_ms} ms"
+        "nothing was created ({why}): retrying in {pause_ms} ms"
     ));
     // Cancelled by an operator it is over early, which does no harm.
     let _ = engine::sleep(after(pause_ms), None);

@@ -29,18 +29,18 @@ impl Doubt {
         match self {
             Self::NotFound => {
                 log::warn(
-                    "a delivery is given up: the service did not know its docket for ten minutes",
+                    "gave up on a delivery: its docket was unknown to the service for ten minutes",
                 );
                 Ok(Verdict::UnknownDocket)
             }
             Self::NotCompleted => {
                 log::warn(
-                    "a delivery is given up: the service did not show its docket as completed for an hour",
+                    "gave up on a delivery: the service did not show its docket as completed for an hour",
                 );
                 Ok(Verdict::NotCompleted)
             }
             Self::NoAnswer(error) => {
-                log::error("a delivery is given up: the service could not be asked for three days");
+                log::error("gave up on a delivery: the service could not be reached for three days");
                 Err(DeliverError::PermanentUnverifiable(error))
             }
         }

@@ -46,8 +46,8 @@ pub fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2
         },
         ContextError::KeyIsTaken => Problem {
             subject: format!("call-context.{CONTEXT_KEY}"),
-            found: "a member of that name".to_owned(),
-            allowed: "nothing: it is the run's own".to_owned(),
+            found: "an object without that member".to_owned(),
+            allowed: "no such member: the run sets it".to_owned(),
         },
         ContextError::TooLarge(bytes) => Problem {
             subject: "call-context".to_owned(),
@@ -179,7 +179,7 @@ impl<'a> Run<'a> {
         let (docket, delivery) = match read_completion(told) {
             Ok(completion) => completion,
             Err(found) => {
-                log::error(&format!("no completion was told, but {found}"));
+                log::error(&format!("expected a completion, found {found}"));
                 return None;
             }
         };
@@ -188,8 +188,7 @@ impl<'a> Run<'a> {
                 // Two dockets have this run's id: somebody's phone may have rung twice.
                 let (ours, other) = (&created.docket_id, &docket.docket_id);
                 log::error(&format!(
-                    "docket {ours} is this run's, and the completion of docket {other} was told, \
-                     whose context names it too"
+                    "docket {ours} is this run's, but a completion of docket {other} came, whose context names this run as well"
                 ));
                 None
             }
@@ -221,10 +220,8 @@ impl<'a> Run<'a> {
         let Err(cause) = &self.created else { return };
         let (name, id) = (name(cause), &self.id);
         let question = format!(
-            "{before}A creation was sent, and nobody knows whether there is a docket ({name}). \
-             Look for one whose call context has {CONTEXT_KEY} = {id}. Answer `ok` with its \
-             docket id, or `err` with a reason if there is none. It is not created again, and \
-             the run goes on waiting for its webhook."
+            "{before}A create was sent, and its outcome is unknown ({name}). Look for a docket whose call context has {CONTEXT_KEY} = {id}. Answer `ok` with its \
+             docket id, or `err` with a reason if there is none. It will not be created again; the run keeps waiting for its webhook."
         );
         log::warn(&question);
         let stub = self.waiting.ask(&question);
@@ -302,7 +299,7 @@ impl<'a> Run<'a> {
 /// What was told through the stub; the error says what was found instead.
 fn read_completion(told: Result<String, String>) -> Result<(Docket, DocketCompleted), String> {
     let text = told.map_err(|error| format!("the error {error:?}"))?;
-    let completion = Completion::read(&text).ok_or("another text")?;
+    let completion = Completion::read(&text).ok_or("another string")?;
     let docket = dockets::read(&completion.docket)?;
     match webhooks::parse_docket_completed(&completion.delivery) {
         Ok(Some(delivery)) => Ok((docket, delivery)),

@@ -297,7 +297,7 @@ impl Segment {
                     let _ = engine::sleep(after(500), None);
                 }
                 Err(error) => {
-                    log::error(&format!("{} cannot be told: {error:?}", stub.id));
+                    log::error(&format!("cannot deliver to {}: {error:?}", stub.id));
                     return false;
                 }
             }
@@ -332,7 +332,7 @@ impl Segment {
         let told = stubs::handover_stub(&self.handover, Ok(&handover.to_text()));
         if let Err(error) = &told {
             let id = &self.handover.id;
-            log::error(&format!("{id} cannot be told of what is left: {error:?}"));
+            log::error(&format!("cannot deliver to {id} what is left: {error:?}"));
         }
         told.is_ok()
     }
@@ -350,7 +350,7 @@ fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
             page.requests.len()
         )),
         page if page.next.is_some_and(|next| next <= position) => Err(format!(
-            "the next position after {position} is not behind it"
+            "the next position is not after {position}"
         )),
         _ => Ok(page),
     }

@@ -89,7 +89,7 @@ pub fn tell(run: &str, event: &Event) -> Result<(), PartError> {
             }
         };
         log::warn(&format!(
-            "{run}: the hand-off failed, and is repeated: {reason}"
+            "{run}: the hand-off failed and will be retried: {reason}"
         ));
         // Cancelled by an operator it is over early, which does no harm.
         let _ = engine::sleep(after(pause_ms), None);

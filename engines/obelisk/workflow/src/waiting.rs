@@ -146,5 +146,5 @@ fn is_of_engine(reason: &str) -> bool {
 
 /// An answer that the join set has returned, and which is not to be had.
 fn lost(error: &impl std::fmt::Debug) -> String {
-    format!("the engine has lost an answer: {error:?}")
+    format!("the engine lost a response: {error:?}")
 }

@@ -26,7 +26,7 @@ pub(super) fn error_case(run: &Run, trace: &Trace, returned: &Returned) -> Optio
     let allowed = trace.allowed_cases();
     Some(match allowed.contains(&found) {
         true => Vec::new(),
-        false => vec![format!("{found} where {} is due", allowed.join(" or "))],
+        false => vec![format!("{found}; expected {}", allowed.join(" or "))],
     })
 }
 
@@ -96,7 +96,7 @@ pub(super) fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> O
         let last = decisive.or(trace.attempts.last())?;
         // A read without a whole answer reports its attempts.
         let due = status(last).is_some() && !last.on_the_edge && run.scenario.operation.is_create();
-        return due.then(|| vec![format!("{} keeps no answer", error.case())]);
+        return due.then(|| vec![format!("{} has no response", error.case())]);
     };
     let decisive = decisive.or_else(|| {
         let mut latest = trace.attempts.iter().rev();
@@ -107,14 +107,14 @@ pub(super) fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> O
         .filter(|(_, (status, _))| *status == response.status)
     else {
         return Some(vec![format!(
-            "keeps an answer {}, which there was not or did not decide",
+            "has the response {}, which did not occur or did not decide the result",
             response.status
         )]);
     };
     // Where the end of a body and that of its time come at once, either may be heard first.
     if heard != HeardBody::Whole && !response.body_cut && !attempt.on_the_edge {
         return Some(vec![
-            "keeps half of a body as if it were the whole".to_owned(),
+            "has half of a body as if it were complete".to_owned(),
         ]);
     }
     let body = String::from_utf8_lossy(&attempt.sent.heard_beginning);
@@ -123,7 +123,7 @@ pub(super) fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> O
     let due = &body[..body.floor_char_boundary(clean.min(KEPT_BODY_BYTES))];
     if !response.body.starts_with(due) {
         return Some(vec![format!(
-            "keeps {:?}… of a body that begins {:?}…",
+            "has {:?}… of a body that begins with {:?}…",
             cut(&response.body),
             cut(due)
         )]);
@@ -218,8 +218,8 @@ pub(super) fn confirmations(run: &Run, trace: &Trace, returned: &Returned) -> Op
     }
     let completed = trace.attempts.last().is_some_and(Attempt::is_ready);
     Some(match answered.confirmed {
-        None => vec!["a completion is said to be none".to_owned()],
-        Some(true) if !completed => vec!["confirmed, and the docket is not completed".to_owned()],
+        None => vec!["a completion is reported as not-a-completion".to_owned()],
+        Some(true) if !completed => vec!["confirmed, but the docket is not completed".to_owned()],
         Some(_) => Vec::new(),
     })
 }

@@ -93,6 +93,6 @@ pub(super) fn duplicates_are_told(
 fn differing(name: &str, (found, due): (bool, bool)) -> Findings {
     match found == due {
         true => Vec::new(),
-        false => vec![format!("{name} is {found}, and the service saw otherwise")],
+        false => vec![format!("{name} is {found}, but the service saw otherwise")],
     }
 }

@@ -182,7 +182,7 @@ pub(super) fn retries(run: &Run, trace: &Trace) -> Option<Findings> {
             || pause_ms + ROUNDING_MS < shortest_ms
         {
             found.push(format!(
-                "a pause of {pause_ms} ms after {}, {shortest_ms} to {longest_ms} are due",
+                "a pause of {pause_ms} ms after {}, expected {shortest_ms} to {longest_ms}",
                 told(&pair[0])
             ));
         }

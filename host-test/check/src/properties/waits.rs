@@ -14,23 +14,23 @@ pub(super) fn waits_end(run: &Run, trace: &Trace, returned: &Returned) -> Option
     let ready = trace.attempts.iter().position(Attempt::is_ready);
     let (last, settings) = (trace.attempts.last(), &run.scenario.settings);
     let Some(last) = last else {
-        return Some(vec!["ended without asking".to_owned()]);
+        return Some(vec!["ended without a poll".to_owned()]);
     };
     let mut found = Findings::new();
     if completed != ready.is_some() {
         found.push(format!(
-            "completed is {completed}, and the service said otherwise"
+            "completed is {completed}, but the service said otherwise"
         ));
     }
     if ready.is_some_and(|ready| ready + 1 < trace.attempts.len()) {
-        found.push("asked on after it was ready".to_owned());
+        found.push("polled again after it was ready".to_owned());
     }
     // A pause that does not fit is not begun.
     let pause_ms = settings.max_backoff_ms.max(last.asked_ms().unwrap_or(0));
     let due_ms = run.ended_ms.saturating_add(pause_ms + TOLERANCE_MS);
     if !completed && due_ms < u64::from(run.scenario.arguments.timeout_ms) {
         found.push(format!(
-            "not completed, and given up after {} ms",
+            "not completed, but ended after {} ms",
             run.ended_ms
         ));
     }

@@ -81,7 +81,7 @@ pub(crate) fn in_order(
             }
             None => {
                 sound = Err(anyhow!(
-                    "the component gave a result for no request: {index}"
+                    "the component gave a result for an unknown request: {index}"
                 ))
             }
         }

@@ -64,8 +64,7 @@ impl Plugin {
     pub async fn share(&self, mut settings: InstanceSettings) -> Result<SharedInstance> {
         ensure!(
             self.kind() == GuestKind::V0_3,
-            "an instance of a component for {} has one call at a time: many calls in flight \
-             take an instance each, or the component for {} (voice-calling-p3.wasm)",
+            "an instance of a component for {} runs one call at a time: use one instance for each call in flight, or the component for {} (voice-calling-p3.wasm)",
             self.kind(),
             GuestKind::V0_3,
         );

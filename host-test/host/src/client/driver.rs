@@ -301,7 +301,7 @@ impl Driver {
             match self.begin_session() {
                 Ok(session) => *place = Some(session),
                 Err(error) => {
-                    return refuse_all(news, &format!("no instance can be made: {error:#}"));
+                    return refuse_all(news, &format!("cannot create an instance: {error:#}"));
                 }
             }
         }
@@ -513,7 +513,7 @@ fn refuse_all(news: &mut Vec<Input>, reason: &str) {
 fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let owned = || panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(owned).unwrap_or("without words")
+    text.or_else(owned).unwrap_or("without a message")
 }
 
 /// News that a task will take to the guest.

@@ -188,7 +188,7 @@ impl Exchange {
 
     /// The host does not take the request.
     pub(super) fn refuse(&self, what: &str) {
-        let message = format!("the host does not take {what} of the request");
+        let message = format!("the host rejected {what} of the request");
         self.end_without_answer(Delivery::Refused, message);
     }
 

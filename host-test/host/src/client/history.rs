@@ -44,7 +44,7 @@ impl History {
         };
         let written = writeln!(writer, "{line}").and_then(|()| writer.flush());
         if let Err(error) = written {
-            tracing::warn!("the history of a client ends here, it cannot be written: {error}");
+            tracing::warn!("the history of a client ends here: it cannot be written: {error}");
             *place = None;
         }
     }

@@ -189,7 +189,7 @@ macro_rules! answer {
         match $outcome {
             Ok(Answer::$kind(answer)) => Ok(Ok(answer)),
             Ok(other) => Err(anyhow!(
-                "the component answered another function: {other:?}"
+                "the component returned the result of another function: {other:?}"
             )),
             Err(error) => Ok(Err(error)),
         }

@@ -180,7 +180,7 @@ impl OfBatch {
 fn unknown(reason: &str) -> RequestError {
     RequestError::PermanentOutcomeUnknown(Failure {
         message: format!(
-            "what was asked for may have been created: the instance of the component has ended: \
+            "the create may have been processed: the instance of the component has ended: \
              {reason}"
         ),
         problem: None,

@@ -92,7 +92,7 @@ impl Replayer {
                 continue;
             }
             let recorded: Map<String, Value> = serde_json::from_str(&text)
-                .with_context(|| format!("line {line} is no line of a history"))?;
+                .with_context(|| format!("line {line} is not a line of a history"))?;
             if let Some(configure) = recorded.get("configure") {
                 let mut instance = Player::new(&self.engine, &self.module)?;
                 replayed.instances += 1;
@@ -133,7 +133,7 @@ impl Replayer {
 fn understood(line: usize, answer: &Value) -> Result<()> {
     match &answer["misuse"] {
         Value::Null => Ok(()),
-        misuse => bail!("line {line}: the module does not understand it: {misuse}"),
+        misuse => bail!("line {line}: the module rejected it: {misuse}"),
     }
 }
 

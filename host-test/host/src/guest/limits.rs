@@ -136,7 +136,7 @@ impl ResourceLimiter for Memory {
         let grown = (self.bytes.get() - current).saturating_add(desired);
         if grown > self.limit_bytes {
             bail!(
-                "the guest was stopped: it asks for {grown} bytes of memory, and its limit is {}",
+                "the guest was stopped: it asked for {grown} bytes of memory; the limit is {}",
                 self.limit_bytes
             );
         }
@@ -164,8 +164,7 @@ impl ResourceLimiter for Memory {
         }
         if desired > TABLE_ELEMENTS {
             bail!(
-                "the guest was stopped: it asks for a table of {desired} elements, and the \
-                 limit is {TABLE_ELEMENTS}"
+                "the guest was stopped: it asked for a table of {desired} elements; the limit is {TABLE_ELEMENTS}"
             );
         }
         Ok(true)

@@ -39,7 +39,7 @@ pub fn check_known(function: &str) -> Result<()> {
     let known = exported_functions()?;
     if !known.iter().any(|known| known.name == function) {
         let names: Vec<_> = known.iter().map(|known| known.name.as_str()).collect();
-        bail!("no function {function:?}, there are: {}", names.join(", "));
+        bail!("unknown function {function:?}; allowed: {}", names.join(", "));
     }
     Ok(())
 }
@@ -54,8 +54,7 @@ pub fn check_deliberate<'a>(
     let remote = base_urls.into_iter().any(is_remote);
     if remote && !place_real_call && !QUIET.contains(&function) {
         bail!(
-            "{function} makes a real phone ring, since VOICE_CALLING_BASE_URL, or that of an \
-             account, is not this machine: say --place-real-call if that is what you want"
+            "{function} makes a real phone ring, because VOICE_CALLING_BASE_URL, or that of an account, is not on this machine: pass --place-real-call to allow it"
         );
     }
     Ok(())
@@ -146,7 +145,7 @@ impl OnWasi {
         match results.first() {
             Some(Val::Result(Ok(value))) => Ok(Ok(json(value))),
             Some(Val::Result(Err(error))) => Ok(Err(json(error))),
-            other => bail!("{function} returned {other:?}, which is no result"),
+            other => bail!("{function} returned {other:?}, which is not a result"),
         }
     }
 }

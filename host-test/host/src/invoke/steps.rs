@@ -78,10 +78,10 @@ pub(super) async fn invoke(
             match answer {
                 Value::Object(mut answer) if answer.len() == 1 => {
                     let answer = answer.remove(&case_name);
-                    let answer = answer.context("the component answered another function")?;
+                    let answer = answer.context("the component returned the result of another function")?;
                     Ok(Ok(renamed(&kind, &answer)?))
                 }
-                _ => bail!("the component answered another function"),
+                _ => bail!("the component returned the result of another function"),
             }
         }
         Err(error) => Ok(Err(renamed_error(&outcome, &error)?)),
@@ -142,7 +142,7 @@ fn part(whole: Option<&Type>, path: &[Part]) -> Result<Type> {
             (Part::Err, Type::Result(result)) => result.err(),
             _ => None,
         };
-        found = inner.context("the component's types are others than this host knows")?;
+        found = inner.context("the component's types differ from those of this host")?;
     }
     Ok(found)
 }

@@ -39,9 +39,9 @@ fn from_json(json: &RawValue, ty: &Type, at: &str) -> Result<Val> {
         Type::U8 => Val::U8(parse(json, at, "a number from 0 to 255")?),
         Type::U16 => Val::U16(parse(json, at, "a number from 0 to 65535")?),
         Type::U32 => Val::U32(parse(json, at, "a number from 0 to 4294967295")?),
-        Type::U64 => Val::U64(parse(json, at, "a whole number of 64 bits, not negative")?),
-        Type::S32 => Val::S32(parse(json, at, "a whole number of 32 bits")?),
-        Type::S64 => Val::S64(parse(json, at, "a whole number of 64 bits")?),
+        Type::U64 => Val::U64(parse(json, at, "an unsigned integer of 64 bits")?),
+        Type::S32 => Val::S32(parse(json, at, "an integer of 32 bits")?),
+        Type::S64 => Val::S64(parse(json, at, "an integer of 64 bits")?),
         Type::Float64 => Val::Float64(parse(json, at, "a number")?),
         Type::String => Val::String(text(json, at)?),
         Type::Option(_) if json.get() == "null" => Val::Option(None),
@@ -64,7 +64,7 @@ fn given<'a>(json: &'a RawValue, at: &str) -> Result<BTreeMap<String, &'a RawVal
         .collect();
     ensure!(
         given.len() == count,
-        "{at}: a member is there in snake_case and in kebab-case"
+        "{at}: the same member in snake_case and in kebab-case"
     );
     Ok(given)
 }
@@ -137,7 +137,7 @@ fn tuple(json: &RawValue, tuple: &types::Tuple, at: &str) -> Result<Vec<Val>> {
     let count = tuple.types().len();
     ensure!(
         elements.len() == count,
-        "{at}: found {} elements, where {count} are expected",
+        "{at}: found {} elements; expected {count}",
         elements.len()
     );
     let element = |(index, (json, ty))| from_json(json, &ty, &format!("{at}[{index}]"));
@@ -155,7 +155,7 @@ fn text(json: &RawValue, at: &str) -> Result<String> {
 fn parse<'a, T: serde::Deserialize<'a>>(json: &'a RawValue, at: &str, expected: &str) -> Result<T> {
     serde_json::from_str(json.get()).with_context(|| {
         let shown: String = json.get().chars().take(60).collect();
-        format!("{at}: found {shown}, where {expected} is expected")
+        format!("{at}: found {shown}; expected {expected}")
     })
 }
 

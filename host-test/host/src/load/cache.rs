@@ -143,7 +143,7 @@ impl CompiledCache {
             Err(reason) => reason,
         };
         if reason != Reason::Missing {
-            tracing::warn!("{} is not used and compiled anew: {reason}", path.display());
+            tracing::warn!("{} is ignored and compiled again: {reason}", path.display());
         }
         let component = Component::new(engine, wasm)?;
         match keep(&component, &key, folder, &path) {
@@ -201,13 +201,13 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::NoCache => write!(f, "there is no cache"),
+            Reason::NoCache => write!(f, "there is none"),
             Reason::NoFolder(error) => write!(f, "the cache has no folder: {error}"),
-            Reason::Missing => write!(f, "there is no such file"),
+            Reason::Missing => write!(f, "not found"),
             Reason::Unreadable(error) => write!(f, "it cannot be read: {error}"),
-            Reason::Foreign(found) => write!(f, "it may be from somebody else: {found}"),
+            Reason::Foreign(found) => write!(f, "another user may have written it: {found}"),
             Reason::Corrupt(found) => write!(f, "it is corrupt: {found}"),
-            Reason::Refused(error) => write!(f, "wasmtime refuses it: {error}"),
+            Reason::Refused(error) => write!(f, "wasmtime rejects it: {error}"),
         }
     }
 }
@@ -252,15 +252,15 @@ impl Key {
         let corrupt = |found: &str| Err(Reason::Corrupt(found.to_owned()));
         let Some((header, payload)) = contents.split_at_checked(HEADER_BYTES) else {
             return corrupt(&format!(
-                "of {} bytes, and the header alone has {HEADER_BYTES}",
+                "{} bytes, fewer than the {HEADER_BYTES} of its header",
                 contents.len()
             ));
         };
         if !header.starts_with(MAGIC) {
-            return corrupt("it does not begin as the files of this cache do");
+            return corrupt("it does not begin like a file of this cache");
         }
         if header != self.header(payload) {
-            return corrupt("what its header says is not what it is named and what follows");
+            return corrupt("its header does not match its name and contents");
         }
         Ok(payload)
     }
@@ -310,12 +310,12 @@ fn load(engine: &Engine, key: &Key, path: &Path) -> Result<Component, Reason> {
 
 #[cfg(not(unix))]
 fn guarded_folder(_: &Path) -> Result<PathBuf> {
-    anyhow::bail!("not supported: whether others may write to a folder is found out on Unix alone")
+    anyhow::bail!("not supported: permissions of folders are checked on Unix only")
 }
 
 #[cfg(not(unix))]
 fn own_file(_: &Path) -> Result<Vec<u8>, Reason> {
     Err(Reason::Foreign(
-        "who may write to it is not known".to_owned(),
+        "its permissions are not known".to_owned(),
     ))
 }

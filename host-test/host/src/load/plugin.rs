@@ -56,7 +56,7 @@ impl Plugin {
     pub fn load_with(path: &Path, loading: &Loading) -> Result<Self> {
         let wasm = std::fs::read(path).with_context(|| {
             format!(
-                "cannot read the component {} (`cargo xtask build` makes it)",
+                "cannot read the component {} (`cargo xtask build` builds it)",
                 path.display()
             )
         })?;
@@ -115,7 +115,7 @@ impl Plugin {
         match &self.0 {
             Form::Steps(guest) => Client::new(guest, settings),
             Form::Wasi { sandbox, .. } => bail!(
-                "the component is for {}, and a client takes the one for {} \
+                "the component is for {}, but a client needs the one for {} \
                  (voice-calling-steps.wasm)",
                 sandbox.kind(),
                 GuestKind::Steps

@@ -50,8 +50,8 @@ impl Sandbox {
         let kind = GuestKind::of(wasm);
         ensure!(
             kind != GuestKind::V0_3 || cfg!(feature = "wasi-0-3"),
-            "the component is for {kind}, and this host was built without the feature `wasi-0-3`: \
-             take the file for {} (voice-calling.wasm, if this is voice-calling-p3.wasm)",
+            "the component is for {kind}, but this host was built without the feature `wasi-0-3`: \
+             use the file for {} (voice-calling.wasm, if this is voice-calling-p3.wasm)",
             GuestKind::V0_2
         );
         let Compiled {
@@ -67,7 +67,7 @@ impl Sandbox {
         }
         let pre = linker
             .instantiate_pre(&component)
-            .context("the component imports what the harness does not give")?;
+            .context("the component imports something that this host does not provide")?;
         Ok(Self { pre, origin, kind })
     }
 
@@ -140,7 +140,7 @@ impl Compiled {
                 (component, Origin::Compiled { reason })
             }),
         }
-        .context("no component")?;
+        .context("not a component")?;
         Ok(Self {
             engine,
             component,

@@ -311,7 +311,7 @@ impl fmt::Display for NotResolved {
         match self {
             NotResolved::Unknown(name) => write!(formatter, "the name {name} has no address"),
             NotResolved::OutOfReach(name) => {
-                write!(formatter, "the name {name} has no address within reach")
+                write!(formatter, "the name {name} has no allowed address")
             }
         }
     }
@@ -341,7 +341,7 @@ impl Service<Name> for WithinReach {
                 .into_iter()
                 .partition(|address| reach.includes_address(&name, *address));
             for address in denied {
-                tracing::warn!("{name} resolves to {address}, which is out of reach and not used");
+                tracing::warn!("{name} resolves to {address}, which is not allowed and not used");
             }
             match within.is_empty() {
                 true => Err(NotResolved::OutOfReach(name)),

@@ -308,7 +308,7 @@ impl View<'_> {
                 .map(|remark| format!("The answer's body: {remark}")),
             Ending::Error(error) => Some(format!("No answer: {}.", self.error(error))),
             Ending::Abandoned => {
-                Some("No answer: the guest gave it up before there was one.".to_owned())
+                Some("No answer: the guest cancelled the request.".to_owned())
             }
         }
     }
@@ -318,7 +318,7 @@ impl View<'_> {
         let end = match &body.end {
             BodyEnd::Whole => None,
             BodyEnd::Broken(error) => Some(format!(
-                "it broke off after {} bytes: {}.",
+                "it ended early, after {} bytes: {}.",
                 body.size,
                 self.error(error)
             )),

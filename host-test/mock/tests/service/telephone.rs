@@ -146,7 +146,7 @@ async fn an_ending_that_could_not_be_reported_is_refused() {
     for (conversation, complaint) in [
         (
             seconds(-1.0),
-            "seconds is -1; allowed is a number from 0 on",
+            "seconds is -1; allowed is a number of at least 0",
         ),
         (seconds(f64::NAN), "seconds is NaN"),
         (
@@ -210,7 +210,7 @@ async fn a_notification_is_lost_or_sent_twice_by_order() {
     let moment = timeline(&mock, &lost).pop().unwrap();
     assert_eq!(
         (&*moment.text, moment.status),
-        ("The notification was lost, as ordered.", None)
+        ("The notification was lost, as requested.", None)
     );
 
     let twice = client.docket(&body_for("919876543211")).await;

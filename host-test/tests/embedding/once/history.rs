@@ -151,11 +151,11 @@ fn what_is_no_history_is_refused_with_its_line() {
         (step, "line 1 is a step of an instance"),
         (
             &format!("{configure}\n{}", step.replace("events", "event")),
-            "line 2: the module does not understand it: ",
+            "line 2: the module rejected it: ",
         ),
         (
             r#"{"configure":{"environment":[]}}"#,
-            "line 1: the module does not understand it: ",
+            "line 1: the module rejected it: ",
         ),
     ] {
         let error = replayer().replay(history.as_bytes()).expect_err(history);

@@ -348,7 +348,7 @@ async fn a_completion_after_the_run_was_given_up_is_warned_of() -> Result<()> {
     let delivery = site.mock.delivered(1).await.remove(0);
     assert_eq!(delivery.outcome.map_err(anyhow::Error::msg)?, 200);
     let log = site.node()?.settings().clone();
-    let warning = format!("a completion came for {run}, which was over without it");
+    let warning = format!("a completion came for {run}, which had already ended");
     until("the warning in the log", async || {
         Ok(log.log_tail(usize::MAX).contains(&warning).then_some(()))
     })

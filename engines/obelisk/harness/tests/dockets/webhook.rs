@@ -84,14 +84,14 @@ async fn a_contradiction_is_answered_409_and_changes_nothing() -> Result<()> {
     let mut site = Site::start(silent()).await?;
     let (run, docket) = completed_unheard(&site).await?;
     let first = delivered(&site, delivery(&docket, "INTERESTED")).await?;
-    assert_eq!(first, (200, "the run was told".to_owned()));
+    assert_eq!(first, (200, "the run has this completion".to_owned()));
     let before = completed(&site, &run).await?;
     // The same in other words.
     let same = format!(
         r#"{{ "call_insights":{{"call_disposition":"INTERESTED"}}, "attempts":[1], "docket_id":"{docket}" }}"#
     );
     let again = delivered(&site, same).await?;
-    assert_eq!(again, (200, "the run was told before".to_owned()));
+    assert_eq!(again, (200, "the run already has this completion".to_owned()));
     let (status, reason) = delivered(&site, delivery(&docket, "DECLINED")).await?;
     assert_eq!(status, 409);
     assert!(reason.contains("other insights"), "{reason}");
@@ -125,7 +125,7 @@ async fn a_run_whose_stub_was_used_up_is_not_said_to_be_over() -> Result<()> {
     let (status, reason) = delivered(&site, delivery(&docket, "INTERESTED")).await?;
     assert_eq!(
         (status, &*reason),
-        (503, "the run cannot be told: send it again")
+        (503, "the run cannot be reached: send it again")
     );
     // The polls go on.
     let outcome = completed(&site, &run).await?;
@@ -212,7 +212,7 @@ async fn a_delivery_after_the_end_of_the_run_is_answered_200() -> Result<()> {
     let docket = before["docket_id"].as_str().context("no docket")?;
     site.mock.complete_docket(docket)?;
     let late = delivered(&site, delivery(docket, "INTERESTED")).await?;
-    assert_eq!(late, (200, "the run was over before this came".to_owned()));
+    assert_eq!(late, (200, "the run had already ended".to_owned()));
     assert_eq!(outcome(&site, &run).await?, before);
     Ok(())
 }
@@ -241,7 +241,7 @@ async fn who_does_not_know_the_secret_is_not_listened_to() -> Result<()> {
             .await?
             .is_empty()
     );
-    assert_eq!(site.api().result(&run).await?, None, "the run was told");
+    assert_eq!(site.api().result(&run).await?, None, "the run has this completion");
     Ok(())
 }
 
@@ -266,7 +266,7 @@ async fn a_forged_completion_of_an_open_docket_is_not_believed() -> Result<()> {
     let docket = created_docket(&site, &run).await?;
     let forged = delivered(&site, delivery(&docket, "FORGED")).await?;
     assert_eq!(forged.0, 202, "{}", forged.1);
-    assert_eq!(site.api().result(&run).await?, None, "the run was told");
+    assert_eq!(site.api().result(&run).await?, None, "the run has this completion");
     // It is not in the way of the genuine one, though it is still looked into.
     site.mock.complete_docket(&docket)?;
     let told = delivered(&site, delivery(&docket, "FORGED")).await?;
@@ -287,7 +287,7 @@ async fn a_delivery_with_another_context_than_the_docket_is_not_believed() -> Re
     let forged = delivered(&site, forged.to_string()).await?;
     let told = "the service says otherwise: call_context".to_owned();
     assert_eq!(forged, (409, told));
-    assert_eq!(site.api().result(&run).await?, None, "the run was told");
+    assert_eq!(site.api().result(&run).await?, None, "the run has this completion");
     Ok(())
 }
 
@@ -316,20 +316,20 @@ async fn a_docket_that_no_run_has_created_is_left_alone() -> Result<()> {
     for (context, answer) in [
         (
             json!({}),
-            (200, "left alone: no run here created the docket"),
+            (200, "ignored: no run here created the docket"),
         ),
         (
             json!({ "obelisk_execution_id": "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA" }),
-            (404, "the run that created the docket is not known here"),
+            (404, "the run that created the docket is unknown here"),
         ),
         // Ids with which the engine would end the workflow that asks for them.
         (
             json!({ "obelisk_execution_id": "E_1.n:docket_1" }),
-            (200, "left alone: no run here created the docket"),
+            (200, "ignored: no run here created the docket"),
         ),
         (
             json!({ "obelisk_execution_id": "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA.n:a_b_1" }),
-            (200, "left alone: no run here created the docket"),
+            (200, "ignored: no run here created the docket"),
         ),
     ] {
         let creation = execution_id();
@@ -370,7 +370,7 @@ async fn what_is_broken_is_answered_400_and_what_is_no_completion_200() -> Resul
         let (status, reason) = delivered(&site, body).await?;
         assert_eq!(
             (status, &*reason),
-            (200, "left alone: not the completion of a docket")
+            (200, "ignored: not the completion of a docket")
         );
     }
     let large = vec![b' '; 122_881];

@@ -47,13 +47,13 @@ pub(super) fn guarded_folder(path: &Path) -> Result<PathBuf> {
                 check_way(&folder)?;
                 let entry = folder.join(name);
                 let found = found_or_made(&entry)
-                    .with_context(|| format!("cannot find or make {}", entry.display()))?;
+                    .with_context(|| format!("cannot find or create {}", entry.display()))?;
                 if found.is_symlink() {
                     check_owner(&entry, &found, &[geteuid().as_raw(), ROOT])?;
                     links += 1;
                     ensure!(
                         links <= MAX_LINKS,
-                        "more than {MAX_LINKS} symbolic links are on the way"
+                        "more than {MAX_LINKS} symbolic links in its path"
                     );
                     next = read_link(&entry)?.join(rest);
                 } else {
@@ -87,8 +87,7 @@ fn check_way(folder: &Path) -> Result<()> {
     let mode = found.mode() & 0o7777;
     ensure!(
         mode & OTHERS_WRITE == 0 || mode & STICKY != 0,
-        "{} has mode {mode:04o}, and allowed is one in which neither group nor others may \
-         write (without the bits {OTHERS_WRITE:04o}), or with the sticky bit ({STICKY:04o})",
+        "{} has mode {mode:04o}; allowed: not writable by group and others (without the bits {OTHERS_WRITE:04o}), or with the sticky bit ({STICKY:04o})",
         folder.display()
     );
     Ok(())
@@ -102,8 +101,7 @@ fn check_folder(folder: &Path) -> Result<()> {
     let mode = found.mode() & 0o7777;
     ensure!(
         mode & OTHERS_WRITE == 0,
-        "{} has mode {mode:04o}, and allowed is one in which neither group nor others may \
-         write (without the bits {OTHERS_WRITE:04o})",
+        "{} has mode {mode:04o}; allowed: not writable by group and others (without the bits {OTHERS_WRITE:04o})",
         folder.display()
     );
     Ok(())
@@ -121,7 +119,7 @@ fn check_owner(entry: &Path, found: &Metadata, allowed: &[u32]) -> Result<()> {
     let mut allowed: Vec<_> = allowed.iter().map(u32::to_string).collect();
     allowed.dedup();
     bail!(
-        "{} belongs to the user {}, and allowed is {}",
+        "{} belongs to the user {}; allowed: {}",
         entry.display(),
         found.uid(),
         allowed.join(" or ")
@@ -141,7 +139,7 @@ pub(super) fn own_file(path: &Path) -> Result<Vec<u8>, Reason> {
             Some(Errno::NOENT) => Reason::Missing,
             // The second is FreeBSD's.
             Some(Errno::LOOP | Errno::MLINK) => {
-                Reason::Foreign("a symbolic link, and allowed is a regular file".to_owned())
+                Reason::Foreign("a symbolic link; allowed: a regular file".to_owned())
             }
             _ => Reason::Unreadable(error.to_string()),
         })?;
@@ -158,23 +156,22 @@ fn check_file(found: &Metadata) -> Result<(), String> {
     let user = geteuid().as_raw();
     let mode = found.mode() & 0o7777;
     if !found.is_file() {
-        return Err("not a regular file, and allowed is nothing else".to_owned());
+        return Err("not a regular file".to_owned());
     }
     if found.uid() != user {
         return Err(format!(
-            "it belongs to the user {}, and allowed is {user}",
+            "it belongs to the user {}; allowed: {user}",
             found.uid()
         ));
     }
     if mode & OTHERS_WRITE != 0 {
         return Err(format!(
-            "it has mode {mode:04o}, and allowed is one in which neither group nor others \
-             may write (without the bits {OTHERS_WRITE:04o})"
+            "it has mode {mode:04o}; allowed: not writable by group and others (without the bits {OTHERS_WRITE:04o})"
         ));
     }
     if found.nlink() != 1 {
         return Err(format!(
-            "it has {} hard links, and allowed is 1",
+            "it has {} hard links; allowed: 1",
             found.nlink()
         ));
     }

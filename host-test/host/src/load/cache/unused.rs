@@ -45,7 +45,7 @@ pub(super) fn remove(folder: &Path) {
     };
     for path in unused(files) {
         match fs::remove_file(&path) {
-            Ok(()) => tracing::debug!("{} was no longer used and is removed", path.display()),
+            Ok(()) => tracing::debug!("{} was unused and has been removed", path.display()),
             Err(error) => tracing::debug!("{} cannot be removed: {error}", path.display()),
         }
     }
