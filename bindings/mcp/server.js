@@ -91,7 +91,7 @@ function contextOfCall(text) {
   } catch {
     // Said below.
   }
-  throw new TypeError(`call-context: found ${text.slice(0, 40)}, allowed: a JSON object whose values are strings`);
+  throw new TypeError(`call-context: found ${text.slice(0, 40)}; allowed: a JSON object whose values are strings`);
 }
 
 const kinds = { bool: z.boolean(), string: z.string(), u32: z.int().min(1).max(600), s64: z.int() };

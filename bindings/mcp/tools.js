@@ -92,7 +92,7 @@ export const TOOLS = [
     "rings": false
   },
   {
-    "description": "RINGS A PERSON'S TELEPHONE and costs money. Creates a docket: the service calls until somebody answers or its attempts are exhausted. Calling this again calls the person again, whatever the external id. If the error says that the outcome is unknown, a phone may be ringing: do not repeat, ask a person.",
+    "description": "RINGS A PERSON'S TELEPHONE and costs money. Creates a docket: the service calls until someone answers or its attempts are exhausted. Calling this again calls the person again, whatever the external id. If the error says that the outcome is unknown, a phone may be ringing: do not repeat, ask a person.",
     "name": "create-docket-and-call",
     "parameters": [
       {

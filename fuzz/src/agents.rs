@@ -5,7 +5,7 @@ use crate::members::{Members, elements, json_of};
 use crate::service::{Service, client, run};
 use voice_calling_core::types::AgentConfig;
 
-/// Of a list nothing is lost but what is no agent in it; a creation succeeds whatever
+/// Of a list nothing is lost but what is not an agent in it; a creation succeeds whatever
 /// the answer is.
 pub fn agents(data: &[u8]) {
     let service = Service::answering(200, data);

@@ -232,7 +232,7 @@ async fn a_plugin_that_was_read_does_what_one_that_was_compiled_does() {
     }
 }
 
-/// What a plugin makes of a webhook's body, and of one that is no JSON.
+/// What a plugin makes of a webhook's body, and of one that is not JSON.
 async fn parsed(plugin: &Plugin) -> (DocketCompleted, RequestError) {
     let completion = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11",
         "call_insights":{"call_disposition":"INTERESTED"},
@@ -557,7 +557,7 @@ fn a_folder_of_somebody_else_is_refused_and_so_is_one_within() {
     chown(&theirs, Some(SOMEBODY), None).unwrap();
     let found = format!("{} belongs to the user 12345", theirs.display());
     for folder in [&theirs, &within] {
-        assert_says(&refused(folder), &[&found, "and allowed is 0"]);
+        assert_says(&refused(folder), &[&found, "allowed: 0"]);
     }
 }
 
@@ -574,7 +574,7 @@ fn a_symbolic_link_of_somebody_else_is_refused() {
     CompiledCache::in_folder(&link).unwrap();
     lchown(&link, Some(SOMEBODY), None).unwrap();
     let found = format!("{} belongs to the user 12345", link.display());
-    assert_says(&refused(&link), &[&found, "and allowed is 0"]);
+    assert_says(&refused(&link), &[&found, "allowed: 0"]);
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn every_error_that_the_component_returns_is_expected_somewhere_in_the_table() {
     let mut types = resolve.types.iter().map(|(_, definition)| definition);
     let error = types.find(|definition| definition.name.as_deref() == Some("request-error"));
     let TypeDefKind::Variant(error) = &error.expect("a type request-error").kind else {
-        panic!("request-error is no variant")
+        panic!("request-error is not a variant")
     };
     // Only hosts make it.
     let returned = error

@@ -105,7 +105,7 @@ async fn run_into(har: &Path, arguments: &[&str], environment: &[(&str, &str)]) 
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).expect("text"),
         stderr: String::from_utf8(output.stderr).expect("text"),
-        // What is no file, such as `/dev/stdout`, would be read for ever.
+        // What is not a file, such as `/dev/stdout`, would be read for ever.
         har: har
             .is_file()
             .then(|| std::fs::read_to_string(har).ok())

@@ -128,7 +128,7 @@ const FOLDERS: [(&str, &str); 7] = [
     ),
 ];
 
-/// Files that pages link to and that are no pages.
+/// Files that pages link to and that are not pages.
 const FILES: [&str; 10] = [
     "LICENSE",
     "docs/pictures/page-dark.png",

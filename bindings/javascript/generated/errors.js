@@ -21,25 +21,25 @@ export class ConfigurationProblem extends RequestError {}
 named(ConfigurationProblem, 'ConfigurationProblem', { kind: 'permanent-configuration' });
 
 /**
- * An argument is not allowed, or the host does not take the request because of
- * what is in it. `problem` names the argument. Nothing was created.
+ * An argument is not allowed, or the host rejects the request for what is in it.
+ * `problem` names the argument. Nothing was created.
  */
 export class InvalidInput extends RequestError {}
 
 named(InvalidInput, 'InvalidInput', { kind: 'permanent-invalid-input' });
 
-/** The service does not accept the token: 401 or 403. */
+/** The service rejected the token: 401 or 403. */
 export class Unauthorized extends ServiceError {}
 
 named(Unauthorized, 'Unauthorized', { kind: 'permanent-unauthorized' });
 
-/** The service does not know what was asked for: 404 or 410. */
+/** The service answered not found: 404 or 410. */
 export class NotFound extends ServiceError {}
 
 named(NotFound, 'NotFound', { kind: 'permanent-not-found' });
 
 /**
- * The service refused the request: any other 3xx or 4xx. Redirects are
+ * The service rejected the request: any other 3xx or 4xx. Redirects are
  * never followed, since the token would go along. After a 3xx or a 409 to a
  * creating request the call or docket may exist.
  */
@@ -48,10 +48,10 @@ export class Rejected extends ServiceError {}
 named(Rejected, 'Rejected', { kind: 'permanent-rejected' });
 
 /**
- * An answer that cannot be understood: a 2xx whose body is not what the
- * specification says or is larger than is read, another docket than the one
- * asked for, or a status outside 200 to 599. After a creating request the call
- * or docket may exist; `response` has what came.
+ * An answer that is not as specified: a 2xx whose body does not match the
+ * specification or exceeds the size limit, a docket other than the requested one,
+ * or a status outside 200 to 599. After a creating request the call or docket may
+ * exist; `response` has what came.
  */
 export class UnexpectedResponse extends ServiceError {}
 
@@ -59,9 +59,9 @@ named(UnexpectedResponse, 'UnexpectedResponse', { kind: 'permanent-unexpected-re
 
 /**
  * A creating request may have been processed: it was sent and no conclusive
- * answer came, or the service had a failure of its own (5xx, 408), also in an
- * attempt before the last. A person's phone may be ringing: repeat it only after
- * making sure that it did nothing.
+ * answer came, or the service failed (5xx, 408), also in an attempt before the
+ * last. A person's phone may be ringing: retry only after making sure that nothing
+ * was created.
  */
 export class OutcomeUnknown extends RequestError {}
 
@@ -73,7 +73,7 @@ export class RateLimited extends ServiceError {}
 named(RateLimited, 'RateLimited', { kind: 'rate-limited' });
 
 /**
- * The service had a failure of its own: 5xx or 408 to a reading request, until no
+ * The service failed: 5xx or 408 to a reading request, until no
  * attempt or no time was left.
  */
 export class Unavailable extends ServiceError {}

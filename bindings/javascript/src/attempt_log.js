@@ -1,6 +1,6 @@
 /**
  * The log of attempts, a line of JSON for each, for whoever listens. Each line is told a moment
- * later; and whatever becomes of it is no failure of the call.
+ * later; and whatever becomes of it is not a failure of the call.
  */
 import { camel } from './words.js';
 

@@ -10,7 +10,7 @@ import { environment, misconfigured, refuseUnknown } from './settings.js';
 import { compiledOnce } from './wasm.js';
 import { found, isPlain, kind, tag } from './words.js';
 
-/** Options that are no settings, beside those of a platform. */
+/** Options that are not settings, beside those of a platform. */
 const OWN_OPTIONS = ['accounts', 'env', 'onAttempt', 'history', 'transport', 'wasm'];
 
 /** What is shared by a client and those that `withOptions` made of it. */

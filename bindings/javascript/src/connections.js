@@ -12,7 +12,7 @@ import { clock } from './clock.js';
 const IDLE_MS = 1000;
 
 /**
- * What a service says on an idle connection is no answer to the request that is sent next.
+ * What a service says on an idle connection is not an answer to the request that is sent next.
  *
  * @type {(Agent: any) => any}
  */

@@ -31,7 +31,7 @@ function check({ ca, agent, transport }) {
   if (ca !== undefined) checkCertificates(ca);
 }
 
-/** Node itself leaves out what is no certificate, without a word. */
+/** Node itself leaves out what is not a certificate, without a word. */
 function checkCertificates(ca) {
   const given = [ca].flat();
   const allowed = 'certificates as PEM, or an array of them';

@@ -25,7 +25,7 @@ export async function operate(shared, name, given, options, defaults) {
   const { outcome, cause, creating, abort } = ended;
   if (!outcome) throw broken(called.creates, creating.size > 0, cause);
   if (outcome.Err === undefined) {
-    // An abandoned wait ends early with what it saw last, which is no result of a wait that was aborted.
+    // An abandoned wait ends early with what it saw last, which is not a result of a wait that was aborted.
     if (abort && called.kind === 'wait' && 'Pending' in outcome.Ok[name].outcome) throw abort.reason;
     // Whatever it was that came, it was created.
     return guarded(called, () => reader(called.ok)(outcome.Ok[name]));

@@ -1,4 +1,4 @@
-/** Lines to stderr, whatever becomes of them: a closed pipe or a full disk is no failure. */
+/** Lines to stderr, whatever becomes of them: a closed pipe or a full disk is not a failure. */
 
 /** Lines on their way. */
 const onTheirWay = new Set();

@@ -21,7 +21,7 @@ const READS = [
 ];
 
 for (const [status, name, kind] of READS) {
-  test(`an answer of ${status} that is no docket is ${name}, with all that is known of it`, () => {
+  test(`an answer of ${status} that is not a docket is ${name}, with all that is known of it`, () => {
     const headers = { 'x-request-id': 'request-1', 'retry-after': '0', location: '/elsewhere' };
     const answer = () => ({ status, headers, body: [{ detail: 'no' }] });
     return withBoth(answer, { maxAttempts: 2 }, async (client, { requests }) => {

@@ -65,7 +65,7 @@ test('a failure after the head is a body that broke off', () => {
   assert.deepEqual(told.map((event) => Object.keys(event)[0]), ['Head', 'Ended']);
 });
 
-/** When a socket breaks, with an error whose code is no text. */
+/** When a socket breaks, with an error whose code is not text. */
 const MOMENTS = {
   'before it connects': [(socket) => process.nextTick(socket.breakDown), () => {}, 'Unreachable'],
   'before an answer': [() => {}, (_, mine) => mine.breakDown(), 'OutcomeUnknown'],

@@ -63,7 +63,7 @@ const PRINTED = {
   'A direct call with its insights': /^ANSWERED \w+ \{/,
   'Several accounts': /^\d+ \S+\n$/,
   'Tests of your own': /^\[ 503, 429, 200 \] true\ntrue 1\n$/,
-  Errors: /^correct toPhoneNumber: found 5 digits, allowed: exactly 12/,
+  Errors: /^correct toPhoneNumber: found 5 digits; allowed: exactly 12/,
 };
 
 for (const { title, code } of examples.filter(({ title }) => !title.startsWith('A webhook'))) {
@@ -231,7 +231,7 @@ test('it is imported in an instant', async () => {
   assert.ok(median < 150, `${times.map(Math.round)} ms`);
 });
 
-/** Lets users' programs have a package that is no dependency of ours. */
+/** Lets users' programs have a package that is not a dependency of ours. */
 function link(name) {
   const to = join(folder, 'node_modules', name);
   if (existsSync(to) || !existsSync(join(tools, name))) return;

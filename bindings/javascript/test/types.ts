@@ -45,7 +45,7 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
   console.log(count, isOpen, created.requestId, docket.raw);
 
   const other: VoiceClient = client.withOptions({ account: 'beta' });
-  // @ts-expect-error A poll has a time of its own, which is no option of a call.
+  // @ts-expect-error A poll has a time of its own, which is not an option of a call.
   await other.dockets.get(created.docketId, { pollTimeoutMs: 1 });
   // @ts-expect-error A misspelt field would be lost.
   await client.dockets.create({ ...request, externalID: 'x' });

@@ -42,7 +42,7 @@ test('a delivery that the docket contradicts', () =>
     },
   ));
 
-test('what is no completion is not asked for', () =>
+test('what is not a completion is not asked for', () =>
   withBoth(() => ({}), {}, async (client, { requests }) => {
     assert.deepEqual(await client.webhooks.verify('{"event":"call"}'), { kind: 'not-a-completion' });
     assert.equal(requests.length, 0);

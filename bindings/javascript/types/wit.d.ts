@@ -85,7 +85,7 @@ export interface Problem {
   readonly allowed: string;
 }
 
-/** What is kept of an answer in an error. */
+/** The part of a response that an error keeps. */
 export interface HttpResponse {
   /** The HTTP status, 100 to 999. */
   readonly status: number;
@@ -97,7 +97,7 @@ export interface HttpResponse {
   readonly body: string;
   /** Whether `body` is less than what the service sent, or meant to send. */
   readonly bodyCut: boolean;
-  /** The header `x-request-id`, or one of its usual siblings. */
+  /** The header `x-request-id`, or else `requestId` or `x-correlation-id`. */
   readonly requestId?: string;
   /**
    * How long the service asks to wait (header `retry-after`, given there
@@ -112,8 +112,8 @@ export interface Attempt {
   /** The HTTP status, where one came. */
   readonly status?: number;
   /**
-   * What went wrong in transport, where something did. With a `status`,
-   * it was the body that broke off or came too late.
+   * The transport error, where there was one. With a `status`, the body ended early
+   * or came too late.
    */
   readonly transportError?: string;
   /** When it began. Unit: milliseconds since the operation began. */
@@ -143,26 +143,26 @@ export declare class ConfigurationProblem extends RequestError {
 }
 
 /**
- * An argument is not allowed, or the host does not take the request because of
- * what is in it. `problem` names the argument. Nothing was created.
+ * An argument is not allowed, or the host rejects the request for what is in it.
+ * `problem` names the argument. Nothing was created.
  */
 export declare class InvalidInput extends RequestError {
   readonly kind: 'permanent-invalid-input';
   readonly problem: Problem;
 }
 
-/** The service does not accept the token: 401 or 403. */
+/** The service rejected the token: 401 or 403. */
 export declare class Unauthorized extends ServiceError {
   readonly kind: 'permanent-unauthorized';
 }
 
-/** The service does not know what was asked for: 404 or 410. */
+/** The service answered not found: 404 or 410. */
 export declare class NotFound extends ServiceError {
   readonly kind: 'permanent-not-found';
 }
 
 /**
- * The service refused the request: any other 3xx or 4xx. Redirects are
+ * The service rejected the request: any other 3xx or 4xx. Redirects are
  * never followed, since the token would go along. After a 3xx or a 409 to a
  * creating request the call or docket may exist.
  */
@@ -171,10 +171,10 @@ export declare class Rejected extends ServiceError {
 }
 
 /**
- * An answer that cannot be understood: a 2xx whose body is not what the
- * specification says or is larger than is read, another docket than the one
- * asked for, or a status outside 200 to 599. After a creating request the call
- * or docket may exist; `response` has what came.
+ * An answer that is not as specified: a 2xx whose body does not match the
+ * specification or exceeds the size limit, a docket other than the requested one,
+ * or a status outside 200 to 599. After a creating request the call or docket may
+ * exist; `response` has what came.
  */
 export declare class UnexpectedResponse extends ServiceError {
   readonly kind: 'permanent-unexpected-response';
@@ -182,9 +182,9 @@ export declare class UnexpectedResponse extends ServiceError {
 
 /**
  * A creating request may have been processed: it was sent and no conclusive
- * answer came, or the service had a failure of its own (5xx, 408), also in an
- * attempt before the last. A person's phone may be ringing: repeat it only after
- * making sure that it did nothing.
+ * answer came, or the service failed (5xx, 408), also in an attempt before the
+ * last. A person's phone may be ringing: retry only after making sure that nothing
+ * was created.
  */
 export declare class OutcomeUnknown extends RequestError {
   readonly kind: 'permanent-outcome-unknown';
@@ -196,7 +196,7 @@ export declare class RateLimited extends ServiceError {
 }
 
 /**
- * The service had a failure of its own: 5xx or 408 to a reading request, until no
+ * The service failed: 5xx or 408 to a reading request, until no
  * attempt or no time was left.
  */
 export declare class Unavailable extends ServiceError {
@@ -228,10 +228,10 @@ export interface AgentText {
  * The configuration of an agent: a voice identity with a phone number and a
  * prompt. The specification does not say which fields the service requires;
  * this package asks for the name, and leaves every other `undefined` out of the
- * request, save `tools`, which is sent as `null`.
+ * request, except `tools`, which is sent as `null`.
  */
 export interface AgentConfig {
-  /** `prompt`: what the agent is told to do. */
+  /** `prompt`: the agent's instructions. */
   readonly prompt?: AgentText | null | undefined;
   /** `agent_name`: not empty. Calls refer to the agent by it. */
   readonly agentName: string;
@@ -261,8 +261,8 @@ export interface AgentConfig {
   /** `updated_at`: its format is not specified. */
   readonly updatedAt?: string | null | undefined;
   /**
-   * A JSON object whose members are added to the request. Members that
-   * this record has a field for are refused.
+   * A JSON object whose members are added to the request. A member
+   * that this record has a field for is rejected.
    */
   readonly extra?: JsonInput | null | undefined;
 }
@@ -280,8 +280,8 @@ export interface CreatedAgent {
   /** The answer, where it is not JSON and not empty. */
   readonly rawText?: string;
   /**
-   * The id of the request that was answered: the header `x-request-id`, or one of its
-   * usual siblings.
+   * The service's id of the request: the header `x-request-id`, or else `requestId` or
+   * `x-correlation-id`.
    */
   readonly requestId?: string;
   /** All attempts of this operation, in order; the last one succeeded. */
@@ -312,8 +312,8 @@ export interface AgentList {
    */
   readonly raw: JsonValue;
   /**
-   * The id of the request that was answered: the header `x-request-id`, or one of its
-   * usual siblings.
+   * The service's id of the request: the header `x-request-id`, or else `requestId` or
+   * `x-correlation-id`.
    */
   readonly requestId?: string;
   /** All attempts of this operation, in order; the last one succeeded. */
@@ -341,8 +341,8 @@ export interface CallRequest {
   readonly callContext?: { readonly [name: string]: string } | null | undefined;
   /**
    * A JSON object whose members are added to the request; those of its
-   * `extra_config` are added to `extra_config`. Members that this record has a field
-   * for are refused.
+   * `extra_config` are added to `extra_config`. A member that this record has a field
+   * for is rejected.
    */
   readonly extra?: JsonInput | null | undefined;
 }
@@ -358,8 +358,8 @@ export interface StartedCall {
    */
   readonly raw: JsonValue;
   /**
-   * The id of the request that was answered: the header `x-request-id`, or one of its
-   * usual siblings.
+   * The service's id of the request: the header `x-request-id`, or else `requestId` or
+   * `x-correlation-id`.
    */
   readonly requestId?: string;
   /** All attempts of this operation, in order; the last one succeeded. */
@@ -436,8 +436,8 @@ export interface CallDetailsList {
    */
   readonly raw: JsonValue;
   /**
-   * The id of the request that was answered: the header `x-request-id`, or one of its
-   * usual siblings.
+   * The service's id of the request: the header `x-request-id`, or else `requestId` or
+   * `x-correlation-id`.
    */
   readonly requestId?: string;
   /** All attempts of this operation, in order; the last one succeeded. */
@@ -464,8 +464,8 @@ export interface DocketRequestV1 {
   readonly callContext: JsonInput;
   /**
    * A JSON object whose members are added to the request; those of its
-   * `extra_config` are added to `extra_config`. Members that this record has a field
-   * for are refused.
+   * `extra_config` are added to `extra_config`. A member that this record has a field
+   * for is rejected.
    */
   readonly extra?: JsonInput | null | undefined;
 }
@@ -492,8 +492,8 @@ export interface DocketRequest {
   readonly externalId?: string | null | undefined;
   /**
    * A JSON object whose members are added to the request; those of its
-   * `extra_config` are added to `extra_config`. Members that this record has a field
-   * for are refused.
+   * `extra_config` are added to `extra_config`. A member that this record has a field
+   * for is rejected.
    */
   readonly extra?: JsonInput | null | undefined;
 }
@@ -514,8 +514,8 @@ export interface CreatedDocketV1 {
    */
   readonly raw: JsonValue;
   /**
-   * The id of the request that was answered: the header `x-request-id`, or one of its
-   * usual siblings.
+   * The service's id of the request: the header `x-request-id`, or else `requestId` or
+   * `x-correlation-id`.
    */
   readonly requestId?: string;
   /** All attempts of this operation, in order; the last one succeeded. */
@@ -542,8 +542,8 @@ export interface CreatedDocket {
    */
   readonly raw: JsonValue;
   /**
-   * The id of the request that was answered: the header `x-request-id`, or one of its
-   * usual siblings.
+   * The service's id of the request: the header `x-request-id`, or else `requestId` or
+   * `x-correlation-id`.
    */
   readonly requestId?: string;
   /** All attempts of this operation, in order; the last one succeeded. */
@@ -610,8 +610,8 @@ export interface Docket {
    */
   readonly raw: JsonValue;
   /**
-   * The id of the request that was answered: the header `x-request-id`, or one of its
-   * usual siblings.
+   * The service's id of the request: the header `x-request-id`, or else `requestId` or
+   * `x-correlation-id`.
    */
   readonly requestId?: string;
   /** All attempts of this operation, in order; the last one succeeded. */
@@ -626,7 +626,7 @@ export type CallDetailsOutcome =
    * answered.
    */
   | { readonly kind: 'completed'; readonly value: CallDetailsList }
-  /** Time ran out. What was seen last; `undefined` where nothing was. */
+  /** Time ran out: the latest answer, or `undefined` where none came. */
   | { readonly kind: 'pending'; readonly value?: CallDetailsList };
 
 /**
@@ -636,14 +636,14 @@ export type CallDetailsOutcome =
 export interface CallDetailsWait {
   /** What was seen. */
   readonly outcome: CallDetailsOutcome;
-  /** How often the service was asked, retries within a poll not counted. */
+  /** How many polls were made, not counting retries within a poll. */
   readonly polls: number;
-  /** How many of these polls failed in a way that may pass. */
+  /** How many of these polls failed with an error that may be temporary. */
   readonly failedPolls: number;
   /** How long the wait took. Unit: milliseconds. */
   readonly waitedMs: number;
   /**
-   * How much of that the wait was held back by a rate limit that another call of the
+   * How much of that was spent on a rate limit that another call of the
    * same account had met. Unit: milliseconds.
    */
   readonly heldBackMs: number;
@@ -656,7 +656,7 @@ export type DocketOutcome =
    * `OPEN` and `IN_PROGRESS`.
    */
   | { readonly kind: 'completed'; readonly value: Docket }
-  /** Time ran out. What was seen last; `undefined` where nothing was. */
+  /** Time ran out: the latest answer, or `undefined` where none came. */
   | { readonly kind: 'pending'; readonly value?: Docket };
 
 /**
@@ -666,14 +666,14 @@ export type DocketOutcome =
 export interface DocketWait {
   /** What was seen. */
   readonly outcome: DocketOutcome;
-  /** How often the service was asked, retries within a poll not counted. */
+  /** How many polls were made, not counting retries within a poll. */
   readonly polls: number;
-  /** How many of these polls failed in a way that may pass. */
+  /** How many of these polls failed with an error that may be temporary. */
   readonly failedPolls: number;
   /** How long the wait took. Unit: milliseconds. */
   readonly waitedMs: number;
   /**
-   * How much of that the wait was held back by a rate limit that another call of the
+   * How much of that was spent on a rate limit that another call of the
    * same account had met. Unit: milliseconds.
    */
   readonly heldBackMs: number;
@@ -694,7 +694,7 @@ export interface DocketCompleted {
    * `webhooks.verify` before you trust one.
    */
   readonly docketId: string;
-  /** `call_insights`: none where nobody picked up in any attempt. */
+  /** `call_insights`: none where no attempt was answered. */
   readonly callInsights?: DocketInsights;
   /** `call_context`: a JSON object, as given when the docket was created. */
   readonly callContext?: JsonValue;
@@ -713,7 +713,7 @@ export interface DocketCompleted {
   readonly raw: JsonValue;
 }
 
-/** A delivery beside the docket as the service has it. */
+/** A delivery, and the docket as the service has it. */
 export interface VerifiedCompletion {
   /** The delivery, as it was received. */
   readonly delivered: DocketCompleted;
@@ -775,11 +775,11 @@ export interface Calls {
    * nothing, and where the service asks for it (5xx, 408; `createRetry: 'not-sent'`
    * turns that off, `createRetry: 'never'` every retry). Once it was handed to the network
    * without a conclusive answer, it fails with `OutcomeUnknown` and is never
-   * retried. No attempt begins with less time left than it may need to hear the answer:
+   * retried. No attempt begins with less time left than an answer may take:
    * `attemptTimeoutMs`, or half of `deadlineMs` where that is less.
    *
    * An answer may have 16384 bytes more than its request; a larger one is
-   * `UnexpectedResponse`, which has its beginning.
+   * `UnexpectedResponse`, with its beginning.
    */
   make(request: CallRequest, options?: CallOptions): Promise<StartedCall>;
   /**
@@ -792,7 +792,7 @@ export interface Calls {
    */
   getDetails(taskId: string, options?: CallOptions): Promise<CallDetailsList>;
   /**
-   * Asks for a task's details until there is at least one record and all are
+   * Polls a task's details until there is at least one record and all are
    * ready, or time runs out.
    *
    * Each poll is a whole `calls.getDetails`, with attempts and a deadline of its
@@ -824,11 +824,11 @@ export interface Dockets {
    * nothing, and where the service asks for it (5xx, 408; `createRetry: 'not-sent'`
    * turns that off, `createRetry: 'never'` every retry). Once it was handed to the network
    * without a conclusive answer, it fails with `OutcomeUnknown` and is never
-   * retried. No attempt begins with less time left than it may need to hear the answer:
+   * retried. No attempt begins with less time left than an answer may take:
    * `attemptTimeoutMs`, or half of `deadlineMs` where that is less.
    *
    * An answer may have 16384 bytes more than its request; a larger one is
-   * `UnexpectedResponse`, which has its beginning. So is one whose
+   * `UnexpectedResponse`, with its beginning. So is one whose
    * `docket_id` is not a UUID.
    */
   createV1(request: DocketRequestV1, options?: CallOptions): Promise<CreatedDocketV1>;
@@ -847,7 +847,7 @@ export interface Dockets {
    */
   get(docketId: string, options?: CallOptions): Promise<Docket>;
   /**
-   * Asks for the docket until it is completed or time runs out. Pauses and failed polls
+   * Polls the docket until it is completed or time runs out. Pauses and failed polls
    * are those of `calls.waitForDetails`.
    */
   waitFor(docketId: string, options: WaitOptions): Promise<DocketWait>;
@@ -876,8 +876,8 @@ export interface Webhooks {
    * Reads the body of a webhook delivery (section "Events" of the service's
    * specification). It is pure: it needs no settings and sends nothing.
    *
-   * - A completed docket is returned. A value in it that has another type than
-   *   the specified one costs only itself.
+   * - A completed docket is returned. A value in it whose type is not the
+   *   specified one is `undefined`; the others are kept.
    * - `undefined`: JSON, but not the completion of a docket. The service mentions
    *   call-level webhooks too. The completion of a docket is an object with a
    *   `docket_id` and evidence that the docket is done: `attempts` in which something is
@@ -894,8 +894,9 @@ export interface Webhooks {
    * to be signed, so that anyone may send one: this is what a receiver needs.
    *
    * The docket must be completed, and must not disagree with the delivery: with its
-   * `call_context`, for example, member by member. What it cannot confirm is listed. A docket that the service does not know is
-   * `NotFound`; errors are those of both functions.
+   * `call_context`, for example, member by member. What it cannot confirm is listed. A
+   * docket that the service does not know is `NotFound`; errors are those of
+   * both functions.
    */
   verify(body: string | Uint8Array, options?: CallOptions): Promise<Verification>;
 }

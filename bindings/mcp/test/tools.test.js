@@ -132,7 +132,7 @@ for (const [docket, verdict] of [
     }));
 }
 
-test('what is no delivery of a completion is reported as not-a-completion, without a request', () =>
+test('what is not a delivery of a completion is reported as not-a-completion, without a request', () =>
   withBoth(undefined, {}, async (client, { requests }) => {
     const { text } = await call(client, 'verify-docket-completed', { body: '{"event": "call"}' });
     assert.deepEqual(JSON.parse(text), { verdict: 'not-a-completion' });
@@ -238,7 +238,7 @@ test('a context of a call that is not an object of texts is refused', () =>
       const given = { 'agent-name': 'renewals', 'to-phone-number': '919876543210', 'call-context': context };
       const { isError, text } = await call(client, 'place-call', given);
       assert.ok(isError);
-      assert.match(text, /call-context: found .*, allowed: a JSON object whose values are strings/);
+      assert.match(text, /call-context: found .*; allowed: a JSON object whose values are strings/);
     }
     assert.deepEqual(requests, []);
   }));

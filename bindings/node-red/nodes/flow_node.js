@@ -104,7 +104,7 @@ function creates(RED, node, config, what) {
   }
 }
 
-/** The request of a message, with what the node adds. What is no object is refused by the client. */
+/** The request of a message, with what the node adds. What is not an object is refused by the client. */
 function requested(given, defaults) {
   const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
   return isObject ? { ...defaults, ...given } : given;

@@ -79,7 +79,7 @@ test('a docket that is not completed in time comes out of the third output with 
     },
   ));
 
-test('a wait that fails is no error where nothing was created', () =>
+test('a wait that fails is not an error where nothing was created', () =>
   withNode(
     { ...docket, wait: true },
     ({ method }) => (method === 'POST' ? {} : { status: 401 }),

@@ -227,7 +227,7 @@ def test_one_wrong_request_of_a_batch_is_named_and_nothing_is_sent(
         client.dockets.create_many(text, timeout=5)
     assert problem_of(refused).subject == "requests"
     unordered: Any = set(requests[:0])
-    with pytest.raises(InvalidInput, match=r"requests: found set set\(\), allowed: a list, since"):
+    with pytest.raises(InvalidInput, match=r"requests: found set set\(\); allowed: a list, since"):
         client.dockets.create_many(unordered, timeout=5)
     assert service.requests == []
 

@@ -111,7 +111,7 @@ fn decode_agents(answer: Value<'_>, sent: Sent) -> Result<AgentList, String> {
     })
 }
 
-/// An element that is no object says nothing that this package knows.
+/// An element that is not an object says nothing that this package knows.
 fn decode_agent(agent: Value<'_>) -> AgentSummary {
     let object = agent.to_object().unwrap_or_else(|_| Object::empty(agent));
     AgentSummary {

@@ -149,7 +149,7 @@ fn decode_call_details(answer: Value<'_>, sent: Sent) -> Result<Seen<CallDetails
             .to_array()
             .map_err(|found| format!("{found}, not an array of records"))?,
     };
-    // An element that is no object says nothing that this package knows.
+    // An element that is not an object says nothing that this package knows.
     let records = records.into_iter();
     let records = records.map(|one| one.to_object().unwrap_or_else(|_| Object::empty(one)));
     let (mut calls, mut all_ready) = (Vec::new(), true);

@@ -213,7 +213,9 @@ fn decode_docket(answer: Value<'_>, sent: Sent, asked: Option<&str>) -> Result<D
     let docket_id = match (docket.identifier("docket_id"), asked) {
         (Ok(id), Some(asked)) if !id.eq_ignore_ascii_case(asked) => {
             let shown: String = id.chars().take(40).collect();
-            return Err(format!("`docket_id` is {shown:?}, not the docket that was requested"));
+            return Err(format!(
+                "`docket_id` is {shown:?}, not the docket that was requested"
+            ));
         }
         (Ok(id), _) => id,
         (Err(_), Some(asked)) => asked.to_owned(),

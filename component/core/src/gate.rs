@@ -19,7 +19,7 @@ impl Gate {
             .set(self.closed_until_ms.get().max(until_ms));
     }
 
-    /// Takes note of an answer that is no rate limit: one to a request that began after the gate
+    /// Takes note of an answer that is not a rate limit: one to a request that began after the gate
     /// was closed shows that the service serves again.
     pub(crate) fn served(&self, started_ms: u64, now_ms: u64) {
         if started_ms > self.closed_at_ms.get() {

@@ -479,8 +479,13 @@ impl<'a> Record<'a> {
 
     /// The object as JSON text.
     pub(crate) fn to_json(&self) -> Result<String, Problem> {
-        serde_json::to_string(self)
-            .map_err(|error| problem("request", error.to_string(), "a value that JSON can represent"))
+        serde_json::to_string(self).map_err(|error| {
+            problem(
+                "request",
+                error.to_string(),
+                "a value that JSON can represent",
+            )
+        })
     }
 }
 

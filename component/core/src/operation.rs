@@ -700,7 +700,7 @@ mod tests {
     // ------------------------------------------------------------------- time
 
     #[test]
-    fn no_attempt_begins_without_time_to_hear_its_answer() {
+    fn no_attempt_begins_without_time_for_answer_its_answer() {
         let variables = [("ATTEMPT_TIMEOUT_MS", "4000"), ("DEADLINE_MS", "10000")];
         let (world, case, failure) = failed(read, [Step::Silence], &variables);
         assert_eq!(case, "timed-out");
@@ -832,7 +832,7 @@ mod tests {
             world.abandon_at(500);
             let result = world.run(world.client(&[]).list_agents("org-1", None));
             let case = result.err().map(|error| take_apart(error).0);
-            // An empty body is no list.
+            // An empty body is not a list.
             let expected = expected.unwrap_or("permanent-unexpected-response");
             assert_eq!(case, Some(expected));
         }

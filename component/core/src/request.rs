@@ -176,11 +176,7 @@ pub(crate) fn check_identifier(argument: &str, value: &str) -> Result<(), Proble
 /// A text of the caller that must say something.
 pub(crate) fn check_not_empty(argument: &str, value: &str) -> Result<(), Problem> {
     match value.is_empty() {
-        true => Err(problem(
-            argument,
-            "an empty string",
-            "a non-empty string",
-        )),
+        true => Err(problem(argument, "an empty string", "a non-empty string")),
         false => Ok(()),
     }
 }

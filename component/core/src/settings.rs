@@ -85,7 +85,7 @@ pub(crate) struct AccountSettings {
 
 impl Settings {
     /// Reads the settings from environment variables. Those without the prefix are ignored, and
-    /// those with it that are no setting, unless they look like one misspelt: a misspelt
+    /// those with it that are not settings, unless they look like one misspelt: a misspelt
     /// `CREATE_RETRY` would let phones ring twice.
     pub fn from_environment(
         environment: impl IntoIterator<Item = (String, String)>,
@@ -353,11 +353,7 @@ impl Scope<'_> {
     fn required(&self, name: &str, allowed: &str) -> Result<(String, &str), Problem> {
         match self.find(name) {
             (variable, Some(value)) => Ok((variable, value)),
-            (variable, None) => Err(setting_problem(
-                &variable,
-                "no value",
-                allowed,
-            )),
+            (variable, None) => Err(setting_problem(&variable, "no value", allowed)),
         }
     }
 

@@ -89,7 +89,7 @@ pub enum Delivery {
     ConnectionTimeout,
     /// It did not, and never will: the host's policy denies the address.
     Denied,
-    /// It did not, and never will: the host does not take it because of what is in it.
+    /// It did not, and never will: the host rejects it for what is in it.
     Refused,
     /// The host, or a proxy, rejects it because of what is in it. It may have been sent.
     Rejected,

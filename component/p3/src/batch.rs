@@ -15,7 +15,7 @@ use voice_calling_core::{Batch, DocketResult, Recipient};
 use wit_bindgen::{StreamReader, StreamResult, StreamWriter, spawn_local, yield_async};
 
 /// How often the batch looks whether its reader is still there, while it has nothing to write:
-/// a stream says so only to those who write. It is no whole second: an attempt whose time is up
+/// a stream says so only to those who write. It is not a whole second: an attempt whose time is up
 /// waits for one event of the same moment, which should be that of its own answer.
 const LOOK_NS: u64 = 997 * NANOSECONDS_PER_MS;
 

@@ -210,7 +210,10 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<A> {
         let name = Name {
             names: self.fields,
             unknown: |found, fields| {
-                format!("unknown field `{found}`, expected one of {}", fields.join(", "))
+                format!(
+                    "unknown field `{found}`, expected one of {}",
+                    fields.join(", ")
+                )
             },
         };
         let Some(field) = self.access.next_key_seed(&name)? else {

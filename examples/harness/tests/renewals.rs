@@ -350,7 +350,7 @@ async fn without_just_one_agent_of_the_name_nobody_is_called() {
             let reminders = stage
                 .remind(language, &campaign(), &three_customers())
                 .await;
-            let error = format!("{found} agents have the name renewals, and allowed is one");
+            let error = format!("{found} agents have the name renewals; expected one");
             assert_eq!(reminders, Err(error), "{language:?}");
             assert_eq!(stage.mock.requests().len(), 1, "{language:?}");
         }

@@ -78,7 +78,10 @@ impl fmt::Display for Report {
         }
         write!(formatter, "\n{}", files(&self.files))?;
         if self.is_short {
-            write!(formatter, "\n\nshort form: these figures are not meaningful")?;
+            write!(
+                formatter,
+                "\n\nshort form: these figures are not meaningful"
+            )?;
         }
         Ok(())
     }

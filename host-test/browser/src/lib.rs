@@ -178,7 +178,7 @@ impl Browser {
     /// Presses keys one after the other, wherever the focus is.
     ///
     /// # Errors
-    /// Where one is no key.
+    /// Where one is not a key.
     pub async fn press(&self, keys: &str) -> Result<()> {
         let keyboard = KeyActions::new("keyboard".to_owned());
         let pressed = keys.chars().fold(keyboard, |keyboard, value| {

@@ -12,7 +12,7 @@ type Colour = [u8; 3];
 /// have more, and those become the nearest of them.
 ///
 /// # Errors
-/// Where `png` is no PNG with 8 bits for each of red, green and blue.
+/// Where `png` is not a PNG with 8 bits for each of red, green and blue.
 pub fn with_few_colours(png: &[u8]) -> Result<Vec<u8>> {
     let mut reader = Decoder::new(std::io::Cursor::new(png)).read_info()?;
     let size = reader.output_buffer_size().context("a picture too large")?;
@@ -22,7 +22,7 @@ pub fn with_few_colours(png: &[u8]) -> Result<Vec<u8>> {
     let is_rgb = matches!(info.color_type, ColorType::Rgb | ColorType::Rgba);
     ensure!(
         is_rgb && info.bit_depth == BitDepth::Eight,
-        "a picture is {:?} of {:?}; allowed is RGB of 8 bits",
+        "a picture is {:?} of {:?}; expected RGB of 8 bits",
         info.color_type,
         info.bit_depth
     );

@@ -40,7 +40,7 @@ impl Step {
             "\"silence\"" => Behaviour::Silence,
             text if text.starts_with('{') => Behaviour::Send(answer(serde_json::from_str(text)?)?),
             other => bail!(
-                "found {other}, allowed: an answer, \"reset\", \"close\", \"half-head\", \"silence\""
+                "found {other}; allowed: an answer, \"reset\", \"close\", \"half-head\", \"silence\""
             ),
         };
         Ok(Self { behaviour })
@@ -94,7 +94,7 @@ fn answer(written: WrittenAnswer) -> Result<Vec<u8>> {
     };
     ensure!(
         (200..=999).contains(&status),
-        "the status {status}, allowed: 200 to 999"
+        "the status {status}; allowed: 200 to 999"
     );
     Ok(with_head(status, &written.headers, body, lacking))
 }
@@ -171,7 +171,7 @@ mod tests {
         for (written, told) in [
             (r#"{"body": []}"#, "either `status` or `cut`"),
             (r#"{"status": 200, "cut": 200}"#, "either `status` or `cut`"),
-            (r#"{"status": 100}"#, "the status 100, allowed: 200 to 999"),
+            (r#"{"status": 100}"#, "the status 100; allowed: 200 to 999"),
             (r#"{"status": 200, "body": [], "text": ""}"#, "only one of"),
             (r#"{"status": 200, "latin1": "\u0100"}"#, "latin1"),
             ("7", "found 7, allowed"),

@@ -215,7 +215,7 @@ impl Case {
         let written: WrittenCase = serde_json::from_str(text)?;
         ensure!(
             operations.contains(&written.operation),
-            "operation: found {:?}, allowed: {}",
+            "operation: found {:?}; allowed: {}",
             written.operation,
             operations.join(", ")
         );

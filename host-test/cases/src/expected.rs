@@ -71,7 +71,7 @@ impl Expected {
                 Ok(Expected::OneOf(choices.collect::<Result<_, _>>()?))
             }
             (name, json) => Err(format!(
-                "{at}: found {{\"{name}\":{json}}}, allowed: {{\"$is\": \"integer\" or \"text\"}}, \
+                "{at}: found {{\"{name}\":{json}}}; allowed: {{\"$is\": \"integer\" or \"text\"}}, \
                  {{\"$contains\": a text}}, {{\"$one_of\": an array}}, {{\"$compact\": JSON}}"
             )),
         }

@@ -101,7 +101,9 @@ impl Run {
             return Err(format!("unknown case {id}"));
         };
         if walk.judged.is_some() {
-            return Err("this case was already judged in this run: use another run name".to_owned());
+            return Err(
+                "this case was already judged in this run: use another run name".to_owned(),
+            );
         }
         let differences = judge(&self.table.cases[id], &walk.received, outcome);
         walk.judged = Some(Judged {

@@ -17,7 +17,7 @@ pub fn scenarios(operation: Operation) -> Vec<Scenario> {
     all
 }
 
-/// A 2xx that is no JSON: a new agent's is never looked at.
+/// A 2xx that is not JSON: a new agent's is never looked at.
 pub(super) fn strange(operation: Operation, step: Step) -> Turn {
     Turn {
         satisfies: match operation {
@@ -142,7 +142,10 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
     if [Operation::GetCallDetails, Operation::CreateDocketV2].contains(&operation) {
         let invalid = vec![0xff; (8 << 20) - 10];
         let invalid = [b"[{\"x\":\"", invalid.as_slice(), b"\"}]"].concat();
-        cases.push(("8 MiB of bytes that are not UTF-8", Step::ok(invalid).into()));
+        cases.push((
+            "8 MiB of bytes that are not UTF-8",
+            Step::ok(invalid).into(),
+        ));
     }
     if operation == Operation::GetCallDetails {
         let call = |padding: usize| {

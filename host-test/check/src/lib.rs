@@ -62,9 +62,9 @@ pub enum Check {
     NoReplay,
     CreateRetry,
     NothingCreated,
-    CreationsAreTold,
-    DuplicatesAreTold,
-    TimeToHear,
+    CreationsAreReported,
+    DuplicatesAreReported,
+    TimeForAnswer,
     ErrorCase,
     FinalAnswers,
     Retries,
@@ -72,7 +72,7 @@ pub enum Check {
     MaxAttempts,
     AttemptTimeout,
     Deadline,
-    AttemptsAreTold,
+    AttemptsAreReported,
     AnswerIsKept,
     AnswerIsWhole,
     RightDocket,
@@ -84,7 +84,7 @@ pub enum Check {
     BatchIsComplete,
     LimitsOnlyDelay,
     TokenInItsHeader,
-    TokenIsNotTold,
+    TokenIsNotLeaked,
     OnlyTheService,
     InsecureHttp,
     Bounds,
@@ -111,11 +111,13 @@ impl Check {
             Check::NothingCreated => {
                 "an error without permanent in its name means that nothing was created"
             }
-            Check::CreationsAreTold => "may-have-created says whether a request may have created",
-            Check::DuplicatesAreTold => {
+            Check::CreationsAreReported => {
+                "may-have-created says whether a request may have created"
+            }
+            Check::DuplicatesAreReported => {
                 "may-be-duplicate says whether a request before the last may have created"
             }
-            Check::TimeToHear => "no attempt begins without time for its answer",
+            Check::TimeForAnswer => "no attempt begins without time for its answer",
             Check::ErrorCase => "the case of request-error says what happened",
             Check::FinalAnswers => "what must not be retried is not",
             Check::Retries => {
@@ -125,7 +127,9 @@ impl Check {
             Check::MaxAttempts => "at most MAX_ATTEMPTS requests",
             Check::AttemptTimeout => "no attempt exceeds ATTEMPT_TIMEOUT_MS by more than 50 ms",
             Check::Deadline => "DEADLINE_MS and timeout-ms are exceeded by 50 ms at the most",
-            Check::AttemptsAreTold => "results list all attempts in order, with status and times",
+            Check::AttemptsAreReported => {
+                "results list all attempts in order, with status and times"
+            }
             Check::AnswerIsKept => {
                 "errors keep status and beginning of the answer, and where a redirect points"
             }
@@ -143,7 +147,7 @@ impl Check {
             Check::BatchIsComplete => "a batch has a result for each request, and accounts for all",
             Check::LimitsOnlyDelay => "one item's rate limit ends no other",
             Check::TokenInItsHeader => "the token is in its header and nowhere else in a request",
-            Check::TokenIsNotTold => {
+            Check::TokenIsNotLeaked => {
                 "the token is in no error, log or panic message, in any encoding"
             }
             Check::OnlyTheService => {

@@ -9,15 +9,15 @@ mod token;
 mod waits;
 
 use self::answers::{
-    answer_is_kept, answer_is_whole, attempts_are_told, confirmations, error_case, right_docket,
+    answer_is_kept, answer_is_whole, attempts_are_reported, confirmations, error_case, right_docket,
 };
 use self::batches::{batch_is_complete, batch_order, limits_only_delay, max_in_flight};
 use self::creations::{
-    create_retry, creations_are_told, duplicates_are_told, final_answers, no_replay,
+    create_retry, creations_are_reported, duplicates_are_reported, final_answers, no_replay,
     nothing_created,
 };
-use self::time::{attempt_timeout, deadline, max_attempts, retries, retry_after, time_to_hear};
-use self::token::{token_in_its_header, token_is_not_told};
+use self::time::{attempt_timeout, deadline, max_attempts, retries, retry_after, time_for_answer};
+use self::token::{token_in_its_header, token_is_not_leaked};
 use self::waits::{polls_are_counted, waits_end};
 use super::Check;
 use super::scenario::{BASE_URL, Run};
@@ -49,7 +49,7 @@ pub fn judge(run: &Run) -> Vec<(Check, Findings)> {
     let traces = Trace::all(run);
     let mut judged = vec![
         (Check::Returns, returns(run)),
-        (Check::TokenIsNotTold, token_is_not_told(run)),
+        (Check::TokenIsNotLeaked, token_is_not_leaked(run)),
         (Check::Memory, memory(run)),
         (Check::Deadline, deadline(run, &traces)),
     ];
@@ -128,13 +128,13 @@ type OfResult = fn(&Run, &Trace, &Returned) -> Option<Findings>;
 const OF_RESULTS: [(Check, OfResult); 13] = [
     (Check::MaxAttempts, max_attempts),
     (Check::NothingCreated, nothing_created),
-    (Check::CreationsAreTold, creations_are_told),
-    (Check::DuplicatesAreTold, duplicates_are_told),
-    (Check::TimeToHear, time_to_hear),
+    (Check::CreationsAreReported, creations_are_reported),
+    (Check::DuplicatesAreReported, duplicates_are_reported),
+    (Check::TimeForAnswer, time_for_answer),
     (Check::WaitsEnd, waits_end),
     (Check::PollsAreCounted, polls_are_counted),
     (Check::ErrorCase, error_case),
-    (Check::AttemptsAreTold, attempts_are_told),
+    (Check::AttemptsAreReported, attempts_are_reported),
     (Check::AnswerIsKept, answer_is_kept),
     (Check::AnswerIsWhole, answer_is_whole),
     (Check::RightDocket, right_docket),

@@ -101,7 +101,8 @@ impl Ending {
         }
         let json = serde_json::from_str::<Box<RawValue>>(metadata).ok();
         if json.and_then(|json| JsonObject::read(&json)).is_none() {
-            let problem = format!("metadata is {metadata:?}; allowed: a string that holds a JSON object");
+            let problem =
+                format!("metadata is {metadata:?}; allowed: a string that holds a JSON object");
             return Err(NotEnded::Invalid(problem));
         }
         Ok(())

@@ -228,9 +228,8 @@ impl FromStr for FaultOrder {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        read_order(text).with_context(|| {
-            format!("the fault {text:?} is not endpoint[@n]:fault[:option=value]")
-        })
+        read_order(text)
+            .with_context(|| format!("the fault {text:?} is not endpoint[@n]:fault[:option=value]"))
     }
 }
 

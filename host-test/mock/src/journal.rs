@@ -96,7 +96,7 @@ pub struct RequestDetails {
     pub at: SystemTime,
     /// When it came, since the mock started.
     pub since_start: Duration,
-    /// Names in lower case and values, in order. Bytes that are no UTF-8 are replaced.
+    /// Names in lower case and values, in order. Bytes that are not UTF-8 are replaced.
     pub headers: Vec<(String, String)>,
     /// What was sent.
     pub body: KeptBody,

@@ -38,7 +38,7 @@ impl JsonObject {
             .map(|(_, value)| &**value)
     }
 
-    /// The names (raw, without quotes) of the fields whose value is no string.
+    /// The names (raw, without quotes) of the fields whose value is not a string.
     pub(super) fn fields_not_string(&self) -> impl Iterator<Item = &str> {
         let not_string = |value: &RawValue| !value.get().starts_with('"');
         let entries = self.entries.0.iter();

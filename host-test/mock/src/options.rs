@@ -269,7 +269,7 @@ choices! {
 
     /// Whether a docket's call ids have details as task ids do.
     pub enum DocketCalls {
-        /// They are no task ids.
+        /// They are not task ids.
         #[default]
         NotTasks,
         /// They are task ids.

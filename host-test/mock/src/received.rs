@@ -77,7 +77,7 @@ impl ReceivedRequest {
             .collect()
     }
 
-    /// The body as text; what is no UTF-8 is replaced.
+    /// The body as text; what is not UTF-8 is replaced.
     pub fn body_text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

@@ -545,11 +545,11 @@ async function hangUp(card, form) {
   const typed = fields.get("seconds").trim();
   body.seconds = typed ? Number(typed) : Math.round((Date.now() - card.answeredAt) / 100) / 10;
   const problem = card.querySelector(".problem");
-  if (!Number.isFinite(body.seconds) || body.seconds < 0) return alarm(problem, `Seconds: found ${typed}; allowed is a number from 0.`);
+  if (!Number.isFinite(body.seconds) || body.seconds < 0) return alarm(problem, `Seconds: found ${typed}; allowed: a number of at least 0.`);
   const metadata = fields.get("metadata").trim();
   let text = JSON.stringify(body);
   if (metadata) {
-    if (!metadata.startsWith("{") || !isJson(metadata)) return alarm(problem, `Metadata: found ${metadata.slice(0, 40)}; allowed is a JSON object.`);
+    if (!metadata.startsWith("{") || !isJson(metadata)) return alarm(problem, `Metadata: found ${metadata.slice(0, 40)}; allowed: a JSON object.`);
     text = `${text.slice(0, -1)},"metadata":${metadata}}`;
   }
   alarm(problem, await post(`${dataOf(id)}/end`, text));
@@ -595,7 +595,7 @@ async function order({ fault, delivery }) {
   if (delivery) return post("/delivery-faults", JSON.stringify({ fault: delivery }));
   const body = { endpoint: $("endpoint").value || null, fault };
   if (fault === "429") body.retry_after_s = $("retry-after").valueAsNumber;
-  if (Number.isNaN(body.retry_after_s)) return "Seconds: found nothing; allowed is a number from 0.";
+  if (Number.isNaN(body.retry_after_s)) return "Seconds: found nothing; allowed: a number of at least 0.";
   return post("/faults", JSON.stringify(body));
 }
 
@@ -667,7 +667,7 @@ function connect() {
   source.onmessage = receive;
   source.onerror = () => {
     showLink("lost", "Disconnected");
-    // The browser tries again by itself unless the answer was no stream.
+    // The browser tries again by itself unless the answer was not a stream.
     if (source.readyState === EventSource.CLOSED) setTimeout(connect, 2000);
   };
 }

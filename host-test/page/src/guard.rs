@@ -44,10 +44,7 @@ fn refusal(served: &Served, method: &Method, headers: &HeaderMap) -> Option<Stri
     // Another name that was made to resolve to this machine would make us that site's.
     if !hosts.iter().any(|allowed| allowed.as_bytes() == host) {
         let host = String::from_utf8_lossy(host);
-        return Some(format!(
-            "Host is {host:?}; allowed: {}",
-            hosts.join(", ")
-        ));
+        return Some(format!("Host is {host:?}; allowed: {}", hosts.join(", ")));
     }
     let reads = method == Method::GET || method == Method::HEAD;
     if !reads && values(headers, &TOKEN)[..] != [served.token.as_bytes()] {

@@ -515,12 +515,12 @@ async fn what_is_wrong_with_a_click_is_named() {
         body
     };
     for (path, body, status, complaint) in [
-        (&*end, json!([]), 422, "the body is no JSON object"),
+        (&*end, json!([]), 422, "the body is not a JSON object"),
         (
             &end,
             json!({"status": "BUSY"}),
             422,
-            "attempt is missing; allowed is the number",
+            "attempt is missing; allowed: the number",
         ),
         (
             &end,
@@ -532,7 +532,7 @@ async fn what_is_wrong_with_a_click_is_named() {
             &end,
             json!({"attempt": 1, "status": "GONE"}),
             422,
-            "status is \"GONE\"; allowed is ANSWERED, BUSY",
+            "status is \"GONE\"; allowed: ANSWERED, BUSY",
         ),
         (
             &end,
@@ -544,25 +544,25 @@ async fn what_is_wrong_with_a_click_is_named() {
             &end,
             answered("seconds", json!(-1)),
             422,
-            "seconds is -1; allowed is a number from 0",
+            "seconds is -1; allowed: a number of at least 0",
         ),
         (
             &end,
             answered("seconds", json!("1")),
             422,
-            "seconds is \"1\"; allowed is a number from 0",
+            "seconds is \"1\"; allowed: a number of at least 0",
         ),
         (
             &end,
             answered("metadata", json!([])),
             422,
-            "metadata is []; allowed is a JSON object",
+            "metadata is []; allowed: a JSON object",
         ),
         (
             &end,
             answered("interest", json!(1)),
             422,
-            "interest is 1; allowed is a text",
+            "interest is 1; allowed: a text",
         ),
         (
             &end,
@@ -586,19 +586,19 @@ async fn what_is_wrong_with_a_click_is_named() {
             "/faults",
             json!({"endpoint": "dial", "fault": "503"}),
             422,
-            "endpoint is \"dial\"; allowed is null, create-agent,",
+            "endpoint is \"dial\"; allowed: null, create-agent,",
         ),
         (
             "/faults",
             json!({"fault": "teapot"}),
             422,
-            "fault is \"teapot\"; allowed is 503, 429,",
+            "fault is \"teapot\"; allowed: 503, 429,",
         ),
         (
             "/faults",
             json!({"fault": "429", "retry_after_s": 0.5}),
             422,
-            "retry_after_s is 0.5; allowed is a whole number",
+            "retry_after_s is 0.5; allowed: a whole number",
         ),
         (
             "/faults",
@@ -610,7 +610,7 @@ async fn what_is_wrong_with_a_click_is_named() {
             "/delivery-faults",
             json!({"fault": "late"}),
             422,
-            "fault is \"late\"; allowed is lost or twice",
+            "fault is \"late\"; allowed: lost or twice",
         ),
         ("/nothing", json!({}), 404, "not found"),
     ] {

@@ -53,7 +53,7 @@ impl Archive {
 }
 
 /// Opens a file, empty and for its owner alone, whether it exists or not. A link is followed, so
-/// that it stays one. What is no regular file (a pipe, a terminal, `/dev/null`) is only opened.
+/// that it stays one. What is not a regular file (a pipe, a terminal, `/dev/null`) is only opened.
 fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);

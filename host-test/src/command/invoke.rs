@@ -116,7 +116,7 @@ fn history(file: &Path, plugin: &Plugin) -> Result<History> {
 fn settings_of_user() -> Result<Vec<(String, String)>> {
     let mut settings = Vec::new();
     for (name, value) in std::env::vars_os() {
-        // What is no text has no such name.
+        // What is not text has no such name.
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! Tests of components that misbehave, and of files that are no component of ours: they are run once
+//! Tests of components that misbehave, and of files that are not components of ours: they are run once
 //! and not again on the components for WASI 0.3 and for steps.
 
 use crate::compiled::loading;
@@ -41,7 +41,7 @@ fn meant(mutant: Mutant) -> (Check, Source) {
         }
         Mutant::ReplaysServerErrors | Mutant::RetriesDespiteNever => (Check::CreateRetry, Directed),
         Mutant::LeaksToken | Mutant::LogsToken | Mutant::LeaksEscapedToken => {
-            (Check::TokenIsNotTold, Directed)
+            (Check::TokenIsNotLeaked, Directed)
         }
         Mutant::FollowsRedirects => (Check::OnlyTheService, Directed),
         Mutant::IgnoresRetryAfter
@@ -54,7 +54,7 @@ fn meant(mutant: Mutant) -> (Check, Source) {
         Mutant::OverrunsDeadline => (Check::Deadline, Directed),
         Mutant::OverrunsAttemptTimeout => (Check::AttemptTimeout, Directed),
         Mutant::TriesTooOften => (Check::MaxAttempts, Directed),
-        Mutant::HidesAttempts => (Check::AttemptsAreTold, Directed),
+        Mutant::HidesAttempts => (Check::AttemptsAreReported, Directed),
         Mutant::RepeatsRejections | Mutant::RetriesWhatHostsReject | Mutant::MistakesGone => {
             (Check::FinalAnswers, Directed)
         }
@@ -68,9 +68,9 @@ fn meant(mutant: Mutant) -> (Check, Source) {
         Mutant::CallsSilenceHarmless | Mutant::CallsServerErrorsHarmless => {
             (Check::NothingCreated, Directed)
         }
-        Mutant::ForgetsCreations => (Check::CreationsAreTold, Directed),
-        Mutant::ForgetsDuplicates => (Check::DuplicatesAreTold, Directed),
-        Mutant::BeginsLate => (Check::TimeToHear, Directed),
+        Mutant::ForgetsCreations => (Check::CreationsAreReported, Directed),
+        Mutant::ForgetsDuplicates => (Check::DuplicatesAreReported, Directed),
+        Mutant::BeginsLate => (Check::TimeForAnswer, Directed),
         Mutant::GivesUpForOthers => (Check::LimitsOnlyDelay, Directed),
         Mutant::NeverRetries | Mutant::HurriesRetries => (Check::Retries, Directed),
         Mutant::CutsLongIds => (Check::Bounds, Directed),
@@ -123,7 +123,7 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
     }
     for check in Check::VARIANTS {
         let violated = |(_, mutant)| mutant != Mutant::None && meant(mutant).0 == *check;
-        // A component that imports something else is no mutant of the core.
+        // A component that imports something else is not a mutant of the core.
         assert!(
             *check == Check::Imports || Mutant::ALL.into_iter().any(violated),
             "no mutant violates {}",

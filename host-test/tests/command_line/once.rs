@@ -362,7 +362,9 @@ fn a_component_that_fails_a_check_ends_with_1_and_the_scenario_in_which_it_did()
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let report = stdout_json(&output);
     let rows = report["rows"].as_array().unwrap();
-    let row = rows.iter().find(|row| row["check"] == "attempts-are-told");
+    let row = rows
+        .iter()
+        .find(|row| row["check"] == "attempts-are-reported");
     let row = row.unwrap();
     assert!(row["simplest"].as_str().unwrap().starts_with("Scenario {"));
 
@@ -371,7 +373,9 @@ fn a_component_that_fails_a_check_ends_with_1_and_the_scenario_in_which_it_did()
     let again = [&mutant[..], &["--seed", &seed]].concat();
     let report = stdout_json(&check(MUTANTS, &again));
     let rows = report["rows"].as_array().unwrap();
-    let row = rows.iter().find(|row| row["check"] == "attempts-are-told");
+    let row = rows
+        .iter()
+        .find(|row| row["check"] == "attempts-are-reported");
     assert_eq!(row.unwrap()["failed"], 1);
 }
 

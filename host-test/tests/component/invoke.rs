@@ -234,7 +234,7 @@ async fn arguments_that_do_not_fit_are_told_by_their_names() {
         (
             "agents.list-agents",
             r#"{"organization_id":"o","org":1}"#,
-            "arguments: unknown member \"org\", allowed: organization_id, options",
+            "arguments: unknown member \"org\"; allowed: organization_id, options",
         ),
         (
             "agents.list-agents",
@@ -284,12 +284,12 @@ async fn arguments_that_do_not_fit_are_told_by_their_names() {
         (
             "agents.create-agent",
             r#"{"agent_name":"a","options":null}"#,
-            "arguments: unknown member \"options\", allowed: prompt, agent_name",
+            "arguments: unknown member \"options\"; allowed: prompt, agent_name",
         ),
         (
             "agents.list-agents",
             r#"{"organization_id":"o","options":{"deadline":1}}"#,
-            "options: unknown member \"deadline\", allowed: account, deadline_ms, max_attempts",
+            "options: unknown member \"deadline\"; allowed: account, deadline_ms, max_attempts",
         ),
         (
             "calls.make-call",

@@ -64,7 +64,7 @@ pub fn loopback() -> Outgoing {
     Outgoing::loopback(PooledNetwork::new(Reach::Loopback).expect("a network"))
 }
 
-/// An instance that talks to a peer that is no mock service, with quick pauses.
+/// An instance that talks to a peer that is not a mock service, with quick pauses.
 pub async fn instance_at(base_url: &str, settings: &[(&str, &str)]) -> Instance {
     let mut all = vec![("BASE_URL", base_url), ("API_TOKEN", "peer-token-0001")];
     all.extend(QUICK);

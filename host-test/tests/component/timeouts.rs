@@ -335,7 +335,7 @@ async fn a_body_that_drips_for_ever_ends_with_the_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn attempts_are_told_in_order_with_what_each_came_to() {
+async fn attempts_are_reported_in_order_with_what_each_came_to() {
     let script = Script::new([
         Step::fail(ErrorCode::DnsTimeout).after_ms(40),
         Step::status(503).header("retry-after", "2").after_ms(30),

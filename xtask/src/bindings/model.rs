@@ -228,10 +228,7 @@ fn definition_of(resolve: &Resolve, definition: &TypeDef) -> Result<Option<Defin
             Shape::Variant(variant.cases.iter().map(case).collect::<Result<_>>()?)
         }
         TypeDefKind::Type(_) => return Ok(None),
-        kind => bail!(
-            "{name}: no binding supports a {} yet",
-            kind.as_str()
-        ),
+        kind => bail!("{name}: no binding supports a {} yet", kind.as_str()),
     };
     Ok(Some(Definition {
         docs: docs(&definition.docs),

@@ -28,7 +28,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
         if EXEMPT.iter().any(|exempt| file.starts_with(exempt)) {
             continue;
         }
-        // What is no text names no version.
+        // What is not text names no version.
         let Ok(text) = fs::read_to_string(workspace.root.join(file)) else {
             continue;
         };

@@ -118,7 +118,7 @@ class Coroutines:
                 "http_client: nothing was sent. Make the client after the fork"
             )
         self._enter_loop()
-        self._http_client()  # takes a while, which is no part of an attempt
+        self._http_client()  # takes a while, which is not part of an attempt
         running = self._machine.operation(operation, {**defaults, **operation.options}, mailbox)
         running.context = contextvars.copy_context()
         return running

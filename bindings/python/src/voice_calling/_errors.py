@@ -32,10 +32,10 @@ class RequestError(Exception):
     """Why an operation did not succeed.
 
     **An error of this component without `permanent` in its name means that nothing was
-    created**: the same call may be repeated later, and workflow engines do so by themselves.
-    Cases with `permanent` in their names are not worth repeating as they are: the same call
-    would fail again, or would risk that a person is called twice. Which of the two it is,
-    `may_have_created` says. Only `ExecutionFailed`, which is the host's, says nothing about it.
+    created**: retry the same call later, as workflow engines do by themselves. Do not retry a
+    case with `permanent` in its name unchanged: the same call would fail again, or might call a
+    person twice; `may_have_created` says which. Only `ExecutionFailed`, which is the host's,
+    says nothing about it.
 
     Here `is_permanent` stands for that part of the name. All errors have the same attributes.
     """
@@ -121,27 +121,27 @@ class ConfigurationProblem(RequestError):
 
 
 class InvalidInput(RequestError):
-    """An argument is not allowed, or the host does not take the request because of what is in it.
-    `problem` names the argument. Nothing was created.
+    """An argument is not allowed, or the host rejects the request for what is in it. `problem`
+    names the argument. Nothing was created.
     """
 
     kind: str = "permanent-invalid-input"
 
 
 class Unauthorized(ServiceError):
-    """The service does not accept the token: 401 or 403."""
+    """The service rejected the token: 401 or 403."""
 
     kind: str = "permanent-unauthorized"
 
 
 class NotFound(ServiceError):
-    """The service does not know what was asked for: 404 or 410."""
+    """The service answered not found: 404 or 410."""
 
     kind: str = "permanent-not-found"
 
 
 class Rejected(ServiceError):
-    """The service refused the request: any other 3xx or 4xx. Redirects are never followed, since
+    """The service rejected the request: any other 3xx or 4xx. Redirects are never followed, since
     the token would go along. After a 3xx or a 409 to a creating request the call or docket may
     exist.
     """
@@ -150,8 +150,8 @@ class Rejected(ServiceError):
 
 
 class UnexpectedResponse(ServiceError):
-    """An answer that cannot be understood: a 2xx whose body is not what the specification says or
-    is larger than is read, another docket than the one asked for, or a status outside 200 to
+    """An answer that is not as specified: a 2xx whose body does not match the specification or
+    exceeds the size limit, a docket other than the requested one, or a status outside 200 to
     599. After a creating request the call or docket may exist; `response` has what came.
     """
 
@@ -160,8 +160,8 @@ class UnexpectedResponse(ServiceError):
 
 class OutcomeUnknown(RequestError):
     """A creating request may have been processed: it was sent and no conclusive answer came, or the
-    service had a failure of its own (5xx, 408), also in an attempt before the last. A person's
-    phone may be ringing: repeat it only after making sure that it did nothing.
+    service failed (5xx, 408), also in an attempt before the last. A person's phone may be
+    ringing: retry only after making sure that nothing was created.
 
     It is neither a `ServiceError` nor a `NoAnswerError`, so that no handler of these retries it;
     `response` is there where the service answered.
@@ -177,9 +177,7 @@ class RateLimited(ServiceError):
 
 
 class Unavailable(ServiceError):
-    """The service had a failure of its own: 5xx or 408 to a reading request, until no attempt or no
-    time was left.
-    """
+    """The service failed: 5xx or 408 to a reading request, until no attempt or no time was left."""
 
     kind: str = "unavailable"
 

@@ -383,7 +383,7 @@ class CallMethods:
         poll_timeout: float | None = None,
         max_retries: int | None = None,
     ) -> Operation[CallDetailsWait]:
-        """Asks for a task's details until there is at least one record and all are ready, or time
+        """Polls a task's details until there is at least one record and all are ready, or time
         runs out.
 
         Each poll is a whole `calls.get_details`, with attempts and a deadline of its own. The
@@ -527,7 +527,7 @@ class DocketMethods:
         poll_timeout: float | None = None,
         max_retries: int | None = None,
     ) -> Operation[DocketWait]:
-        """Asks for the docket until it is completed or time runs out. Pauses, failed polls and
+        """Polls the docket until it is completed or time runs out. Pauses, failed polls and
         arguments are those of `calls.wait_for_details`, but 404 ends this wait with `NotFound`
         unless `not_found_is_pending` is `True`."""
         return Operation(

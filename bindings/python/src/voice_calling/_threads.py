@@ -109,7 +109,7 @@ class Threads:
                     "the process was forked after calls, and both would use the connections of "
                     "http_client: nothing was sent. Make the client after the fork"
                 )
-            self._http_client()  # takes a while, which is no part of an attempt
+            self._http_client()  # takes a while, which is not part of an attempt
             running = self._machine.operation(operation, {**defaults, **operation.options}, mailbox)
             running.context = contextvars.copy_context()
         except BaseException:

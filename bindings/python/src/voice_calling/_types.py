@@ -66,7 +66,7 @@ class Problem(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpResponse(Record):
-    """What is kept of an answer in an error."""
+    """The part of a response that an error keeps."""
 
     status: int
     """The HTTP status, 100 to 999."""
@@ -80,7 +80,7 @@ class HttpResponse(Record):
     """Whether `body` is less than what the service sent, or meant to send."""
 
     request_id: str | None = None
-    """The header `x-request-id`, or one of its usual siblings."""
+    """The header `x-request-id`, or else `request_id` or `x-correlation-id`."""
 
     retry_after: float | None = None
     """How long the service asks to wait (header `retry-after`, given there in seconds or as a
@@ -97,8 +97,8 @@ class Attempt(Record):
     """The HTTP status, where one came."""
 
     transport_error: str | None = None
-    """What went wrong in transport, where something did. With a `status`, it was the body that
-    broke off or came too late.
+    """The transport error, where there was one. With a `status`, the body ended early or came too
+    late.
     """
 
     started_ms: int
@@ -123,11 +123,11 @@ class AgentText:
 class AgentConfig:
     """The configuration of an agent: a voice identity with a phone number and a prompt. The
     specification does not say which fields the service requires; this package asks for the name,
-    and leaves every other `None` out of the request, save `tools`, which is sent as `null`.
+    and leaves every other `None` out of the request, except `tools`, which is sent as `null`.
     """
 
     prompt: AgentText | None = None
-    """`prompt`: what the agent is told to do."""
+    """`prompt`: the agent's instructions."""
 
     agent_name: str
     """`agent_name`: not empty. Calls refer to the agent by it."""
@@ -166,8 +166,8 @@ class AgentConfig:
     """`updated_at`: its format is not specified."""
 
     extra: Json | None = None
-    """A JSON object whose members are added to the request. Members that this record has a field
-    for are refused.
+    """A JSON object whose members are added to the request. A member that this record has a field
+    for is rejected.
     """
 
 
@@ -185,8 +185,8 @@ class CreatedAgent(Record):
     """The answer, where it is not JSON and not empty."""
 
     request_id: str | None = None
-    """The id of the request that was answered: the header `x-request-id`, or one of its usual
-    siblings.
+    """The service's id of the request: the header `x-request-id`, or else `request_id` or
+    `x-correlation-id`.
     """
 
     attempts: tuple[Attempt, ...]
@@ -224,8 +224,8 @@ class AgentList(Record):
     """The whole answer as it came."""
 
     request_id: str | None = None
-    """The id of the request that was answered: the header `x-request-id`, or one of its usual
-    siblings.
+    """The service's id of the request: the header `x-request-id`, or else `request_id` or
+    `x-correlation-id`.
     """
 
     attempts: tuple[Attempt, ...]
@@ -259,7 +259,7 @@ class CallRequest:
 
     extra: Json | None = None
     """A JSON object whose members are added to the request; those of its `extra_config` are added
-    to `extra_config`. Members that this record has a field for are refused.
+    to `extra_config`. A member that this record has a field for is rejected.
     """
 
 
@@ -274,8 +274,8 @@ class StartedCall(Record):
     """The whole answer as it came."""
 
     request_id: str | None = None
-    """The id of the request that was answered: the header `x-request-id`, or one of its usual
-    siblings.
+    """The service's id of the request: the header `x-request-id`, or else `request_id` or
+    `x-correlation-id`.
     """
 
     attempts: tuple[Attempt, ...]
@@ -394,8 +394,8 @@ class CallDetailsList(Record):
     """The whole answer as it came."""
 
     request_id: str | None = None
-    """The id of the request that was answered: the header `x-request-id`, or one of its usual
-    siblings.
+    """The service's id of the request: the header `x-request-id`, or else `request_id` or
+    `x-correlation-id`.
     """
 
     attempts: tuple[Attempt, ...]
@@ -416,7 +416,7 @@ class DocketRequestV1:
     """`agent_id`: see `agents.list`."""
 
     to_phone_number: str
-    """`to_phone_number`: exactly 12 ASCII digits with the country code, without `+`:
+    """`to_phone_number`: exactly 12 ASCII digits, the country code included, no `+`:
     `919876543210`.
     """
 
@@ -428,7 +428,7 @@ class DocketRequestV1:
 
     extra: Json | None = None
     """A JSON object whose members are added to the request; those of its `extra_config` are added
-    to `extra_config`. Members that this record has a field for are refused.
+    to `extra_config`. A member that this record has a field for is rejected.
     """
 
 
@@ -440,7 +440,7 @@ class DocketRequest:
     """`agent_id`: see `agents.list`."""
 
     to_phone_number: str
-    """`to_phone_number`: exactly 12 ASCII digits with the country code, without `+`:
+    """`to_phone_number`: exactly 12 ASCII digits, the country code included, no `+`:
     `919876543210`.
     """
 
@@ -457,7 +457,7 @@ class DocketRequest:
 
     extra: Json | None = None
     """A JSON object whose members are added to the request; those of its `extra_config` are added
-    to `extra_config`. Members that this record has a field for are refused.
+    to `extra_config`. A member that this record has a field for is rejected.
     """
 
 
@@ -489,8 +489,8 @@ class CreatedDocketV1(Record):
     """The whole answer as it came."""
 
     request_id: str | None = None
-    """The id of the request that was answered: the header `x-request-id`, or one of its usual
-    siblings.
+    """The service's id of the request: the header `x-request-id`, or else `request_id` or
+    `x-correlation-id`.
     """
 
     attempts: tuple[Attempt, ...]
@@ -523,8 +523,8 @@ class CreatedDocket(Record):
     """The whole answer as it came."""
 
     request_id: str | None = None
-    """The id of the request that was answered: the header `x-request-id`, or one of its usual
-    siblings.
+    """The service's id of the request: the header `x-request-id`, or else `request_id` or
+    `x-correlation-id`.
     """
 
     attempts: tuple[Attempt, ...]
@@ -601,8 +601,8 @@ class Docket(Record):
     """The whole answer as it came."""
 
     request_id: str | None = None
-    """The id of the request that was answered: the header `x-request-id`, or one of its usual
-    siblings.
+    """The service's id of the request: the header `x-request-id`, or else `request_id` or
+    `x-correlation-id`.
     """
 
     attempts: tuple[Attempt, ...]
@@ -627,7 +627,7 @@ CallDetailsOutcome: TypeAlias = (
 
 - `Completed`: There is at least one record, and every record is ready: it has insights (an
   object in which something is neither null nor empty), or its call was not answered.
-- `Pending`: Time ran out. What was seen last; `None` where nothing was.
+- `Pending`: Time ran out: the latest answer, or `None` where none came.
 """
 
 
@@ -641,17 +641,17 @@ class CallDetailsWait(Record):
     """What was seen."""
 
     polls: int
-    """How often the service was asked, retries within a poll not counted."""
+    """How many polls were made, not counting retries within a poll."""
 
     failed_polls: int
-    """How many of these polls failed in a way that may pass."""
+    """How many of these polls failed with an error that may be temporary."""
 
     waited_ms: int
     """How long the wait took. Unit: milliseconds."""
 
     held_back_ms: int
-    """How much of that the wait was held back by a rate limit that another call of the same account
-    had met. Unit: milliseconds.
+    """How much of that was spent on a rate limit that another call of the same account had met.
+    Unit: milliseconds.
     """
 
     @property
@@ -668,7 +668,7 @@ DocketOutcome: TypeAlias = (
 
 - `Completed`: Its status is `COMPLETED`, or it has `closed_at` and neither of the statuses
   `OPEN` and `IN_PROGRESS`.
-- `Pending`: Time ran out. What was seen last; `None` where nothing was.
+- `Pending`: Time ran out: the latest answer, or `None` where none came.
 """
 
 
@@ -682,17 +682,17 @@ class DocketWait(Record):
     """What was seen."""
 
     polls: int
-    """How often the service was asked, retries within a poll not counted."""
+    """How many polls were made, not counting retries within a poll."""
 
     failed_polls: int
-    """How many of these polls failed in a way that may pass."""
+    """How many of these polls failed with an error that may be temporary."""
 
     waited_ms: int
     """How long the wait took. Unit: milliseconds."""
 
     held_back_ms: int
-    """How much of that the wait was held back by a rate limit that another call of the same account
-    had met. Unit: milliseconds.
+    """How much of that was spent on a rate limit that another call of the same account had met.
+    Unit: milliseconds.
     """
 
     @property
@@ -727,7 +727,7 @@ class DocketCompleted(Record):
     """
 
     call_insights: DocketInsights | None = None
-    """`call_insights`: none where nobody picked up in any attempt."""
+    """`call_insights`: none where no attempt was answered."""
 
     call_context_json: str | None = None
     """`call_context`: a JSON object, as given when the docket was created."""
@@ -759,7 +759,7 @@ class DocketCompleted(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedCompletion(Record):
-    """A delivery beside the docket as the service has it."""
+    """A delivery, and the docket as the service has it."""
 
     delivered: DocketCompleted
     """The delivery, as it was received."""

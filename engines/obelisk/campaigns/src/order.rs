@@ -16,9 +16,10 @@ pub fn refusal(error: Option<&str>) -> (u16, String) {
             let reason = "the campaign accepts no commands: it has ended or was stopped";
             (409, reason.to_owned())
         }
-        Some(Ok(OrderError::Unreachable(reason))) => {
-            (503, format!("the command could not be delivered to the campaign: {reason}"))
-        }
+        Some(Ok(OrderError::Unreachable(reason))) => (
+            503,
+            format!("the command could not be delivered to the campaign: {reason}"),
+        ),
         _ => (503, "the engine could not carry out the command".to_owned()),
     }
 }

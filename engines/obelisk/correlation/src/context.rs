@@ -13,7 +13,7 @@ pub const CONTEXT_KEY: &str = "obelisk_execution_id";
 /// Why a context cannot take the id of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ContextError {
-    /// It is no JSON object: what was found.
+    /// It is not a JSON object: what was found.
     NotAnObject(String),
     /// It has a member [`CONTEXT_KEY`] already.
     KeyIsTaken,

@@ -456,7 +456,7 @@ impl Api {
             None => Bytes::new(),
         };
         let request = request.body(Full::new(bytes));
-        let request = request.with_context(|| format!("{name} is no request"))?;
+        let request = request.with_context(|| format!("{name} is not a request"))?;
         let exchange = async {
             let response = self.client.request(request).await?;
             let status = response.status();

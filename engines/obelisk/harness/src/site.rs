@@ -324,7 +324,7 @@ impl Site {
     /// its API is then.
     ///
     /// # Errors
-    /// Where a path is no text.
+    /// Where a path is not text.
     pub fn environment(&self) -> Result<(Vec<(String, String)>, Api)> {
         let api = Api::at((Ipv4Addr::LOCALHOST, self.settings.api_port).into());
         Ok((self.settings.environment()?, api))
@@ -536,9 +536,8 @@ impl Site {
 /// The folder that users copy.
 fn shipped_folder() -> Result<PathBuf> {
     let hint = "the folder that `cargo xtask obelisk build` makes";
-    let folder = env::var_os(FOLDER_VARIABLE).with_context(|| {
-        format!("the variable {FOLDER_VARIABLE} is not set: it must be {hint}")
-    })?;
+    let folder = env::var_os(FOLDER_VARIABLE)
+        .with_context(|| format!("the variable {FOLDER_VARIABLE} is not set: it must be {hint}"))?;
     let folder = std::path::absolute(&folder)?;
     ensure!(
         folder.join("deployment.toml").is_file(),

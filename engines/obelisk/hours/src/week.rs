@@ -40,7 +40,7 @@ pub struct CallingHours {
 /// The hours of a week, in seconds of the clock on the wall since Monday 00:00.
 ///
 /// A moment is within them by what the clock says alone. So a change to or from daylight-saving
-/// time is no special case here.
+/// time is not a special case here.
 #[derive(Clone, Debug)]
 pub(crate) struct Week {
     /// First moment and the moment after the last one; in order, and apart.

@@ -47,7 +47,8 @@ async fn read(
     let mut window = window(status, &head.headers)?;
     let mut body = body.into_boxed_body();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| format!("the response body ended early: {}", reason(error)))?;
+        let frame =
+            frame.map_err(|error| format!("the response body ended early: {}", reason(error)))?;
         if frame.data_ref().is_some_and(|chunk| !window.take(chunk)) {
             break;
         }

@@ -40,7 +40,9 @@ impl Engine {
         };
         let (url, token) = (variable(URL)?, variable(TOKEN)?);
         let Some(("http" | "https", authority)) = url.split_once("://") else {
-            return Err(format!("{URL} is {url:?}, which is not an http or https URL"));
+            return Err(format!(
+                "{URL} is {url:?}, which is not an http or https URL"
+            ));
         };
         if authority.is_empty() || authority.contains('/') {
             return Err(format!("{URL} is {url:?}; allowed: a host without a path"));

@@ -13,9 +13,7 @@ pub fn has(list: &[u8], number: &str) -> Result<bool, String> {
     let number = digits(number.as_bytes());
     let list = list.strip_prefix(b"\xef\xbb\xbf").unwrap_or(list);
     if list.is_empty() {
-        return Err(
-            "the list is empty; a list without numbers must have a comment (#)".to_owned(),
-        );
+        return Err("the list is empty; a list without numbers must have a comment (#)".to_owned());
     }
     for (index, line) in list.split(|byte| *byte == b'\n').enumerate() {
         let entry = line.split(|byte| *byte == b'#').next().unwrap_or_default();

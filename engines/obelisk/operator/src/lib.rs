@@ -94,7 +94,7 @@ impl check::Guest for Operator {
 }
 
 impl hand_off::Guest for Operator {
-    fn tell(run: String, event: hand_off::Event) -> Result<(), String> {
+    fn notify(run: String, event: hand_off::Event) -> Result<(), String> {
         let address = variable(HAND_OFF_URL)
             .ok_or_else(|| format!("{HAND_OFF_URL} is not set: no hand-off"))?;
         let key = event::key(&run, &event);

@@ -155,7 +155,7 @@ mod tests {
         for cut in 0..source.len() {
             let bytes = &source.as_bytes()[..cut];
             let whole = bytes.iter().filter(|byte| **byte == b'\n').count();
-            // Where it is said to be the end, and is none, a part of a line is no contact.
+            // Where it is said to be the end, and is none, a part of a line is not a contact.
             let is_part = ![0, line(1).len(), line(1).len() + 1, source.len() - 1].contains(&cut);
             let ended = page(bytes, 0, true, MANY);
             assert_eq!(ended.is_err(), is_part, "{cut}");

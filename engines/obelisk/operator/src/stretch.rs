@@ -27,9 +27,7 @@ pub fn window(status: u16, headers: &HeaderMap, position: u64) -> Result<Window,
             "the server does not support Range; without it, a source may have at most {MOST_WHOLE_BYTES} bytes"
         )),
         200 => Ok(Window::at(position, STRETCH_BYTES)),
-        _ => Err(format!(
-            "the answer is {status}; expected 200, 206 or 416"
-        )),
+        _ => Err(format!("the answer is {status}; expected 200, 206 or 416")),
     }
 }
 

@@ -55,9 +55,7 @@ impl Verdict {
                 Answer::new(409, format!("the service contradicts it: {members}"))
             }
             Self::UnknownDocket => Answer::new(404, "the service does not know the docket"),
-            Self::UnknownRun => {
-                Answer::new(404, "the run that created the docket is unknown here")
-            }
+            Self::UnknownRun => Answer::new(404, "the run that created the docket is unknown here"),
             Self::NotCompleted => {
                 Answer::new(409, "the service says that the docket is not completed")
             }

@@ -11,19 +11,19 @@ use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, 
 use crate::creator::{Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, with_jitter};
 use crate::docket::{Run, correlated};
 use crate::error::{name, reason};
+use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
-use crate::teller::Teller;
 use crate::waiting::Waiting;
 
 /// `parts.run-contact`
 pub fn run(contact: Contact, options: RunOptions, grant: Grant) -> Ending {
     let (index, request) = (contact.index, contact.request.clone());
     let run = engine::execution_id_current().id;
-    let teller = Teller::of(&run, &options);
-    match call(&run, contact, &options, &grant, &teller) {
+    let notifier = Notifier::of(&run, &options);
+    match call(&run, contact, &options, &grant, &notifier) {
         Step::Again(contact) => Ending::Again(contact),
         Step::Ended(ending) => {
-            teller.ended(&ending);
+            notifier.ended(&ending);
             Ending::Ended(row(index, request, *ending))
         }
     }
@@ -63,7 +63,13 @@ impl Step {
     }
 }
 
-fn call(run: &str, contact: Contact, options: &RunOptions, grant: &Grant, teller: &Teller) -> Step {
+fn call(
+    run: &str,
+    contact: Contact,
+    options: &RunOptions,
+    grant: &Grant,
+    notifier: &Notifier,
+) -> Step {
     let checked =
         Pace::read(options).and_then(|pace| Ok((pace, correlated(contact.request.clone(), run)?)));
     let (pace, request) = match checked {
@@ -94,7 +100,7 @@ fn call(run: &str, contact: Contact, options: &RunOptions, grant: &Grant, teller
             retry_after_ms,
         } => return again(contact, error, retry_after_ms, pace.create_within_ms),
     };
-    let waits = Run::begin(run.to_owned(), created, options, waiting, teller);
+    let waits = Run::begin(run.to_owned(), created, options, waiting, notifier);
     Step::ended(waits.wait(pace))
 }
 

@@ -40,7 +40,9 @@ impl Doubt {
                 Ok(Verdict::NotCompleted)
             }
             Self::NoAnswer(error) => {
-                log::error("gave up on a delivery: the service could not be reached for three days");
+                log::error(
+                    "gave up on a delivery: the service could not be reached for three days",
+                );
                 Err(DeliverError::PermanentUnverifiable(error))
             }
         }

@@ -17,9 +17,9 @@ use crate::creator::{
     unreachable, with_jitter,
 };
 use crate::error::name;
+use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
 use crate::reading;
-use crate::teller::Teller;
 use crate::waiting::{Event, Time, Waiting};
 
 /// `docket.run-docket`
@@ -27,12 +27,13 @@ pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcom
     let pace = Pace::read(&options).map_err(RunError::PermanentInvalidInput)?;
     let id = engine::execution_id_current().id;
     let request = correlated(request, &id).map_err(RunError::PermanentInvalidInput)?;
-    let teller = Teller::of(&id, &options);
+    let notifier = Notifier::of(&id, &options);
     // Before there is a docket: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(&id);
-    let ending = create(&id, &request, &options, &pace)
-        .and_then(|created| Run::begin(id.clone(), created, &options, waiting, &teller).wait(pace));
-    teller.ended(&ending);
+    let ending = create(&id, &request, &options, &pace).and_then(|created| {
+        Run::begin(id.clone(), created, &options, waiting, &notifier).wait(pace)
+    });
+    notifier.ended(&ending);
     ending
 }
 
@@ -101,7 +102,7 @@ pub struct Run<'a> {
     options: Option<CallOptions>,
     asked: Asked,
     waiting: Waiting,
-    teller: &'a Teller,
+    notifier: &'a Notifier,
 }
 
 /// What the service said when it was asked for the docket.
@@ -118,7 +119,7 @@ impl<'a> Run<'a> {
         created: Result<Created, Unknown>,
         options: &RunOptions,
         waiting: Waiting,
-        teller: &'a Teller,
+        notifier: &'a Notifier,
     ) -> Self {
         let mut run = Self {
             id,
@@ -126,7 +127,7 @@ impl<'a> Run<'a> {
             options: call_options(options),
             asked: Asked::default(),
             waiting,
-            teller,
+            notifier,
         };
         run.ask_person_where_unknown("");
         run
@@ -225,7 +226,7 @@ impl<'a> Run<'a> {
         );
         log::warn(&question);
         let stub = self.waiting.ask(&question);
-        self.teller.asked(stub, question);
+        self.notifier.asked(stub, question);
     }
 
     /// Takes the docket that a person has named, if it is this run's.

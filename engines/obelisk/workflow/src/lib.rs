@@ -16,12 +16,12 @@ mod desk;
 mod docket;
 mod error;
 mod handover;
+mod notifier;
 mod orders;
 mod pace;
 mod plan;
 mod reading;
 mod segment;
-mod teller;
 mod waiting;
 
 use bindings::exports::voice_calling::workflows as exports;
@@ -98,8 +98,8 @@ impl exports::parts::Guest for Workflows {
         Ok(contact::run(contact, options, grant))
     }
 
-    fn tell(run: String, event: Event) -> Result<(), PartError> {
-        teller::tell(&run, &event)
+    fn notify(run: String, event: Event) -> Result<(), PartError> {
+        notifier::notify(&run, &event)
     }
 }
 

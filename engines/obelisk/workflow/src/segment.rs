@@ -349,9 +349,9 @@ fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
             "a page has {} contacts; at most {MOST_CONTACTS} are allowed",
             page.requests.len()
         )),
-        page if page.next.is_some_and(|next| next <= position) => Err(format!(
-            "the next position is not after {position}"
-        )),
+        page if page.next.is_some_and(|next| next <= position) => {
+            Err(format!("the next position is not after {position}"))
+        }
         _ => Ok(page),
     }
 }

@@ -30,7 +30,11 @@ pub(super) fn error_case(run: &Run, trace: &Trace, returned: &Returned) -> Optio
     })
 }
 
-pub(super) fn attempts_are_told(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+pub(super) fn attempts_are_reported(
+    run: &Run,
+    trace: &Trace,
+    returned: &Returned,
+) -> Option<Findings> {
     let told = told_attempts(returned);
     let seen = told_of(run, trace, returned)?;
     if told.len() != seen.attempts.len() {
@@ -113,9 +117,7 @@ pub(super) fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> O
     };
     // Where the end of a body and that of its time come at once, either may be heard first.
     if heard != HeardBody::Whole && !response.body_cut && !attempt.on_the_edge {
-        return Some(vec![
-            "has half of a body as if it were complete".to_owned(),
-        ]);
+        return Some(vec!["has half of a body as if it were complete".to_owned()]);
     }
     let body = String::from_utf8_lossy(&attempt.sent.heard_beginning);
     // What echoes the token is masked, each component in its own way.

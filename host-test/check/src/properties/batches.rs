@@ -40,7 +40,9 @@ pub(super) fn batch_is_complete(run: &Run, traces: &[Trace]) -> Findings {
             ));
         }
         if trace.attempts.is_empty() && had_time {
-            found.push(format!("item {index} was never sent, although there was time"));
+            found.push(format!(
+                "item {index} was never sent, although there was time"
+            ));
         }
     }
     found

@@ -69,13 +69,17 @@ pub(super) fn nothing_created(run: &Run, trace: &Trace, returned: &Returned) -> 
     )
 }
 
-pub(super) fn creations_are_told(_: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+pub(super) fn creations_are_reported(
+    _: &Run,
+    trace: &Trace,
+    returned: &Returned,
+) -> Option<Findings> {
     let failure = returned.as_ref().err()?.failure()?;
     let found = (failure.may_have_created, trace.may_have_created());
     (!trace.on_the_edge()).then(|| differing("may-have-created", found))
 }
 
-pub(super) fn duplicates_are_told(
+pub(super) fn duplicates_are_reported(
     run: &Run,
     trace: &Trace,
     returned: &Returned,

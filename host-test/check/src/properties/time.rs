@@ -29,7 +29,7 @@ fn needed_ms(settings: &Settings, own_ms: u64) -> u64 {
 }
 
 /// No attempt begins so late that its answer might not be heard.
-pub(super) fn time_to_hear(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+pub(super) fn time_for_answer(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
     let Scenario {
         operation,
         arguments,

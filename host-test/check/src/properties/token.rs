@@ -24,7 +24,7 @@ pub(super) fn token_in_its_header(run: &Run) -> Findings {
     found
 }
 
-pub(super) fn token_is_not_told(run: &Run) -> Findings {
+pub(super) fn token_is_not_leaked(run: &Run) -> Findings {
     let mut found = Findings::new();
     match &run.returned {
         Err(error) if shows_token(error) => found.push("the token is in a panic".to_owned()),

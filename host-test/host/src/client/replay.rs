@@ -129,7 +129,7 @@ impl Replayer {
     }
 }
 
-/// Refuses what the module refuses: it is no history.
+/// Refuses what the module refuses: it is not a history.
 fn understood(line: usize, answer: &Value) -> Result<()> {
     match &answer["misuse"] {
         Value::Null => Ok(()),

@@ -39,7 +39,10 @@ pub fn check_known(function: &str) -> Result<()> {
     let known = exported_functions()?;
     if !known.iter().any(|known| known.name == function) {
         let names: Vec<_> = known.iter().map(|known| known.name.as_str()).collect();
-        bail!("unknown function {function:?}; allowed: {}", names.join(", "));
+        bail!(
+            "unknown function {function:?}; allowed: {}",
+            names.join(", ")
+        );
     }
     Ok(())
 }

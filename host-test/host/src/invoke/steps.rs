@@ -78,7 +78,8 @@ pub(super) async fn invoke(
             match answer {
                 Value::Object(mut answer) if answer.len() == 1 => {
                     let answer = answer.remove(&case_name);
-                    let answer = answer.context("the component returned the result of another function")?;
+                    let answer =
+                        answer.context("the component returned the result of another function")?;
                     Ok(Ok(renamed(&kind, &answer)?))
                 }
                 _ => bail!("the component returned the result of another function"),

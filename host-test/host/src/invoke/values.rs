@@ -98,7 +98,7 @@ fn members<'a>(
     }
     if let Some(unknown) = given.keys().next() {
         bail!(
-            "{at}: unknown member {unknown:?}, allowed: {}",
+            "{at}: unknown member {unknown:?}; allowed: {}",
             names.join(", ")
         );
     }

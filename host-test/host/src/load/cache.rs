@@ -315,7 +315,5 @@ fn guarded_folder(_: &Path) -> Result<PathBuf> {
 
 #[cfg(not(unix))]
 fn own_file(_: &Path) -> Result<Vec<u8>, Reason> {
-    Err(Reason::Foreign(
-        "its permissions are not known".to_owned(),
-    ))
+    Err(Reason::Foreign("its permissions are not known".to_owned()))
 }

@@ -307,9 +307,7 @@ impl View<'_> {
                 .and_then(|body| self.remark(body))
                 .map(|remark| format!("The answer's body: {remark}")),
             Ending::Error(error) => Some(format!("No answer: {}.", self.error(error))),
-            Ending::Abandoned => {
-                Some("No answer: the guest cancelled the request.".to_owned())
-            }
+            Ending::Abandoned => Some("No answer: the guest cancelled the request.".to_owned()),
         }
     }
 
@@ -354,7 +352,7 @@ impl View<'_> {
     fn text(&self, body: &Body) -> (String, Option<&'static str>) {
         if self.personal_data == PersonalData::Masked {
             return match body.is_cut {
-                // The beginning alone is no JSON.
+                // The beginning alone is not JSON.
                 true => (format!("[masked: {} bytes]", body.size), None),
                 false => (masking::body(&body.bytes), None),
             };

@@ -70,7 +70,7 @@ impl Secrets {
         masked
     }
 
-    /// Bytes without the tokens. Bytes that are no UTF-8 stay as they are, unless there
+    /// Bytes without the tokens. Bytes that are not UTF-8 stay as they are, unless there
     /// is a token among them.
     pub fn mask_bytes(&self, bytes: &[u8]) -> Vec<u8> {
         let text = String::from_utf8_lossy(bytes);

@@ -763,21 +763,27 @@ async fn faults_are_read_from_text() {
 }
 
 #[test]
-fn a_fault_that_cannot_be_read_is_told_why() {
-    let endpoints = "\"call\" is no endpoint; there are create-agent, make-call, \
+fn a_fault_that_cannot_be_parsed_is_explained() {
+    let endpoints = "\"call\" is not an endpoint; allowed: create-agent, make-call, \
         get-call-details, create-docket, create-docket-v2, get-docket, list-agents";
     for (text, complaint) in [
         ("", "no fault after the endpoint"),
         ("make-call", "no fault after the endpoint"),
         ("call:503", endpoints),
         ("make-call@0:503", "\"0\" after the @"),
-        ("make-call:teapot", "\"teapot\" is no status"),
-        ("make-call:100", "100 is no final HTTP status"),
-        ("make-call:1000", "1000 is no HTTP status"),
-        ("make-call:created-then-", "\"created-then-\" is no status"),
-        ("make-call:503:retry=1", "\"retry=1\" is no option"),
-        ("make-call:503:delay-ms=x", "delay-ms=x is no number"),
-        ("make-call:429:retry-after=\n", "cannot stand in a header"),
+        ("make-call:teapot", "\"teapot\" is not a fault"),
+        ("make-call:100", "100 is not a final HTTP status"),
+        ("make-call:1000", "1000 is not an HTTP status"),
+        (
+            "make-call:created-then-",
+            "\"created-then-\" is not a fault",
+        ),
+        ("make-call:503:retry=1", "unknown option \"retry=1\""),
+        ("make-call:503:delay-ms=x", "delay-ms=x is not a number"),
+        (
+            "make-call:429:retry-after=\n",
+            "is not a valid header value",
+        ),
     ] {
         let error = text.parse::<FaultOrder>().expect_err(text);
         let error = format!("{error:#}");

@@ -146,12 +146,12 @@ async fn an_ending_that_could_not_be_reported_is_refused() {
     for (conversation, complaint) in [
         (
             seconds(-1.0),
-            "seconds is -1; allowed is a number of at least 0",
+            "seconds is -1; allowed: a number of at least 0",
         ),
         (seconds(f64::NAN), "seconds is NaN"),
         (
             metadata("[]"),
-            "metadata is \"[]\"; allowed is the text of a JSON object",
+            "metadata is \"[]\"; allowed: a string that holds a JSON object",
         ),
         (metadata("{"), "metadata is \"{\""),
         (metadata(""), "metadata is \"\""),

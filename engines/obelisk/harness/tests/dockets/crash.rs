@@ -536,7 +536,7 @@ async fn the_engine_takes_one_text_for_a_claim() -> Result<()> {
     let Ending::Ok(text) = taken else {
         panic!("{taken:?}")
     };
-    // The same text is no second one; any other is refused.
+    // The same text is not a second one; any other is refused.
     site.api().stub(&claim, &json!({ "ok": text })).await?;
     let other = site.api().stub(&claim, &json!({ "ok": "other" })).await;
     let refused = other.unwrap_err();

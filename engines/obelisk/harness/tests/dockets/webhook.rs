@@ -91,7 +91,10 @@ async fn a_contradiction_is_answered_409_and_changes_nothing() -> Result<()> {
         r#"{{ "call_insights":{{"call_disposition":"INTERESTED"}}, "attempts":[1], "docket_id":"{docket}" }}"#
     );
     let again = delivered(&site, same).await?;
-    assert_eq!(again, (200, "the run already has this completion".to_owned()));
+    assert_eq!(
+        again,
+        (200, "the run already has this completion".to_owned())
+    );
     let (status, reason) = delivered(&site, delivery(&docket, "DECLINED")).await?;
     assert_eq!(status, 409);
     assert!(reason.contains("other insights"), "{reason}");
@@ -241,7 +244,11 @@ async fn who_does_not_know_the_secret_is_not_listened_to() -> Result<()> {
             .await?
             .is_empty()
     );
-    assert_eq!(site.api().result(&run).await?, None, "the run has this completion");
+    assert_eq!(
+        site.api().result(&run).await?,
+        None,
+        "the run has this completion"
+    );
     Ok(())
 }
 
@@ -266,7 +273,11 @@ async fn a_forged_completion_of_an_open_docket_is_not_believed() -> Result<()> {
     let docket = created_docket(&site, &run).await?;
     let forged = delivered(&site, delivery(&docket, "FORGED")).await?;
     assert_eq!(forged.0, 202, "{}", forged.1);
-    assert_eq!(site.api().result(&run).await?, None, "the run has this completion");
+    assert_eq!(
+        site.api().result(&run).await?,
+        None,
+        "the run has this completion"
+    );
     // It is not in the way of the genuine one, though it is still looked into.
     site.mock.complete_docket(&docket)?;
     let told = delivered(&site, delivery(&docket, "FORGED")).await?;
@@ -287,7 +298,11 @@ async fn a_delivery_with_another_context_than_the_docket_is_not_believed() -> Re
     let forged = delivered(&site, forged.to_string()).await?;
     let told = "the service says otherwise: call_context".to_owned();
     assert_eq!(forged, (409, told));
-    assert_eq!(site.api().result(&run).await?, None, "the run has this completion");
+    assert_eq!(
+        site.api().result(&run).await?,
+        None,
+        "the run has this completion"
+    );
     Ok(())
 }
 
@@ -314,10 +329,7 @@ async fn a_docket_that_no_run_has_created_is_left_alone() -> Result<()> {
     };
     let function = "voice-calling:client/dockets@0.2.0.create-docket-v2";
     for (context, answer) in [
-        (
-            json!({}),
-            (200, "ignored: no run here created the docket"),
-        ),
+        (json!({}), (200, "ignored: no run here created the docket")),
         (
             json!({ "obelisk_execution_id": "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA" }),
             (404, "the run that created the docket is unknown here"),

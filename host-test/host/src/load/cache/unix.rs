@@ -170,10 +170,7 @@ fn check_file(found: &Metadata) -> Result<(), String> {
         ));
     }
     if found.nlink() != 1 {
-        return Err(format!(
-            "it has {} hard links; allowed: 1",
-            found.nlink()
-        ));
+        return Err(format!("it has {} hard links; allowed: 1", found.nlink()));
     }
     Ok(())
 }

@@ -16,11 +16,11 @@ use crate::waiting::after;
 const TELL_WITHIN_MS: u64 = 3 * 24 * 60 * 60_000;
 
 /// Tells of one run, where that is wanted.
-pub struct Teller {
+pub struct Notifier {
     run: Option<String>,
 }
 
-impl Teller {
+impl Notifier {
     pub fn of(run: &str, options: &RunOptions) -> Self {
         let is_wanted = options.hand_off.unwrap_or(false);
         Self {
@@ -30,18 +30,18 @@ impl Teller {
 
     /// A person is asked.
     pub fn asked(&self, execution_id: String, text: String) {
-        self.tell(|| Event::Question(Question { execution_id, text }));
+        self.notify(|| Event::Question(Question { execution_id, text }));
     }
 
     /// The run has ended.
     pub fn ended(&self, ending: &Result<DocketOutcome, RunError>) {
-        self.tell(|| Event::Ended(completion(ending)));
+        self.notify(|| Event::Ended(completion(ending)));
     }
 
     /// In an execution of its own, so that the run does not wait for the hand-off.
-    fn tell(&self, event: impl FnOnce() -> Event) {
+    fn notify(&self, event: impl FnOnce() -> Event) {
         if let Some(run) = &self.run {
-            schedule::tell_schedule(ScheduleAt::Now, run, &event());
+            schedule::notify_schedule(ScheduleAt::Now, run, &event());
         }
     }
 }
@@ -73,11 +73,11 @@ impl State {
     }
 }
 
-/// `parts.tell`
-pub fn tell(run: &str, event: &Event) -> Result<(), PartError> {
+/// `parts.notify`
+pub fn notify(run: &str, event: &Event) -> Result<(), PartError> {
     let mut pauses = Pauses::new(1_000, 3_600_000);
     let mut left_ms = TELL_WITHIN_MS;
-    while let Err(reason) = hand_off::tell(run, event) {
+    while let Err(reason) = hand_off::notify(run, event) {
         let pause_ms = pauses.next_ms();
         left_ms = match left_ms.checked_sub(pause_ms) {
             Some(left_ms) => left_ms,
@@ -85,7 +85,7 @@ pub fn tell(run: &str, event: &Event) -> Result<(), PartError> {
                 log::error(&format!(
                     "{run}: the hand-off failed for three days: {reason}"
                 ));
-                return Err(PartError::PermanentNotTold(reason));
+                return Err(PartError::PermanentNotNotified(reason));
             }
         };
         log::warn(&format!(
