@@ -334,7 +334,7 @@ def imports(size: Size) -> None:
 def memory() -> None:
     """What a process has in memory (Linux only)."""
     if not Path("/proc/self/status").exists():
-        print("\nMemory: only Linux tells it here")
+        print("\nMemory: measured on Linux only")
         return
     tail = "; print(re.search(r'VmRSS:\\s+(\\d+)', open('/proc/self/status').read())[1])"
     ours = "from voice_calling import parse_docket_completed as p; p(b'null')"

@@ -81,7 +81,7 @@ impl<'a> Members<'a> {
         self.get(name)?.parse().ok()
     }
 
-    /// The text of that name, where it can tell what an answer is about.
+    /// The text of that name, where it can identify what an answer is about.
     pub(crate) fn identifier(&self, name: &str) -> Option<String> {
         let unbroken = |text: &String| !text.is_empty() && !text.contains('\u{fffd}');
         self.text(name).filter(unbroken)

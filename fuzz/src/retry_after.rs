@@ -111,7 +111,7 @@ fn date_s(text: &str) -> Option<u64> {
     Some(passed)
 }
 
-/// Whether a value is this date. What stands in the place of a space does not matter: a
+/// Whether a value is this date. What stands in place of a space does not matter: a
 /// day may begin with 0, and the library that reads dates passes over one of them.
 fn is_spelled(value: &str, date: &str) -> bool {
     let mut bytes = date.bytes().zip(value.bytes());

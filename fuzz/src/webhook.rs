@@ -6,7 +6,7 @@ use crate::service::{Service, client, run};
 use voice_calling_core::types::{DocketCompleted, RequestError, Verification};
 use voice_calling_core::webhooks::parse_docket_completed;
 
-/// A completion is told from other webhooks and from what is broken, and read whole. A docket
+/// A completion is distinguished from other webhooks and from broken ones, and read whole. A docket
 /// that says the same confirms it. Bytes that are not text arrive with marks in their places.
 pub fn webhook(data: &[u8]) {
     let body = String::from_utf8_lossy(data);

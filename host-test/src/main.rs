@@ -53,35 +53,36 @@ enum Command {
     /// Calls a function of the component, JSON in and out
     ///
     /// The component gets the environment variables that begin with VOICE_CALLING_, with
-    /// VOICE_CALLING_TRUST_CONNECTION_TIMEOUT=true unless that is among them, and reaches the
-    /// host of VOICE_CALLING_BASE_URL, those of its accounts and nothing else. The answer is printed as
-    /// JSON, an error of the component too, with exit code 1; anything else that goes wrong is
-    /// told on stderr, with exit code 2.
+    /// VOICE_CALLING_TRUST_CONNECTION_TIMEOUT=true unless that is among them, and reaches the host
+    /// of VOICE_CALLING_BASE_URL, those of its accounts and nothing else. The answer is printed as
+    /// JSON, an error of the component too, with exit code 1; any other error is printed to stderr,
+    /// with exit code 2.
     #[command(after_long_help = functions_help().unwrap_or_default())]
     Invoke(Invoke),
     /// Serves the mock service until Ctrl-C
     ///
-    /// It can run for long: of the dockets and direct calls that are over it knows the newest
-    /// 10,000, and of created agents as many. An older one is a 404.
+    /// It can run for a long time: it keeps the newest 10,000 finished dockets and direct calls,
+    /// and as many agents. An older one is a 404.
     Mock(Box<Mock>),
     /// Plays the service for the table of cases, and judges what a client did, until Ctrl-C
     ///
     /// The first line that is printed is where it listens. `cases/README.md` says what a client
     /// asks it for.
     Cases(Cases),
-    /// Judges any component that exports our world, whatever the service and the network do
+    /// Checks any component that exports the world `plugin`, whatever the service and the network
+    /// do
     ///
     /// The service is in memory and the clock is virtual: no request leaves this process. Every
     /// check is judged in thousands of scenarios, most of them random. Exit code 1 where the
     /// component fails a check, 2 where something else goes wrong.
     Check(Check),
-    /// Shows what becomes of every error code at every moment for every function
+    /// Shows the result of every error code at every moment for every function
     Faults(Faults),
-    /// Plays a history again that a client of steps wrote, and says where it differs first
+    /// Replays a history that a client of steps wrote, and shows the first difference
     ///
-    /// The guest does what it did, byte for byte, wherever the history is from: with it a bug can be
-    /// reproduced without a service and without phones. Exit code 1 where something differs, 2 where
-    /// something else goes wrong.
+    /// The guest does exactly what it did, byte for byte, so a bug can be reproduced without a
+    /// service and without phones. Exit code 1 where something differs, 2 where something else goes
+    /// wrong.
     Replay(Replay),
     /// Measures the component in the harness beside a native client, on loopback
     ///
@@ -100,8 +101,8 @@ enum Command {
 struct Component {
     /// The component [default: target/voice-calling.wasm]
     ///
-    /// What it is compiled to is kept for the next time, in $XDG_CACHE_HOME/voice-calling, or
-    /// ~/.cache/voice-calling, if nobody else can write to that folder.
+    /// The compiled component is cached in $XDG_CACHE_HOME/voice-calling, or
+    /// ~/.cache/voice-calling, if no one else can write to that folder.
     #[arg(long, value_name = "FILE")]
     component: Option<PathBuf>,
     #[command(flatten)]
@@ -117,7 +118,7 @@ impl Component {
 /// Which of the components that `cargo xtask build` makes.
 #[derive(Args)]
 struct Built {
-    /// Instead of a file: the component that was built of this kind
+    /// Instead of a file: the component of this kind that was built
     #[arg(long, value_name = "KIND", conflicts_with = "component")]
     guest: Option<BuiltGuest>,
 }
@@ -184,7 +185,7 @@ fn learn_tokens(secrets: &Secrets, command: &Command) {
     }
 }
 
-/// Panics are told on stderr as always, without the tokens.
+/// Panics are printed to stderr as always, without the tokens.
 fn tell_panics_without(secrets: Secrets) {
     std::panic::set_hook(Box::new(move |panic| {
         let mut told = panic.to_string();

@@ -79,7 +79,7 @@ fn mode_of(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().mode() & 0o7777
 }
 
-/// Whether files can be given to somebody else, which root alone can. Who cannot is told
+/// Whether files can be given to somebody else, which only root can. Anyone else sees
 /// which test says nothing for that.
 fn can_give_away(test: &str) -> bool {
     let folder = tempdir().unwrap();

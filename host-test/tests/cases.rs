@@ -210,7 +210,7 @@ fn every_setting_occurs_in_the_table() {
 }
 
 /// Mutants of the component, each with a case that it fails. More than one place may differ:
-/// the first is told here.
+/// the first is named here.
 const CAUGHT: [(&str, &str, &str); 29] = [
     (
         "replays-unknown-outcome",
@@ -279,7 +279,7 @@ const CAUGHT: [(&str, &str, &str); 29] = [
     ),
     (
         "swallows-broken-bodies",
-        "a 2xx of a create that is cut is told with what came of it",
+        "a 2xx of a create that is cut is reported with what came of it",
         "error.permanent_unexpected_response.message: expected a text with",
     ),
     (

@@ -471,7 +471,7 @@ async fn a_body_that_broke_off_says_so_in_the_archive() {
             (&json!(text), &json!(18))
         );
         let remark = content["comment"].as_str().expect("a remark");
-        assert!(remark.starts_with("it broke off after"), "{remark}");
+        assert!(remark.starts_with("it ended early after"), "{remark}");
         assert!(
             entry["comment"]
                 .as_str()

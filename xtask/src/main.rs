@@ -89,7 +89,7 @@ enum Command {
         #[command(subcommand)]
         command: Option<tools::Command>,
     },
-    /// Try the nodes for Node-RED in Node-RED itself and in a browser
+    /// Test the nodes for Node-RED in Node-RED itself and in a browser
     NodeRed {
         #[command(subcommand)]
         command: node_red::Command,

@@ -25,7 +25,7 @@ pub enum Command {
 
 const FOLDER: &str = "bindings/node-red";
 
-/// Names a browser that is there already, and tells the tests which one it is.
+/// Names an installed browser, and passes it to the tests.
 const BROWSER_VARIABLE: &str = "CHROMIUM";
 
 pub fn run(workspace: &Workspace, command: Command) -> Result<()> {

@@ -53,7 +53,7 @@ pub fn prove(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// No folder is in it that would tell on which machine it was built.
+/// It contains no folder that would reveal on which machine it was built.
 fn check_for_paths(bytes: &[u8], toolchain: &Toolchain, workspace: &Workspace) -> Result<()> {
     let compiler = toolchain.compiler();
     let mut folders = vec![

@@ -1,5 +1,5 @@
 /**
- * The log of attempts, a line of JSON for each, for whoever listens. Each line is told a moment
+ * The log of attempts, a line of JSON for each, for a listener. Each line is reported a moment
  * later; and whatever becomes of it is not a failure of the call.
  */
 import { camel } from './words.js';

@@ -232,7 +232,7 @@ const RAW = {
   },
 };
 
-/** A status is text, as the service writes it; others are objects that their `kind` tells apart. */
+/** A status is text, as the service writes it; others are objects, distinguished by their `kind`. */
 function variantReader(variant) {
   const cases = Object.entries(variant);
   const isStatus = cases.every(([, type]) => type === null || type === 'string');

@@ -1,5 +1,5 @@
 /**
- * One request and what came of it so far. A transport tells it; the machine is told in events, all
+ * One request and what came of it so far. A transport fills it; the machine gets it as events, all
  * at once as a rule, and what there is when time is up.
  */
 
@@ -65,7 +65,7 @@ export class Exchange {
     return false;
   }
 
-  /** The end of the body, or why it broke off. */
+  /** The end of the body, or why it ended early. */
   end(error = undefined) {
     if (this.isOver) return;
     this.isOver = true;
@@ -94,7 +94,7 @@ export class Exchange {
     this.#hear([{ Failed: { exchange: this.#number, delivery, message } }], delivery);
   }
 
-  /** What came and was not told, in events: its time is up. */
+  /** What came and was not reported yet, as events: its time is up. */
   arrived() {
     return this.isOver || this.status === undefined ? [] : this.#arrived();
   }

@@ -1,10 +1,10 @@
 /**
- * Requests on `fetch`. It does not tell whether a request that failed was sent, so that hardly a
+ * Requests on `fetch`. It does not report whether a request that failed was sent, so that hardly a
  * create is retried that got no answer.
  */
 import { READ } from './exchange.js';
 
-/** Only Node's `fetch` is undici's, and tells that a connection was not made. */
+/** Only Node's `fetch` is undici's, and reports that a connection was not made. */
 const isNode = globalThis.process?.versions?.undici !== undefined;
 
 const encoder = new TextEncoder();

@@ -74,7 +74,7 @@ export class Machine {
   }
 
   /**
-   * Begins an operation, once it is ready. `operation` is told: `item(index, created)`,
+   * Begins an operation, once it is ready. `operation` is notified by `item(index, created)`,
    * `heard(status, body)` of each answer, and once `done(outcome)` or `broken(cause, creating)`,
    * where `creating` are the items (`undefined` without a batch) that may have been created.
    *
@@ -201,7 +201,7 @@ export class Machine {
     told?.done(outcome);
   }
 
-  /** The instance is lost: every operation is told, and the next one gets another instance. */
+  /** The instance is lost: every operation is notified, and the next one gets another instance. */
   #lose(cause) {
     this.#steps = undefined;
     this.#events = [];

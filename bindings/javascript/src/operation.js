@@ -35,8 +35,8 @@ export async function operate(shared, name, given, options, defaults) {
 }
 
 /**
- * Begins a batch. `take` is told each result as soon as it is known: `{ index, ok, value }` or
- * `{ index, ok, error }`. It tells all of them, unless nothing was begun.
+ * Begins a batch. `take` gets each result as soon as it is known: `{ index, ok, value }` or
+ * `{ index, ok, error }`. It reports all of them, unless nothing was begun.
  *
  * @param {AbortSignal} left ends it as well
  */
@@ -64,7 +64,7 @@ export async function operateBatch(shared, given, options, defaults, left, take)
   const { outcome, cause, creating } = await run(shared, called, json, { signal, left, item, onAbort });
   if (outcome?.Err !== undefined) throw returned(outcome.Err, called);
   if (outcome) return;
-  // Those that were told stay as they are.
+  // Those that were reported stay as they are.
   const [requests] = json.call[name];
   requests.forEach((_, index) => fail(index, broken(true, creating.has(index), cause)));
 }
@@ -85,7 +85,7 @@ export async function parse(shared, body) {
 /**
  * Runs it until it is done, `{ outcome }`, or lost, `{ cause, creating }`.
  *
- * @param {any} listeners what is told, and the signals that end it
+ * @param {any} listeners what is notified, and the signals that end it
  */
 async function run({ machine, signals }, called, { call, options }, listeners) {
   const { signal, left, ...told } = listeners;

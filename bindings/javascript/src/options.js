@@ -19,7 +19,7 @@ const KINDS = {
 export const NONE = Object.freeze({});
 const NOTHING = Object.freeze({ options: null });
 
-/** The names that errors tell of times, by the kind of a call. */
+/** The names of times in errors, by the kind of a call. */
 export function optionNames(kind) {
   return { 'deadline-ms': KINDS[kind].deadline };
 }
@@ -68,7 +68,7 @@ export function defaultOptions(given) {
 }
 
 function refuseUnknown(given, names) {
-  // A signal in the place of the options would never be heard.
+  // A signal in place of the options would never be heard.
   if (!isPlain(given)) throw refuse('options', given, 'a plain object, such as { signal }');
   const unknown = Object.keys(given).find((name) => !names.includes(name));
   if (unknown !== undefined) {

@@ -12,7 +12,7 @@ export function writeLine(line) {
   const it = {};
   if (onTheirWay.size === 0) stderr.on('error', overlook);
   onTheirWay.add(it);
-  // What broke is told a moment after the write is over.
+  // A failure is reported a moment after the write is over.
   const over = () => setImmediate(() => {
     if (onTheirWay.delete(it) && onTheirWay.size === 0) stderr.off('error', overlook);
   });

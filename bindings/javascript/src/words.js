@@ -28,7 +28,7 @@ export function kind(value) {
   return `a ${type}`;
 }
 
-/** What was found in the place of something else. */
+/** What was found in place of something else. */
 export function found(value) {
   switch (typeof value) {
     case 'undefined':

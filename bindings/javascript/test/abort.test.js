@@ -130,7 +130,7 @@ for (const [status, mayExist] of ANSWERED) {
   });
 }
 
-test('a create that is aborted while its 2xx is read may have created, and tells what came', () =>
+test('a create that is aborted while its 2xx is read may have created, and reports what came', () =>
   withSockets(
     (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"docket_id"'),
     (service) =>

@@ -14,7 +14,7 @@ import { CREATED, DOCKET, REQUEST, TOKEN, failure, withClient, withService } fro
 
 const pem = (name) => readFileSync(new URL(`certificates/${name}`, import.meta.url), 'utf8');
 
-/** A proxy that connects to wherever it is told, or answers with a status. */
+/** A proxy that connects to any address that it is given, or answers with a status. */
 async function withProxy(status, test) {
   const seen = [];
   const proxy = http.createServer();
@@ -114,7 +114,7 @@ test('instrumentation that replaces http.request sees every request', () =>
     assert.deepEqual(seen, ['POST /api/v2/dockets']);
   }));
 
-test('a fetch of the user sends the requests, and what it cannot tell is unknown', () =>
+test('a fetch of the user sends the requests, and what it cannot report is unknown', () =>
   withService(() => ({}), async ({ url }) => {
     const options = { baseUrl: url, token: TOKEN, env: {} };
     const client = new FetchClient({ ...options, fetch: undiciFetch });

@@ -62,7 +62,7 @@ test('leaving the loop before it has begun sends nothing', async () => {
   assert.equal(service.requests.length, 0);
 });
 
-test('an abort ends the batch, and each request is told with the reason', async () => {
+test('an abort ends the batch, and each request is reported with the reason', async () => {
   const { client } = scripted([CREATED, NEVER, NEVER], { maxInFlight: 2 });
   const controller = new AbortController();
   const { signal } = controller;
@@ -86,7 +86,7 @@ test('a batch that is aborted before it begins rejects with the reason, and send
   assert.equal(service.requests.length, 0);
 });
 
-test('what is wrong with all of it is told to those who wait and to those who iterate', async () => {
+test('an error of the whole batch is reported to waiting and to iterating callers', async () => {
   const { client } = scripted();
   const batch = client.dockets.createMany([REQUEST], {});
   assert.equal((await failure(batch)).problem.subject, 'options.timeoutMs');

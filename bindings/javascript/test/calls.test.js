@@ -192,7 +192,7 @@ test('a direct call is made and its details are waited for', () => {
   });
 });
 
-test('onAttempt is told of every attempt, and its own failure costs nothing', () => {
+test('onAttempt is called for every attempt, and its own failure has no effect', () => {
   const entries = [];
   return withBoth(
     (_, __, nth) => (nth === 1 ? { status: 503 } : {}),

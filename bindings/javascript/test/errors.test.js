@@ -186,7 +186,7 @@ test('nothing shows the token: not the client, not an error, not what is logged'
     },
   ));
 
-test('a token that is not allowed is not told', async () => {
+test('a token that is not allowed is not shown', async () => {
   for (const token of ['Bearer secret-1234', 'sécret-1234', ' secret-1234']) {
     await withClient('http://127.0.0.1:1', { token }, async (client) => {
       const error = await failure(client.dockets.get(DOCKET));

@@ -31,7 +31,7 @@ test('a whole answer is one event', () => {
   assert.deepEqual(told, [{ Answered: { exchange: 1, status: 200, headers, body: { Text: '{"a":1}' } } }]);
 });
 
-test('what came when time is up is told, and then the rest', () => {
+test('what came when time is up is reported, and then the rest', () => {
   const { it, told } = exchange();
   assert.deepEqual(it.arrived(), []);
   it.head(200, []);
@@ -42,14 +42,14 @@ test('what came when time is up is told, and then the rest', () => {
   ]);
   assert.deepEqual(it.arrived(), []);
   it.chunk(bytes('x'));
-  it.end('broke off');
+  it.end('ended early');
   assert.deepEqual(told, [
     { Chunk: { exchange: 1, bytes: { Text: 'x' } } },
-    { Ended: { exchange: 1, error: 'broke off' } },
+    { Ended: { exchange: 1, error: 'ended early' } },
   ]);
 });
 
-test('one byte more than is read is told, and no other', () => {
+test('one byte beyond the limit is reported, and no more', () => {
   const { it, told } = exchange();
   it.head(200, []);
   assert.equal(it.chunk(bytes('12345678')), true);
@@ -58,7 +58,7 @@ test('one byte more than is read is told, and no other', () => {
   assert.deepEqual(told[0].Answered.body, { Text: '123456789' });
 });
 
-test('a failure after the head is a body that broke off', () => {
+test('a failure after the head is a body that ended early', () => {
   const { it, told } = exchange();
   it.head(503, []);
   it.fail('NotSent', 'the connection broke');

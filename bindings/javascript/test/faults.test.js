@@ -1,5 +1,5 @@
 /**
- * What goes wrong between client and service: which error tells of it, and that a create is sent
+ * What goes wrong between client and service: which error reports it, and that a create is sent
  * once, and again only where it certainly did nothing, or where the service asks for it.
  */
 import assert from 'node:assert/strict';
@@ -14,7 +14,7 @@ const FAULTS = {
   'ends without an answer': [(s) => s.end(), 'OutcomeUnknown', 1, 'TimedOut', 2],
   'resets the connection': [(s) => s.resetAndDestroy(), 'OutcomeUnknown', 1, 'TimedOut', 2],
   'answers garbage': [(s) => s.end('hello\r\n\r\n'), 'OutcomeUnknown', 1, 'TimedOut', 2],
-  'breaks off in the head': [(s) => s.end('HTTP/1.1 200 OK\r\nconte'), 'OutcomeUnknown', 1, 'TimedOut', 2],
+  'ends early in the head': [(s) => s.end('HTTP/1.1 200 OK\r\nconte'), 'OutcomeUnknown', 1, 'TimedOut', 2],
   'answers with a huge head': [
     (s) => s.end(`HTTP/1.1 200 OK\r\nx: ${'a'.repeat(1e5)}\r\n\r\n`), 'OutcomeUnknown', 1, 'TimedOut', 2,
   ],
@@ -22,13 +22,13 @@ const FAULTS = {
   'switches protocols': [
     (s) => s.write('HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'), 'OutcomeUnknown', 1, 'TimedOut', 2,
   ],
-  'breaks off in the body of a 2xx': [
+  'ends early in the body of a 2xx': [
     (s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"docket'), 'UnexpectedResponse', 1, 'TimedOut', 2,
   ],
   'is late with the body of a 2xx': [
     (s) => s.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{'), 'UnexpectedResponse', 1, 'TimedOut', 2,
   ],
-  'breaks off in a chunked body': [
+  'ends early in a chunked body': [
     (s) => s.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"doc'), 'UnexpectedResponse', 1, 'TimedOut', 2,
   ],
   'has a failure of its own': [(s) => s.write(answerText({}, '503 X')), 'OutcomeUnknown', 2, 'Unavailable', 2],
@@ -153,7 +153,7 @@ for (const [driver, [name, attempts]] of Object.entries(HANDSHAKES)) {
   }
 }
 
-test('node:http: a handshake that never ends is told by the time that it may take', () =>
+test('node:http: a handshake that never ends is reported with its time limit', () =>
   withListener(() => {}, (service) =>
     withClient(service.url.replace('http:', 'https:'), QUICK, async (client) => {
       const error = await failure(client.dockets.create(REQUEST));

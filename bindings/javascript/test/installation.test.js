@@ -272,7 +272,7 @@ async function freePort() {
   return port;
 }
 
-/** A delivery that breaks off. */
+/** A delivery that ends early. */
 async function cutOff(port) {
   const socket = net.connect(port, '127.0.0.1');
   await once(socket, 'connect');

@@ -84,7 +84,7 @@ for (const [what, listener] of Object.entries(LISTENERS)) {
     }));
 }
 
-test('an attempt is told as it was', () => {
+test('an attempt is reported as it was', () => {
   const entries = [];
   const onAttempt = (entry) => entries.push(entry);
   return withBoth(() => ({ status: 404 }), { onAttempt }, async (client) => {

@@ -174,7 +174,7 @@ test('accounts of the environment and of the options go together', () =>
     },
   ));
 
-test('an unknown account is told by its option, and nothing is sent', () =>
+test('an unknown account is reported by its option, and nothing is sent', () =>
   withService(
     () => ({}),
     ({ url, requests }) =>
@@ -234,7 +234,7 @@ test('the time of a client made by withOptions holds for each poll and each requ
     assert.ok(performance.now() - begin < 3000);
   }));
 
-test('a wait tells its listener of each answer', () => {
+test('a wait reports each answer to its listener', () => {
   const statuses = ['OPEN', 'IN_PROGRESS', 'COMPLETED'];
   const seen = [];
   const onProgress = (progress) => {

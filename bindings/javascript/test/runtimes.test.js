@@ -61,7 +61,7 @@ async function printed(runtime, url, program) {
 }
 
 for (const runtime of Object.keys(RUNTIMES)) {
-  test(`${runtime}: a docket is created and read, a batch is told as it comes`, () =>
+  test(`${runtime}: a docket is created and read, a batch is reported as it comes`, () =>
     withService(
       (_, __, nth) => (nth === 1 ? { status: 503 } : {}),
       async ({ url, requests }) => {
@@ -82,8 +82,8 @@ for (const runtime of Object.keys(RUNTIMES)) {
   const faults = {
     'closes without an answer': [(s) => s.destroy(), 'OutcomeUnknown maybe', 1],
     'resets the connection': [(s) => s.resetAndDestroy(), 'OutcomeUnknown maybe', 1],
-    'breaks off in the head': [(s) => s.end('HTTP/1.1 200 OK\r\nconte'), 'OutcomeUnknown maybe', 1],
-    'breaks off in the body': [(s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"docket'), 'UnexpectedResponse maybe', 1],
+    'ends early in the head': [(s) => s.end('HTTP/1.1 200 OK\r\nconte'), 'OutcomeUnknown maybe', 1],
+    'ends early in the body': [(s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"docket'), 'UnexpectedResponse maybe', 1],
     'is silent': [() => {}, 'OutcomeUnknown maybe', 1],
     'answers 421': [(s) => s.write(answerText({}, '421 X')), 'Rejected not', 1],
     'answers 421, and refuses then': [misdirect, 'Rejected not', 1],
@@ -130,7 +130,7 @@ function misdirect(socket, _, service) {
   socket.end(answerText({}, '421 X', 'connection: close\r\n'));
 }
 
-test('Deno and Bun cannot tell that a port refuses: the outcome of a create is unknown', async () => {
+test('Deno and Bun do not report that a port refuses: the outcome of a create is unknown', async () => {
   const url = await withListener(() => {}, async (service) => service.url);
   for (const runtime of ['Deno', 'Bun']) {
     assert.equal(await printed(runtime, url, 'console.log(await create());'), 'OutcomeUnknown maybe');

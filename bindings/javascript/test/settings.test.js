@@ -76,7 +76,7 @@ test('a variable that may be a setting misspelt is refused', async () => {
   assert.equal(error.problem.subject, 'VOICE_CALLING_CREATE_RETRYS');
 });
 
-test('a value out of range is told by its variable', async () => {
+test('a value out of range is reported by its variable', async () => {
   const client = new VoiceClient({ baseUrl: 'https://a.example', token: TOKEN, env: {}, maxAttempts: 0 });
   const error = await failure(client.dockets.get(DOCKET));
   assert.equal(error.problem.subject, 'VOICE_CALLING_MAX_ATTEMPTS');
@@ -141,7 +141,7 @@ test('an authority may be given as text or bytes, and an agent without a protoco
   new VoiceClient({ agent: new https.Agent(), baseUrl: 'HTTPS://a.example' });
 });
 
-test('what may be a token in the wrong place is not told', () => {
+test('what may be a token in the wrong place is not shown', () => {
   const misplaced = [
     () => new VoiceClient('secret-1234'),
     () => new VoiceClient({ env: 'secret-1234' }),

@@ -68,7 +68,7 @@ test('a wait of hours takes no time, and its answers may be functions', async ()
   assert.ok(service.elapsedMs >= 3_600_000);
 });
 
-test('a mistake in a script is told', async () => {
+test('a mistake in a script is reported', async () => {
   const { client } = scripted([{ stauts: 200 }]);
   const error = await failure(client.agents.list('org-1'));
   assert.match(error.message, /the script has stauts/);

@@ -82,7 +82,7 @@ test('an agent with a client certificate is let in, one without is not', () =>
 
 const [major] = process.versions.node.split('.').map(Number);
 
-/** What Node itself can be told, which it reads when it starts. */
+/** Node's own settings, which it reads when it starts. */
 const TOLD = [
   ['NODE_EXTRA_CA_CERTS', [], { NODE_EXTRA_CA_CERTS: file('ca.pem') }, true],
   ['--use-openssl-ca and SSL_CERT_FILE', ['--use-openssl-ca'], { SSL_CERT_FILE: file('ca.pem') }, true],

@@ -1,4 +1,4 @@
-/** What breaks in the client without I/O, or in the driver's own step: every caller is told. */
+/** What breaks in the client without I/O, or in the driver's own step: every caller gets an error. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
@@ -64,7 +64,7 @@ test('a create that was not sent when it breaks has created nothing', () => {
   });
 });
 
-test('a batch keeps what it has when it breaks, and each request is told', () => {
+test('a batch keeps what it has when it breaks, and each request is reported', () => {
   const answer = (stop, _, __, nth) => {
     if (nth === 1) return {};
     if (nth === 4) return stop();
@@ -111,7 +111,7 @@ test('what an exchange of a lost instance hears is nothing to the next instance'
   await client.close();
 });
 
-test('a real trap is told with its cause, and costs one instance', async () => {
+test('a real trap is reported with its cause, and costs one instance', async () => {
   const wasm = new WebAssembly.Module(trapping());
   const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:1', token: TOKEN, env: {}, wasm });
   for (let i = 0; i < 2; i++) {
@@ -123,7 +123,7 @@ test('a real trap is told with its cause, and costs one instance', async () => {
   await client.close();
 });
 
-test('a module that cannot be used is told with its cause, and nothing was created', async () => {
+test('a module that cannot be used is reported with its cause, and nothing was created', async () => {
   const wasm = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
   const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:1', token: TOKEN, env: {}, wasm });
   for (const call of [client.dockets.create(REQUEST), client.webhooks.parse('{}')]) {

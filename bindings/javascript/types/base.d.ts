@@ -133,7 +133,7 @@ export type WebAssemblyModule = object;
 
 /** Sends requests: `NodeHttp`, `FetchHttp` or a `ScriptedService`. Their insides may change. */
 export interface Transport {
-  /** Sends a request once, tells the exchange what comes of it, and returns what ends it. */
+  /** Sends a request once, reports to the exchange what comes of it, and returns what ends it. */
   send(request: never, exchange: never): () => void;
 }
 

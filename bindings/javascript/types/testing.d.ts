@@ -10,7 +10,7 @@ export type Answer = (
       /** The body, as a value or as text. */
       readonly json?: unknown;
       readonly text?: string;
-      /** The body breaks off after so many bytes. */
+      /** The body ends early after so many bytes. */
       readonly cutAfter?: number;
     }
   /** It is certain that the request was not sent, and why. */

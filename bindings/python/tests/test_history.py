@@ -1,4 +1,4 @@
-"""A recorded history: everything that the machine was told and told to do, without the token."""
+"""A recorded history: everything that went into and came out of the machine, without the token."""
 
 from __future__ import annotations
 

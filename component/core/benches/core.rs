@@ -25,7 +25,7 @@
 //! - `whole`: encode, send, judge and decode, for one docket and for batches. Bytes are those
 //!   of the context, elements are dockets.
 //!
-//! Sizes grow by factors, so that the throughput of a group tells what is not linear: it
+//! Sizes grow by factors, so that the throughput of a group shows what is not linear: it
 //! rises until the fixed costs no longer count, and must not fall from then on by more than
 //! caches explain. This is native code, optimized for speed; the guest is WebAssembly,
 //! optimized for size. Figures compare with each other, not with those of the component.

@@ -94,7 +94,7 @@ error_codes! { $
 }
 
 impl SendError {
-    /// The error of a request that failed with this code, and what the code tells besides.
+    /// The error of a request that failed with this code, and the code's details.
     pub fn of_code(code: ErrorCode, detail: Option<&str>) -> Self {
         let name = code.name();
         Self {

@@ -190,7 +190,7 @@ pub(crate) struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// An object without members in the place of a value that is none.
+    /// An object without members in place of a value that is none.
     pub(crate) fn empty(value: Value<'a>) -> Self {
         Object {
             value,

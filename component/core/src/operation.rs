@@ -173,7 +173,7 @@ impl<'a, T: Transport> Operation<'a, T> {
         self.held_back_ms.get()
     }
 
-    /// One line of JSON for an attempt: nothing in it tells who was called or why.
+    /// One line of JSON for an attempt: nothing in it says who was called or why.
     async fn log(&self, request: &ApiRequest, history: &History<'_>, pause_ms: Option<u64>) {
         let Some(attempt) = history.latest().filter(|_| self.settings.log_attempts) else {
             return;

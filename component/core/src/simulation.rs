@@ -1,4 +1,4 @@
-//! A service and a clock that exist only in memory: what the service does is told
+//! A service and a clock that exist only in memory: what the service does is set
 //! in advance, and hours pass in no time.
 
 use crate::operation;

@@ -72,7 +72,7 @@ pub fn mask(token: &str, text: &str) -> String {
     mask_with(MASK, token, text)
 }
 
-/// The same with another string in the place of the token.
+/// The same with another string in place of the token.
 pub fn mask_with(mask: &str, token: &str, text: &str) -> String {
     let Some(first) = token
         .chars()

@@ -109,7 +109,7 @@ pub struct SendError {
 /// The message of what fails because the caller has given the operation up.
 pub const ABANDONED: &str = "cancelled by the caller";
 
-/// What the core needs of the world: send one request, sleep, tell the time, a
+/// What the core needs of the world: send one request, sleep, the time, a
 /// little randomness, and a line of log.
 ///
 /// A dropped future cancels what it was doing. Futures stay on the thread that

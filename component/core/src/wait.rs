@@ -69,7 +69,7 @@ impl<T: Transport> Operation<'_, T> {
             let is_ready = seen.as_ref().is_some_and(|seen| seen.is_ready);
             if is_ready || next_ms >= end_ms || self.transport.is_abandoned() {
                 return match failure {
-                    // Nothing was ever seen: the failure is all there is to tell.
+                    // Nothing was ever seen: the failure is all that can be reported.
                     Some(failure) if seen.is_none() && !was_pending => Err(failure),
                     _ => Ok(Waited {
                         seen,

@@ -65,7 +65,7 @@ pub fn parse_docket_completed(body: &str) -> Result<Option<DocketCompleted>, Req
 }
 
 /// The envelope is not specified, and there are call-level webhooks whose shape is
-/// not either, which may well name their docket: a completion is told by what only
+/// not either, which may well name their docket: a completion is recognised by what only
 /// a docket as a whole has once it is done.
 fn is_completion(payload: &Object<'_>) -> bool {
     let has_text =

@@ -3,7 +3,7 @@
 //! wit-bindgen writes out for each function and each case of the error how its result is put into
 //! memory for the host, and freed later: without this file the component is half as large again. Here
 //! a function that fails leaves its error aside and returns the one error that carries
-//! nothing. [`exports`] has what is exported in the place of the generated functions: where
+//! nothing. [`exports`] has what is exported in place of the generated functions: where
 //! one failed, the error that was left aside goes to the host instead, as the result of a
 //! function that does nothing but fail. In memory an error looks the same whatever function it
 //! comes from, but that it comes after eight bytes where the function's success has a member of

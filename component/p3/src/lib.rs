@@ -33,7 +33,7 @@ mod bindings {
     export!(Plugin);
 }
 
-/// WASI 0.3, without the versions by which its packages are told from those of WASI 0.2, which
+/// WASI 0.3, without the versions by which its packages differ from those of WASI 0.2, which
 /// the types come with.
 mod wasi {
     pub(crate) use crate::bindings::wasi::{

@@ -99,7 +99,7 @@ struct Items {
 }
 
 impl Recipient for Items {
-    /// Even if it is abandoned: it is told what became of each.
+    /// Even if it is abandoned: it reports what became of each.
     fn is_there(&self) -> bool {
         true
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use voice_calling_core as core;
 use voice_calling_core::SendError;
 
-/// An exchange. The host tells it piece by piece or all at once, and its operation takes that in
+/// An exchange. The host reports it piece by piece or all at once, and its operation takes that in
 /// the same order.
 pub(crate) struct Exchange {
     pub(crate) operation: OperationId,
@@ -63,14 +63,14 @@ impl Exchange {
         }
     }
 
-    /// The body is at its end, or broke off.
+    /// The body is at its end, or ended early.
     pub(crate) fn end(&mut self, error: Option<String>) {
         if self.has_head && !self.is_over() {
             self.end = Some(error.map_or(Ok(()), |message| Err(unknown(message))));
         }
     }
 
-    /// There is no answer. If its head came, it is the body that broke off.
+    /// There is no answer. If its head came, it is the body that ended early.
     pub(crate) fn fail(&mut self, delivery: Delivery, message: String) {
         let delivery = match delivery {
             Delivery::NotSent => core::Delivery::NotSent,

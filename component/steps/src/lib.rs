@@ -1,4 +1,4 @@
-//! The client without I/O: it is told what happened, and says what to do next.
+//! The client without I/O: events in, effects out.
 //!
 //! [`Steps`] is the machine, in plain Rust. What it means is documented in `wit-steps/`, whose
 //! types these are. Two guests show it to the world: `steps-typed` as a WebAssembly component, and

@@ -102,7 +102,7 @@ fn to_u32(ms: u64) -> u32 {
     ms.try_into().unwrap_or(u32::MAX)
 }
 
-/// An exchange under way. If it is dropped before its end, the host is told.
+/// An exchange under way. If it is dropped before its end, the host gets an `abandon`.
 struct UnderWay {
     host: Rc<Host>,
     operation: OperationId,

@@ -118,7 +118,7 @@ fn was_not_sent(error: &Error) -> bool {
     }
 }
 
-/// An answer, also one that breaks off: its head alone may decide.
+/// An answer, also one that ends early: its head alone may decide.
 fn answer(exchange: &Value, response: Response<Body>, most: u64) -> Vec<Value> {
     let (head, body) = response.into_parts();
     let headers: Vec<_> = head

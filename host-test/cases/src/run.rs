@@ -29,7 +29,7 @@ struct Judged {
     requests: usize,
 }
 
-/// A case as a client is told it.
+/// A case as a client gets it.
 #[derive(Serialize)]
 pub(crate) struct Task<'a> {
     id: usize,

@@ -169,8 +169,8 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
         ErrorCode::HttpResponseIncomplete,
     ] {
         let name = match code {
-            ErrorCode::ConnectionTerminated => "a body that breaks off after all of its JSON",
-            _ => "a body that breaks off before its first byte",
+            ErrorCode::ConnectionTerminated => "a body that ends early after all of its JSON",
+            _ => "a body that ends early before its first byte",
         };
         let begun = match code {
             ErrorCode::ConnectionTerminated => operation.satisfying(),

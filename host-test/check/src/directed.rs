@@ -1,4 +1,4 @@
-//! Scenarios that somebody has thought of: statuses, time, rate limits, and services that tell
+//! Scenarios written by hand: statuses, time, rate limits, and services that leak
 //! the token.
 
 use super::batches::batches;
@@ -344,7 +344,7 @@ fn redirects(operation: Operation) -> Vec<Scenario> {
     all
 }
 
-/// A service, and a host, that tell the token to whoever listens.
+/// A service, and a host, that leak the token wherever they can.
 fn echoes(operation: Operation) -> Vec<Scenario> {
     let escaped = CANARY.replace('\\', "\\\\").replace('"', "\\\"");
     let coded = |all: bool| -> String {
@@ -387,7 +387,7 @@ fn echoes(operation: Operation) -> Vec<Scenario> {
             Step::status(422).body(cut_escape).into(),
         ),
         (
-            "422 that breaks off within the token".to_owned(),
+            "422 that ends early within the token".to_owned(),
             Step::status(422).pieces([half, breaks]).into(),
         ),
         (

@@ -38,8 +38,7 @@ const EXAMPLES: usize = 3;
 /// After so many calls that the host had to end, nothing more is tried.
 const PATIENCE: u64 = 3;
 
-/// What a component is judged by.
-#[allow(missing_docs)]
+/// What a component is judged by: the documentation of each is what the report says.
 #[derive(
     Clone,
     Copy,
@@ -57,37 +56,69 @@ const PATIENCE: u64 = 3;
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
+    /// exports the world, imports HTTP, clocks, environment, stderr, randomness
     Imports,
+    /// every call returns: no trap, no hang, no limit of the host reached
     Returns,
+    /// a create that may have been processed is never sent again
     NoReplay,
+    /// with CREATE_RETRY=not-sent no create follows a 5xx or 408, with never none follows
     CreateRetry,
+    /// an error without permanent in its name means that nothing was created
     NothingCreated,
+    /// may-have-created says whether a request may have created
     CreationsAreReported,
+    /// may-be-duplicate says whether a request before the last may have created
     DuplicatesAreReported,
+    /// no attempt begins without time for its answer
     TimeForAnswer,
+    /// the case of request-error says what happened
     ErrorCase,
+    /// what must not be retried is not
     FinalAnswers,
+    /// what may be retried is, after pauses of the right length; otherwise the call ends at once
     Retries,
+    /// no request before the time that Retry-After asks for
     RetryAfter,
+    /// at most MAX_ATTEMPTS requests
     MaxAttempts,
+    /// no attempt exceeds ATTEMPT_TIMEOUT_MS by more than 50 ms
     AttemptTimeout,
+    /// DEADLINE_MS and timeout-ms are exceeded by 50 ms at the most
     Deadline,
+    /// results list all attempts in order, with status and times
     AttemptsAreReported,
+    /// errors keep status and beginning of the answer, and where a redirect points
     AnswerIsKept,
+    /// raw JSON is what the service answered, digit for digit
     AnswerIsWhole,
+    /// the id is the one that was requested, or that was created
     RightDocket,
+    /// a wait polls until the result is ready, and no longer
     WaitsEnd,
+    /// a wait counts the polls that were sent, and those that failed
     PollsAreCounted,
+    /// a delivery is confirmed only where the service has the docket completed
     Confirmations,
+    /// a batch has at most MAX_IN_FLIGHT requests open
     MaxInFlight,
+    /// the results of a batch are in the order of its requests
     BatchOrder,
+    /// a batch has a result for each request, and accounts for all
     BatchIsComplete,
+    /// one item's rate limit ends no other
     LimitsOnlyDelay,
+    /// the token is in its header and nowhere else in a request
     TokenInItsHeader,
+    /// the token is in no error, log or panic message, in any encoding
     TokenIsNotLeaked,
+    /// requests are exactly the expected ones, and go to no other host, not even after a redirect
     OnlyTheService,
+    /// plain http to a remote host is refused
     InsecureHttp,
+    /// what is too long to be sent is refused, and nothing is sent
     Bounds,
+    /// the guest needs at most 128 MiB of memory
     Memory,
 }
 
@@ -99,64 +130,7 @@ impl Check {
 
     /// What is expected of the component.
     pub fn expectation(self) -> &'static str {
-        match self {
-            Check::Imports => {
-                "exports the world, imports HTTP, clocks, environment, stderr, randomness"
-            }
-            Check::Returns => "every call returns: no trap, no hang, no limit of the host reached",
-            Check::NoReplay => "a create that may have been processed is never sent again",
-            Check::CreateRetry => {
-                "with CREATE_RETRY=not-sent no create follows a 5xx or 408, with never none follows"
-            }
-            Check::NothingCreated => {
-                "an error without permanent in its name means that nothing was created"
-            }
-            Check::CreationsAreReported => {
-                "may-have-created says whether a request may have created"
-            }
-            Check::DuplicatesAreReported => {
-                "may-be-duplicate says whether a request before the last may have created"
-            }
-            Check::TimeForAnswer => "no attempt begins without time for its answer",
-            Check::ErrorCase => "the case of request-error says what happened",
-            Check::FinalAnswers => "what must not be retried is not",
-            Check::Retries => {
-                "what may be retried is, after pauses of the right length; otherwise the call ends at once"
-            }
-            Check::RetryAfter => "no request before the time that Retry-After asks for",
-            Check::MaxAttempts => "at most MAX_ATTEMPTS requests",
-            Check::AttemptTimeout => "no attempt exceeds ATTEMPT_TIMEOUT_MS by more than 50 ms",
-            Check::Deadline => "DEADLINE_MS and timeout-ms are exceeded by 50 ms at the most",
-            Check::AttemptsAreReported => {
-                "results list all attempts in order, with status and times"
-            }
-            Check::AnswerIsKept => {
-                "errors keep status and beginning of the answer, and where a redirect points"
-            }
-            Check::AnswerIsWhole => "raw JSON is what the service answered, digit for digit",
-            Check::RightDocket => "the id is the one that was requested, or that was created",
-            Check::PollsAreCounted => {
-                "a wait counts the polls that were sent, and those that failed"
-            }
-            Check::Confirmations => {
-                "a delivery is confirmed only where the service has the docket completed"
-            }
-            Check::WaitsEnd => "a wait polls until the result is ready, and no longer",
-            Check::MaxInFlight => "a batch has at most MAX_IN_FLIGHT requests open",
-            Check::BatchOrder => "the results of a batch are in the order of its requests",
-            Check::BatchIsComplete => "a batch has a result for each request, and accounts for all",
-            Check::LimitsOnlyDelay => "one item's rate limit ends no other",
-            Check::TokenInItsHeader => "the token is in its header and nowhere else in a request",
-            Check::TokenIsNotLeaked => {
-                "the token is in no error, log or panic message, in any encoding"
-            }
-            Check::OnlyTheService => {
-                "requests are exactly the expected ones, and go to no other host, not even after a redirect"
-            }
-            Check::InsecureHttp => "plain http to a remote host is refused",
-            Check::Bounds => "what is too long to be sent is refused, and nothing is sent",
-            Check::Memory => "the guest needs at most 128 MiB of memory",
-        }
+        self.get_documentation().unwrap_or_default()
     }
 }
 
@@ -170,9 +144,9 @@ pub enum Source {
     Faults,
     /// Every status
     Statuses,
-    /// Rate limits, lateness, redirects, services that tell the token, batches
+    /// Rate limits, lateness, redirects, services that echo the token, batches
     Directed,
-    /// Bodies and heads that are too much, or not what they should be
+    /// Bodies and heads that are too large or malformed
     Bodies,
     /// Random histories
     Histories,
@@ -212,7 +186,7 @@ impl Default for Options {
 
 /// Checks a component, which was loaded and therefore passes [`Check::Imports`]. It blocks the
 /// thread and uses all processors; it must not be called within an asynchronous runtime.
-/// `progress` is told how much of how much is done.
+/// `progress` gets how much is done, and how much there is to do.
 ///
 /// # Errors
 /// What the host fails with; what the component fails with is in the report.

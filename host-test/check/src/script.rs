@@ -16,7 +16,7 @@ use voice_calling_host::network::outgoing::Outgoing;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
-/// How much of each body is kept, to be compared with what a guest tells of it.
+/// How much of each body is kept, to be compared with what a guest reports of it.
 const KEPT_BEGINNING_BYTES: usize = 4_096;
 
 /// What the service does with one request.
@@ -236,7 +236,7 @@ pub enum HeardBody {
     Begun,
     /// All of it.
     Whole,
-    /// Up to where it broke off.
+    /// Up to where it ended early.
     Broken,
 }
 

@@ -19,9 +19,9 @@
 //!
 //! A [`Client`] is what most embedders take. It runs `voice-calling-steps.wasm`, which does no I/O
 //! itself: one instance has any number of calls under way, from any number of tasks, for little
-//! more than a client without WebAssembly costs. Dropping the future of a call ends its request.
-//! A trap ends all calls that are under way: each is told, one that may have created something as
-//! `permanent-outcome-unknown`, and the next call gets a new instance.
+//! more than a client without WebAssembly costs. Dropping the future of a call ends its request. A
+//! trap ends all calls that are under way: each caller gets an error, one that may have created
+//! something as `permanent-outcome-unknown`, and the next call gets a new instance.
 //!
 //! # An instance for each call
 //!

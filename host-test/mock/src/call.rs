@@ -20,11 +20,11 @@ use super::timeline::Log;
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum CallStatus {
-    /// Nobody picked up.
+    /// No one answered.
     NoAnswer,
     /// The line was engaged.
     Busy,
-    /// Somebody picked up: the call closes its docket.
+    /// Answered: the call closes its docket.
     Answered,
 }
 
@@ -232,7 +232,7 @@ impl Call {
     }
 }
 
-/// What is to be told of a call, whether a docket's or a direct one.
+/// What is reported of a call, whether a docket's or a direct one.
 pub(super) struct CallFacts<'a> {
     pub(super) call_id: &'a str,
     pub(super) agent_name: &'a str,

@@ -340,7 +340,7 @@ struct CompletionAttempt<'a> {
 }
 
 impl Docket {
-    /// What the webhook is told when no further calls are to be made. `dashboard` is the base URL
+    /// What the webhook reports when no further calls are to be made. `dashboard` is the base URL
     /// of the page that shows the docket, where one does.
     pub(super) fn completion(&self, dashboard: Option<&str>) -> Completion<'_> {
         let last = self.attempts.last();

@@ -124,11 +124,11 @@ pub enum NotificationOrder {
 pub struct Meanings {
     /// Details of a call that is not over.
     pub details_not_ready: DetailsNotReady,
-    /// Details of a task that nobody started.
+    /// Details of an unknown task.
     pub unknown_task: UnknownTask,
     /// What holds the details of a call.
     pub details_shape: DetailsShape,
-    /// Insights of a call that nobody answered.
+    /// Insights of an unanswered call.
     pub unanswered_insights: UnansweredInsights,
     /// Status of a version 2 docket that is not completed.
     pub v2_status: V2Status,
@@ -146,7 +146,7 @@ pub struct Meanings {
     pub docket_calls: DocketCalls,
     /// Answer to a missing or wrong token.
     pub unauthorized: Unauthorized,
-    /// Whether a docket that nobody answered is notified.
+    /// Whether an unanswered docket is notified.
     pub never_answered: NeverAnswered,
     /// Field of make_call that selects the agent by phone number; without it there is none.
     pub agent_phone_field: Option<String>,
@@ -178,7 +178,7 @@ choices! {
         NoInsights,
     }
 
-    /// Details of a task that nobody started.
+    /// Details of an unknown task.
     pub enum UnknownTask {
         /// 404.
         #[default]
@@ -196,7 +196,7 @@ choices! {
         Object,
     }
 
-    /// Insights of a call that nobody answered.
+    /// Insights of an unanswered call.
     pub enum UnansweredInsights {
         /// Null.
         #[default]
@@ -287,7 +287,7 @@ choices! {
         Status403,
     }
 
-    /// Whether a docket that nobody answered is notified.
+    /// Whether an unanswered docket is notified.
     pub enum NeverAnswered {
         /// It is, with `call_insights: null`.
         #[default]

@@ -47,7 +47,7 @@ pub(super) struct Receiver {
 pub(super) enum Work {
     /// Go on with this attempt of the target when its time has come.
     GoOn(Target, usize),
-    /// Deliver what one step has to tell, in order.
+    /// Deliver what one step has to report, in order.
     Notify(Vec<Notification>),
     /// Take note, after this time, that the answer to the request with this number is sent. A
     /// client that left meanwhile is not noticed.
@@ -240,7 +240,7 @@ async fn send(service: Arc<Service>, number: u64, hold: Duration) {
     service.state().journal.sent(number, hold);
 }
 
-/// Delivers what one step has to tell, each as often as asked for.
+/// Delivers what one step has to report, each as often as requested.
 async fn notify(service: Arc<Service>, notifications: Vec<Notification>) {
     let Some(receiver) = &service.receiver else {
         return;

@@ -83,7 +83,7 @@ pub(super) struct Step {
     pub(super) outcome: CallStatus,
     /// The number of the next attempt; none where no further step is to come.
     pub(super) next: Option<usize>,
-    /// What the webhook is to be told, in order.
+    /// What goes to the webhook, in order.
     pub(super) notifications: Vec<Notification>,
 }
 

@@ -1,4 +1,4 @@
-//! What happened to a docket or direct call, as a page tells it.
+//! What happened to a docket or direct call, as a page shows it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

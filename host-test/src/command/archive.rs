@@ -12,9 +12,9 @@ pub(crate) struct Archive {
     /// Writes all HTTP exchanges to this file, as an HTTP Archive for the developer tools of
     /// a browser
     ///
-    /// It is written also if something goes wrong. The token is masked; phone numbers, call
-    /// context and all else that may be about people are masked too. Only its owner can read the
-    /// file (mode 0600), even where it existed with another mode.
+    /// It is written also if something goes wrong. The token is masked; phone numbers, call context
+    /// and all other possibly personal data are masked too. Only its owner can read the file (mode
+    /// 0600), even where it existed with another mode.
     #[arg(long, value_name = "FILE")]
     har: Option<PathBuf>,
     /// Leaves phone numbers and call context in the archive, but not the token

@@ -16,7 +16,7 @@ pub(crate) struct Bench {
     /// -peer behind its name
     #[arg(long, value_name = "FILE", default_value = "target/voice-calling.wasm")]
     component: PathBuf,
-    /// A few calls of each kind, to see that the bench works; its figures say nothing
+    /// A few calls of each kind, to see that the bench works; the figures are not meaningful
     #[arg(long)]
     short: bool,
     /// A report for machines

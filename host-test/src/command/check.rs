@@ -34,7 +34,7 @@ pub(crate) struct Check {
     /// How many random histories [default: 10000; with --seed 1]
     #[arg(long, value_name = "COUNT")]
     histories: Option<u64>,
-    /// Plays the history of this seed alone; with --histories so many from it on
+    /// Plays only the history of this seed; with --histories, that many from it
     #[arg(long)]
     seed: Option<u64>,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) struct Check {
     /// A report for machines
     #[arg(long)]
     json: bool,
-    /// A variable that the component gets besides its settings
+    /// An extra variable for the component
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
     environment: Vec<(String, String)>,
 }

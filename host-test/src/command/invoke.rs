@@ -29,10 +29,10 @@ pub(crate) struct Invoke {
     /// '{"task_id": "t-1", "wait": {"timeout_ms": 60000}, "options": {"max_attempts": 2}}'
     #[arg(long, value_name = "JSON")]
     json: String,
-    /// Lets a real phone ring, where the base URL is not this machine
+    /// Allows a real phone to ring, where the base URL is not on this machine
     #[arg(long)]
     place_real_call: bool,
-    /// The authorities that vouch for the service over TLS, in PEM: these and no other
+    /// The certificate authorities to trust for TLS, in PEM, instead of the public ones
     /// [default: the public ones]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
@@ -40,11 +40,10 @@ pub(crate) struct Invoke {
     component: Component,
     #[command(flatten)]
     archive: Archive,
-    /// Writes what the guest is told and asks for to this file, for `host-test replay`: only with
-    /// a component for steps
+    /// Records everything that goes into and comes out of the guest in this file, for `host-test
+    /// replay`: only with a component for steps
     ///
-    /// The token is masked; phone numbers and call context are not. A file that exists is an
-    /// error.
+    /// The token is masked; phone numbers and call context are not. An existing file is an error.
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
 }

@@ -54,7 +54,7 @@ pub(crate) struct Mock {
     /// Draws how calls end from this seed and the phone number
     #[arg(long, conflicts_with = "calls")]
     seed: Option<u64>,
-    /// Faults on order: `ENDPOINT[@NTH]:FAULT[:OPTION]`, separated by commas
+    /// Faults to inject: `ENDPOINT[@NTH]:FAULT[:OPTION]`, separated by commas
     ///
     /// ENDPOINT: create-agent, list-agents, make-call, get-call-details, create-docket,
     /// create-docket-v2, get-docket. NTH: which request to it, from 1. FAULT: a status,
@@ -114,11 +114,11 @@ macro_rules! meaning_arguments {
 meaning_arguments! {
     /// Details of a call that is not over
     details_not_ready: DetailsNotReady;
-    /// Details of a task that nobody started
+    /// Details of an unknown task
     unknown_task: UnknownTask;
     /// What holds the details of a call
     details_shape: DetailsShape;
-    /// Insights of a call that nobody answered
+    /// Insights of an unanswered call
     unanswered_insights: UnansweredInsights;
     /// Status of a version 2 docket that is not completed
     v2_status: V2Status;
@@ -136,7 +136,7 @@ meaning_arguments! {
     docket_calls: DocketCalls;
     /// Answer to a missing or wrong token
     unauthorized: Unauthorized;
-    /// Whether a docket that nobody answered is notified
+    /// Whether an unanswered docket is notified
     never_answered: NeverAnswered;
 }
 

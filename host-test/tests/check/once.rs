@@ -152,7 +152,7 @@ fn meant_for(fault: Fault) -> Option<(Check, Source)> {
     })
 }
 
-/// What a guest without I/O is told by its host decides as much as what it does itself.
+/// What a host reports to a guest without I/O matters as much as what the guest does.
 #[test]
 fn every_fault_of_the_driver_is_caught_by_the_check_that_is_meant_for_it() {
     let file = in_repository("target/voice-calling-steps.wasm");

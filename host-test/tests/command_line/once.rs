@@ -368,7 +368,7 @@ fn a_component_that_fails_a_check_ends_with_1_and_the_scenario_in_which_it_did()
     let row = row.unwrap();
     assert!(row["simplest"].as_str().unwrap().starts_with("Scenario {"));
 
-    // The seed that is told fails again, alone.
+    // The seed that is reported fails again, alone.
     let seed = row["seed"].to_string();
     let again = [&mutant[..], &["--seed", &seed]].concat();
     let report = stdout_json(&check(MUTANTS, &again));

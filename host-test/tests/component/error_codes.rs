@@ -10,7 +10,7 @@ use voice_calling_check::error_codes::{Meaning, all, meaning, name};
 use voice_calling_host::types::RequestError;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
-/// What an attempt says of a code: its name, and what it tells besides.
+/// What an attempt says of a code: its name and its details.
 fn told(code: &ErrorCode) -> String {
     let name = name(code);
     match code {

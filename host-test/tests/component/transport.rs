@@ -177,7 +177,7 @@ async fn one_unknown_outcome_decides_whatever_came_before_it() {
     assert_eq!(error.response().unwrap().body, "busy", "the latest answer");
 
     let (error, _) = with_peer(ListAgents, script, &[("MAX_ATTEMPTS", "2")]).await;
-    assert_eq!(error.case(), "unavailable", "a read tells what it was told");
+    assert_eq!(error.case(), "unavailable", "a read reports the answer");
     assert_eq!(statuses(&error), [Some(503), None]);
 }
 

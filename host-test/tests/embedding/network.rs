@@ -280,7 +280,7 @@ async fn a_create_that_is_taken_back_by_http_2_is_sent_once_and_unknown() {
     use raw_http2::Act;
     let authority = Authority::new();
     // After the last two a client may send again what it sent. That is for the component to
-    // decide, which is told no more than that the connection is gone.
+    // decide, which learns only that the connection is gone.
     let taken_back = [
         Act::Reset(raw_http2::CANCEL),
         Act::GoAwayAfter,

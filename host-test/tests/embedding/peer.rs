@@ -83,7 +83,7 @@ pub enum Act {
     Answer(&'static str),
     /// The same as soon as so many have come, all of which wait.
     AnswerTogether(Arc<Barrier>, &'static str),
-    /// 200 with the beginning of a body, which breaks off: over HTTP/2 by a reset of the
+    /// 200 with the beginning of a body, which ends early: over HTTP/2 by a reset of the
     /// stream.
     CutBody,
     /// No answer, ever, until whoever asked gives up.
@@ -317,7 +317,7 @@ fn whole(body: &'static str) -> Answer {
 fn cut() -> Answer {
     let pieces = [
         Ok(Frame::data(Bytes::from_static(br#"{"docket_id": "cut"#))),
-        Err(io::Error::other("it breaks off")),
+        Err(io::Error::other("it ends early")),
     ];
     // What stands before the break must leave before it.
     let pieces = stream::unfold(pieces.into_iter(), |mut pieces| async {

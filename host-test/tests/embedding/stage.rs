@@ -128,7 +128,7 @@ pub async fn shared_with_places(script: &Script, places: usize) -> SharedInstanc
     instance.expect("an instance")
 }
 
-/// A service in memory that tells each call which docket it created.
+/// A service in memory that returns to each call which docket it created.
 pub fn naming_each_docket_after_ms(after_ms: u64) -> Script {
     let own_answer = [
         Piece::Bytes(r#"{"docket_id":""#.into()),

@@ -26,7 +26,7 @@ const NANOSECONDS_PER_MS: u64 = 1_000_000;
 
 const AN_HOUR_MS: u32 = 3_600_000;
 
-/// None of a call that was cancelled: it tells its caller nothing.
+/// None of a call that was cancelled: it returns nothing.
 type Created = Option<Result<CreatedDocketV2, RequestError>>;
 
 struct Impatient;

@@ -5,7 +5,7 @@
 //! The crate has what guests use of `voice_calling_core`, and stands in for it under
 //! that name: the glue of a guest compiles against it unchanged. The real core does
 //! the work. Around it are an environment that was changed before it is read
-//! (`settings`), a transport that does not do as it is told (`transport`), and changed
+//! (`settings`), a transport that disobeys (`transport`), and changed
 //! results (`client`, `result`); with no `MUTANT`, or with `none`, nothing is changed.
 //!
 //! Webhooks are parsed as they should be, whatever `MUTANT` says: their function takes

@@ -62,7 +62,7 @@ pub enum Mutant {
     LoopsForever,
     /// Takes memory, and writes to it, until there is no more, in every operation.
     AllocatesWithoutEnd,
-    /// Takes the body of a 2xx that breaks off for a whole one.
+    /// Takes the body of a 2xx that ends early for a whole one.
     SwallowsBrokenBodies,
     /// Takes `CREATE_RETRY=never` for the default.
     RetriesDespiteNever,
@@ -104,7 +104,7 @@ pub enum Mutant {
     RetriesWhatHostsReject,
     /// Puts the token into messages, as JSON may write it.
     LeaksEscapedToken,
-    /// Does not tell where a redirect points.
+    /// Does not report where a redirect points.
     HidesLocation,
 }
 

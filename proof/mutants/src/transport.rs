@@ -1,4 +1,4 @@
-//! A transport that does not do as it is told.
+//! A transport that disobeys.
 
 use crate::mutant::Mutant;
 use std::cell::Cell;
@@ -96,7 +96,7 @@ fn may_have_created<R>(request: &Request, sent: &Result<R, SendError>) -> bool {
     request.method == Method::Post && sent.as_ref().is_err_and(unknown)
 }
 
-/// Whether nothing may follow: a 4xx that is neither a rate limit nor a time-out.
+/// Whether nothing may follow: a 4xx that is neither a rate limit nor a timeout.
 fn is_rejection(response: &impl Response) -> bool {
     matches!(response.status(), 400..=499) && ![408, 425, 429].contains(&response.status())
 }

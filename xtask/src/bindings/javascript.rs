@@ -363,7 +363,7 @@ fn given_type(name: &str, ty: &Type) -> String {
 }
 
 /// A status, which is text: the values that are known, and any other. Or one of several objects,
-/// which their `kind` tells apart.
+/// distinguished by their `kind`.
 fn variant_type(names: &Names, definition: &Definition, cases: &[Case]) -> String {
     let is_status = |case: &Case| matches!(case.payload, None | Some(Type::String));
     let docs = jsdoc(&names.translated(&definition.docs, None), "");

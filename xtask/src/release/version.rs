@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// Before a version, where something of ours is named in it.
 const PREFIXES: [&str; 3] = ["voice-calling", "voice_calling", "@voice-calling/"];
 
-/// Files that tell of other versions: earlier ones, or invented ones in tests.
+/// Files that name other versions: earlier ones, or invented ones in tests.
 const EXEMPT: [&str; 5] = [
     "CHANGELOG.md",
     "docs/upgrading.md",

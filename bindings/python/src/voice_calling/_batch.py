@@ -81,7 +81,7 @@ class _Batch:
         return self._known.in_order()
 
     def _end(self, message: Done) -> None:
-        """All is told. What ended the whole batch is raised."""
+        """All results are reported. What ended the whole batch is raised."""
         self._has_ended = True
         assert self._running is not None
         self._running.outcome(message)

@@ -42,7 +42,7 @@ Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 
 
 class _Client(Generic[Http]):
-    """What both clients share. The docstring of `VoiceClient` tells of the settings."""
+    """What both clients share. The docstring of `VoiceClient` describes the settings."""
 
     _http_class: type[Any]
     _driver_class: type[Any]

@@ -266,7 +266,7 @@ class Coroutines:
         self._machine.forget()
 
     def at_exit(self) -> None:
-        self._machine.stop()  # a loop that ends has cancelled its tasks, which were told
+        self._machine.stop()  # a loop that ends has cancelled its tasks, which got their errors
 
 
 class AsyncioTimer:

@@ -157,7 +157,7 @@ class Exchange:
         return events
 
     def at_its_end(self) -> list[dict[str, Any]]:
-        """Events for all that was not told yet, now that it has ended."""
+        """Events for all that was not reported yet, now that it has ended."""
         if self._failure is not None:
             delivery, message = self._failure
             return [{"Failed": {"exchange": self.number, "delivery": delivery, "message": message}}]

@@ -1,4 +1,4 @@
-"""A record of all that a client was told and told to do, for bug reports. `host-test replay` plays
+"""A record of everything that went into and came out of a client, for bug reports. `host-test replay` plays
 it again. Tokens are masked; phone numbers and all else that is sent are not."""
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Running:
         self.requests: int = 0
         """How many requests it has sent."""
         self.sent: set[int | None] = set()
-        """Those of its items of which a create was sent and nothing is told yet; `None` stands for
+        """Those of its items of which a create was sent and nothing is reported yet; `None` stands for
         an operation that is not a batch."""
         self.is_begun: bool = False
         self.is_given_up: bool = False
@@ -261,7 +261,7 @@ class Machine:
             running.mailbox.put(Told(exchange, now_ms))
 
     def _is_ready(self, running: Running) -> bool:
-        """Whether there is a guest for it; otherwise it is told."""
+        """Whether there is a guest for it; otherwise it gets an error."""
         if running.is_given_up:
             running.mailbox.put(Done(error=execution_failed("nothing was sent")))
             return False
@@ -348,7 +348,7 @@ class Machine:
         self._driver.start(exchange)
 
     def _lose(self, error: BaseException) -> None:
-        """The guest, or what drives it, has failed: everybody is told, and the next call gets
+        """The guest, or what drives it, has failed: every caller gets an error, and the next call gets
         another guest."""
         reason = str(error) if isinstance(error, GuestLost) else f"{type(error).__name__}: {error}"
         self._guest = None

@@ -236,7 +236,7 @@ class AgentMethods:
 
         It is a creating request, retried as `calls.make` is. Where the answer has no `agent_id`,
         `agents.list` finds the agent by its name. Only `agent_name` is required; what the others
-        mean is told at `AgentConfig`.
+        mean is documented at `AgentConfig`.
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """

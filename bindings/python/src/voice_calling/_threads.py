@@ -36,7 +36,7 @@ _IDLE_SECONDS = 10.0
 """How long a thread without work stays."""
 
 _PATIENCE = 2.0
-"""How long a caller who gives up waits to be told what is known. It takes a step."""
+"""How long a cancelled caller waits to learn what is known. It takes a step."""
 
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None)
 

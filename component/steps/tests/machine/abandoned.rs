@@ -261,7 +261,7 @@ fn a_batch_tells_of_each_item_what_is_known() {
         assert!(led.sends().is_empty());
         assert_eq!(led.done()[0].outcome, Ok(Answer::CreateDocketsV2));
         let items = led.items();
-        assert_eq!(items.len(), 199, "each that was not told");
+        assert_eq!(items.len(), 199, "each that was not reported");
         let mut begun = 0;
         for item in &items {
             let outcome = item.created.clone().map(Answer::CreateDocketV2);

@@ -1,4 +1,4 @@
-//! What hosts tell of an exchange, in every order.
+//! What hosts report of an exchange, in every order.
 
 use crate::stage::*;
 

@@ -13,14 +13,14 @@ pub fn refusal(error: Option<&str>) -> (u16, String) {
     }
     match error.map(serde_json::from_str) {
         Some(Ok(OrderError::PermanentNotFound)) => {
-            let reason = "the campaign accepts no commands: it has ended or was stopped";
+            let reason = "the campaign accepts no orders: it has ended or was stopped";
             (409, reason.to_owned())
         }
         Some(Ok(OrderError::Unreachable(reason))) => (
             503,
-            format!("the command could not be delivered to the campaign: {reason}"),
+            format!("the order could not be delivered to the campaign: {reason}"),
         ),
-        _ => (503, "the engine could not carry out the command".to_owned()),
+        _ => (503, "the engine could not carry out the order".to_owned()),
     }
 }
 

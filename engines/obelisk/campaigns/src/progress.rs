@@ -25,7 +25,7 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CampaignState {
-    /// Nothing is dispatched yet. Another workflow that goes on cannot be told from that.
+    /// Nothing is dispatched yet. It cannot be distinguished from another running workflow.
     Beginning,
     Running,
     Paused,

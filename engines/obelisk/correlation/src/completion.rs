@@ -1,4 +1,4 @@
-//! What a run is told when its docket is completed: the text that goes through the stub.
+//! What a run gets when its docket is completed: the text that goes through the stub.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,8 +27,8 @@ impl Completion {
         serde_json::from_str(text).ok()
     }
 
-    /// Whether another delivery tells the same of the same docket: the id and the insights count,
-    /// not the time, the order of keys, or what is told of the attempts.
+    /// Whether another delivery says the same of the same docket: the id and the insights count,
+    /// not the time, the order of keys, or what it says of the attempts.
     pub fn agrees_with(&self, delivery: &str) -> bool {
         // Also where the text cannot be read as a whole (a lone surrogate, say).
         if self.delivery == delivery {

@@ -2,7 +2,7 @@
 //! larger than 1 MiB: engines may refuse more (Obelisk 0.42, unless told otherwise).
 
 /// A delivery, and an answer of the service (`VOICE_CALLING_MAX_RESPONSE_BYTES` of the deployment).
-/// The largest value is the one through which a run is told: both of them, as strings in a JSON
+/// The largest value is the one that a run gets: both of them, as strings in a JSON
 /// text that is itself a JSON string, so that a quotation mark takes four bytes.
 pub const MOST_DOCUMENT_BYTES: usize = 122_880;
 

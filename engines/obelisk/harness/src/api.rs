@@ -98,7 +98,7 @@ impl Ending {
 }
 
 /// An answer that was not the one that was wanted. It is the cause of the errors of [`Api`],
-/// for tests that have to tell one status from another.
+/// for tests that distinguish statuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// `PUT /v1/…`
@@ -310,7 +310,7 @@ impl Api {
         Ok(())
     }
 
-    /// Ends a delay before its time: who waits for it goes on at once, and is told.
+    /// Ends a delay before its time: what waits for it continues at once.
     ///
     /// # Errors
     /// Where it is over (status 409), or there is none (404).

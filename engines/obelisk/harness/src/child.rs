@@ -110,7 +110,7 @@ impl GuardedChild {
 
 impl Drop for GuardedChild {
     fn drop(&mut self) {
-        // Nobody is left to be told.
+        // No one is left to report to.
         let _ = self.kill();
     }
 }

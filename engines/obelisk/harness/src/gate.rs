@@ -88,7 +88,7 @@ async fn pass_on(
     }
 }
 
-/// Either side may break off whenever it likes.
+/// Either side may end early whenever it likes.
 async fn forward(mut peer: TcpStream, service: SocketAddr) {
     if let Ok(mut service) = TcpStream::connect(service).await {
         let _ = copy_bidirectional(&mut peer, &mut service).await;

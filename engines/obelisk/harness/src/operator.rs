@@ -91,7 +91,7 @@ impl Operator {
         list.push_str(&format!("+{number}\n"));
     }
 
-    /// What was told, each with its key.
+    /// What was handed off, each with its key.
     ///
     /// # Errors
     /// Where a body is not JSON.

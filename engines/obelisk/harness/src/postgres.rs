@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::child::{GuardedChild, TICK};
 
-/// The only port that the engine can be told of is this one, by saying nothing. It is a part
+/// The engine can only use this port, its default. It is a part
 /// of the socket's name here, and taken from nobody.
 const PORT: &str = "5432";
 

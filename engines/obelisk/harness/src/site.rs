@@ -58,7 +58,7 @@ const AGENT_ID: i64 = 7;
 /// How a site differs from an installation as it is copied.
 pub struct Setup {
     pub mock: mock::Options,
-    /// Whether and how the mock tells of completions; where to is set here.
+    /// Whether and how the mock reports completions; the URL is set here.
     pub webhook: Option<WebhookOptions>,
     /// What is replaced in the deployment: each text is in it once.
     pub changes: Vec<(&'static str, &'static str)>,
@@ -374,10 +374,10 @@ impl Site {
         self.api().submit(id, RUN_CAMPAIGN, &params).await
     }
 
-    /// What the endpoint of campaigns tells of one.
+    /// What the endpoint of campaigns returns for one.
     ///
     /// # Errors
-    /// Where it tells nothing.
+    /// Where it returns nothing.
     pub async fn progress(&self, campaign: &str) -> Result<Value> {
         let answer = self.operate(Method::GET, campaign).await?;
         ensure!(answer.status == 200, "no progress: {answer:?}");
@@ -518,7 +518,7 @@ impl Site {
     /// dashboard: with the docket of the run, or that there is none.
     ///
     /// # Errors
-    /// Where the node refuses to tell the questions.
+    /// Where the node does not list the questions.
     pub async fn answer_questions(&self) -> Result<()> {
         for question in self.open_questions().await? {
             let run = question.rsplit_once('.').map_or("", |(run, _)| run);

@@ -125,7 +125,7 @@ impl Story {
         let delivered = self.site.mock.deliveries().len();
         self.site.kill()?;
         self.progress.detail("the engine is killed");
-        // Where it is completed already, that was told to the dead.
+        // Where it is completed already, its webhook came to a dead engine.
         let _ = self.site.mock.complete_docket(&docket);
         self.site.mock.delivered(delivered + 1).await;
         self.progress

@@ -108,7 +108,7 @@ fn component() -> Result<PathBuf> {
         .with_context(|| format!("there is no component at {path:?}: run `cargo xtask build`"))
 }
 
-/// The body of a delivery, `{}`, that tells of no docket: the function returns none.
+/// The body of a delivery, `{}`, without a docket: the function returns none.
 fn two_braces() -> Value {
     json!(["{}"])
 }

@@ -403,7 +403,7 @@ mod tests {
                 let mut last = (Grant::ANY_TIME, 0);
                 for _ in 0..200 {
                     now_ms += numbers.pause_ms();
-                    // Another segment goes on with what this one tells it.
+                    // Another segment continues with what this one hands over.
                     if numbers.below(10) == 0 {
                         let pace = Pace::read(Some(per_minute)).unwrap();
                         grants = Grants::new(hours.clone(), pace, grants.given());

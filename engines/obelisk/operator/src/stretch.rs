@@ -31,7 +31,7 @@ pub fn window(status: u16, headers: &HeaderMap, position: u64) -> Result<Window,
     }
 }
 
-/// Whether the source ends with what was read. Only a length that the server tells is believed: a
+/// Whether the source ends with what was read. Only a length that the server states is trusted: a
 /// range may be shorter than what was asked for.
 pub fn is_end(
     status: u16,

@@ -25,7 +25,7 @@ impl<'a> Secret<'a> {
         Ok(Self(value))
     }
 
-    /// In constant time, so that answers do not tell how far a guess was right.
+    /// In constant time, so that answers do not reveal how far a guess was right.
     pub fn is(&self, given: &[u8]) -> bool {
         given.ct_eq(self.0.as_bytes()).into()
     }

@@ -63,14 +63,14 @@ impl Verdict {
     }
 }
 
-/// What a run was told before.
+/// What a run got before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Had {
     TheSame,
     SomethingElse,
     /// It ended without: by a poll, by time, or by a person.
     Nothing,
-    /// It goes on, and cannot be told any more.
+    /// It goes on, and cannot get a completion any more.
     Unusable,
 }
 
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn each_verdict_has_its_status() {
         let nothing_before = |verdict: Verdict| {
-            let asked = |_: &str| panic!("asked what the run had been told");
+            let asked = |_: &str| panic!("asked what the run had got");
             verdict.answer(asked).status
         };
         assert_eq!(nothing_before(read(r#""delivered""#)), 200);

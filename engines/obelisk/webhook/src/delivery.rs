@@ -61,7 +61,7 @@ fn wait_for(execution: &ExecutionId) -> Option<Result<Verdict, Option<String>>> 
     None
 }
 
-/// What the run had been told when this delivery came.
+/// What the run had got when this delivery came.
 fn had(stub: &str, text: &str) -> Had {
     let id = |id: &str| ExecutionId { id: id.to_owned() };
     let value = engine::try_get(&id(stub));

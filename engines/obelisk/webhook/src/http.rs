@@ -68,7 +68,7 @@ fn read(request: &IncomingRequest) -> Result<Vec<u8>, Answer> {
     }
 }
 
-/// Answers; where the peer is gone by then, nobody is there to be told.
+/// Answers; where the peer is gone by then, the error is ignored.
 fn respond(answer: &Answer, response_out: ResponseOutparam) {
     let content_type = [("content-type".to_owned(), b"application/json".to_vec())];
     let headers = Fields::from_list(&content_type).unwrap_or_else(|_| Fields::new());

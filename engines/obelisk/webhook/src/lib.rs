@@ -1,7 +1,7 @@
 //! The receiver of the service's webhook.
 //!
 //! It believes nothing: who does not know the path's secret learns nothing, and what a delivery
-//! says is checked with the service by the workflow `deliveries.deliver`, which also tells the
+//! says is checked with the service by the workflow `deliveries.deliver`, which also notifies the
 //! run that waits. Here is only HTTP: a delivery in, the verdict as a status out. It never waits
 //! for long, since a webhook that waits holds one of the engine's few connections to its
 //! database: what takes longer is accepted (202), and goes on durably.

@@ -1,5 +1,5 @@
 //! The secret in the webhook's path, and the account after it. Deliveries are not signed: the
-//! secret is all that tells a delivery of the service from one of anybody else.
+//! secret is all that distinguishes a delivery of the service from any other.
 
 use voice_calling_obelisk_secret::{Secret, value};
 

@@ -174,7 +174,7 @@ impl Campaign {
             Some(Order::Resume) => self.stance = Stance::Running,
             Some(Order::Stop) => self.stance = Stance::Stopped,
             // Cancelled, or written by hand.
-            None => log::warn("a command cannot be read and is ignored"),
+            None => log::warn("an order cannot be read and is ignored"),
         }
         // It is the gate of what is granted from now on; after a stop nothing is.
         if self.stance != Stance::Stopped {
@@ -187,7 +187,8 @@ impl Campaign {
         let order = ExecutionId {
             id: child(&self.id_of(self.segment), OPEN, 1),
         };
-        // It may have handed over before, or have been told: its successor is told at its start.
+        // It may have handed over before, or have got the order: its successor gets it at its
+        // start.
         while let Err(StubError::ExecutionNotFound) = stubs::order_stub(&order, Ok("hand over")) {
             // It has not begun yet.
             let _ = engine::sleep(after(200), None);

@@ -12,7 +12,7 @@ use crate::bindings::voice_calling::waits_obelisk_stub as stubs;
 use crate::pace::Pauses;
 use crate::waiting::after;
 
-/// Why there is no verdict yet. The service may tell of a docket before each of its replicas shows
+/// Why there is no verdict yet. The service may report a docket before each of its replicas shows
 /// it, or may not be there to be asked.
 enum Doubt {
     /// The service does not know the docket.

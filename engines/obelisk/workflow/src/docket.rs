@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
             .is_some_and(dockets::is_completed)
     }
 
-    /// Takes what was told through the stub, if it is the completion of this run's docket. If not,
+    /// Takes what came through the stub, if it is the completion of this run's docket. If not,
     /// the stub is used up, and polls or a person have to find out.
     fn accept(&self, told: Result<String, String>) -> Option<(Docket, DocketCompleted)> {
         let (docket, delivery) = match read_completion(told) {
@@ -297,7 +297,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What was told through the stub; the error says what was found instead.
+/// What came through the stub; the error says what was found instead.
 fn read_completion(told: Result<String, String>) -> Result<(Docket, DocketCompleted), String> {
     let text = told.map_err(|error| format!("the error {error:?}"))?;
     let completion = Completion::read(&text).ok_or("another string")?;

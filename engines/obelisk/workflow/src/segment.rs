@@ -283,7 +283,7 @@ impl Segment {
     }
 
     /// Writes into a slot of the successor: the order's stub is the first, the slots follow. False
-    /// where it cannot be told.
+    /// where it cannot be delivered.
     fn pass_on(&self, slot: u32, again: Option<&Contact>) -> bool {
         let text = slot_text(again);
         let stub = ExecutionId {
@@ -327,7 +327,7 @@ impl Segment {
         self.end()
     }
 
-    /// Tells the campaign what is left; false where it cannot be told.
+    /// Hands the campaign what is left; false where that fails.
     fn leave(&self, handover: &Handover) -> bool {
         let told = stubs::handover_stub(&self.handover, Ok(&handover.to_text()));
         if let Err(error) = &told {

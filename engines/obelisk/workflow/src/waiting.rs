@@ -12,7 +12,7 @@ use voice_calling_correlation::{OVER, RunId};
 
 /// What has happened.
 pub enum Event {
-    /// The completion was told: the text in the stub, or why there is none.
+    /// The completion came: the text in the stub, or why there is none.
     Completion(Result<String, String>),
     /// A person has decided: the id of the docket, or why it is given up.
     Decision(Result<String, String>),

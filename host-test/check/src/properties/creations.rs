@@ -1,4 +1,4 @@
-//! What may have been created: nothing twice, and nothing that is not told.
+//! What may have been created: nothing twice, and nothing that is not reported.
 
 use super::{Findings, told};
 use crate::operation::Returned;

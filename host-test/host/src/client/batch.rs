@@ -108,9 +108,9 @@ impl Drop for Batch {
             return;
         };
         let call = waiting.call();
-        // What the batch is told by that is unread as well.
+        // What the batch gets by that is unread as well.
         drop(waiting);
-        // What is told from now on is logged by who tells it.
+        // From now on, results are logged where they are reported.
         self.told.close();
         let first = self.first.take().map(OfBatch::Result);
         let others = std::iter::from_fn(|| self.told.try_recv().ok());

@@ -326,7 +326,7 @@ impl Driver {
         };
         news.clear();
         let lost = place.take();
-        // A caller that is told may use this client again at once.
+        // A caller that gets its result may use this client again at once.
         drop(place);
         if let Some(session) = lost {
             self.under_way.store(0, Ordering::Relaxed);
@@ -419,7 +419,7 @@ impl Driver {
         let Some(operation) = session.operations.get_mut(&send.operation) else {
             return;
         };
-        // Or its caller has gone in this moment, or the next step tells that nothing goes on.
+        // Or its caller has gone in this moment, or the next step reports that nothing goes on.
         if self.has_runtime_ended() || !operation.call.begin_request(send.creates) {
             return;
         }
@@ -540,7 +540,7 @@ impl Later {
 impl Drop for Later {
     fn drop(&mut self) {
         if let Some(driver) = self.driver.take() {
-            // The runtime dropped the task before it ran, so this thread tells every caller.
+            // The runtime dropped the task before it ran, so this thread notifies every caller.
             driver.inbox().is_emptied = false;
             driver.runtime_has_ended(self.runtime_number);
         }

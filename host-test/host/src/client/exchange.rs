@@ -72,7 +72,7 @@ enum End {
     Failed(Delivery, String),
 }
 
-/// How much a task has to tell the driver.
+/// How much a task has to report to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
     /// The body is not whole yet. Who wants to know what has come, asks.

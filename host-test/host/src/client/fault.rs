@@ -28,13 +28,13 @@ faults! {
     SendsTwice "sends-twice",
     /// Does not hand over what came of a body when its time is up.
     LosesParts "loses-parts",
-    /// Takes a body that broke off for a whole one.
+    /// Takes a body that ended early for a whole one.
     MendsBodies "mends-bodies",
     /// Hands over no headers.
     LosesHeaders "loses-headers",
     /// Does not end requests that nobody waits for.
     KeepsRequests "keeps-requests",
-    /// Does not tell the guest of callers that have gone.
+    /// Does not report to the guest that a caller has gone.
     KeepsOperations "keeps-operations",
     /// Steps half a second later than it is asked to.
     WakesLate "wakes-late",

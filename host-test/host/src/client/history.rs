@@ -1,4 +1,4 @@
-//! What a guest was told and what it asked for, step by step, without the token: a file for bug
+//! What went into and came out of a guest, step by step, without the token: a file for bug
 //! reports, which can be replayed.
 //!
 //! Each line is JSON: `{"configure": …}` for each instance, then `{"step": …, "stepped": …}` for

@@ -70,7 +70,7 @@ impl StepsGuest {
         &self.origin
     }
 
-    /// An instance with these settings. What is wrong with them it tells every call.
+    /// An instance with these settings. A problem with them is an error of every call.
     pub(crate) fn instantiate(
         &self,
         environment: &[(String, String)],

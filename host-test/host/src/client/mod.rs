@@ -92,7 +92,7 @@ impl Client {
     ) -> Result<Outcome> {
         let _place = self.places.acquire().await?;
         let (teller, outcome) = oneshot::channel();
-        // Dropped after `waiting`, which is told then.
+        // Dropped after `waiting`, which is notified then.
         let mut told = Told {
             outcome,
             call: None,
@@ -129,7 +129,7 @@ struct Waiting {
     operation: u64,
 }
 
-/// What a caller is told. Of what it does not hear the log has the id.
+/// What a caller gets. Where it is gone, the log has the id.
 struct Told {
     outcome: oneshot::Receiver<Result<Outcome>>,
     call: Option<Arc<InFlight>>,
@@ -137,7 +137,7 @@ struct Told {
 
 impl Drop for Told {
     fn drop(&mut self) {
-        // What is told from now on is logged by who tells it.
+        // From now on, results are logged where they are reported.
         self.outcome.close();
         if let (Ok(Ok(unheard)), Some(call)) = (self.outcome.try_recv(), &self.call) {
             log_created(&unheard, call);

@@ -1,4 +1,4 @@
-//! An operation under way, and who is told what comes of it.
+//! An operation in progress, and who gets its result.
 
 use super::bindings::{Answer, ExchangeId};
 use super::exchange::Exchange;
@@ -12,19 +12,19 @@ use tokio::sync::{mpsc, oneshot};
 /// What came of an operation.
 pub(super) type Outcome = Result<Answer, RequestError>;
 
-/// What the reader of a batch is told: that it has begun, each result, and the end.
+/// What the reader of a batch gets: that it has begun, each result, and the end.
 pub(super) enum OfBatch {
     Begun,
     Result(BatchResult),
     Ended(anyhow::Result<Result<(), RequestError>>),
 }
 
-/// Who is told what comes of an operation.
+/// Who gets the result of an operation.
 pub(super) enum Teller {
     Lone(oneshot::Sender<anyhow::Result<Outcome>>),
     Batch {
         reader: mpsc::UnboundedSender<OfBatch>,
-        /// Of which requests the result has been told.
+        /// Of which requests the result has been reported.
         is_told: Vec<bool>,
     },
 }
@@ -34,8 +34,8 @@ pub(super) struct Operation {
     pub(super) call: Arc<InFlight>,
     pub(super) trusts_connection_timeout: bool,
     teller: Teller,
-    /// The exchanges, and for which requests of a batch, that may have created what nobody has
-    /// been told of.
+    /// The exchanges, and for which requests of a batch, that may have created what has not been
+    /// reported.
     creates: Vec<(ExchangeId, Option<u32>)>,
 }
 
@@ -60,7 +60,7 @@ impl Operation {
         }
     }
 
-    /// Its requests that may have created what nobody has been told of.
+    /// Its requests that may have created what has not been reported.
     pub(super) fn creates(&self) -> impl Iterator<Item = ExchangeId> {
         self.creates.iter().map(|(exchange, _)| *exchange)
     }

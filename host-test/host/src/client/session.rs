@@ -138,7 +138,7 @@ impl Session {
         self.arriving = arriving;
     }
 
-    /// The instance is gone: ends everything, and tells everybody.
+    /// The instance is gone: ends everything, and notifies every caller.
     pub(super) fn lose(self, reason: &str) {
         drop(self.exchanges);
         for operation in self.operations.into_values() {

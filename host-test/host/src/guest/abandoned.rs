@@ -112,7 +112,7 @@ impl Body for AwaitedBody {
     }
 }
 
-/// What a guest is told whose request was open when its call was abandoned.
+/// What a guest gets whose request was open when its call was abandoned.
 const DROPPED: &str = "the host dropped the call";
 
 /// wasi:http/client, which sends nothing more for an abandoned call.

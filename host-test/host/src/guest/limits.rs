@@ -145,7 +145,7 @@ impl ResourceLimiter for Memory {
         Ok(true)
     }
 
-    /// wasmtime 48 calls it just after it was told that the memory may grow, and only then,
+    /// wasmtime 48 calls it just after it was notified that the memory may grow, and only then,
     /// unless a memory has pages of one byte, which `Sandbox` does not allow.
     fn memory_grow_failed(&mut self, _: WasmtimeError) -> WasmtimeResult<()> {
         let added_bytes = mem::take(&mut self.added_bytes);

@@ -267,7 +267,7 @@ impl Key {
 }
 
 /// SHA-256 of what is hashed. The hashers of the standard library may give something else
-/// in another of its versions, and are too short to tell apart what must not be mistaken.
+/// in another of its versions, and are too short to distinguish what must not be mistaken.
 #[derive(Default)]
 struct StableHasher(Sha256);
 

@@ -110,7 +110,7 @@ impl Plugin {
     /// # Errors
     ///
     /// If the component does its I/O itself, through WASI: use [`Plugin::instantiate`], or the
-    /// component for steps. What is wrong with the settings is told by each call.
+    /// component for steps. A problem with the settings is an error of each call.
     pub fn client(&self, settings: InstanceSettings) -> Result<Client> {
         match &self.0 {
             Form::Steps(guest) => Client::new(guest, settings),
@@ -212,7 +212,7 @@ impl Instance {
 
     /// `bulk.create-dockets-v2`. If the instance ends in the middle, the results that a component
     /// for WASI 0.3 had handed over are in the error: [`crate::UnfinishedBatch`]. One for steps
-    /// tells what is known of each request, as [`Client::create_dockets_v2`] says.
+    /// reports what is known of each request, as [`Client::create_dockets_v2`] says.
     pub async fn create_dockets_v2(
         &mut self,
         requests: &[DocketRequestV2],

@@ -18,7 +18,7 @@ use wasmtime_wasi_http::{Error, WasiBody};
 /// How much of a body is kept where bodies are kept at all.
 pub const KEPT_BODY_BYTES: usize = 1024 * 1024;
 
-/// How many exchanges a recorder keeps unless it is told otherwise.
+/// How many exchanges a recorder keeps by default.
 pub const KEPT_EXCHANGES: usize = 1_000;
 
 /// How large all that a recorder keeps may be, unless it keeps all: headers and bodies of all
@@ -153,7 +153,7 @@ pub struct Body {
 pub enum BodyEnd {
     /// All of it passed.
     Whole,
-    /// It broke off with this wasi:http error.
+    /// It ended early with this wasi:http error.
     Broken(String),
     /// Nobody wanted the rest, or it is still on its way.
     Unfinished,

@@ -169,7 +169,7 @@ impl<W: Write> Write for MaskedLines<W> {
 impl<W: Write> Drop for MaskedLines<W> {
     fn drop(&mut self) {
         if !self.line.is_empty() {
-            // There is nobody left to be told.
+            // No one is left to report to.
             let _ = self.write_line("");
         }
     }

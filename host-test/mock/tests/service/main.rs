@@ -1,4 +1,4 @@
-//! The mock service: what it answers, what it makes ring, and what it tells.
+//! The mock service: what it answers, what it makes ring, and what it reports.
 
 mod telephone;
 
@@ -41,7 +41,7 @@ async fn until(condition: impl AsyncFn() -> bool) {
     soon(asking).await;
 }
 
-/// A client that sends what it is told.
+/// A client that sends what it is given.
 struct Client {
     http: HttpClient<HttpConnector, Full<Bytes>>,
     base_url: String,

@@ -12,7 +12,7 @@ use voice_calling_host::{Running, Sandbox};
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// None of a call that was cancelled: it tells its caller nothing.
+/// None of a call that was cancelled: it returns nothing.
 type Created = Option<Result<CreatedDocketV2, RequestError>>;
 
 /// The guest that cancels what takes too long.

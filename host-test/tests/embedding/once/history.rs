@@ -127,7 +127,7 @@ async fn a_history_that_was_changed_is_noticed_at_the_first_difference() {
             "\"creates\":false",
             "Ok.effects[0].Send.creates",
         ),
-        // What it was told.
+        // What went in.
         (
             "\"agent_id\":7,\"to_phone_number\":\"919876543210\",\"call_context\":\"{}\"",
             "\"agent_id\":8,\"to_phone_number\":\"919876543210\",\"call_context\":\"{}\"",

@@ -22,7 +22,8 @@ fn options(max_open: usize, run: Value) -> Value {
     json!({ "max_open": max_open, "run": run })
 }
 
-/// Options for runs of which some end by a poll, since the engine was dead when they were told.
+/// Options for runs of which some end by a poll, since the engine was dead when their webhooks
+/// came.
 fn for_both() -> Value {
     json!({
         "timeout_ms": 600_000,

@@ -66,7 +66,7 @@ async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Resul
     ] {
         ensure!(
             commands.contains(needed),
-            "the README does not tell of `{needed}`"
+            "the README does not mention `{needed}`"
         );
     }
     let mut variables = environment.iter();

@@ -12,7 +12,7 @@ use crate::outcome::{
     NUMBER, assert_one_creation, completed, created_docket, for_polls, for_webhook, outcome,
 };
 
-/// A service that completes dockets by hand and tells nobody: the tests deliver.
+/// A service that completes dockets by hand and sends no webhook: the tests deliver.
 fn silent() -> Setup {
     Setup {
         webhook: None,
@@ -101,7 +101,7 @@ async fn a_contradiction_is_answered_409_and_changes_nothing() -> Result<()> {
     assert_eq!(outcome(&site, &run).await?, before);
     let insights = &before["unverified"]["call_insights"];
     assert_eq!(insights["call_disposition"], "INTERESTED");
-    // The engine would tell of the conflict with all that was in the deliveries.
+    // The engine would log the conflict with everything in the deliveries.
     let log = site.node()?.log_tail(usize::MAX);
     for personal in [
         NUMBER,
@@ -168,7 +168,7 @@ async fn the_completion_of_another_docket_does_not_end_a_run() -> Result<()> {
     let logs = json!(site.api().logs(&run).await?).to_string();
     assert!(
         logs.contains(twin) && logs.contains(&docket),
-        "nobody is told: {logs}"
+        "nothing is logged: {logs}"
     );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What tells a user's own files from those of others.
+//! What distinguishes a user's own files from those of others.
 
 use super::Reason;
 use anyhow::{Context, Result, bail, ensure};
