@@ -202,13 +202,17 @@ def test_what_the_component_refuses_is_named_as_it_was_written(client: VoiceClie
 
 
 @pytest.mark.parametrize(
-    "timeout", [-1, float("nan"), float("inf"), 1e10, 10**400, "10", True, None]
+    "timeout", [-1, 0, 0.0001, float("nan"), float("inf"), 1e10, 10**400, "10", True, None]
 )
 def test_a_timeout_is_a_number_of_seconds(client: VoiceClient, timeout: Any) -> None:
     with pytest.raises(InvalidInput) as refused:
         client.dockets.wait_for(DOCKET_ID, timeout=timeout)
     assert problem_of(refused).subject == "timeout"
-    assert problem_of(refused).allowed == "seconds, 0.001 to 4294967.295"
+    assert problem_of(refused).allowed == "0.001 to 4294967.295 seconds"
+    with pytest.raises(InvalidInput) as refused:
+        client.dockets.create(**docket(timeout=timeout if timeout is not None else 86401))
+    assert problem_of(refused).subject == "timeout"
+    assert problem_of(refused).allowed == "0.001 to 86400 seconds"
 
 
 def test_one_wrong_request_of_a_batch_is_named_and_nothing_is_sent(

@@ -7,6 +7,7 @@ import asyncio
 import inspect
 import json
 import os
+import re
 import sys
 import urllib.request
 import uuid
@@ -169,9 +170,16 @@ def problem_as_machine(problem: dict[str, str], operation: str) -> dict[str, str
         found = str(int(problem["found"]) + 1)
         return {"subject": "options.max-attempts", "found": found, "allowed": "1 to 100"}
     elif first == deadline_of(operation):
-        subject = "options.deadline-ms"
+        return in_milliseconds(problem, "options.deadline-ms")
     elif first == "timeout":
-        subject = "wait.timeout-ms" if "wait-for" in operation else "timeout-ms"
+        return in_milliseconds(problem, "wait.timeout-ms" if "wait-for" in operation else "timeout-ms")
     elif first == "account":
         subject = "options.account"
     return {**problem, "subject": subject}
+
+
+def in_milliseconds(problem: dict[str, str], subject: str) -> dict[str, str]:
+    """What the package reports in seconds."""
+    numbers = re.findall(r"[\d.]+", problem["found"] + " " + problem["allowed"])
+    found, least, most = (str(round(float(it) * 1000)) for it in numbers)
+    return {"subject": subject, "found": found, "allowed": f"{least} to {most} milliseconds"}

@@ -11,7 +11,7 @@ _LONGEST_SHOWN = 60
 def invalid_input(subject: str, found: str, allowed: str) -> InvalidInput:
     """An argument at fault, found before anything was sent."""
     problem = Problem(subject=subject, found=found, allowed=allowed)
-    return InvalidInput(_sentence(problem), problem=problem)
+    return InvalidInput(sentence(problem), problem=problem)
 
 
 def wrong_value(subject: str, value: object, allowed: str) -> InvalidInput:
@@ -22,7 +22,7 @@ def wrong_value(subject: str, value: object, allowed: str) -> InvalidInput:
 def configuration_problem(subject: str, found: str, allowed: str) -> ConfigurationProblem:
     """A setting at fault, found before anything was sent."""
     problem = Problem(subject=subject, found=found, allowed=allowed)
-    return ConfigurationProblem(_sentence(problem), problem=problem)
+    return ConfigurationProblem(sentence(problem), problem=problem)
 
 
 def outcome_unknown(message: str) -> OutcomeUnknown:
@@ -45,5 +45,6 @@ def described(value: object) -> str:
     return f"{type(value).__name__} {shown}"
 
 
-def _sentence(problem: Problem) -> str:
+def sentence(problem: Problem) -> str:
+    """What the message of an error says of it."""
     return f"{problem.subject}: found {problem.found}; allowed: {problem.allowed}"

@@ -32,9 +32,9 @@ def dumps(value: object, at: str, refuse: Refuse) -> str:
         if _has_lone_surrogate(text):
             text = json.dumps(plain, allow_nan=False, separators=(",", ":"))
     except RecursionError:
-        raise refuse(at, "values nested too deeply", "fewer levels, or JSON text") from None
+        raise refuse(at, "values nested too deeply", "fewer levels, or a str of JSON") from None
     except ValueError as error:  # an integer of more digits than Python writes
-        raise refuse(at, str(error), "JSON text") from None
+        raise refuse(at, str(error), "a str of JSON") from None
     return text
 
 
@@ -55,7 +55,7 @@ def _plain(value: object, at: str, refuse: Refuse) -> object:
         plain = {}
         for key, member in value.items():
             if not isinstance(key, str):
-                raise refuse(at, f"the key {cut(repr(key))}", "text as keys")
+                raise refuse(at, f"the key {cut(repr(key))}", "keys that are a str")
             plain[key] = _plain(member, f"{at}.{cut(key)}", refuse)
         return plain
     if isinstance(value, tuple) and hasattr(value, "_asdict"):

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, Union
 
 from . import _errors, _outcomes, _types
 from ._errors import ExecutionFailed, RequestError
+from ._failures import sentence
 
 Lift: TypeAlias = Callable[[Any], Any]
 
@@ -46,16 +47,19 @@ def error(wire: Any, written: Callable[[str], str] = str) -> RequestError:
         may_have_created=failure["may_have_created"],
     )
     if made.problem is not None:
-        found = made.problem.subject
-        subject = written(found)
-        if found == "options.max-attempts":  # users say how often it is retried
-            retries = str(int(made.problem.found) - 1)
-            made.problem = replace(made.problem, found=retries, allowed="0 to 99")
-            made.message = f"{subject}: found {retries}; allowed: 0 to 99"
-        made.problem = replace(made.problem, subject=subject)
-        made.message = made.message.replace(found, subject, 1)
+        problem = _in_units_of_users(made.problem)
+        problem = replace(problem, subject=written(problem.subject))
+        made.message = made.message.replace(sentence(made.problem), sentence(problem), 1)
+        made.problem = problem
         made.args = (made.message,)
     return made
+
+
+def _in_units_of_users(problem: _types.Problem) -> _types.Problem:
+    """Users give retries in place of attempts."""
+    if problem.subject == "options.max-attempts":
+        return replace(problem, found=str(int(problem.found) - 1), allowed="0 to 99")
+    return problem
 
 
 def _optional(made: type[Any], wire: Any) -> Any:

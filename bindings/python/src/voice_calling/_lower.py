@@ -11,6 +11,8 @@ from ._json import cut, dumps
 from ._types import AgentConfig, AgentText, CallRequest, DocketRequest, DocketRequestV1
 
 _LARGEST_U32 = 2**32 - 1
+_LONGEST_DEADLINE_S = 86400
+_LONGEST_WAIT_S = _LARGEST_U32 / 1000
 
 
 def integer(value: object, at: str, lowest: int = -(2**63), highest: int = 2**63 - 1) -> int:
@@ -29,14 +31,21 @@ def boolean(value: object, at: str) -> bool:
     return value
 
 
-def milliseconds(value: object, at: str) -> int:
-    """Seconds for the user."""
-    allowed = f"seconds, 0.001 to {_LARGEST_U32 / 1000}"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise wrong_value(at, value, allowed)
-    if not 0 <= value <= _LARGEST_U32 / 1000:  # as NaN is
-        raise wrong_value(at, value, allowed)
-    return round(value * 1000)
+def deadline_ms(value: object, at: str) -> int:
+    return _milliseconds(value, at, _LONGEST_DEADLINE_S)
+
+
+def wait_ms(value: object, at: str) -> int:
+    return _milliseconds(value, at, _LONGEST_WAIT_S)
+
+
+def _milliseconds(seconds: object, at: str, most: float) -> int:
+    allowed = f"0.001 to {most} seconds"
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise wrong_value(at, seconds, allowed)
+    if not 0.001 <= seconds <= most:  # as NaN is
+        raise wrong_value(at, seconds, allowed)
+    return round(seconds * 1000)
 
 
 def attempts(retries: object, at: str) -> int:
@@ -46,7 +55,7 @@ def attempts(retries: object, at: str) -> int:
 
 def text(value: object, at: str) -> str:
     if not isinstance(value, str):
-        raise wrong_value(at, value, "text")
+        raise wrong_value(at, value, "a str")
     return unicode(value, at)
 
 
@@ -56,13 +65,13 @@ def unicode(value: str, at: str) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         found = f"a lone surrogate at position {error.start}"
-        raise invalid_input(at, found, "text that is Unicode") from None
+        raise invalid_input(at, found, "a str that is valid Unicode") from None
     return value
 
 
 def json_text(value: object, at: str) -> str:
     if value is None:
-        raise invalid_input(at, "None", "JSON: Python values, or text that is JSON")
+        raise invalid_input(at, "None", "JSON: Python values, or a str of JSON")
     return unicode(dumps(value, at, invalid_input), at)
 
 
@@ -71,7 +80,7 @@ def body(value: object) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
         value = bytes(value).decode(errors="replace")
     if not isinstance(value, str):
-        raise wrong_value("body", value, "text or bytes")
+        raise wrong_value("body", value, "a str or bytes")
     return unicode(value, "body")
 
 
@@ -79,11 +88,11 @@ def names_and_texts(value: object, at: str) -> list[tuple[str, str]]:
     if value is None:
         return []
     if not isinstance(value, Mapping):
-        raise wrong_value(at, value, "a mapping of strings to strings")
+        raise wrong_value(at, value, "a mapping of str to str")
     pairs = []
     for name, it in value.items():
         if not isinstance(name, str):
-            raise wrong_value(at, name, "text as names")
+            raise wrong_value(at, name, "names that are a str")
         where = f"{at}.{cut(name)}"
         pairs.append((unicode(name, where), text(it, where)))
     return pairs

@@ -129,7 +129,7 @@ def options(
     if account is not None:
         given["account"] = _lower.text(account, "account")
     if timeout is not None:
-        given["deadline_ms"] = _lower.milliseconds(timeout, name)
+        given["deadline_ms"] = _lower.deadline_ms(timeout, name)
     if max_retries is not None:
         given["max_attempts"] = _lower.attempts(max_retries, "max_retries")
     return given
@@ -593,7 +593,7 @@ def batch(
     listed = _lower.docket_requests(requests)
     lowered = [_lower.docket_request(it, f"requests[{i}].") for i, it in enumerate(listed)]
     return Operation(
-        {"CreateDocketsV2": (lowered, _lower.milliseconds(timeout, "timeout"))},
+        {"CreateDocketsV2": (lowered, _lower.wait_ms(timeout, "timeout"))},
         lambda _: None,
         options(account, item_timeout, max_retries, "item_timeout"),
         creates=True,
@@ -603,7 +603,7 @@ def batch(
 
 
 def _wait(timeout: float, not_found_is_pending: bool | None) -> dict[str, Any]:
-    wait: dict[str, Any] = {"timeout_ms": _lower.milliseconds(timeout, "timeout")}
+    wait: dict[str, Any] = {"timeout_ms": _lower.wait_ms(timeout, "timeout")}
     if not_found_is_pending is not None:
         wait["not_found_is_pending"] = _lower.boolean(not_found_is_pending, "not_found_is_pending")
     return wait

@@ -84,7 +84,7 @@ def _text(option: Option, at: str, value: Any) -> str:
     if option.kind in ("text", "secret", "choice"):
         if isinstance(value, str):
             return value
-        raise configuration_problem(at, shown, "text")
+        raise configuration_problem(at, shown, "a str")
     if option.kind == "flag":
         if isinstance(value, bool):
             return "true" if value else "false"
@@ -104,12 +104,12 @@ def _text(option: Option, at: str, value: Any) -> str:
 def _passable(name: str, value: object) -> str:
     """The same text, where it can be the value of an environment variable."""
     if not isinstance(value, str):
-        raise configuration_problem(name, type(value).__name__, "text")
+        raise configuration_problem(name, type(value).__name__, "a str")
     try:
         value.encode()
     except UnicodeEncodeError:
         found = "bytes that are not text"
-        raise configuration_problem(name, found, "text that is Unicode") from None
+        raise configuration_problem(name, found, "a str that is valid Unicode") from None
     if "\0" in value or "\0" in name:
-        raise configuration_problem(name, "a NUL", "text without NUL")
+        raise configuration_problem(name, "a NUL", "a str without NUL")
     return value
