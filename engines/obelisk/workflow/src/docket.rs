@@ -47,7 +47,7 @@ pub fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2
         },
         ContextError::KeyIsTaken => Problem {
             subject: format!("call-context.{CONTEXT_KEY}"),
-            found: "an object without that member".to_owned(),
+            found: "a member of that name".to_owned(),
             allowed: "no such member: the run sets it".to_owned(),
         },
         ContextError::TooLarge(bytes) => Problem {
