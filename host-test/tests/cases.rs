@@ -280,7 +280,7 @@ const CAUGHT: [(&str, &str, &str); 29] = [
     (
         "swallows-broken-bodies",
         "a 2xx of a create that is cut is reported with what came of it",
-        "error.permanent_unexpected_response.message: expected a text with",
+        "error.permanent_unexpected_response.message: expected a string with",
     ),
     (
         "retries-despite-never",
@@ -355,7 +355,7 @@ const CAUGHT: [(&str, &str, &str); 29] = [
     (
         "hides-location",
         "a redirect of a read is a refusal, and not followed",
-        "error.permanent_rejected.message: expected a text with",
+        "error.permanent_rejected.message: expected a string with",
     ),
 ];
 

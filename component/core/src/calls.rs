@@ -316,7 +316,7 @@ mod tests {
             ),
             (nobody(Some("7")), "extra", "a number"),
             (number(""), "to-phone-number", "an empty string"),
-            (number("91\n98"), "to-phone-number", "'\\n' as character 3"),
+            (number("91\n98"), "to-phone-number", "'\\n' at position 3"),
             (twice("a"), "call-context.a", "a duplicate name"),
             (twice(""), "call-context.", "a duplicate name"),
             (
@@ -461,7 +461,7 @@ mod tests {
         let long = "t".repeat(4_097);
         for (id, found) in [
             ("..", "`task_id` is \"..\", which cannot be part of a path"),
-            ("t\\n", "`task_id` is '\\n' as character 2"),
+            ("t\\n", "`task_id` is '\\n' at position 2"),
             (&long, "`task_id` is 4097 bytes"),
         ] {
             let json = format!(r#"{{"task_id":"{id}"}}"#);

@@ -658,12 +658,12 @@ mod tests {
 
     #[test]
     fn a_problem_says_what_is_at_fault_what_was_found_and_what_is_allowed() {
-        let problem = problem("task-id", "an empty string", "a text");
+        let problem = problem("task-id", "an empty string", "a string");
         let (case, failure) = take_apart(problem.clone().into());
         assert_eq!(case, "permanent-invalid-input");
         assert_eq!(
             failure.message,
-            "task-id: found an empty string; allowed: a text"
+            "task-id: found an empty string; allowed: a string"
         );
         assert_eq!(failure.problem.as_ref(), Some(&problem));
         assert_eq!(

@@ -29,7 +29,7 @@ const SHOWN_KEY_BYTES: usize = 64;
 pub(crate) struct Value<'a>(&'a RawValue);
 
 impl<'a> Value<'a> {
-    /// Reads a text that holds one JSON value. A byte order mark is passed over.
+    /// Reads a string that holds one JSON value. A byte order mark is passed over.
     pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match serde_json::from_str(text) {
@@ -51,7 +51,7 @@ impl<'a> Value<'a> {
         match self.text().as_bytes()[0] {
             b'{' => "an object",
             b'[' => "an array",
-            b'"' => "a text",
+            b'"' => "a string",
             b't' | b'f' => "a boolean",
             b'n' => "null",
             _ => "a number",
@@ -66,7 +66,7 @@ impl<'a> Value<'a> {
         self.text().starts_with('"')
     }
 
-    /// The decoded text; none for another kind, and for a text that no Unicode
+    /// The decoded text; none for another kind, and for a string that no Unicode
     /// string can hold (a lone surrogate).
     pub(crate) fn to_text(self) -> Option<String> {
         serde_json::from_str(self.text()).ok()

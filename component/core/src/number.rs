@@ -32,12 +32,12 @@ mod tests {
             ("", "0 digits"),
             ("91987654321", "11 digits"),
             ("9198765432101", "13 digits"),
-            ("+91987654321", "'+' as character 1"),
-            ("91-987654321", "'-' as character 3"),
-            ("91987654321x", "'x' as character 12"),
-            ("919876543210\n", "'\\n' as character 13"),
-            ("\u{0669}19876543210", "'\u{0669}' as character 1"),
-            ("\u{ff19}19876543210", "'\u{ff19}' as character 1"),
+            ("+91987654321", "'+' at position 1"),
+            ("91-987654321", "'-' at position 3"),
+            ("91987654321x", "'x' at position 12"),
+            ("919876543210\n", "'\\n' at position 13"),
+            ("\u{0669}19876543210", "'\u{0669}' at position 1"),
+            ("\u{ff19}19876543210", "'\u{ff19}' at position 1"),
         ] {
             let error = check_docket_number(number).unwrap_err();
             assert_eq!(

@@ -934,7 +934,8 @@ mod tests {
             .with_header("content-type", "text/html")
             .with_header("content-encoding", "gzip");
         let (_, _, failure) = failed(read, [page], &[]);
-        let said = "the answer (content-type text/html, content-encoding gzip) cannot be understood: not JSON: ";
+        let said =
+            "unexpected response (content-type text/html, content-encoding gzip): not JSON: ";
         assert!(failure.message.starts_with(said), "{}", failure.message);
     }
 

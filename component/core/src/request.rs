@@ -243,9 +243,9 @@ mod tests {
             ("", "an empty string"),
             (".", "\".\", which cannot be part of a path"),
             ("..", "\"..\", which cannot be part of a path"),
-            ("a\r\nb", "'\\r' as character 2"),
-            ("\u{0}", "'\\0' as character 1"),
-            ("a\u{85}", "'\\u{85}' as character 2"),
+            ("a\r\nb", "'\\r' at position 2"),
+            ("\u{0}", "'\\0' at position 1"),
+            ("a\u{85}", "'\\u{85}' at position 2"),
         ] {
             let problem = check_identifier("task-id", value).unwrap_err();
             assert_eq!((&*problem.subject, &*problem.found), ("task-id", found));

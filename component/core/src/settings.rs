@@ -874,7 +874,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_whose_variables_would_have_two_meanings_are_refused() {
+    fn accounts_whose_variables_would_be_ambiguous_are_refused() {
         for (list, named, ambiguous) in [
             ("alpha,alpha", "alpha", "ALPHA_BASE_URL"),
             // MAX_BACKOFF_MS is a setting of its own.
@@ -884,8 +884,7 @@ mod tests {
         ] {
             let problem = settings(&[("ACCOUNTS", list)]).unwrap_err();
             assert_eq!(problem.subject, "VOICE_CALLING_ACCOUNTS");
-            let found =
-                format!("\"{named}\", for which VOICE_CALLING_{ambiguous} has two meanings");
+            let found = format!("\"{named}\", which makes VOICE_CALLING_{ambiguous} ambiguous");
             assert_eq!(problem.found, found);
         }
     }

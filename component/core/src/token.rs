@@ -289,7 +289,7 @@ mod tests {
             ("abc\r\nx: y", "control character"),
             ("abc\n", "control character"),
             ("abc\u{7f}", "control character"),
-            ("gehe\u{ef}m", "not ASCII"),
+            ("gehe\u{ef}m", "a non-ASCII character"),
             (" abc", "space"),
             ("abc ", "space"),
         ] {

@@ -364,7 +364,7 @@ mod tests {
         for (said, expected) in [
             (
                 misuse(r#"{"event":[]}"#),
-                "unknown field `event`, not one of events, now_ms",
+                "unknown field `event`, expected one of events, now_ms",
             ),
             (misuse(r#"{"events":[]}"#), "missing field `now_ms`"),
             (
@@ -392,7 +392,7 @@ mod tests {
             (event("7"), "events.1: expected value"),
             (
                 event(r#"{"Begun":1}"#),
-                "events.1: unknown variant `Begun`, not one of Begin, Answered",
+                "events.1: unknown variant `Begun`, expected one of Begin, Answered",
             ),
             (
                 event(r#"{"Abandon":null}"#),
@@ -412,7 +412,7 @@ mod tests {
             ),
             (
                 create(r#""agent_id":1,"to_phone_numbr":"91""#),
-                "events.1.Begin.call.CreateDocketV2: unknown field `to_phone_numbr`, not one of agent_id",
+                "events.1.Begin.call.CreateDocketV2: unknown field `to_phone_numbr`, expected one of agent_id",
             ),
             (
                 create(r#""agent_id":1,"external_id":7"#),

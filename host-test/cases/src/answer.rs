@@ -174,7 +174,7 @@ mod tests {
             (r#"{"status": 100}"#, "the status 100; allowed: 200 to 999"),
             (r#"{"status": 200, "body": [], "text": ""}"#, "only one of"),
             (r#"{"status": 200, "latin1": "\u0100"}"#, "latin1"),
-            ("7", "found 7, allowed"),
+            ("7", "found 7; allowed"),
         ] {
             assert!(
                 sent(written).unwrap_err().to_string().starts_with(told),

@@ -23,7 +23,7 @@ pub enum Expected {
     Count,
     /// `{"$is": "text"}`: a non-empty string.
     Text,
-    /// `{"$contains": "…"}`: a text with this in it.
+    /// `{"$contains": "…"}`: a string with this in it.
     Contains(String),
     /// `{"$one_of": […]}`: any of these.
     OneOf(Vec<Expected>),
@@ -72,7 +72,7 @@ impl Expected {
             }
             (name, json) => Err(format!(
                 "{at}: found {{\"{name}\":{json}}}; allowed: {{\"$is\": \"integer\" or \"text\"}}, \
-                 {{\"$contains\": a text}}, {{\"$one_of\": an array}}, {{\"$compact\": JSON}}"
+                 {{\"$contains\": a string}}, {{\"$one_of\": an array}}, {{\"$compact\": JSON}}"
             )),
         }
     }
@@ -138,9 +138,13 @@ impl fmt::Display for Expected {
         match self {
             Expected::Value(json) => write!(formatter, "{json}"),
             Expected::Count => formatter.write_str("a whole number"),
-            Expected::Text => formatter.write_str("a text"),
+            Expected::Text => formatter.write_str("a string"),
             Expected::Contains(part) => {
-                write!(formatter, "a text with {} in it", Json::Text(part.clone()))
+                write!(
+                    formatter,
+                    "a string with {} in it",
+                    Json::Text(part.clone())
+                )
             }
             Expected::OneOf(choices) => {
                 for (index, choice) in choices.iter().enumerate() {

@@ -19,13 +19,13 @@ impl Outcome {
     pub fn parse(text: &str) -> Result<Self, String> {
         let members = match Json::parse(text) {
             Ok(Json::Object(members)) => members,
-            Ok(other) => return Err(format!("found {}, {ALLOWED}", cut(&other))),
-            Err(error) => return Err(format!("not JSON: {error}, {ALLOWED}")),
+            Ok(other) => return Err(format!("found {}; {ALLOWED}", cut(&other))),
+            Err(error) => return Err(format!("not JSON: {error}; {ALLOWED}")),
         };
         let names: Vec<_> = members.iter().map(|(name, _)| name.as_str()).collect();
         match names.as_slice() {
             ["value"] | ["error"] => {}
-            names => return Err(format!("found the members {names:?}, {ALLOWED}")),
+            names => return Err(format!("found the members {names:?}; {ALLOWED}")),
         }
         let is_value = names == ["value"];
         let json = members.into_iter().map(|(_, json)| json).next();
@@ -292,7 +292,7 @@ mod tests {
             ),
             (
                 |sent| sent[0].body = b"{".into(),
-                &["requests[0].body: no JSON (EOF while parsing an object at line 1 column 1): {"],
+                &["requests[0].body: not JSON (EOF while parsing an object at line 1 column 1): {"],
             ),
             (
                 |sent| sent[1].body = br#"{"id":7}"#.into(),
@@ -460,7 +460,7 @@ mod tests {
     #[test]
     fn what_is_no_outcome_is_refused() {
         for (text, told) in [
-            ("", "no JSON"),
+            ("", "not JSON"),
             ("[]", "found []"),
             ("{}", "found the members []"),
             (

@@ -240,8 +240,8 @@ mod tests {
         let mut run = run();
         assert_eq!(run.judge(1, &DONE).unwrap(), [""; 0]);
         assert_eq!(run.summary().failed, []);
-        assert!(run.judge(1, &DONE).unwrap_err().contains("judged before"));
-        assert_eq!(run.judge(2, &DONE).unwrap_err(), "there is no case 2");
+        assert!(run.judge(1, &DONE).unwrap_err().contains("already judged"));
+        assert_eq!(run.judge(2, &DONE).unwrap_err(), "unknown case 2");
         run.receive(1, request());
         let failed = run.summary().failed;
         assert_eq!(

@@ -112,7 +112,7 @@ fn read_conversation(form: &mut JsonForm) -> Result<Conversation, String> {
     };
     let seconds: Option<f64> = form.optional("seconds", SECONDS)?;
     let mut text = |name, default| {
-        let text = form.optional(name, "a text")?;
+        let text = form.optional(name, "a string")?;
         Ok::<_, String>(text.unwrap_or(default))
     };
     Ok(Conversation {

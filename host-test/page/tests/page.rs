@@ -562,7 +562,7 @@ async fn what_is_wrong_with_a_click_is_named() {
             &end,
             answered("interest", json!(1)),
             422,
-            "interest is 1; allowed: a text",
+            "interest is 1; allowed: a string",
         ),
         (
             &end,
@@ -604,7 +604,7 @@ async fn what_is_wrong_with_a_click_is_named() {
             "/faults",
             json!({"fault": "503", "retry_after_s": 1}),
             422,
-            "retry_after_s is 1; allowed is",
+            "retry_after_s is 1; allowed:",
         ),
         (
             "/delivery-faults",

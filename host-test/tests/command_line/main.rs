@@ -232,7 +232,7 @@ fn bad_arguments_name_what_is_wrong_with_exit_code_2() {
     for (function, json, named) in [
         ("calls.ring", "{}", "calls.make-call"),
         ("calls.make-call", "{", "--json is not JSON"),
-        ("calls.make-call", "[]", "a JSON object is expected"),
+        ("calls.make-call", "[]", "expected a JSON object"),
         (
             "calls.make-call",
             r#"{"from_agent_name": "a"}"#,

@@ -387,7 +387,7 @@ fn a_check_that_cannot_be_made_is_no_failure_of_the_component() {
         (
             MUTANTS,
             &["--env", "VOICE_CALLING_BASE_URL=https://api.example"],
-            "set by the check itself",
+            "the check sets it",
         ),
         (MUTANTS, &["--only", "no-such-check"], "no-replay"),
     ] {
@@ -568,7 +568,7 @@ fn a_history_of_a_call_replays_and_one_that_was_changed_does_not() {
     };
     let refused = invoke("0.2");
     assert_eq!(refused.status.code(), Some(2));
-    let told = "a component for WASI 0.2 has none, one for steps has (--guest steps)";
+    let told = "not supported by a component for WASI 0.2; use the one for steps (--guest steps)";
     assert!(stderr(&refused).contains(told), "{}", stderr(&refused));
 
     let output = invoke("steps");
@@ -592,7 +592,7 @@ fn a_history_of_a_call_replays_and_one_that_was_changed_does_not() {
     let output = replay(&history);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let told = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(told, "the same: instances: 1, steps: 2\n");
+    assert_eq!(told, "identical: instances: 1, steps: 2\n");
 
     let text = std::fs::read_to_string(&history).expect("a history");
     let changed = text.replacen("organizationId=org-1", "organizationId=org-2", 1);

@@ -148,13 +148,13 @@ async fn a_dockets_number_must_be_twelve_ascii_digits() {
         ("", "0 digits"),
         ("91987654321", "11 digits"),
         ("9198765432101", "13 digits"),
-        ("+919876543210", "'+' as character 1"),
-        ("+91987654321", "'+' as character 1"),
-        ("91 987654321", "' ' as character 3"),
-        ("9198765432lO", "'l' as character 11"),
-        ("919876543210\n", "'\\n' as character 13"),
-        ("\u{669}19876543210", "'\u{669}' as character 1"),
-        ("91987654321\u{ff10}", "'\u{ff10}' as character 12"),
+        ("+919876543210", "'+' at position 1"),
+        ("+91987654321", "'+' at position 1"),
+        ("91 987654321", "' ' at position 3"),
+        ("9198765432lO", "'l' at position 11"),
+        ("919876543210\n", "'\\n' at position 13"),
+        ("\u{669}19876543210", "'\u{669}' at position 1"),
+        ("91987654321\u{ff10}", "'\u{ff10}' at position 12"),
     ] {
         let inputs = dockets(number, "{}", None);
         all_are_refused(&inputs, "to-phone-number", found, allowed).await;
@@ -165,8 +165,8 @@ async fn a_dockets_number_must_be_twelve_ascii_digits() {
 async fn a_calls_number_must_say_something_and_hold_no_control_character() {
     for (number, found, allowed) in [
         ("", "an empty string", NOT_EMPTY),
-        ("91\r\n1", "'\\r' as character 3", NO_CONTROL),
-        ("1\u{0}", "'\\0' as character 2", NO_CONTROL),
+        ("91\r\n1", "'\\r' at position 3", NO_CONTROL),
+        ("1\u{0}", "'\\0' at position 2", NO_CONTROL),
     ] {
         let input = call_with(|request| request.to_phone_number = number.into());
         all_are_refused(&[input], "to-phone-number", found, allowed).await;
@@ -201,11 +201,11 @@ async fn identifiers_must_be_what_a_path_can_carry() {
         ("", "an empty string", IDENTIFIER),
         (".", "\".\", which cannot be part of a path", IDENTIFIER),
         ("..", "\"..\", which cannot be part of a path", IDENTIFIER),
-        ("a\nb", "'\\n' as character 2", NO_CONTROL),
-        ("\r\nx: y", "'\\r' as character 1", NO_CONTROL),
-        ("\u{0}", "'\\0' as character 1", NO_CONTROL),
-        ("a\u{7f}", "'\\u{7f}' as character 2", NO_CONTROL),
-        ("\u{85}", "'\\u{85}' as character 1", NO_CONTROL),
+        ("a\nb", "'\\n' at position 2", NO_CONTROL),
+        ("\r\nx: y", "'\\r' at position 1", NO_CONTROL),
+        ("\u{0}", "'\\0' at position 1", NO_CONTROL),
+        ("a\u{7f}", "'\\u{7f}' at position 2", NO_CONTROL),
+        ("\u{85}", "'\\u{85}' at position 1", NO_CONTROL),
     ] {
         all_are_refused(&tasks(id), "task-id", found, allowed).await;
     }
@@ -215,8 +215,8 @@ async fn identifiers_must_be_what_a_path_can_carry() {
 async fn an_organization_id_must_say_something_in_one_line() {
     for (id, found, allowed) in [
         ("", "an empty string", NOT_EMPTY),
-        ("a\nb", "'\\n' as character 2", NO_CONTROL),
-        ("\u{0}", "'\\0' as character 1", NO_CONTROL),
+        ("a\nb", "'\\n' at position 2", NO_CONTROL),
+        ("\u{0}", "'\\0' at position 1", NO_CONTROL),
     ] {
         let agents = ListAgents(id.into());
         all_are_refused(&[agents], "organization-id", found, allowed).await;
@@ -274,7 +274,7 @@ async fn a_call_context_must_be_a_json_object() {
         ("[]", "an array"),
         ("null", "null"),
         ("7", "a number"),
-        ("\"{}\"", "a text"),
+        ("\"{}\"", "a string"),
         ("true", "a boolean"),
         ("{", "not JSON: "),
         ("{\"a\":1,}", "not JSON: "),

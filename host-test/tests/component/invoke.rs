@@ -239,22 +239,22 @@ async fn arguments_that_do_not_fit_are_told_by_their_names() {
         (
             "agents.list-agents",
             r#"{"organization_id":7}"#,
-            "organization-id: found 7, where a text is expected",
+            "organization-id: found 7; expected a string",
         ),
         (
             "agents.list-agents",
             r#"{"organization_id":null}"#,
-            "organization-id: found null, where a text is expected",
+            "organization-id: found null; expected a string",
         ),
         (
             "agents.list-agents",
             "[]",
-            "arguments: found [], where a JSON object is expected",
+            "arguments: found []; expected a JSON object",
         ),
         (
             "dockets.create-docket",
             r#"{"agent_id":"7","to_phone_number":"1","call_context":{}}"#,
-            "agent-id: found \"7\", where an integer of 64 bits is expected",
+            "agent-id: found \"7\"; expected an integer of 64 bits",
         ),
         (
             "agents.create-agent",
@@ -264,12 +264,12 @@ async fn arguments_that_do_not_fit_are_told_by_their_names() {
         (
             "agents.create-agent",
             r#"{"agent_name":"a","enabled":1}"#,
-            "enabled: found 1, where true or false is expected",
+            "enabled: found 1; expected true or false",
         ),
         (
             "dockets.wait-for-docket",
             r#"{"docket_id":"d","wait":{"timeout_ms":-1,"not_found_is_pending":true}}"#,
-            "wait.timeout-ms: found -1, where a number from 0 to 4294967295 is expected",
+            "wait.timeout-ms: found -1; expected a number from 0 to 4294967295",
         ),
         (
             "bulk.create-dockets-v2",
@@ -279,7 +279,7 @@ async fn arguments_that_do_not_fit_are_told_by_their_names() {
         (
             "agents.create-agent",
             r#"{"config":{"agent_name":"a","enabled":1}}"#,
-            "config.enabled: found 1, where true or false is expected",
+            "config.enabled: found 1; expected true or false",
         ),
         (
             "agents.create-agent",
@@ -294,17 +294,17 @@ async fn arguments_that_do_not_fit_are_told_by_their_names() {
         (
             "calls.make-call",
             r#"{"from_agent_name":"a","to_phone_number":"1","call_context":{"n":1}}"#,
-            "call-context.n: found 1, where a text is expected",
+            "call-context.n: found 1; expected a string",
         ),
         (
             "calls.make-call",
             r#"{"from_agent_name":"a","to_phone_number":"1","call_context":[["n"]]}"#,
-            "call-context[0]: found 1 elements, where 2 are expected",
+            "call-context[0]: found 1 elements; expected 2",
         ),
         (
             "bulk.create-dockets-v2",
             r#"{"requests":{},"timeout_ms":1}"#,
-            "requests: found {}, where a JSON array is expected",
+            "requests: found {}; expected a JSON array",
         ),
     ] {
         let error = misunderstood(function, arguments).await;

@@ -352,7 +352,7 @@ async fn an_instance_that_cannot_be_made_gives_its_place_back() {
         for _ in 0..3 {
             let error = stage.pool.instance().await.err().expect("no instance");
             let error = format!("{error:#}");
-            assert!(error.contains("its limit is 1"), "{error}");
+            assert!(error.contains("the limit is 1"), "{error}");
         }
         stage.create(0).await;
         stage.create(1).await;

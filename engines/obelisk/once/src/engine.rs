@@ -146,7 +146,7 @@ mod tests {
             assert!(
                 engine
                     .result(id)
-                    .is_err_and(|error| error.contains("no id")),
+                    .is_err_and(|error| error.contains("not the id")),
                 "{id}"
             );
         }

@@ -44,7 +44,7 @@ fn integer(value: &RawValue) -> Result<i64, &'static str> {
 }
 
 fn text(value: &RawValue) -> Result<String, &'static str> {
-    serde_json::from_str(value.get()).map_err(|_| "a text")
+    serde_json::from_str(value.get()).map_err(|_| "a string")
 }
 
 /// An object, or the text of one: the JSON itself. What is in it is checked when it is sent.
@@ -75,7 +75,7 @@ fn kind(json: &str) -> &'static str {
     match json.as_bytes().first() {
         Some(b'{') => "an object",
         Some(b'[') => "an array",
-        Some(b'"') => "a text",
+        Some(b'"') => "a string",
         Some(b't' | b'f') => "a boolean",
         _ if json.contains(['.', 'e', 'E']) => "a number that is not whole",
         _ => "a number",
@@ -124,11 +124,11 @@ mod tests {
             (with(r#""agent_id":8"#), "duplicate field `agent_id`"),
             (
                 with(r#""external_id":9199"#),
-                "`external_id` is a number; a text is allowed",
+                "`external_id` is a number; allowed: a string",
             ),
             (
                 with(r#""extra":[]"#),
-                "`extra` is an array; a JSON object, or a text",
+                "`extra` is an array; allowed: a JSON object, or a string",
             ),
             (
                 r#"{"agent_id":7}"#.to_owned(),
@@ -137,7 +137,7 @@ mod tests {
             (r#"{"agent_id":null}"#.to_owned(), "`agent_id` is missing"),
             (
                 r#"{"agent_id":"7"}"#.to_owned(),
-                "`agent_id` is a text; a whole number",
+                "`agent_id` is a string; allowed: an integer of 64 bits",
             ),
             (
                 r#"{"agent_id":7.0}"#.to_owned(),
@@ -145,8 +145,8 @@ mod tests {
             ),
             (r#"{"agent_id":7}{}"#.to_owned(), "trailing characters"),
             (r#"{"agent_id":7"#.to_owned(), "EOF"),
-            (r#"[7,"9199",{},null,null]"#.to_owned(), "no JSON object"),
-            (r#""9199""#.to_owned(), "no JSON object"),
+            (r#"[7,"9199",{},null,null]"#.to_owned(), "not a JSON object"),
+            (r#""9199""#.to_owned(), "not a JSON object"),
         ] {
             let error = read(&line).unwrap_err();
             assert!(error.contains(expected), "{line}: {error}");

@@ -203,7 +203,7 @@ mod tests {
         assert!(error.contains("utf-8"), "{error}");
         let error = page(b"{\"agent_id\"", 5, false, MANY).unwrap_err();
         assert!(
-            error.contains("at byte 5 has no end in 11 bytes"),
+            error.contains("at byte 5 does not end within 11 bytes"),
             "{error}"
         );
     }

@@ -98,7 +98,7 @@ async fn parse<'a>(
     let types = function.params().map(|(_, ty)| ty);
     let arguments = values::arguments(arguments, names.zip(types).collect())?;
     let [Val::String(body)] = arguments.as_slice() else {
-        bail!("{PARSE} takes a text");
+        bail!("{PARSE} takes a string");
     };
     let returned = function.results().next();
     Ok(match client.parse_docket_completed(body).await? {

@@ -3,7 +3,7 @@
 //!
 //! Names are snake_case in JSON; kebab-case is understood as well. An option is
 //! null or its value, and may be left out of a record or of the arguments. A list of pairs
-//! of a text and something else may be an object, and be left out where it is empty. Where
+//! of a string and something else may be an object, and be left out where it is empty. Where
 //! WIT has text, JSON objects and arrays are taken as the text that they are, so that
 //! free-form JSON need not be quoted, and its numbers keep their digits.
 
@@ -148,7 +148,7 @@ fn tuple(json: &RawValue, tuple: &types::Tuple, at: &str) -> Result<Vec<Val>> {
 fn text(json: &RawValue, at: &str) -> Result<String> {
     match json.get().as_bytes()[0] {
         b'{' | b'[' => Ok(json.get().to_owned()),
-        _ => parse(json, at, "a text"),
+        _ => parse(json, at, "a string"),
     }
 }
 

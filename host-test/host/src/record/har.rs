@@ -316,7 +316,7 @@ impl View<'_> {
         let end = match &body.end {
             BodyEnd::Whole => None,
             BodyEnd::Broken(error) => Some(format!(
-                "it ended early, after {} bytes: {}.",
+                "it ended early after {} bytes: {}.",
                 body.size,
                 self.error(error)
             )),

@@ -127,7 +127,7 @@ async fn the_results_before_a_trap_are_kept_one_by_one() {
     assert_eq!(next(&mut results).await.index, 1);
     let error = results.next().await.expect("an error").unwrap_err();
     let error = format!("{error:#}");
-    assert!(error.contains("its limit is 2097152"), "{error}");
+    assert!(error.contains("the limit is 2097152"), "{error}");
     assert!(error.contains("may have been processed"), "{error}");
     assert!(results.next().await.is_none());
 }
@@ -149,7 +149,7 @@ async fn the_results_before_a_trap_are_in_the_error_of_the_whole_batch() {
     let shown = format!("{error:#}");
     let expected = format!("2 of 3 results; created: 0: {created}, 2: {created}: ");
     assert!(shown.contains(&expected), "{shown}");
-    assert!(shown.contains("its limit is 2097152"), "{shown}");
+    assert!(shown.contains("the limit is 2097152"), "{shown}");
 }
 
 /// The fourth request makes it trap, when it is about to be sent.
@@ -162,7 +162,7 @@ async fn the_results_before_a_trap_are_kept_by_an_instance_with_one_call_at_a_ti
     let mut instance = plugin_v0_3().instantiate(settings).await.unwrap();
     let batch = instance.create_dockets_v2(&requests, 60_000, None).await;
     let error = batch.unwrap_err();
-    assert!(format!("{error:#}").contains("its limit is"), "{error:#}");
+    assert!(format!("{error:#}").contains("the limit is"), "{error:#}");
     let unfinished: &UnfinishedBatch = error.downcast_ref().expect("what had come");
     let known: Vec<_> = unfinished.results.iter().map(Option::is_some).collect();
     assert_eq!(known, [true, true, true, false, false]);

@@ -272,7 +272,7 @@ async fn a_delivery_that_the_component_cannot_read_ends_no_call() {
     let (created, read) = tokio::join!(client.create_docket_v2(&docket, None), reading);
     created.unwrap().unwrap();
     let error = format!("{:#}", read.unwrap_err());
-    assert!(error.contains("its limit is 2097152"), "{error}");
+    assert!(error.contains("the limit is 2097152"), "{error}");
 }
 
 // -------------------------------------------------------------------- what is dropped
@@ -473,7 +473,7 @@ async fn trap_after_ms(client: &Client, trapping_ms: u64) {
 fn assert_stopped(error: &anyhow::Error) {
     let error = format!("{error:#}");
     assert!(error.contains("all its calls with it"), "{error}");
-    assert!(error.contains("its limit is 2097152"), "{error}");
+    assert!(error.contains("the limit is 2097152"), "{error}");
     assert!(!error.contains(TOKEN), "{error}");
 }
 
@@ -484,7 +484,7 @@ fn assert_unknown(error: &RequestError) {
     assert!(failure.may_have_created);
     let message = &failure.message;
     assert!(message.contains("may have been created"), "{message}");
-    assert!(message.contains("its limit is 2097152"), "{message}");
+    assert!(message.contains("the limit is 2097152"), "{message}");
 }
 
 #[tokio::test(start_paused = true)]

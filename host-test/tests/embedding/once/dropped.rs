@@ -484,7 +484,7 @@ async fn a_call_that_trapped_is_no_dropped_one_and_ends_what_it_had_open() {
         // Of the answer to a create it would not read so much.
         let trapped = instance.list_agents("org-1", None).await;
         let error = format!("{:#}", trapped.expect_err("more than the limit"));
-        assert!(error.contains("its limit is 4194304"), "{error}");
+        assert!(error.contains("the limit is 4194304"), "{error}");
         sleep(Duration::from_secs(1)).await;
         let ended: Vec<_> = script.sent().iter().map(|sent| sent.ended_ms).collect();
         assert_eq!(ended, [Some(100)]);

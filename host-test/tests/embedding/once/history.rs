@@ -146,7 +146,7 @@ fn what_is_no_history_is_refused_with_its_line() {
     let step = r#"{"step":{"events":[],"now_ms":0,"unix_s":0},"stepped":{}}"#;
     let configure = r#"{"configure":{"environment":[],"random":{"Seed":1}}}"#;
     for (history, told) in [
-        ("no JSON", "line 1 is no line of a history"),
+        ("no JSON", "line 1 is not a line of a history"),
         ("{}", "line 1 has neither"),
         (step, "line 1 is a step of an instance"),
         (

@@ -164,7 +164,7 @@ async fn growth_that_was_refused_is_no_credit_for_growth_beyond_the_limit() {
             assert_eq!(grow(&mut running, 65_536).await.unwrap(), -1);
         }
         let error = format!("{:#}", grow(&mut running, 1).await.unwrap_err());
-        assert!(error.contains("its limit is 4194304"), "{error}");
+        assert!(error.contains("the limit is 4194304"), "{error}");
         assert_eq!(running.memory_bytes(), 64 * PAGE);
     }
 }

@@ -58,7 +58,7 @@ async fn a_trap_ends_every_call_of_the_instance_and_each_says_so() {
     for ended in others.into_iter().chain([trapping, later]) {
         let error = format!("{:#}", ended.unwrap_err());
         assert!(error.contains("all its calls with it"), "{error}");
-        assert!(error.contains("its limit is 2097152"), "{error}");
+        assert!(error.contains("the limit is 2097152"), "{error}");
     }
     assert!(!instance.is_sound());
     assert_eq!(script.sent().len(), 10);
@@ -187,7 +187,7 @@ async fn a_trap_is_told_also_to_calls_that_wait_for_their_turn() {
     let (trapping, others) = tokio::join!(trapping, others);
     for ended in others.into_iter().chain([trapping]) {
         let error = format!("{:#}", ended.unwrap_err());
-        assert!(error.contains("its limit is 2097152"), "{error}");
+        assert!(error.contains("the limit is 2097152"), "{error}");
     }
 }
 
