@@ -526,7 +526,7 @@ async fn what_is_wrong_with_a_click_is_named() {
             &end,
             json!({"attempt": "1", "status": "BUSY"}),
             422,
-            "attempt is \"1\"; allowed is",
+            "attempt is \"1\"; allowed:",
         ),
         (
             &end,

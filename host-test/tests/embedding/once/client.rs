@@ -483,7 +483,7 @@ fn assert_unknown(error: &RequestError) {
     };
     assert!(failure.may_have_created);
     let message = &failure.message;
-    assert!(message.contains("may have been created"), "{message}");
+    assert!(message.contains("may have been processed"), "{message}");
     assert!(message.contains("the limit is 2097152"), "{message}");
 }
 

@@ -67,7 +67,8 @@ fn a_component_that_wants_more_than_ours_is_refused_with_the_name_of_it() {
     let sandbox = sandbox(exit);
     let error = format!("{:#}", sandbox.err().expect("it is refused"));
     assert!(
-        error.contains("imports what the harness does not give") && error.contains("wasi:cli/exit"),
+        error.contains("imports something that this host does not provide")
+            && error.contains("wasi:cli/exit"),
         "{error}"
     );
 }

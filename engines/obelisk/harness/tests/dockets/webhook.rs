@@ -296,7 +296,7 @@ async fn a_delivery_with_another_context_than_the_docket_is_not_believed() -> Re
         "call_context": { "name": "Asha" },
     });
     let forged = delivered(&site, forged.to_string()).await?;
-    let told = "the service says otherwise: call_context".to_owned();
+    let told = "the service contradicts it: call_context".to_owned();
     assert_eq!(forged, (409, told));
     assert_eq!(
         site.api().result(&run).await?,
