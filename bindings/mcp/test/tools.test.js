@@ -253,7 +253,7 @@ test('an answer that is unauthorized does not show the token', () =>
 
 test('a missing token and an unknown argument end the server with the reason', async () => {
   const environment = { VOICE_CALLING_BASE_URL: 'http://127.0.0.1:9' };
-  await assert.rejects(withTools(environment, {}, () => {}), /VOICE_CALLING_API_TOKEN: found nothing/);
+  await assert.rejects(withTools(environment, {}, () => {}), /VOICE_CALLING_API_TOKEN: found no value/);
   const whole = { ...environment, VOICE_CALLING_API_TOKEN: TOKEN };
   await assert.rejects(withTools(whole, { args: ['--readonly'] }, () => {}), /unknown argument --readonly/);
 });

@@ -172,7 +172,9 @@ def problem_as_machine(problem: dict[str, str], operation: str) -> dict[str, str
     elif first == deadline_of(operation):
         return in_milliseconds(problem, "options.deadline-ms")
     elif first == "timeout":
-        return in_milliseconds(problem, "wait.timeout-ms" if "wait-for" in operation else "timeout-ms")
+        return in_milliseconds(
+            problem, "wait.timeout-ms" if "wait-for" in operation else "timeout-ms"
+        )
     elif first == "account":
         subject = "options.account"
     return {**problem, "subject": subject}

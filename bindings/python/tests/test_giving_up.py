@@ -96,7 +96,7 @@ def test_a_cancelled_create_ends_at_once_and_says_that_it_is_unknown(
     assert outcome.may_have_created
     assert len(service.requests) == 1
     [warning] = [it for it in caplog.records if it.levelno == logging.WARNING]
-    assert warning.getMessage().startswith("a call was given up: ")
+    assert warning.getMessage().startswith("a call was cancelled: ")
 
 
 def test_what_a_timeout_cut_off_is_found_on_the_timeout_error(service: Service) -> None:
@@ -323,7 +323,7 @@ def test_a_batch_that_is_left_keeps_its_ids_and_tells_what_is_unknown(
     assert kinds.count("CreatedDocket") == 2
     assert kinds.count("OutcomeUnknown") >= len(service.requests) - 2
     assert list(batch) == []
-    warnings = [it for it in caplog.records if "given up" in it.getMessage()]
+    warnings = [it for it in caplog.records if "cancelled: " in it.getMessage()]
     assert len(warnings) == kinds.count("OutcomeUnknown")
 
 

@@ -538,7 +538,7 @@ async fn what_is_wrong_with_a_click_is_named() {
             &end,
             json!({"attempt": 1, "status": "BUSY", "seconds": 1}),
             422,
-            "seconds is an unknown field",
+            "unknown field seconds",
         ),
         (
             &end,

@@ -1,5 +1,5 @@
-"""A record of everything that went into and came out of a client, for bug reports. `host-test replay` plays
-it again. Tokens are masked; phone numbers and all else that is sent are not."""
+"""A record of everything that went into and came out of a client, for bug reports. `host-test
+replay` plays it again. Tokens are masked; phone numbers and all else that is sent are not."""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ class Running:
         self.requests: int = 0
         """How many requests it has sent."""
         self.sent: set[int | None] = set()
-        """Those of its items of which a create was sent and nothing is reported yet; `None` stands for
-        an operation that is not a batch."""
+        """Those of its items of which a create was sent and nothing is reported yet; `None` stands
+        for an operation that is not a batch."""
         self.is_begun: bool = False
         self.is_given_up: bool = False
 
@@ -126,7 +126,7 @@ class Running:
         """What is known of it, or of an item, when the guest is lost."""
         if item in self.sent:
             return outcome_unknown(
-                f"the component failed ({reason}) while a request was on its way, or its answer "
+                f"the component failed ({reason}) while a request was in flight, or its answer "
                 "had just come: the create may have been processed"
             )
         return execution_failed(f"the component failed ({reason}); nothing was created")
@@ -348,8 +348,8 @@ class Machine:
         self._driver.start(exchange)
 
     def _lose(self, error: BaseException) -> None:
-        """The guest, or what drives it, has failed: every caller gets an error, and the next call gets
-        another guest."""
+        """The guest, or what drives it, has failed: every caller gets an error, and the next call
+        gets another guest."""
         reason = str(error) if isinstance(error, GuestLost) else f"{type(error).__name__}: {error}"
         self._guest = None
         self._wake_at_ms = None

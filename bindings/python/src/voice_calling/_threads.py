@@ -266,8 +266,8 @@ class Threads:
             if running.sent:
                 say(
                     logging.WARNING,
-                    "the process ends while a request is on its way: what it was to create may "
-                    "exist",
+                    "the process ends while a request is in flight: the create may have been "
+                    "processed",
                 )
         self._machine.stop()
 
