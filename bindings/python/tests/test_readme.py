@@ -137,8 +137,8 @@ def test_ones_own_code_is_tested(tmp_path: Path) -> None:
     assert lines == ["[503, 200] 20000", "unknown: True", "3 requests"]
 
 
-def test_a_call_is_given_up(tmp_path: Path) -> None:
-    [line] = output(EXAMPLES["Giving up a call"], tmp_path)
+def test_a_call_is_cancelled(tmp_path: Path) -> None:
+    [line] = output(EXAMPLES["Cancelling a call"], tmp_path)
     assert re.fullmatch(r"what is known: \w+", line)
 
 
