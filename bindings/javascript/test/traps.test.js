@@ -38,7 +38,7 @@ test('a create under way when it breaks is of unknown outcome, a read is not; th
     ]);
     assert.equal(created.name, 'OutcomeUnknown', created.stack);
     assert.deepEqual([created.isPermanent, created.mayHaveCreated], [true, true]);
-    assert.match(created.message, /may have been created/);
+    assert.match(created.message, /may have been processed/);
     assert.equal(read.name, 'ExecutionFailed', read.stack);
     assert.equal(read.kind, 'execution-failed');
     assert.deepEqual([read.isPermanent, read.mayHaveCreated], [false, false]);
