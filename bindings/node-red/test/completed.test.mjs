@@ -44,11 +44,14 @@ function receiving(id, path, secret = '') {
 const received = async () => (await fetch(`${nodeRed.url}/received`)).json();
 
 /** Delivers as the service does. The status of the answer. */
-async function deliver(body = DELIVERY, { path = PATH, headers = {} } = {}) {
+async function deliver(body = DELIVERY, { path = PATH, type = 'application/json', headers = {} } = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const response = await fetch(`${nodeRed.url}${path}`, { method: 'POST', headers, body: text });
-  return response.status;
+  const request = { method: 'POST', headers: { 'content-type': type, ...headers }, body: text };
+  return (await fetch(`${nodeRed.url}${path}`, request)).status;
 }
+
+/** JSON is parsed by Node-RED's editor before the node sees it, anything else is not. */
+const TYPES = ['application/json', 'text/plain', 'application/octet-stream'];
 
 test('a delivery that the docket confirms is sent on', () =>
   withNode(() => ({ body: COMPLETED }), async ({ requests }) => {
@@ -61,6 +64,26 @@ test('a delivery that the docket confirms is sent on', () =>
     assert.deepEqual(msg.unverified, ['call_insights']);
     assert.deepEqual(requests.map(({ method, url }) => `${method} ${url}`), [`GET /api/v1/dockets/${DOCKET}`]);
   }));
+
+for (const type of TYPES) {
+  test(`a delivery as ${type} is confirmed or refused by its docket`, () =>
+    withNode(() => ({ body: COMPLETED }), async () => {
+      assert.equal(await deliver({ ...DELIVERY, call_context: { reference: 'crm-2' } }, { type }), 400);
+      assert.deepEqual(await received(), []);
+      assert.equal(await deliver(DELIVERY, { type }), 204);
+      assert.equal((await received()).length, 1);
+    }));
+
+  test(`a delivery as ${type} is confirmed with numbers of many digits in its context`, () => {
+    const context = '{"policy":12345678901234567890,"due":[0.10,{"rate":0.12345678901234567890}]}';
+    const docket = `{"docket_id":"${DOCKET}","status":"COMPLETED","call_context":${context}}`;
+    const delivery = `{"docket_id":"${DOCKET}","status":"COMPLETED","call_context":${context}}`;
+    return withNode(() => ({ body: docket }), async () => {
+      assert.equal(await deliver(delivery, { type }), 204);
+      assert.equal((await received()).length, 1);
+    });
+  });
+}
 
 test('a delivery that comes again is accepted, and sent on once', () =>
   withNode(() => ({ body: COMPLETED }), async () => {
@@ -78,7 +101,10 @@ test('a forged delivery, which the docket contradicts, is refused', () =>
 test('what is not the completion of a docket is refused, and nothing is fetched', () =>
   withNode(() => ({ body: COMPLETED }), async ({ requests }) => {
     for (const body of ['{"event":"call"}', 'no JSON', '']) assert.equal(await deliver(body), 400, body);
-    assert.equal(await deliver(' '.repeat(1024 * 1024 + 1)), 413);
+    for (const type of TYPES) {
+      const large = JSON.stringify({ ...DELIVERY, attempts: ['x'.repeat(1024 * 1024)] });
+      assert.equal(await deliver(large, { type }), 413, type);
+    }
     assert.deepEqual(await received(), []);
     assert.equal(requests.length, 0);
   }));
