@@ -3,9 +3,10 @@
  * The client of the voice-calling service as tools for AI agents, over MCP on stdin and stdout.
  * Names, texts and parameters are those of `wit-tools/tools.wit` (`tools.js`).
  */
+import { randomUUID } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { InvalidInput, VoiceClient } from 'voice-calling';
+import { InvalidInput, NotFound, Rejected, Unauthorized, VoiceClient } from 'voice-calling';
 import { z } from 'zod';
 import { TOOLS } from './tools.js';
 
@@ -14,25 +15,33 @@ const USAGE = `usage: voice-calling-mcp [--read-only]
 Settings are the variables of the client: VOICE_CALLING_BASE_URL, VOICE_CALLING_API_TOKEN, …
 --read-only leaves out the tools that make a telephone ring.`;
 
+/** Free-form JSON keeps its digits: its numbers are texts with this mark until they are written. */
+const MARK = `${randomUUID()}:`;
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+const marked = (json) => JSON.parse(json.replace(TOKENS, (it) => (it.startsWith('"') ? it : `"${MARK}${it}"`)));
+const text = (value) =>
+  typeof value === 'string' ? value : JSON.stringify(value, digits).replaceAll(new RegExp(`"${MARK}([^"]*)"`, 'g'), '$1');
+const digits = (_, value) => (typeof value === 'bigint' ? value.toString() : value);
+
 /** What an agent needs of a docket, a call, an agent. Everything else is there with `raw`. */
 const brief = {
-  docket: ({ docketId, status, toPhoneNumber, outboundCallCount, closureReason, closedAt, callContext, externalId }) => ({
+  docket: ({ docketId, status, toPhoneNumber, outboundCallCount, closureReason, closedAt, callContext, externalId, rawJson }) => ({
     docket_id: docketId,
     status,
     to_phone_number: toPhoneNumber,
     calls: outboundCallCount,
     closure_reason: closureReason,
     closed_at: closedAt,
-    call_context: callContext,
+    call_context: callContext && marked(rawJson).call_context,
     external_id: externalId,
   }),
-  call: ({ callStatus, callDurationS, toNumber, callInsights }) => ({
+  call: ({ callStatus, callDurationS, toNumber, callInsights }, exact) => ({
     status: callStatus,
     seconds: callDurationS,
     to_number: toNumber,
     interest: callInsights?.userInterest?.status,
     next_action: callInsights?.nextAction?.value,
-    metadata: callInsights?.metadata,
+    metadata: callInsights?.metadata && exact.call_insights.metadata,
   }),
   agent: ({ agentId, agentName }) => ({ agent_id: agentId, agent_name: agentName }),
 };
@@ -54,7 +63,8 @@ const functions = (client) => ({
   },
   'get-call': async (given, options) => {
     const details = await client.calls.getDetails(given['task-id'], options);
-    return given.raw ? details.rawJson : { calls: details.calls.map(brief.call) };
+    const exact = [marked(details.rawJson)].flat();
+    return given.raw ? details.rawJson : { calls: details.calls.map((it, index) => brief.call(it, exact[index])) };
   },
   'verify-docket-completed': async ({ body }, options) => {
     const { kind: verdict, value } = await client.webhooks.verify(body, options);
@@ -107,20 +117,31 @@ const schema = ({ parameters }) =>
     ),
   );
 
-const text = (value) => (typeof value === 'string' ? value : JSON.stringify(value, digits));
-const digits = (_, value) => (typeof value === 'bigint' ? value.toString() : value);
 const failed = (message) => ({ isError: true, content: [{ type: 'text', text: message }] });
 
+/** As much of the service's answer as an agent reads of a refusal. */
+const MOST_SHOWN = 300;
+
 /** What an agent reads of an error: what happened, and what to do. */
-function advice(error) {
+function advice(error, rings) {
   if (error.mayHaveCreated) {
     return `OUTCOME UNKNOWN: ${error.message}. A telephone may be ringing. Do not repeat this call; ask a person.`;
   }
-  if (error.isPermanent === false) return `${error.message}. Nothing was created; try again later.`;
   // The client names its own arguments: `toPhoneNumber` is the tool's `to-phone-number`.
   const subject = error instanceof InvalidInput ? error.problem.subject : '';
   const name = subject.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  return `${error.message.replace(subject, name)}. Nothing was created; the same call will fail again.`;
+  const isRefusal = error instanceof Rejected || error instanceof NotFound;
+  const reason = isRefusal && error.response.body ? `: ${error.response.body.slice(0, MOST_SHOWN)}` : '';
+  const said = error.message.replace(subject, name) + reason;
+  return rings ? `${said}. Nothing was created; ${next(error)}.` : `${said}; ${next(error)}.`;
+}
+
+function next(error) {
+  const wait = error.response?.retryAfterMs;
+  if (error.isPermanent === false) return wait ? `try again in ${Math.ceil(wait / 1000)} s` : 'try again later';
+  if (error instanceof Unauthorized) return 'a person has to correct VOICE_CALLING_API_TOKEN';
+  if (error instanceof NotFound) return 'the id is unknown, or not known yet';
+  return 'the same call will fail again';
 }
 
 /** A person may be slow; without a limit of its own the protocol's client gives up after a minute. */
@@ -162,8 +183,8 @@ function serve(client, readOnly) {
         return { content: [{ type: 'text', text: text(await run[name](given, { signal })) }] };
       } catch (error) {
         // An agent that has given up reads no answer.
-        if (error.mayHaveCreated) console.error(`voice-calling-mcp: ${name}: ${advice(error)}`);
-        return failed(advice(error));
+        if (error.mayHaveCreated) console.error(`voice-calling-mcp: ${name}: ${advice(error, rings)}`);
+        return failed(advice(error, rings));
       }
     });
   }
@@ -184,6 +205,10 @@ async function checkSettings(client) {
   });
 }
 
+if (process.argv.includes('--help')) {
+  console.log(USAGE);
+  process.exit(0);
+}
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--read-only');
 if (unknown.length > 0) {
   console.error(`unknown argument ${unknown[0]}\n${USAGE}`);

@@ -7,13 +7,13 @@ export const TOOLS = [
     "name": "list-agents",
     "parameters": [
       {
-        "description": "the organization, as the service names it",
+        "description": "the organization's id; ask the user if you do not have it",
         "kind": "string",
         "name": "organization-id",
         "optional": false
       },
       {
-        "description": "the service's whole answer instead",
+        "description": "true for the service's whole answer",
         "kind": "bool",
         "name": "raw",
         "optional": true
@@ -26,13 +26,13 @@ export const TOOLS = [
     "name": "get-docket",
     "parameters": [
       {
-        "description": "the UUID that create-docket-and-call returned",
+        "description": "the docket's UUID",
         "kind": "string",
         "name": "docket-id",
         "optional": false
       },
       {
-        "description": "the service's whole answer instead",
+        "description": "true for the service's whole answer",
         "kind": "bool",
         "name": "raw",
         "optional": true
@@ -41,17 +41,17 @@ export const TOOLS = [
     "rings": false
   },
   {
-    "description": "Wait until a docket is completed, then return what get-docket returns. Calls may take hours: pending is a normal answer, and asking again is free.",
+    "description": "Wait until a docket is completed, then return what get-docket returns. Calls may take hours: pending is a normal answer, and asking again rings no one.",
     "name": "wait-for-docket",
     "parameters": [
       {
-        "description": "the UUID that create-docket-and-call returned",
+        "description": "the docket's UUID",
         "kind": "string",
         "name": "docket-id",
         "optional": false
       },
       {
-        "description": "how long to wait, 1 to 600 seconds; 50 if absent",
+        "description": "how long to wait, 1 to 600 seconds; 50 if absent; keep it below your own timeout",
         "kind": "u32",
         "name": "timeout-s",
         "optional": true
@@ -60,17 +60,17 @@ export const TOOLS = [
     "rings": false
   },
   {
-    "description": "Look at a call that place-call made: status, seconds, the person's interest, next action. Not found means not yet known, or an unknown id.",
+    "description": "Look at a call: status, seconds, the person's interest, next action. Not found means not yet known, until the call is over, or an unknown id.",
     "name": "get-call",
     "parameters": [
       {
-        "description": "what place-call returned",
+        "description": "the call's task id",
         "kind": "string",
         "name": "task-id",
         "optional": false
       },
       {
-        "description": "the service's whole answer instead",
+        "description": "true for the service's whole answer",
         "kind": "bool",
         "name": "raw",
         "optional": true
@@ -108,13 +108,13 @@ export const TOOLS = [
         "optional": false
       },
       {
-        "description": "a JSON object with what the voice agent should know, and an identifier of yours to find the docket by",
+        "description": "text of a JSON object with what the voice agent should know",
         "kind": "string",
         "name": "call-context",
         "optional": false
       },
       {
-        "description": "an identifier of yours",
+        "description": "an identifier of yours, such as a CRM id; it does not prevent a second call",
         "kind": "string",
         "name": "external-id",
         "optional": true
@@ -123,7 +123,7 @@ export const TOOLS = [
     "rings": true
   },
   {
-    "description": "RINGS A PERSON'S TELEPHONE and costs money. Places one call, without retries if the person does not answer. Calling this again calls the person again. If the error says that the outcome is unknown, a phone may be ringing: do not repeat, ask a person.",
+    "description": "RINGS A PERSON'S TELEPHONE and costs money. Places one call, without retries if the person does not answer; otherwise prefer create-docket-and-call. Calling this again calls the person again. If the error says that the outcome is unknown, a phone may be ringing: do not repeat, ask a person.",
     "name": "place-call",
     "parameters": [
       {
@@ -139,7 +139,7 @@ export const TOOLS = [
         "optional": false
       },
       {
-        "description": "a JSON object whose values are strings, with what the voice agent should know",
+        "description": "text of a JSON object whose values are strings: what the voice agent should know",
         "kind": "string",
         "name": "call-context",
         "optional": true

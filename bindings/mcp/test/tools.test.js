@@ -1,7 +1,9 @@
 /** The server as a program, driven by the protocol's own client; the requests on the wire too. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { DOCKET, TOKEN, withService } from '../../javascript/test/service.js';
 import { TOOLS } from '../tools.js';
 import { call, withAgent } from './agent.js';
@@ -213,7 +215,7 @@ test('a service that is busy created nothing, and the agent may try later', () =
   withBoth(() => ({ status: 429, headers: { 'retry-after': '86400' } }), {}, async (client, { requests }) => {
     const { isError, text } = await call(client, 'create-docket-and-call', CREATE);
     assert.ok(isError);
-    assert.match(text, /Nothing was created; try again later\.$/);
+    assert.match(text, /Nothing was created; try again in 86400 s\.$/);
     assert.equal(requests.length, 1);
   }));
 
@@ -243,12 +245,44 @@ test('a context of a call that is not an object of texts is refused', () =>
     assert.deepEqual(requests, []);
   }));
 
+test('an agent reads why the service refuses, and that a read creates nothing goes without saying', async () => {
+  const body = { detail: [{ loc: ['body', 'agent_id'], msg: 'agent does not exist' }] };
+  await withBoth(() => ({ status: 422, body }), {}, async (client) => {
+    const { text } = await call(client, 'create-docket-and-call', CREATE);
+    assert.match(text, /\(422\): .*agent does not exist.*\. Nothing was created; the same call will fail again\.$/);
+  });
+  await withBoth(() => ({ status: 404, body: { detail: 'no such task' } }), {}, async (client) => {
+    const { text } = await call(client, 'get-call', { 'task-id': 'task-1' });
+    assert.match(text, /\(404\): .*no such task.*; the id is unknown, or not known yet\.$/);
+    assert.doesNotMatch(text, /created/);
+  });
+});
+
+test('free-form JSON keeps its digits in short answers', async () => {
+  const digits = '{"policy":12345678901234567890,"due":0.10,"text":"1.50 and \\"2.50\\"","e":[1e+2,-0.0]}';
+  const details = `[{"call_status":"ANSWERED","call_insights":{"metadata":${digits}}}]`;
+  await withBoth(() => ({ body: details }), {}, async (client) => {
+    const { text } = await call(client, 'get-call', { 'task-id': 'task-1' });
+    assert.equal(text, `{"calls":[{"status":"ANSWERED","metadata":${digits}}]}`);
+  });
+  const docket = `{"docket_id":"${DOCKET}","status":"OPEN","call_context":${digits}}`;
+  await withBoth(() => ({ body: docket }), {}, async (client) => {
+    const { text } = await call(client, 'get-docket', { 'docket-id': DOCKET });
+    assert.equal(text, docket);
+  });
+});
+
+test('--help prints how to start the server', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [SERVER, '--help']);
+  assert.match(stdout, /^usage: voice-calling-mcp/);
+});
+
 test('an answer that is unauthorized does not show the token', () =>
   withBoth(() => ({ status: 401, body: { detail: `bad token ${TOKEN}` } }), {}, async (client) => {
     const { isError, text } = await call(client, 'get-docket', { 'docket-id': DOCKET });
     assert.ok(isError);
     assert.doesNotMatch(text, new RegExp(TOKEN));
-    assert.match(text, /the same call will fail again/);
+    assert.match(text, /; a person has to correct VOICE_CALLING_API_TOKEN\.$/);
   }));
 
 test('a missing token and an unknown argument end the server with the reason', async () => {

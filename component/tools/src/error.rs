@@ -3,41 +3,78 @@
 use crate::bindings::voice_calling::client::types::{Failure, RequestError};
 use std::fmt::Display;
 
-pub(crate) fn advice(error: RequestError) -> String {
+/// As much of the service's answer as an agent reads of a refusal, in characters.
+const MOST_SHOWN: usize = 300;
+
+/// Of a tool that cannot ring.
+pub(crate) fn of_read(error: RequestError) -> String {
+    advice(error, "; ")
+}
+
+/// Of a tool that rings.
+pub(crate) fn of_create(error: RequestError) -> String {
+    advice(error, ". Nothing was created; ")
+}
+
+fn advice(error: RequestError, so: &str) -> String {
     use RequestError as Error;
-    let (failure, is_permanent) = match error {
+    let (failure, next) = match error {
         Error::ExecutionFailed => return unknown("the component failed"),
         Error::RateLimited(failure)
         | Error::Unavailable(failure)
         | Error::Unreachable(failure)
-        | Error::TimedOut(failure) => (failure, false),
+        | Error::TimedOut(failure) => {
+            let next = later(&failure);
+            (failure, next)
+        }
+        Error::PermanentUnauthorized(failure) => {
+            let next = "a person has to correct VOICE_CALLING_API_TOKEN";
+            (failure, next.to_owned())
+        }
+        Error::PermanentNotFound(failure) => {
+            let next = "the id is unknown, or not known yet";
+            (with_reason(failure), next.to_owned())
+        }
+        Error::PermanentRejected(failure) => (with_reason(failure), AGAIN.to_owned()),
         Error::PermanentConfiguration(failure)
         | Error::PermanentInvalidInput(failure)
-        | Error::PermanentUnauthorized(failure)
-        | Error::PermanentNotFound(failure)
-        | Error::PermanentRejected(failure)
         | Error::PermanentUnexpectedResponse(failure)
-        | Error::PermanentOutcomeUnknown(failure) => (failure, true),
+        | Error::PermanentOutcomeUnknown(failure) => (failure, AGAIN.to_owned()),
     };
     let Failure {
         message,
         may_have_created,
         ..
     } = failure;
-    match (may_have_created, is_permanent) {
-        (true, _) => unknown(&message),
-        (false, false) => format!("{message}. Nothing was created; try again later."),
-        (false, true) => refused(&message),
+    match may_have_created {
+        true => unknown(&message),
+        false => format!("{message}{so}{next}."),
     }
 }
 
 /// An argument that is not allowed.
 pub(crate) fn invalid(name: &str, found: impl Display, allowed: &str) -> String {
-    refused(&format!("{name}: found {found}; allowed: {allowed}"))
+    format!("{name}: found {found}; allowed: {allowed}; {AGAIN}.")
 }
 
-fn refused(message: &str) -> String {
-    format!("{message}. Nothing was created; the same call will fail again.")
+const AGAIN: &str = "the same call will fail again";
+
+fn later(failure: &Failure) -> String {
+    let wait_ms = failure.response.as_ref().and_then(|it| it.retry_after_ms);
+    match wait_ms {
+        Some(wait_ms) => format!("try again in {} s", wait_ms.div_ceil(1_000)),
+        None => "try again later".to_owned(),
+    }
+}
+
+/// With what the service said, by which an agent may correct its call.
+fn with_reason(mut failure: Failure) -> Failure {
+    let body = failure.response.as_ref().map_or("", |it| &it.body);
+    if !body.is_empty() {
+        let shown: String = body.chars().take(MOST_SHOWN).collect();
+        failure.message = format!("{}: {shown}", failure.message);
+    }
+    failure
 }
 
 fn unknown(message: &str) -> String {

@@ -11,7 +11,7 @@ use bindings::voice_calling::client::types::{
     CallOptions, CallRequest, DocketOutcome, DocketRequestV2, WaitOptions,
 };
 use bindings::voice_calling::client::{agents, calls, dockets, webhooks};
-use error::{advice, invalid};
+use error::{invalid, of_create, of_read};
 use std::collections::BTreeMap;
 
 #[allow(unsafe_code, clippy::too_many_arguments)]
@@ -33,7 +33,7 @@ struct Tools;
 
 impl bindings::Guest for Tools {
     fn list_agents(organization_id: String, raw: Option<bool>) -> Result<String, String> {
-        let list = agents::list_agents(&organization_id, None).map_err(advice)?;
+        let list = agents::list_agents(&organization_id, None).map_err(of_read)?;
         match raw {
             Some(true) => Ok(list.raw_json),
             _ => text(&Agents::from(list)),
@@ -41,7 +41,7 @@ impl bindings::Guest for Tools {
     }
 
     fn get_docket(docket_id: String, raw: Option<bool>) -> Result<String, String> {
-        let docket = dockets::get_docket(&docket_id, None).map_err(advice)?;
+        let docket = dockets::get_docket(&docket_id, None).map_err(of_read)?;
         match raw {
             Some(true) => Ok(docket.raw_json),
             _ => text(&Docket::from(docket)),
@@ -57,7 +57,7 @@ impl bindings::Guest for Tools {
             timeout_ms: timeout_s * 1_000,
             not_found_is_pending: None,
         };
-        let waited = dockets::wait_for_docket(&docket_id, wait, None).map_err(advice)?;
+        let waited = dockets::wait_for_docket(&docket_id, wait, None).map_err(of_read)?;
         let (outcome, docket) = match waited.outcome {
             DocketOutcome::Completed(docket) => ("completed", Some(docket)),
             DocketOutcome::Pending(docket) => ("pending", docket),
@@ -67,7 +67,7 @@ impl bindings::Guest for Tools {
     }
 
     fn get_call(task_id: String, raw: Option<bool>) -> Result<String, String> {
-        let details = calls::get_call_details(&task_id, None).map_err(advice)?;
+        let details = calls::get_call_details(&task_id, None).map_err(of_read)?;
         match raw {
             Some(true) => Ok(details.raw_json),
             _ => text(&Calls::from(details)),
@@ -75,7 +75,7 @@ impl bindings::Guest for Tools {
     }
 
     fn verify_docket_completed(body: String) -> Result<String, String> {
-        let verification = webhooks::verify_docket_completed(&body, None).map_err(advice)?;
+        let verification = webhooks::verify_docket_completed(&body, None).map_err(of_read)?;
         text(&Verified::from(verification))
     }
 
@@ -92,7 +92,7 @@ impl bindings::Guest for Tools {
             external_id,
             extra: None,
         };
-        let created = dockets::create_docket_v2(&request, Some(&once())).map_err(advice)?;
+        let created = dockets::create_docket_v2(&request, Some(&once())).map_err(of_create)?;
         text(&CreatedDocket::from(created))
     }
 
@@ -107,7 +107,7 @@ impl bindings::Guest for Tools {
             call_context: call_context.map_or(Ok(Vec::new()), context)?,
             extra: None,
         };
-        let started = calls::make_call(&request, Some(&once())).map_err(advice)?;
+        let started = calls::make_call(&request, Some(&once())).map_err(of_create)?;
         text(&PlacedCall::from(started))
     }
 }
