@@ -104,8 +104,8 @@ test('the README\'s example runs: A webhook with Express', async () => {
     const { docket_id } = await completedDocket();
     const insights = { call_insights: { call_disposition: 'INTERESTED' } };
     assert.equal(await delivered(port, JSON.stringify({ docket_id, ...CONTEXT, ...insights })), 204);
-    assert.equal(await delivered(port, JSON.stringify({ docket_id, call_context: {}, ...insights })), 204);
-    assert.equal(await delivered(port, JSON.stringify({ docket_id: randomUUID(), ...CONTEXT, ...insights })), 400);
+    assert.equal(await delivered(port, JSON.stringify({ docket_id, call_context: {}, ...insights })), 503);
+    assert.equal(await delivered(port, JSON.stringify({ docket_id: randomUUID(), ...CONTEXT, ...insights })), 503);
     assert.equal(await delivered(port, '{"event": "call"}'), 204);
     assert.equal(await delivered(port, 'broken'), 400);
     assert.equal(await delivered(port, ' '.repeat(1024 * 1024 + 1)), 413);
