@@ -10,14 +10,16 @@ export class Batch {
   #failure = undefined;
   #wake = [];
   #all;
+  #isRead = false;
   #abandon;
 
   /**
    * @param count how many requests there are
    * @param run begins it: takes what takes a result, and returns a promise of its end
    * @param abandon ends it early
+   * @param unread hears of a failure of all that nobody awaits
    */
-  constructor(count, run, abandon) {
+  constructor(count, run, abandon, unread) {
     this.#results = Array(count).fill(undefined);
     this.#abandon = abandon;
     this.#all = run((result) => this.#take(result)).then(
@@ -25,10 +27,11 @@ export class Batch {
       (error) => {
         this.#failure = { error };
         this.#end();
+        setTimeout(() => this.#isRead || unread(error));
         throw error;
       },
     );
-    // Those who iterate hear of it there.
+    // Those who iterate hear of it there, and the process of a program that does so later goes on.
     this.#all.catch(() => {});
   }
 
@@ -38,14 +41,16 @@ export class Batch {
   }
 
   then(resolve, reject) {
+    this.#isRead = true;
     return this.#all.then(resolve, reject);
   }
 
   catch(reject) {
-    return this.#all.catch(reject);
+    return this.then(undefined, reject);
   }
 
   finally(then) {
+    this.#isRead = true;
     return this.#all.finally(then);
   }
 
@@ -54,6 +59,7 @@ export class Batch {
   }
 
   [Symbol.asyncIterator]() {
+    this.#isRead = true;
     const results = this.#eachAsItComes();
     return {
       next: () => results.next(),

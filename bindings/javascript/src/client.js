@@ -6,7 +6,7 @@ import { clock as systemClock } from './clock.js';
 import { Machine } from './machine.js';
 import { Signals, operate, operateBatch, parse } from './operation.js';
 import { NONE, defaultOptions } from './options.js';
-import { environment, misconfigured, refuseUnknown } from './settings.js';
+import { environment, misconfigured, settingNames, refuseUnknown } from './settings.js';
 import { compiledOnce } from './wasm.js';
 import { found, isPlain, kind, tag } from './words.js';
 
@@ -20,8 +20,9 @@ class Shared {
   signals = new Signals();
   #closed;
 
-  constructor(machine, transport, clock, warn) {
+  constructor(machine, transport, clock, warn, settingNames) {
     this.machine = machine;
+    this.settingNames = settingNames;
     this.transport = transport;
     this.clock = clock;
     this.warn = warn;
@@ -104,7 +105,8 @@ export function clientOn(platform) {
         this.#shared.run(() =>
           operateBatch(this.#shared, [requests], options, this.#defaults, left.signal, take),
         );
-      return new Batch(count, run, (reason) => left.abort(reason));
+      const unread = (error) => this.#shared.warn('a batch that nobody awaits failed', error);
+      return new Batch(count, run, (reason) => left.abort(reason), unread);
     }
   };
 }
@@ -146,7 +148,7 @@ function shared({ env, onAttempt, history, transport: own, wasm, ...options }, p
     log: onAttempt ? attemptLog(onAttempt, warn) : writeLine,
     record: history && guarded(history, warn),
   });
-  return new Shared(machine, transport, clock, warn);
+  return new Shared(machine, transport, clock, warn, settingNames(options));
 }
 
 /** A recorder that fails costs its lines, and one warning. */

@@ -94,6 +94,13 @@ export class Exchange {
     this.#hear([{ Failed: { exchange: this.#number, delivery, message } }], delivery);
   }
 
+  /** The script of a test has a mistake, which is no answer: the operation ends with it. */
+  misplayed(error) {
+    this.isOver = true;
+    const message = 'the script of the test failed';
+    this.#hear([{ Failed: { exchange: this.#number, delivery: 'Refused', message } }], 'Refused', error);
+  }
+
   /** What came and was not reported yet, as events: its time is up. */
   arrived() {
     return this.isOver || this.status === undefined ? [] : this.#arrived();

@@ -6,14 +6,20 @@ import { pascal } from './words.js';
 
 const KINDS = new Map(Object.keys(types['request-error'].variant).map((kind) => [pascal(kind), kind]));
 
-/** An error of the client without I/O, in the words of the function that was called. */
-export function returned(json, called) {
+const NO_OPTIONS = new Map();
+
+/**
+ * An error of the client without I/O, in the words of the function that was called.
+ *
+ * @param {Map<string, string>} settingNames what the options are called that stand for variables
+ */
+export function returned(json, called, settingNames = NO_OPTIONS) {
   if (typeof json === 'string') return new errors[KINDS.get(json)]('the host could not run it');
   const [[name, failure]] = Object.entries(json);
   const { message, ...attributes } = reader('failure')(failure);
   const { problem } = attributes;
   if (!problem) return new errors[KINDS.get(name)](message, attributes);
-  const translated = inUsersWords(problem, called);
+  const translated = { ...problem, subject: inUsersWords(problem.subject, called, settingNames) };
   attributes.problem = Object.freeze(translated);
   return new errors[KINDS.get(name)](message.replace(sentence(problem), sentence(translated)), attributes);
 }
@@ -22,12 +28,10 @@ function sentence({ subject, found, allowed }) {
   return `${subject}: found ${found}; allowed: ${allowed}`;
 }
 
-function inUsersWords(problem, called) {
-  const subject = parameterName(called, problem.subject);
-  if (problem.subject !== 'options.max-attempts') return { ...problem, subject };
-  // Users say how often it is tried again.
-  const oneLess = (text) => text.replace(/\d+/g, (digits) => String(Number(digits) - 1));
-  return { subject, found: oneLess(problem.found), allowed: oneLess(problem.allowed) };
+/** Of a setting the option as well, where one stands over the variable. */
+function inUsersWords(subject, called, settingNames) {
+  const option = settingNames.get(subject);
+  return option === undefined ? parameterName(called, subject) : `${option} (${subject})`;
 }
 
 /** What a call ends with that its caller aborted, and that ended in this error. */

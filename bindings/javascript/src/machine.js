@@ -75,8 +75,9 @@ export class Machine {
 
   /**
    * Begins an operation, once it is ready. `operation` is notified by `item(index, created)`,
-   * `heard(status, body)` of each answer, and once `done(outcome)` or `broken(cause, creating)`,
-   * where `creating` are the items (`undefined` without a batch) that may have been created.
+   * `heard(status, body)` of each answer, and once `done(outcome)`, `misplayed(error)` where the
+   * script of a test has a mistake, or `broken(cause, creating)`, where `creating` are the items
+   * (`undefined` without a batch) that may have been created.
    *
    * Returns its number, by which it can be abandoned.
    */
@@ -163,8 +164,9 @@ export class Machine {
     const item = send.item ?? undefined;
     const { told, creating } = this.#operations.get(operation) ?? {};
     if (creates) creating?.add(item);
-    const exchange = new Exchange(send, (events, delivery) => {
+    const exchange = new Exchange(send, (events, delivery, mistake) => {
       this.#exchanges.delete(number);
+      if (mistake) told?.misplayed(mistake);
       if (NOT_SENT.has(delivery)) creating?.delete(item);
       const { Answered: answered } = events[0];
       if (answered) told?.heard?.(answered.status, answered.body.Text);

@@ -87,20 +87,21 @@ export async function parse(shared, body) {
  *
  * @param {any} listeners what is notified, and the signals that end it
  */
-async function run({ machine, signals }, called, { call, options }, listeners) {
+async function run({ machine, signals, settingNames }, called, { call, options }, listeners) {
   const { signal, left, ...told } = listeners;
   signal?.throwIfAborted();
   const refused = await machine.ready().catch((cause) => {
     throw broken(called.creates, false, cause);
   });
-  if (refused !== undefined) throw returned(refused, called);
+  if (refused !== undefined) throw returned(refused, called, settingNames);
   signal?.throwIfAborted();
   let abort;
   const leave = [];
-  const ended = await new Promise((resolve) => {
+  const ended = await new Promise((resolve, reject) => {
     const number = machine.begin(call, options, {
       ...told,
       done: (outcome) => resolve({ outcome }),
+      misplayed: (error) => reject(error),
       broken: (cause, creating) => resolve({ cause, creating }),
     });
     for (const it of [signal, left]) {

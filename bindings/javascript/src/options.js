@@ -1,6 +1,6 @@
 /** The options of a call, the last argument. */
 import { absent, invalidInput, refuse, written } from './conversion.js';
-import { found, isPlain } from './words.js';
+import { isPlain } from './words.js';
 
 /** What every call takes. */
 const SHARED = ['account', 'maxRetries', 'signal'];
@@ -14,6 +14,10 @@ const KINDS = {
   wait: { names: ['timeoutMs', 'pollTimeoutMs', 'notFoundIsPending', 'onProgress'], deadline: 'pollTimeoutMs' },
   batch: { names: ['timeoutMs', 'requestTimeoutMs'], deadline: 'requestTimeoutMs' },
 };
+
+const MOST_RETRIES = 99;
+const LONGEST_DEADLINE_MS = 86_400_000;
+const LONGEST_WAIT_MS = 2 ** 32 - 1;
 
 /** Without any options. */
 export const NONE = Object.freeze({});
@@ -49,10 +53,10 @@ export function accepted(kind, given = NONE, defaults = NONE) {
     onProgress: onProgress ?? undefined,
     options: {
       account: written({ option: 'string' }, shared('account'), 'options.account'),
-      deadline_ms: written({ option: 'u32' }, absent(own) ? defaults.timeoutMs : own, `options.${deadline}`),
-      max_attempts: attempts(shared('maxRetries')),
+      deadline_ms: optional(milliseconds, absent(own) ? defaults.timeoutMs : own, `options.${deadline}`, LONGEST_DEADLINE_MS),
+      max_attempts: optional(attempts, shared('maxRetries'), 'options.maxRetries'),
     },
-    timeoutMs: kind === 'call' ? undefined : written('u32', given.timeoutMs, 'options.timeoutMs'),
+    timeoutMs: kind === 'call' ? undefined : milliseconds(given.timeoutMs, 'options.timeoutMs', LONGEST_WAIT_MS),
     notFoundIsPending:
       kind === 'wait'
         ? written({ option: 'bool' }, given.notFoundIsPending, 'options.notFoundIsPending')
@@ -82,11 +86,20 @@ function checkSignal(signal) {
   }
 }
 
-/** How many attempts that is. Whether they are too many is not decided here. */
-function attempts(maxRetries) {
-  if (absent(maxRetries)) return undefined;
-  if (!Number.isInteger(maxRetries) || maxRetries < -1 || maxRetries > 2 ** 32 - 2) {
-    throw invalidInput('options.maxRetries', found(maxRetries), 'an integer from 0 to 99');
+/** How many attempts that is: users say how often it is tried again. */
+function attempts(maxRetries, path) {
+  if (!Number.isInteger(maxRetries) || maxRetries < 0 || maxRetries > MOST_RETRIES) {
+    throw refuse(path, maxRetries, `0 to ${MOST_RETRIES}`);
   }
   return maxRetries + 1;
+}
+
+function milliseconds(value, path, most) {
+  const isInteger = Number.isInteger(value) || typeof value === 'bigint';
+  if (!isInteger || value < 1 || value > most) throw refuse(path, value, `1 to ${most} milliseconds`);
+  return Number(value);
+}
+
+function optional(written, value, ...rest) {
+  return absent(value) ? undefined : written(value, ...rest);
 }

@@ -57,6 +57,19 @@ function writeAccounts(merged, accounts) {
   if (names.length > 0) merged.set(ACCOUNTS, names.join(','));
 }
 
+/** What the options are called that stand over variables, by the variable. */
+export function settingNames(options) {
+  const names = new Map();
+  const add = (prefix, given, path) => {
+    for (const [name, { variable }] of Object.entries(settings)) {
+      if (given[name] !== undefined) names.set(prefix + variable, path + name);
+    }
+  };
+  add(PREFIX, options, '');
+  for (const [name, given] of Object.entries(options.accounts ?? {})) add(prefixOf(name), given, `accounts.${name}.`);
+  return names;
+}
+
 /** Refuses options with other names than these. */
 export function refuseUnknown(options, names, path = '') {
   const unknown = Object.keys(options).find((name) => !names.includes(name));

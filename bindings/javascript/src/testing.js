@@ -2,6 +2,7 @@
  * For the tests of programs that use this package: a service that does what a script says, in
  * their own process, without a network, and in a time of its own that passes at once.
  */
+import { found, isPlain } from './words.js';
 
 export class ScriptedService {
   /** The requests that came, in their order. */
@@ -14,7 +15,11 @@ export class ScriptedService {
 
   /** @param {any} script answers in their order, or what makes one of a request */
   constructor(script = []) {
+    if (!Array.isArray(script) && typeof script !== 'function') {
+      throw new TypeError(`script: found ${found(script)}; allowed: an array, or a function`);
+    }
     this.#script = typeof script === 'function' ? script : [...script];
+    if (Array.isArray(script)) script.forEach((step, i) => typeof step === 'function' || checkAnswer(step, `script[${i}]`));
   }
 
   /** What a client takes to talk to it. */
@@ -37,8 +42,14 @@ export class ScriptedService {
       atMs: this.elapsedMs,
     });
     this.requests.push(request);
-    const { afterMs = 0, ...answer } = this.#answer(request);
-    checkAnswer(answer);
+    let played;
+    try {
+      played = this.#answer(request);
+    } catch (mistake) {
+      exchange.misplayed(mistake);
+      return () => {};
+    }
+    const { afterMs = 0, ...answer } = played;
     if (afterMs === Infinity) return () => {};
     return this.clock.after(afterMs, () => play(answer, exchange));
   }
@@ -47,15 +58,24 @@ export class ScriptedService {
     const script = this.#script;
     let answer = typeof script === 'function' ? script(request, this.requests.length) : script.shift();
     if (typeof answer === 'function') answer = answer(request, this.requests.length);
+    checkAnswer(answer, 'what the script returned');
     return answer ?? this.#usual.answer(request);
   }
 }
 
-const KNOWN = ['status', 'headers', 'json', 'text', 'cutAfter', 'notSent', 'lost'];
+const KNOWN = ['status', 'headers', 'json', 'text', 'cutAfter', 'notSent', 'lost', 'afterMs'];
 
-function checkAnswer(answer) {
+/** Refuses what cannot be played; `undefined` is what a service does as a rule. */
+function checkAnswer(answer, at) {
+  if (answer === undefined) return;
+  if (!isPlain(answer)) throw new TypeError(`${at}: found ${found(answer)}; allowed: an answer, such as { status: 503 }`);
   const unknown = Object.keys(answer).find((name) => !KNOWN.includes(name));
-  if (unknown !== undefined) throw new Error(`the script has ${unknown}, and may have ${KNOWN.join(', ')}, afterMs`);
+  if (unknown !== undefined) {
+    throw new TypeError(`${at}: unknown member ${unknown}; allowed: ${KNOWN.join(', ')}`);
+  }
+  const { status = 200, json } = answer;
+  if (!Number.isInteger(status)) throw new TypeError(`${at}.status: found ${found(status)}; allowed: an integer`);
+  JSON.stringify(json);
 }
 
 function play({ status = 200, headers = {}, json, text, cutAfter, notSent, lost }, exchange) {

@@ -26,6 +26,26 @@ test('results come as they are known, with the index of their request', async ()
   assert.deepEqual(again, [1, 2, 0]);
 });
 
+test('a refused batch that nobody awaits is a warning; one that is awaited is none', async () => {
+  const warnings = [];
+  const hear = (warning) => warnings.push(warning.message);
+  process.on('warning', hear);
+  const { client, service } = scripted();
+  const wrong = { ...REQUEST, agentId: 'seven' };
+  await failure(client.dockets.createMany([wrong], { timeoutMs: 5000 }));
+  await client.dockets.createMany([wrong], { timeoutMs: 5000 }).catch(() => {});
+  await failure((async () => {
+    for await (const result of client.dockets.createMany([wrong], { timeoutMs: 5000 })) assert.fail(result);
+  })());
+  const batch = client.dockets.createMany([wrong], { timeoutMs: 5000 });
+  while (warnings.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await assert.rejects(batch, { name: 'InvalidInput' });
+  process.off('warning', hear);
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0], /^a batch that nobody awaits failed: InvalidInput: requests\[0\]\.agentId: found "seven"/);
+  assert.deepEqual(service.requests, []);
+});
+
 test('leaving the loop ends the batch, and keeps what is known', async () => {
   const { client, service } = scripted([CREATED, NEVER, NEVER], { maxInFlight: 2 });
   const batch = client.dockets.createMany(Array(5).fill(REQUEST), { timeoutMs: 5000 });

@@ -190,7 +190,7 @@ test('a token that is not allowed is not shown', async () => {
   for (const token of ['Bearer secret-1234', 'sécret-1234', ' secret-1234']) {
     await withClient('http://127.0.0.1:1', { token }, async (client) => {
       const error = await failure(client.dockets.get(DOCKET));
-      assert.equal(error.problem.subject, 'VOICE_CALLING_API_TOKEN');
+      assert.equal(error.problem.subject, 'token (VOICE_CALLING_API_TOKEN)');
       assert.ok(!inspect(error).includes('1234'), inspect(error));
     });
   }

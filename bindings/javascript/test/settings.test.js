@@ -76,11 +76,22 @@ test('a variable that may be a setting misspelt is refused', async () => {
   assert.equal(error.problem.subject, 'VOICE_CALLING_CREATE_RETRYS');
 });
 
-test('a value out of range is reported by its variable', async () => {
+test('a value out of range is reported by its option and its variable', async () => {
   const client = new VoiceClient({ baseUrl: 'https://a.example', token: TOKEN, env: {}, maxAttempts: 0 });
   const error = await failure(client.dockets.get(DOCKET));
-  assert.equal(error.problem.subject, 'VOICE_CALLING_MAX_ATTEMPTS');
+  assert.equal(error.problem.subject, 'maxAttempts (VOICE_CALLING_MAX_ATTEMPTS)');
   assert.equal(error.problem.allowed, 'a whole number from 1 to 100');
+  assert.equal(error.message, 'maxAttempts (VOICE_CALLING_MAX_ATTEMPTS): found "0"; allowed: a whole number from 1 to 100');
+});
+
+test('an option of an account is named with the account, a variable by its own name', async () => {
+  const env = { VOICE_CALLING_BASE_URL: 'https://a.example', VOICE_CALLING_API_TOKEN: TOKEN };
+  const accounts = { alpha: { token: TOKEN, deadlineMs: 0 } };
+  const error = await failure(new VoiceClient({ env, accounts }).dockets.get(DOCKET));
+  assert.equal(error.problem.subject, 'accounts.alpha.deadlineMs (VOICE_CALLING_ALPHA_DEADLINE_MS)');
+  const inVariables = { ...env, VOICE_CALLING_DEADLINE_MS: '0' };
+  const other = await failure(new VoiceClient({ env: inVariables }).dockets.get(DOCKET));
+  assert.equal(other.problem.subject, 'VOICE_CALLING_DEADLINE_MS');
 });
 
 test('an option that does not exist, or is of another type, is refused at once', () => {

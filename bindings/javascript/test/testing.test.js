@@ -1,7 +1,7 @@
 /** The scripted service, as users test their programs with it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { VoiceClient } from 'voice-calling';
+import { RequestError, VoiceClient } from 'voice-calling';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { ScriptedService } from 'voice-calling/testing';
 import { REQUEST, failure } from './service.js';
@@ -68,8 +68,44 @@ test('a wait of hours takes no time, and its answers may be functions', async ()
   assert.ok(service.elapsedMs >= 3_600_000);
 });
 
-test('a mistake in a script is reported', async () => {
-  const { client } = scripted([{ stauts: 200 }]);
-  const error = await failure(client.agents.list('org-1'));
-  assert.match(error.message, /the script has stauts/);
-});
+/** A script that cannot be played, and what its constructor says. */
+const REFUSED = [
+  [[{}, { stauts: 200 }], /^script\[1\]: unknown member stauts; allowed: status, headers, .*, afterMs$/],
+  [[503], /^script\[0\]: found 503; allowed: an answer/],
+  [[{ status: '503' }], /^script\[0\]\.status: found "503"; allowed: an integer$/],
+  [[{ json: 5n }], /BigInt/],
+  [{ status: 503 }, /^script: found an object \(Object\); allowed: an array, or a function$/],
+];
+
+for (const [script, message] of REFUSED) {
+  test(`a script that cannot be played is refused at once: ${message}`, () => {
+    assert.throws(() => new ScriptedService(script), { name: 'TypeError', message });
+  });
+}
+
+/** A step that cannot be played, and with what the call ends. */
+const MISTAKES = [
+  [() => assert.fail('of the test'), /of the test/],
+  [() => ({ stauts: 200 }), /unknown member stauts/],
+  [() => 503, /found 503/],
+  [async () => ({ status: 503 }), /found an object \(Promise\)/],
+];
+
+for (const Client of [VoiceClient, FetchClient]) {
+  for (const [step, message] of MISTAKES) {
+    test(`a mistake in a script is no answer: ${Client.name} ${step}`, async () => {
+      for (const call of [
+        (client) => client.dockets.create(REQUEST),
+        (client) => client.dockets.createMany([REQUEST], { timeoutMs: 1000 }),
+        (client) => client.dockets.waitFor('0ad33a9b-593b-4f55-b577-13349e14a5dd', { timeoutMs: 1000 }),
+      ]) {
+        const { service, client } = scripted([step], Client);
+        const error = await failure(call(client));
+        assert.ok(!(error instanceof RequestError), error.stack);
+        assert.match(error.message, message);
+        assert.equal(service.requests.length, 1);
+        await client.close();
+      }
+    });
+  }
+}

@@ -75,8 +75,7 @@ export interface WaitOptions extends SharedOptions {
 export interface BatchOptions extends SharedOptions {
   /**
    * For how long requests may be begun; 1 or more. Those that were not begun by then are
-   * `TimedOut` with no attempts. Those that were are finished, each within its own time, so that
-   * no docket id is lost.
+   * `TimedOut` with no attempts. Those that were are finished, each within its own time.
    */
   readonly timeoutMs: number;
   /** How long each request may take, `deadlineMs` if absent. Unit: milliseconds; 1 to 86400000. */
@@ -170,7 +169,9 @@ export type BatchResult<T> =
 /**
  * A batch that was begun. `await` gives all results in the order of the requests; `for await` each
  * as it comes, with the index of its request. Leaving the loop, or the signal, ends the batch:
- * nothing more is sent, and each request has a result all the same, so that no id is lost.
+ * nothing more is sent, and each request has a result all the same, which is `OutcomeUnknown` where
+ * a create was in flight. If the whole batch is refused, it rejects, and a warning says so where
+ * nobody awaits it.
  */
 export interface Batch<T> extends Promise<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {
   /** What is known by now, by the index of the request. */

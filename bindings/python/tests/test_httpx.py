@@ -17,6 +17,7 @@ from conftest import CREATED, DOCKET, DOCKET_ID, TOKEN, Answer, Serve, Service
 
 from voice_calling import (
     AsyncVoiceClient,
+    ConfigurationProblem,
     OutcomeUnknown,
     Rejected,
     Unauthorized,
@@ -57,8 +58,9 @@ class Proxy:
                 return
             method, target, _ = self.heads[-1].split(" ")
             address = target if method == "CONNECT" else httpx.URL(target).netloc.decode()
-            host, _, port = address.rpartition(":")
-            with socket.create_connection((host, int(port))) as service:
+            _, _, port = address.rpartition(":")
+            # Every service of these tests is on this machine, whatever it is called.
+            with socket.create_connection(("127.0.0.1", int(port))) as service:
                 if method == "CONNECT":
                     client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
                 else:
@@ -142,14 +144,103 @@ def test_requests_go_through_a_proxy(service: Service, proxy: Proxy, is_secure: 
     assert head.startswith("CONNECT 127.0.0.1:" if is_secure else "POST http://127.0.0.1:")
 
 
+def created(environ: dict[str, str], is_async: bool) -> str:
+    """Creates a docket with a client that has no `http_client` of the user's."""
+
+    async def main() -> str:
+        async with AsyncVoiceClient(environ=environ, max_attempts=1) as client:
+            return (await client.dockets.create(**DOCKET)).docket_id
+
+    if is_async:
+        return asyncio.run(main())
+    with VoiceClient(environ=environ, max_attempts=1) as client:
+        return client.dockets.create(**DOCKET).docket_id
+
+
+@pytest.mark.parametrize("is_async", [False, True])
 def test_a_proxy_in_the_environment_is_used(
-    service: Service, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    service: Service, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, is_async: bool
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", proxy.url)
     monkeypatch.setenv("NO_PROXY", "")
-    with VoiceClient(environ=service.environ()) as client:
-        client.dockets.create(**DOCKET)
-    assert len(proxy.heads) == 1
+    url = service.url.replace("127.0.0.1", "service.test")
+    environ = service.environ(BASE_URL=url, ALLOW_INSECURE_HTTP="true")
+    assert created(environ, is_async) == DOCKET_ID
+    assert proxy.heads == [f"POST {url}/api/v2/dockets HTTP/1.1"]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "LocalHost", "127.9.8.7", "[::1]", "[0:0:0:0:0:0:0:1]"]
+)
+def test_no_proxy_sees_the_token_for_a_service_on_loopback(
+    service: Service,
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    variable: str,
+    is_async: bool,
+) -> None:
+    monkeypatch.setenv(variable, proxy.url)
+    monkeypatch.setenv("NO_PROXY", "")
+    # The service listens at one of these addresses, the proxy would get there from all of them.
+    environ = service.environ(BASE_URL=service.url.replace("127.0.0.1", host))
+    try:
+        assert created(environ, is_async) == DOCKET_ID
+    except Unreachable:
+        assert host not in ("127.0.0.1", "localhost", "LocalHost")
+    assert proxy.heads == []
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_account_on_loopback_has_no_proxy_either(
+    service: Service, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, is_async: bool
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy.url)
+    monkeypatch.setenv("NO_PROXY", "")
+    environ = service.environ(
+        BASE_URL="https://service.test", ALPHA_BASE_URL=service.url, ALPHA_API_TOKEN=TOKEN
+    )
+    environ["VOICE_CALLING_ACCOUNTS"] = "alpha"
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=environ) as client:
+            await client.dockets.create(**DOCKET, account="alpha")
+
+    if is_async:
+        asyncio.run(main())
+    else:
+        with VoiceClient(environ=environ) as client:
+            client.dockets.create(**DOCKET, account="alpha")
+    assert (len(service.requests), proxy.heads) == (1, [])
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize(
+    ("proxy_url", "said"),
+    [
+        ("ftp://me:password@proxy.test", "ftp://"),
+        ("http://proxy.test:port", "port"),
+        ("socks5://proxy.test", "socksio"),
+    ],
+)
+def test_a_proxy_variable_that_httpx_cannot_use_is_named(
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    proxy_url: str,
+    said: str,
+    is_async: bool,
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy_url)
+    with pytest.raises(ConfigurationProblem) as raised:
+        created(service.environ(), is_async)
+    problem = raised.value.problem
+    assert problem is not None
+    assert "HTTPS_PROXY" in problem.subject
+    assert said in problem.found
+    assert "password" not in str(raised.value)
+    assert service.requests == []
 
 
 def test_coroutines_go_through_a_proxy_to_a_private_authority(

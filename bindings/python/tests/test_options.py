@@ -188,7 +188,7 @@ def test_an_option_that_is_not_allowed_is_named_and_nothing_is_sent(
 def test_how_often_a_call_may_be_retried_is_said_as_it_was_given(service: Service) -> None:
     with VoiceClient(environ=service.environ()) as client, pytest.raises(InvalidInput) as raised:
         client.dockets.create(**DOCKET, max_retries=100)
-    assert str(raised.value) == "max_retries: found 100; allowed: 0 to 99"
+    assert str(raised.value) == "max_retries: found 100; allowed: an integer, 0 to 99"
 
 
 def test_options_of_polls_and_of_items_have_their_own_names(service: Service) -> None:

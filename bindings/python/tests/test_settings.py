@@ -9,7 +9,7 @@ import httpx
 import pytest
 from conftest import DOCKET, DOCKET_ID, TOKEN, Answer, Serve, Service
 
-from voice_calling import ConfigurationProblem, TimedOut, Unavailable, VoiceClient
+from voice_calling import Account, ConfigurationProblem, TimedOut, Unavailable, VoiceClient
 
 
 def subject(raised: pytest.ExceptionInfo[ConfigurationProblem]) -> str:
@@ -90,8 +90,23 @@ def test_an_option_out_of_range_is_told_by_the_first_call(
     with VoiceClient(environ=service.environ(), **{option: value}) as client:
         with pytest.raises(ConfigurationProblem) as raised:
             client.dockets.get(DOCKET_ID)
-    assert subject(raised) == f"VOICE_CALLING_{variable}"
+    assert subject(raised) == f"{option} (VOICE_CALLING_{variable})"
+    assert str(raised.value).startswith(subject(raised) + ": found ")
     assert service.requests == []
+
+
+def test_an_option_of_an_account_is_named_with_the_account(service: Service) -> None:
+    accounts = {"alpha": Account(token=TOKEN, deadline=0)}
+    with VoiceClient(environ=service.environ(), accounts=accounts) as client:
+        with pytest.raises(ConfigurationProblem) as raised:
+            client.dockets.get(DOCKET_ID)
+    assert subject(raised) == "accounts.alpha.deadline (VOICE_CALLING_ALPHA_DEADLINE_MS)"
+
+
+def test_an_environ_that_is_no_mapping_is_named_and_not_shown() -> None:
+    with pytest.raises(ConfigurationProblem) as raised:
+        VoiceClient(environ=TOKEN)  # type: ignore[arg-type] # pyright: ignore
+    assert str(raised.value) == "environ: found str; allowed: a mapping of variables"
 
 
 @pytest.mark.parametrize("value", ["0", "9" * 20, "9" * 5000, "86400001", "x"])

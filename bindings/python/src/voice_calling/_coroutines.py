@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
+from . import _connections
 from ._exchange import Exchange, request_of
 from ._failures import execution_failed
 from ._given_up import tell
@@ -24,7 +25,7 @@ from ._log import say
 from ._machine import Done, Machine, Running, Told
 from ._operations import Operation
 from ._settings import Settings
-from ._threads import DRIVERS, LIMITS, progress, trust
+from ._threads import DRIVERS, progress
 
 if TYPE_CHECKING:
     import asyncio
@@ -73,6 +74,7 @@ class Coroutines:
     ) -> None:
         self._own: httpx.AsyncClient | None = None
         self._given = http_client
+        self._base_urls = settings.base_urls()
         self._is_closed = False
         self._was_forked = False
         self._loop: Any = None
@@ -253,7 +255,7 @@ class Coroutines:
         if self._given is not None:
             return self._given
         if self._own is None:
-            self._own = httpx.AsyncClient(limits=LIMITS, verify=trust())
+            self._own = _connections.http_client(httpx.AsyncClient, self._base_urls)
         return self._own
 
     # -------------------------------------------------------------------------- the process

@@ -39,6 +39,10 @@ _NOT_SENT = (
 service or to the proxy. After everything else the service may have the request."""
 
 
+class ScriptFailed(Exception):
+    """The script of a test has a mistake, its cause. No answer of a service is like that."""
+
+
 class Exchange:
     """A request that is sent, and the answer as far as it came. One thread fills it; the machine
     takes from it in another."""
@@ -101,7 +105,10 @@ class Exchange:
 
     def fails(self, error: BaseException) -> None:
         """It ended with this."""
-        if self._status is not None:
+        if isinstance(error, ScriptFailed):
+            self.running.fails(error.__cause__ or error)
+            self.is_refused(error)
+        elif self._status is not None:
             self._error = self._described(error)
         elif isinstance(error, _NOT_SENT):
             self._failure = ("NotSent", self._described(error))

@@ -47,19 +47,11 @@ def error(wire: Any, written: Callable[[str], str] = str) -> RequestError:
         may_have_created=failure["may_have_created"],
     )
     if made.problem is not None:
-        problem = _in_units_of_users(made.problem)
-        problem = replace(problem, subject=written(problem.subject))
+        problem = replace(made.problem, subject=written(made.problem.subject))
         made.message = made.message.replace(sentence(made.problem), sentence(problem), 1)
         made.problem = problem
         made.args = (made.message,)
     return made
-
-
-def _in_units_of_users(problem: _types.Problem) -> _types.Problem:
-    """Users give retries in place of attempts."""
-    if problem.subject == "options.max-attempts":
-        return replace(problem, found=str(int(problem.found) - 1), allowed="0 to 99")
-    return problem
 
 
 def _optional(made: type[Any], wire: Any) -> Any:

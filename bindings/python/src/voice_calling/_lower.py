@@ -13,6 +13,7 @@ from ._types import AgentConfig, AgentText, CallRequest, DocketRequest, DocketRe
 _LARGEST_U32 = 2**32 - 1
 _LONGEST_DEADLINE_S = 86400
 _LONGEST_WAIT_S = _LARGEST_U32 / 1000
+_MOST_RETRIES = 99
 
 
 def integer(value: object, at: str, lowest: int = -(2**63), highest: int = 2**63 - 1) -> int:
@@ -49,8 +50,8 @@ def _milliseconds(seconds: object, at: str, most: float) -> int:
 
 
 def attempts(retries: object, at: str) -> int:
-    """Retries for the user."""
-    return integer(retries, at, -1, _LARGEST_U32 - 1) + 1
+    """Users say how often it is tried again."""
+    return integer(retries, at, 0, _MOST_RETRIES) + 1
 
 
 def text(value: object, at: str) -> str:
@@ -193,4 +194,4 @@ def written(path: str, timeout: str = "timeout") -> str:
     return timeout if path == "deadline-ms" else first.replace("-", "_") + dot + rest
 
 
-_SHORT = {"max-attempts": "max_retries", "timeout-ms": "timeout"}
+_SHORT = {"timeout-ms": "timeout"}

@@ -58,9 +58,9 @@ class Done:
 
     __slots__ = ("error", "wire")
 
-    def __init__(self, wire: Any = None, error: RequestError | None = None) -> None:
+    def __init__(self, wire: Any = None, error: BaseException | None = None) -> None:
         self.wire: Any = wire
-        self.error: RequestError | None = error
+        self.error: BaseException | None = error
 
 
 class Told:
@@ -121,6 +121,10 @@ class Running:
         answer = message.wire["Ok"]
         payload = None if isinstance(answer, str) else next(iter(answer.values()))
         return self.operation.lift(payload)
+
+    def fails(self, error: BaseException) -> None:
+        """Its caller gets this, and not what is told later."""
+        self.mailbox.put(Done(error=error))
 
     def lost(self, item: int | None, reason: str) -> RequestError:
         """What is known of it, or of an item, when the guest is lost."""
@@ -287,7 +291,8 @@ class Machine:
                 return False
             raise
         if "Err" in configured:
-            running.mailbox.put(Done(error=running.operation.error(configured["Err"])))
+            refused = running.operation.error(configured["Err"], self._settings.named)
+            running.mailbox.put(Done(error=refused))
             return False
         self._guest = guest
         self._wake_at_ms = None

@@ -113,9 +113,10 @@ class Operation(Generic[T]):
     requests: list[DocketRequest] = field(default_factory=list)
     """Those of a batch."""
 
-    def error(self, wire: Any) -> RequestError:
-        """The exception for an error, in the user's words."""
-        return _lift.error(wire, lambda path: _lower.written(path, self.timeout))
+    def error(self, wire: Any, named: Callable[[str], str] = str) -> RequestError:
+        """The exception for an error, in the user's words. `named` is what the user calls what is
+        not this operation's own."""
+        return _lift.error(wire, lambda path: named(_lower.written(path, self.timeout)))
 
 
 def options(

@@ -16,7 +16,7 @@ PREFIX = "VOICE_CALLING_"
 class Settings:
     """The variables for the component. They hold tokens, so they show and pickle nothing."""
 
-    __slots__ = ("_variables",)
+    __slots__ = ("_options", "_variables")
 
     def __init__(
         self,
@@ -25,6 +25,10 @@ class Settings:
         environ: Mapping[str, str] | None = None,
     ) -> None:
         environ = os.environ if environ is None else environ
+        if not isinstance(environ, Mapping):
+            shown = type(environ).__name__  # it may be the token
+            raise configuration_problem("environ", shown, "a mapping of variables")
+        self._options: dict[str, str] = {}
         self._variables = {
             name: _passable(name, value)
             for name, value in environ.items()
@@ -60,6 +64,7 @@ class Settings:
             value = getattr(options, option.name)
             if value is not None:
                 name = prefix + option.variable
+                self._options[name] = at + option.name
                 self._variables[name] = _passable(name, _text(option, at + option.name, value))
 
     def __repr__(self) -> str:
@@ -71,6 +76,15 @@ class Settings:
     def variables(self) -> list[tuple[str, str]]:
         """What the machine gets. It writes the log always: whether anybody reads it may change."""
         return list({PREFIX + "LOG": "attempts", **self._variables}.items())
+
+    def named(self, variable: str) -> str:
+        """What the user calls it: the option as well, where one stands over the variable."""
+        option = self._options.get(variable)
+        return variable if option is None else f"{option} ({variable})"
+
+    def base_urls(self) -> list[str]:
+        """The services, of all accounts."""
+        return [url for name, url in self._variables.items() if name.endswith("_BASE_URL")]
 
     def base_url(self) -> str | None:
         """The service, where it has no secret."""

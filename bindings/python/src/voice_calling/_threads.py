@@ -6,10 +6,8 @@ thread that shut the connection of another might hit one that is a third's by th
 from __future__ import annotations
 
 import contextvars
-import functools
 import logging
 import queue
-import ssl
 import threading
 import time
 import traceback
@@ -21,6 +19,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from . import _connections
 from ._exchange import Exchange, request_of
 from ._failures import execution_failed
 from ._given_up import tell
@@ -38,15 +37,6 @@ _IDLE_SECONDS = 10.0
 _PATIENCE = 2.0
 """How long a cancelled caller waits to learn what is known. It takes a step."""
 
-LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-
-
-@functools.cache
-def trust() -> ssl.SSLContext:
-    """What certificates are trusted by clients that httpx makes by default. To read them takes
-    longer than many a call, so it is done once."""
-    return httpx.create_ssl_context()
-
 
 class Threads:
     """Runs operations for any number of threads."""
@@ -56,6 +46,7 @@ class Threads:
     ) -> None:
         self._own: httpx.Client | None = None
         self._given = http_client
+        self._base_urls = settings.base_urls()
         self._lock = (
             threading.RLock()
         )  # garbage collection may end a batch in a thread that holds it
@@ -244,7 +235,7 @@ class Threads:
         if self._own is None:
             with self._lock:
                 if self._own is None:
-                    self._own = httpx.Client(limits=LIMITS, verify=trust())
+                    self._own = _connections.http_client(httpx.Client, self._base_urls)
         return self._own
 
     # -------------------------------------------------------------------------- the process

@@ -1,19 +1,25 @@
 """A service for tests of your own code, in your own process: it does what a script says, without a
 network, and its time passes at once.
 
->>> from voice_calling.testing import CREATED, Answer, ScriptedService
->>> service = ScriptedService(Answer(503), CREATED)
+>>> from voice_calling.testing import COMPLETED, CREATED, Answer, ScriptedService
+>>> service = ScriptedService(Answer(503), CREATED, COMPLETED)
 >>> with service.client() as client:
 ...     docket = client.dockets.create(
 ...         agent_id=7, to_phone_number="919876543210", call_context={}
 ...     )
+...     wait = client.dockets.wait_for(docket.docket_id, timeout=600)
 >>> [attempt.status for attempt in docket.attempts]
 [503, 200]
+>>> wait.outcome.value.closure_reason
+'ANSWERED'
 >>> service.requests[0].json["agent_id"]
 7
 
 Everything but the network is real: retries, pauses, limits, errors. A clock of the client's own
 goes on whenever nothing else happens, so that a pause or an answer that is late costs no time.
+
+A mistake in a script is no fault of the service: what a function of it raises, such as a failed
+`assert`, is raised by the call.
 """
 
 from __future__ import annotations
@@ -27,15 +33,18 @@ from typing import Any, TypeAlias
 import httpx
 
 from ._client import AsyncVoiceClient, VoiceClient
-from ._exchange import Exchange
+from ._exchange import Exchange, ScriptFailed
+from ._failures import described
 from ._machine import Machine
 
 __all__ = [
+    "COMPLETED",
     "CREATED",
     "LOST",
     "UNREACHABLE",
     "Answer",
     "Lost",
+    "Reply",
     "Request",
     "ScriptedService",
     "Step",
@@ -65,6 +74,12 @@ class Answer:
     cut: int | None = None
     """After how many bytes the connection breaks; `None`: the body is whole."""
 
+    def _content(self) -> bytes:
+        body = self.body
+        if not isinstance(body, (str, bytes)):
+            body = json.dumps(body, separators=(",", ":"))
+        return body.encode() if isinstance(body, str) else body
+
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
@@ -91,6 +106,17 @@ CREATED = Answer(
 )
 """The answer to the creation of a docket."""
 
+COMPLETED = Answer(
+    body={
+        "docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11",
+        "status": "COMPLETED",
+        "closure_reason": "ANSWERED",
+        "to_phone_number": "919876543210",
+        "call_context": {},
+    }
+)
+"""The answer to a request for that docket once it is completed."""
+
 UNREACHABLE = Unreachable()
 LOST = Lost()
 
@@ -103,7 +129,7 @@ class Request:
     path: str
     """With its query."""
     headers: dict[str, str]
-    """Their names in lower case."""
+    """Their names in lower case. The token is in `auth_token`."""
     body: str
 
     @property
@@ -112,16 +138,23 @@ class Request:
         return json.loads(self.body)
 
 
-Step: TypeAlias = Answer | Unreachable | Lost | Callable[[Request], "Answer | Unreachable | Lost"]
-"""What happens to a request; a function decides by the request."""
+Reply: TypeAlias = Answer | Unreachable | Lost
+"""What happens to a request."""
+
+Step: TypeAlias = Reply | Callable[[Request], Reply]
+"""The same, or a function that decides by the request."""
 
 
 class ScriptedService:
-    """Plays one step for each request; the last one stands for all that follow."""
+    """Plays one step for each request. The last step answers all further requests; without any
+    step, every request is answered as `CREATED`."""
 
     base_url = "https://service.test"
 
     def __init__(self, *steps: Step) -> None:
+        for index, step in enumerate(steps):
+            if not callable(step):
+                _check(step, f"steps[{index}]")
         self.steps: list[Step] = list(steps) or [CREATED]
         self.requests: list[Request] = []
         self._lock = threading.Lock()
@@ -151,7 +184,7 @@ class ScriptedService:
         made.__voice_calling_time__ = time  # type: ignore[attr-defined] # pyright: ignore
         return made
 
-    def _step(self, request: httpx.Request) -> Answer | Unreachable | Lost:
+    def _step(self, request: httpx.Request) -> Reply:
         came = Request(
             request.method,
             request.url.raw_path.decode(),
@@ -161,7 +194,24 @@ class ScriptedService:
         with self._lock:
             self.requests.append(came)
             step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
-        return step(came) if callable(step) else step
+        if not callable(step):
+            return step
+        try:
+            reply = step(came)
+            _check(reply, "what a step returned")
+        except BaseException as error:  # what ends a test need not be an `Exception`
+            raise ScriptFailed from error
+        return reply
+
+
+def _check(reply: object, at: str) -> None:
+    """Raises a `TypeError` for what cannot be played."""
+    if not isinstance(reply, (Answer, Unreachable, Lost)):
+        raise TypeError(f"{at}: found {described(reply)}; allowed: Answer, Unreachable or Lost")
+    if isinstance(reply, Answer):
+        if not isinstance(reply.status, int):
+            raise TypeError(f"{at}.status: found {described(reply.status)}; allowed: an int")
+        reply._content()
 
 
 class _Transport(httpx.BaseTransport):
@@ -190,9 +240,7 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
         return _response(step, request, _Body(step, request, self._time))
 
 
-def _response(
-    step: Answer | Unreachable | Lost, request: httpx.Request, body: _Body
-) -> httpx.Response:
+def _response(step: Reply, request: httpx.Request, body: _Body) -> httpx.Response:
     if isinstance(step, Unreachable):
         raise httpx.ConnectError(step.message, request=request)
     if isinstance(step, Lost):
@@ -203,9 +251,7 @@ def _response(
 class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A body as the script has it."""
 
-    def __init__(
-        self, step: Answer | Unreachable | Lost, request: httpx.Request, time: _Time
-    ) -> None:
+    def __init__(self, step: Reply, request: httpx.Request, time: _Time) -> None:
         self._step = step
         self._request = request
         self._time = time
@@ -226,10 +272,7 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
             yield part
 
     def _parts(self, step: Answer) -> Iterator[bytes]:
-        body = step.body
-        if not isinstance(body, (str, bytes)):
-            body = json.dumps(body, separators=(",", ":"))
-        content = body.encode() if isinstance(body, str) else body
+        content = step._content()
         yield content if step.cut is None else content[: step.cut]
         if step.cut is not None:
             raise httpx.ReadError("connection reset", request=self._request)
