@@ -150,9 +150,12 @@ const CONFIRMATION_MS = 600_000;
 /** Quoted, so that it is seen where it ends; cut where it is long. */
 const shown = (value) => JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value);
 
-/** Asks the person, where the program that the agent runs in can show a form. */
-async function confirmed(server, tool, given, signal) {
-  if (!server.server.getClientCapabilities()?.elicitation?.form) return true;
+/**
+ * Asks the person, where the program that the agent runs in can show a form. Returns why nothing may
+ * be sent, or nothing.
+ */
+async function refusal(server, tool, given, signal) {
+  if (!server.server.getClientCapabilities()?.elicitation?.form) return undefined;
   const request = {
     message:
       `${tool}: call ${shown(given['to-phone-number'])} by agent ${shown(given['agent-id'] ?? given['agent-name'])}, ` +
@@ -164,7 +167,10 @@ async function confirmed(server, tool, given, signal) {
     },
   };
   const { action, content } = await server.server.elicitInput(request, { signal, timeout: CONFIRMATION_MS });
-  return action === 'accept' && content?.call === true;
+  if (action === 'accept' && content?.call === true) return undefined;
+  return action === 'cancel'
+    ? 'A person closed the question without an answer. Nothing was created; ask them before you try again.'
+    : 'A person declined. Nothing was created; do not ask again for the same call.';
 }
 
 function serve(client, readOnly) {
@@ -177,9 +183,8 @@ function serve(client, readOnly) {
     const config = { description: tool.description, inputSchema: schema(tool), annotations };
     server.registerTool(name, config, async (given, { signal }) => {
       try {
-        if (rings && !(await confirmed(server, name, given, signal))) {
-          return failed('A person declined. Nothing was created; do not ask again for the same call.');
-        }
+        const refused = rings && (await refusal(server, name, given, signal));
+        if (refused) return failed(refused);
         return { content: [{ type: 'text', text: text(await run[name](given, { signal })) }] };
       } catch (error) {
         // An agent that has given up reads no answer.

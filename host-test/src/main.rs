@@ -9,8 +9,8 @@ mod progress;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use command::{
-    Bench, Cases, Check, Crowd, Demo, Faults, Invoke, Mock, Replay, run_bench, run_check,
-    run_crowd, run_demo, run_faults, run_invoke, run_replay, serve_cases, serve_mock,
+    Bench, Cases, Check, Crowd, Demo, Faults, Invoke, Replay, run_bench, run_check, run_crowd,
+    run_demo, run_faults, run_invoke, run_replay, serve_cases,
 };
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
@@ -22,6 +22,7 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use voice_calling_host::invoke::functions::functions_help;
 use voice_calling_host::{Recorder, Secrets};
+use voice_calling_mock_server::{Mock, serve_mock};
 
 /// A call allocates some hundred times in the host; the system's allocator is slow at that
 /// when many threads do it.

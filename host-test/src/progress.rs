@@ -3,7 +3,7 @@
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::io::{IsTerminal, stdout};
 use std::time::Duration;
-use voice_calling_host::record::secrets::Secrets;
+use voice_calling_host::Secrets;
 
 /// What is done step by step, as it is done.
 pub struct Progress {

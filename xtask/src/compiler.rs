@@ -11,6 +11,7 @@ pub struct Compiler {
     pub linker: Option<PathBuf>,
     version: String,
     commit: String,
+    host: String,
 }
 
 impl Compiler {
@@ -23,25 +24,35 @@ impl Compiler {
     /// Asked in the workspace's shell, since rustup lets a folder choose its toolchain.
     pub fn ask(rustc: PathBuf, shell: &Shell) -> Result<Self> {
         let version = cmd!(shell, "{rustc} --version --verbose").read()?;
-        let mut lines = version.lines();
         // `rustc 1.96.0`, without the commit and date behind it.
-        let name = lines.next().and_then(|line| line.split(" (").next());
-        let commit = lines.find_map(|line| line.strip_prefix("commit-hash: "));
+        let name = version
+            .lines()
+            .next()
+            .and_then(|line| line.split(" (").next());
+        let said = |name: &str| {
+            let mut lines = version.lines();
+            let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            value.with_context(|| format!("`rustc --version --verbose` names no {name}"))
+        };
         let libraries = PathBuf::from(cmd!(shell, "{rustc} --print target-libdir").read()?);
         let linker = libraries.with_file_name("bin").join("rust-lld");
         Ok(Self {
             sysroot: cmd!(shell, "{rustc} --print sysroot").read()?.into(),
             linker: linker.is_file().then_some(linker),
             version: name.unwrap_or_default().to_owned(),
-            commit: commit
-                .context("`rustc --version --verbose` names no commit")?
-                .to_owned(),
+            commit: said("commit-hash")?.to_owned(),
+            host: said("host")?.to_owned(),
         })
     }
 
     /// `1.96.0` of `rustc 1.96.0`.
     pub fn release(&self) -> &str {
         self.version.trim_start_matches("rustc ")
+    }
+
+    /// The target of programs of this machine.
+    pub fn host(&self) -> &str {
+        &self.host
     }
 
     /// `96` of `rustc 1.96.0`.
@@ -98,6 +109,7 @@ mod tests {
             linker: None,
             version: "rustc 1.96.0-nightly".to_owned(),
             commit: String::new(),
+            host: String::new(),
         };
         assert_eq!(compiler.minor(), Some(96));
     }
@@ -109,6 +121,7 @@ mod tests {
             linker: None,
             version: String::new(),
             commit: String::new(),
+            host: String::new(),
         };
         let rustups = at("/home/me/.rustup/toolchains/stable-x86_64");
         assert_eq!(rustups.rustup_toolchain(), Some("stable-x86_64"));

@@ -76,7 +76,11 @@ impl Service {
             line.clear();
         }
         process.wait()?;
-        bail!("`host-test {}` ended at once", arguments.join(" "))
+        bail!(
+            "`{} {}` ended at once",
+            harness.display(),
+            arguments.join(" ")
+        )
     }
 }
 

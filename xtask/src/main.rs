@@ -19,6 +19,7 @@ mod node_red;
 mod obelisk;
 mod page;
 mod process;
+mod program;
 mod release;
 mod reproducible;
 mod setup;

@@ -8,6 +8,7 @@ use xshell::cmd;
 use crate::{
     guest, inspect,
     process::announce,
+    program,
     release::{self, Origin},
     toolchain::Toolchain,
     workspace::Workspace,
@@ -31,6 +32,9 @@ pub fn prove(workspace: &Workspace) -> Result<()> {
         files == release::files(&again)?,
         "the two releases have different files"
     );
+    // In its archive it is compressed.
+    let program = shell.read_binary_file(program::build(workspace)?)?;
+    check_for_paths(&program, toolchain, workspace).context("the mock service as a program")?;
     let mut others = Vec::new();
     for file in files {
         let bytes = shell.read_binary_file(made.join(&file))?;

@@ -56,18 +56,27 @@ impl Toolchain {
     /// A cargo that builds for the target, whatever the user's environment says about compilers:
     /// nothing in it may change the bytes.
     pub fn cargo<'a>(&self, shell: &'a Shell) -> Cmd<'a> {
-        let command = without_variables(shell.cmd(&self.cargo).quiet(), steers_compiler);
+        let command = self.cargo_for_programs(shell);
         let Some(linker) = &self.std_from_source else {
             return command;
         };
         command
-            .env("RUSTC", self.compiler.program())
-            // rustup and `cargo run` make it name the libraries of another compiler.
-            .env_remove("LD_LIBRARY_PATH")
             // Building the standard library is a nightly feature of a stable compiler.
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort")
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)
+    }
+
+    /// The same for programs of this machine.
+    pub fn cargo_for_programs<'a>(&self, shell: &'a Shell) -> Cmd<'a> {
+        let command = without_variables(shell.cmd(&self.cargo).quiet(), steers_compiler);
+        match self.std_from_source {
+            None => command,
+            Some(_) => command
+                .env("RUSTC", self.compiler.program())
+                // rustup and `cargo run` make it name the libraries of another compiler.
+                .env_remove("LD_LIBRARY_PATH"),
+        }
     }
 
     pub fn compiler(&self) -> &Compiler {

@@ -134,7 +134,7 @@ def test_an_http_client_is_given(tmp_path: Path) -> None:
 
 def test_ones_own_code_is_tested(tmp_path: Path) -> None:
     lines = output(EXAMPLES["Tests of your own code"], tmp_path)
-    assert lines == ["[503, 200] 20000", "unknown: True", "3 requests"]
+    assert lines == ["[503, 200] 20000", "Completed", "unknown: True", "4 requests"]
 
 
 def test_a_call_is_cancelled(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@
 //! |---|---|---|
 //! | `voice_calling_host::guest::in_flight` | WARN | a call was dropped that had begun creates; the id of what it had created, where an answer came |
 //! | `voice_calling_host::guest::stderr` | WARN | a line that a guest wrote, unless [`Stderr`] says otherwise |
-//! | `voice_calling_host::record::recorder` | DEBUG | an exchange: method, host, what came of it |
+//! | `voice_calling_host::recorder` | DEBUG | an exchange: method, host, what came of it |
 //!
 //! # WASI 0.3
 //!
@@ -107,7 +107,7 @@ pub mod guest;
 pub mod invoke;
 pub mod load;
 pub mod network;
-pub mod record;
+pub mod recorder;
 
 pub use calls::batch::{BatchResult, DocketResult, UnfinishedBatch};
 pub use calls::pool::{Isolation, Pool, PooledInstance};
@@ -131,7 +131,5 @@ pub use network::reach::{Hosts, NotAHost, Reach};
 pub use network::resolver::Resolver;
 pub use network::trust::Trust;
 pub use network::{InMemoryNetwork, Network, TRUST_CONNECTION_TIMEOUT};
-pub use record::har;
-pub use record::masking::PersonalData;
-pub use record::recorder::{Exchange, Recorder};
-pub use record::secrets::Secrets;
+pub use recorder::Recorder;
+pub use voice_calling_record::{self as record, Exchange, PersonalData, Secrets, har};

@@ -43,8 +43,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use uuid::Uuid;
-use voice_calling_host::Secrets;
 use voice_calling_mock::MockService;
+use voice_calling_record::Secrets;
 
 /// Time for answers that are under way when the page is stopped.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);

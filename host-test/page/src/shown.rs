@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 use voice_calling_core::token;
-use voice_calling_host::record::recorder::{Body, BodyEnd, Ending, Exchange};
-use voice_calling_host::{PersonalData, har};
 use voice_calling_mock::{KeptBody, RequestDetails};
+use voice_calling_record::exchange::{Body, BodyEnd, Ending, Exchange};
+use voice_calling_record::{PersonalData, har};
 
 /// Headers whose values are tokens, also those that the mock does not accept.
 const TOKEN_HEADERS: [&str; 2] = ["auth_token", "authorization"];

@@ -1,6 +1,5 @@
 //! The judgement of a component, and the table of faults.
 
-use crate::command::choice::choice;
 use crate::command::loading::loading;
 use crate::{Built, Component};
 use anyhow::{Context, Result, bail};
@@ -14,6 +13,7 @@ use voice_calling_check as check;
 use voice_calling_check::scenario::Subject;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::{Allocation, Isolation, Loading, Plugin};
+use voice_calling_mock_server::choice::choice;
 
 /// A thread of the check plays one scenario at a time.
 const POOLED_INSTANCES: u32 = 256;

@@ -3,12 +3,12 @@
 use crate::Component;
 use crate::command::archive::Archive;
 use crate::command::loading::loading;
-use crate::command::mock::{PageArguments, stop_at_ctrl_c};
 use crate::demo;
 use anyhow::Result;
 use clap::Args;
 use std::sync::Arc;
 use voice_calling_host::{Plugin, Recorder};
+use voice_calling_mock_server::{PageArguments, stop_at_ctrl_c};
 
 #[derive(Args)]
 pub(crate) struct Demo {

@@ -4,23 +4,24 @@
 
 mod report;
 
-use crate::command::PageArguments;
 use crate::progress::Progress;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use report::{CallRow, DocketRow, Report};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use voice_calling_host::Recorder;
 use voice_calling_host::guest::settings::InstanceSettings;
 use voice_calling_host::load::plugin::{Instance, Plugin};
 use voice_calling_host::network::outgoing::Outgoing;
-use voice_calling_host::record::recorder::{Ending, Recorder};
+use voice_calling_host::record::exchange::Ending;
 use voice_calling_host::types::*;
 use voice_calling_host::{PooledNetwork, Reach, TRUST_CONNECTION_TIMEOUT};
 use voice_calling_mock::{
     CallStatus, Endpoint, Fault, FaultOrder, MockService, Options, Pace, WebhookOptions,
     WebhookReceiver,
 };
+use voice_calling_mock_server::PageArguments;
 use voice_calling_page::Page;
 
 /// How long a call of the mock takes.

@@ -6,7 +6,7 @@ use crate::operation::Run;
 use crate::operation::{NO_OPTIONS, Operation, SATISFYING, docket_v2, returned};
 use crate::script::{Piece, Script, Step, bytes, endless};
 use std::time::Duration;
-use voice_calling_host::record::recorder::Ending;
+use voice_calling_host::record::exchange::Ending;
 use voice_calling_host::types::{CallOptions, DocketRequestV2};
 use wasmtime_wasi_http::RequestOptions;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;

@@ -8,9 +8,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 use voice_calling_check::script::{Piece, Script, Step};
 use voice_calling_host::network::answer;
-use voice_calling_host::record::recorder::{
-    BodyEnd, Ending, KEPT_BODY_BYTES, KEPT_BYTES, KEPT_EXCHANGES,
-};
+use voice_calling_host::record::exchange::{BodyEnd, Ending};
+use voice_calling_host::recorder::{KEPT_BODY_BYTES, KEPT_BYTES, KEPT_EXCHANGES};
 use voice_calling_host::{InMemoryNetwork, Outgoing, Reach, Recorder};
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpHooks};
 

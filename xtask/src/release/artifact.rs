@@ -1,6 +1,9 @@
 //! What a release consists of: each file, and what is in it.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 use wasm_encoder::{ComponentSection, CustomSection};
@@ -16,7 +19,8 @@ use crate::{
     guest::{CLIENT, Guest, PRODUCTS, STEPS_TEXT, TOOLS, TOOLS_READ_ONLY},
     obelisk,
     process::announce,
-    release::{Origin, archive},
+    program,
+    release::{Origin, archive, crates::Compiled},
     site, tools,
     workspace::Workspace,
 };
@@ -26,8 +30,8 @@ pub struct Artifact {
     pub file: String,
     /// For people, in one line.
     pub what: &'static str,
-    /// The guests that are in it.
-    pub guests: Vec<&'static Guest>,
+    /// What of ours is in it, compiled.
+    pub compiled: Vec<Compiled>,
     /// What is installed with it.
     pub requires: Vec<Requirement>,
 }
@@ -101,11 +105,15 @@ fn components(workspace: &Workspace, folder: &Path, origin: &Origin) -> Result<V
         artifacts.push(Artifact {
             file,
             what,
-            guests,
+            compiled: of_guests(&guests),
             requires: Vec::new(),
         });
     }
     Ok(artifacts)
+}
+
+fn of_guests(guests: &[&'static Guest]) -> Vec<Compiled> {
+    guests.iter().map(|guest| Compiled::Guest(guest)).collect()
 }
 
 fn wit_packages(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
@@ -120,7 +128,7 @@ fn wit_packages(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
         artifacts.push(Artifact {
             file,
             what,
-            guests: Vec::new(),
+            compiled: Vec::new(),
             requires: Vec::new(),
         });
     }
@@ -152,7 +160,7 @@ fn packages(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
         artifacts.push(Artifact {
             file,
             what,
-            guests: guests.to_vec(),
+            compiled: of_guests(guests),
             requires,
         });
         Ok(())
@@ -176,8 +184,7 @@ fn packages(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
 
 fn archives(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
     let version = workspace.version()?;
-    let archived = |name: &str, from: &Path, what, guests| {
-        let name = format!("voice-calling-{name}-{version}");
+    let archived = |name: String, from: &Path, what, compiled| {
         let file = format!("{name}.tar.gz");
         announce(&format!("{file}: archiving"));
         let files = archive::files_of(from)?;
@@ -185,7 +192,7 @@ fn archives(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
         Ok::<_, anyhow::Error>(Artifact {
             file,
             what,
-            guests,
+            compiled,
             requires: Vec::new(),
         })
     };
@@ -194,10 +201,42 @@ fn archives(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
     workspace.shell.remove_path(&deployment)?;
     obelisk::build(workspace)?;
     let site = site::build(workspace)?;
-    let what = "the folder for the workflow engine Obelisk";
-    let obelisk = archived("obelisk", &deployment, what, obelisk::GUESTS.to_vec())?;
-    let docs = archived("docs", &site, "the documentation as a site", Vec::new())?;
-    Ok(vec![obelisk, docs])
+    let mock = mock_folder(workspace)?;
+    Ok(vec![
+        archived(
+            format!("voice-calling-obelisk-{version}"),
+            &deployment,
+            "the folder for the workflow engine Obelisk",
+            of_guests(&obelisk::GUESTS),
+        )?,
+        archived(
+            mock_name(&version),
+            &mock,
+            "the mock service as a program, to try workflows without a phone",
+            vec![Compiled::Program],
+        )?,
+        archived(
+            format!("voice-calling-docs-{version}"),
+            &site,
+            "the documentation as a site",
+            Vec::new(),
+        )?,
+    ])
+}
+
+/// The folder in its archive, and the archive without its ending.
+pub fn mock_name(version: &str) -> String {
+    format!("voice-calling-mock-{version}-{}", program::platform())
+}
+
+fn mock_folder(workspace: &Workspace) -> Result<PathBuf> {
+    let folder = workspace.target.join("mock");
+    workspace.shell.remove_path(&folder)?;
+    workspace.shell.create_dir(&folder)?;
+    for file in [program::build(workspace)?, workspace.root.join("LICENSE")] {
+        workspace.shell.copy_file(file, &folder)?;
+    }
+    Ok(folder)
 }
 
 fn required_by_wheel(workspace: &Workspace, wheel: &Path) -> Result<Vec<Requirement>> {

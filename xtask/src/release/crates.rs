@@ -1,4 +1,4 @@
-//! The crates that are compiled into a guest: what an SBOM and the list of licences name.
+//! The crates that are compiled into a guest or a program: what an SBOM and the list of licences name.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -7,9 +7,17 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
 use crate::{
     guest::Guest,
+    program,
     toolchain::{TARGET, Toolchain},
     workspace::Workspace,
 };
+
+/// A package of ours that is compiled into an artifact.
+pub enum Compiled {
+    Guest(&'static Guest),
+    /// [`program`], for this machine.
+    Program,
+}
 
 pub struct Crates {
     metadata: Metadata,
@@ -17,6 +25,8 @@ pub struct Crates {
     checksums: BTreeMap<(String, String), String>,
     /// Compiled in as well: the version of the compiler that brings it.
     pub standard_library: String,
+    /// The target of programs of this machine.
+    host: String,
 }
 
 impl Crates {
@@ -31,14 +41,19 @@ impl Crates {
             metadata,
             checksums: checksums(&lock),
             standard_library: toolchain.compiler().release().to_owned(),
+            host: toolchain.compiler().host().to_owned(),
         })
     }
 
-    /// Those in the guest, without what only runs at build time; sorted.
-    pub fn of(&self, workspace: &Workspace, guest: &Guest) -> Result<Vec<&Package>> {
+    /// Those in it, without what only runs at build time; sorted.
+    pub fn of(&self, workspace: &Workspace, compiled: &Compiled) -> Result<Vec<&Package>> {
+        let (package, target) = match compiled {
+            Compiled::Guest(guest) => (guest.package, TARGET),
+            Compiled::Program => (program::PACKAGE, &*self.host),
+        };
         let tree = workspace
             .cargo("tree --locked --prefix none --no-dedupe --edges normal,no-proc-macro")
-            .args(["--package", guest.package, "--target", TARGET])
+            .args(["--package", package, "--target", target])
             .args(["--format", "{p}"])
             .read()?;
         let mut packages = Vec::new();
@@ -53,7 +68,7 @@ impl Crates {
         }
         packages.sort_by_key(|package| (&package.name, &package.version));
         packages.dedup_by_key(|package| &package.id);
-        ensure!(!packages.is_empty(), "{} has no crates", guest.package);
+        ensure!(!packages.is_empty(), "{package} has no crates");
         Ok(packages)
     }
 

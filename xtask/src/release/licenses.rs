@@ -15,8 +15,8 @@ use crate::{
 /// One text for people. A licence text that several crates share is given once.
 pub fn of(artifacts: &[Artifact], workspace: &Workspace, crates: &Crates) -> Result<String> {
     let mut packages = BTreeMap::new();
-    for guest in artifacts.iter().flat_map(|artifact| &artifact.guests) {
-        for package in crates.of(workspace, guest)? {
+    for compiled in artifacts.iter().flat_map(|artifact| &artifact.compiled) {
+        for package in crates.of(workspace, compiled)? {
             // Those of the registry alone: what is ours has the licence of the release.
             if package.source.is_some() {
                 packages.insert((package.name.to_string(), package.version.clone()), package);

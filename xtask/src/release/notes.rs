@@ -1,15 +1,16 @@
 //! What the page of a release says: which file is what and how large, what changed, and how the
 //! files are verified.
 
-use std::{fs, path::Path};
+use std::{env, fs, path::Path};
 
 use anyhow::{Context, Result};
 
 use crate::{
+    program::GLIBC,
     release::{
         artifact::Artifact,
         history::{LastRelease, sizes_of},
-        signature::{PUBLIC_KEY, VERIFY},
+        signature::{CHECK, PUBLIC_KEY, SIGNATURE, VERIFY},
         version,
     },
     workspace::Workspace,
@@ -40,11 +41,15 @@ pub fn of(
     let changelog = fs::read_to_string(workspace.root.join("CHANGELOG.md"))?;
     text += &format!(
         "\n`<file>.cdx.json` lists what is in a file (CycloneDX), `THIRD-PARTY-LICENSES.txt` the \
-         licences of all of it.\n\n\
+         licences of all of it. The mock service needs Linux on {} with glibc {GLIBC} or newer.\n\n\
          ## Verify\n\n\
-         With `{PUBLIC_KEY}` from the repository beside the files, all of them:\n\n\
+         If `{SIGNATURE}` is among the files, the release is signed. With `{PUBLIC_KEY}` from the \
+         repository beside the files, all of them:\n\n\
          ```\n{VERIFY}\n```\n\n\
+         Without a signature, `{CHECK}` finds files that are damaged, not files that someone \
+         changed.\n\n\
          ## Changes\n\n{}\n",
+        env::consts::ARCH,
         version::section(&changelog, &number)?
     );
     Ok(text)

@@ -16,12 +16,13 @@ use xshell::{Cmd, Shell, cmd};
 use crate::{
     composition::plug,
     guest::{FLAGS_VARIABLE, PROFILE, flags},
-    harness::{self, Service},
+    harness::Service,
     interpreter::PYTHON,
     obelisk,
     process::{announce, run_quietly},
+    program::GLIBC,
     release::{
-        artifact::encoded_wit,
+        artifact::{encoded_wit, mock_name},
         registry::{self, Registry},
         signature,
     },
@@ -44,17 +45,14 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
     let scratch = workspace.target.join("rehearsal");
     workspace.shell.remove_path(&scratch)?;
     workspace.shell.create_dir(&scratch)?;
+    let version = workspace.version()?;
     let rehearsal = Rehearsal {
         workspace,
         release,
         shell: shell_in(&scratch)?,
+        mock: mock(release, &scratch, &version)?,
         scratch,
-        version: workspace.version()?,
-        mock: Service::start(
-            &harness::build(workspace)?,
-            &workspace.root,
-            &["mock", "--port", "0", "--call-ms", "50"],
-        )?,
+        version,
     };
     signature::prove(release, &rehearsal.folder("signature")?)?;
     rehearsal.sboms()?;
@@ -71,6 +69,25 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
         rehearsal.version
     );
     Ok(())
+}
+
+/// The mock service of the release.
+fn mock(release: &Path, scratch: &Path, version: &str) -> Result<Service> {
+    announce("the mock service, from its archive");
+    let (shell, name) = (shell_in(scratch)?, mock_name(version));
+    let archive = release.join(format!("{name}.tar.gz"));
+    run_quietly(cmd!(shell, "tar -xzf {archive}").quiet())?;
+    let program = scratch.join(name).join("voice-calling-mock");
+    let symbols = cmd!(shell, "objdump -T {program}").quiet().read()?;
+    let versions = symbols.split("(GLIBC_").skip(1);
+    let newest =
+        versions.filter_map(|it| it.split_once(')')?.0.split('.').nth(1)?.parse::<u32>().ok());
+    let newest = newest.max().context("the mock service uses no C library")?;
+    ensure!(
+        GLIBC == format!("2.{newest}"),
+        "the mock service needs glibc 2.{newest}, and the notes of the release say {GLIBC}"
+    );
+    Service::start(&program, scratch, &["--port", "0", "--call-ms", "50"])
 }
 
 struct Rehearsal<'a> {

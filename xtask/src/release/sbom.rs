@@ -25,8 +25,8 @@ pub fn of(
     crates: &Crates,
 ) -> Result<Value> {
     let mut packages = BTreeMap::new();
-    for guest in &artifact.guests {
-        for package in crates.of(workspace, guest)? {
+    for compiled in &artifact.compiled {
+        for package in crates.of(workspace, compiled)? {
             packages.insert((package.name.to_string(), package.version.clone()), package);
         }
     }
@@ -84,7 +84,7 @@ fn component_of(package: &Package, crates: &Crates) -> Result<Value> {
     Ok(component.into())
 }
 
-/// It is compiled into every guest, and no lock file names it.
+/// It is compiled into everything, and no lock file names it.
 fn standard_library(version: &str) -> Value {
     let purl = format!("pkg:generic/rust-std@{version}");
     json!({

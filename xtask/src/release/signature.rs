@@ -15,6 +15,11 @@ use crate::{
 
 pub const SUMS: &str = "SHA256SUMS";
 
+pub const SIGNATURE: &str = "SHA256SUMS.minisig";
+
+/// Compares the files with their checksums.
+pub const CHECK: &str = "sha256sum --check --quiet --strict SHA256SUMS";
+
 /// What users run in a folder with the files that they downloaded. `--ignore-missing` is not among
 /// the options: a file that is listed and missing is an error.
 pub const VERIFY: &str = "minisign -V -q -p voice-calling.pub -m SHA256SUMS && sha256sum --check --quiet --strict SHA256SUMS";
@@ -37,12 +42,13 @@ pub fn write_sums(folder: &Path) -> Result<()> {
 pub fn sign(folder: &Path, key: &Path, comment: &str) -> Result<()> {
     let shell = shell_in(folder)?;
     setup::check_release(&shell)?;
-    let sums = cmd!(shell, "sha256sum --check --quiet --strict {SUMS}").quiet();
-    sums.run()
+    let check = cmd!(shell, "bash -c {CHECK}").quiet();
+    check
+        .run()
         .context("the files are not those that were released")?;
     let sign = cmd!(shell, "minisign -S -s {key} -m {SUMS} -t {comment}").quiet();
     sign.ignore_stdout().run().context("cannot sign")?;
-    announce(&format!("{SUMS}.minisig: signed"));
+    announce(&format!("{SIGNATURE}: signed"));
     Ok(())
 }
 

@@ -11,7 +11,7 @@ network, and its time passes at once.
 >>> [attempt.status for attempt in docket.attempts]
 [503, 200]
 >>> wait.outcome.value.closure_reason
-'ANSWERED'
+'DISPOSITION'
 >>> service.requests[0].json["agent_id"]
 7
 
@@ -110,7 +110,7 @@ COMPLETED = Answer(
     body={
         "docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11",
         "status": "COMPLETED",
-        "closure_reason": "ANSWERED",
+        "closure_reason": "DISPOSITION",
         "to_phone_number": "919876543210",
         "call_context": {},
     }

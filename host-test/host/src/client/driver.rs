@@ -19,7 +19,6 @@ use crate::guest::stderr::Log;
 use crate::load::plugin::types::CallOptions;
 use crate::network::TRUST_CONNECTION_TIMEOUT;
 use crate::network::outgoing::Outgoing;
-use crate::record::secrets::Secrets;
 use anyhow::{Result, anyhow};
 use std::any::Any;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -30,6 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::runtime::Handle;
 use tokio::task::yield_now;
 use voice_calling_core::settings::PREFIX;
+use voice_calling_record::Secrets;
 
 /// Who steps for others does so a few times in a row, then a task of its own goes on: its own
 /// work waits.

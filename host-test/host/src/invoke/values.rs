@@ -7,11 +7,11 @@
 //! WIT has text, JSON objects and arrays are taken as the text that they are, so that
 //! free-form JSON need not be quoted, and its numbers keep their digits.
 
-use crate::record::masking::Members;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value, json};
 use std::collections::BTreeMap;
+use voice_calling_record::masking::Members;
 use wasmtime::component::{Type, Val, types};
 
 /// What the whole of the arguments is called in errors; what is in them goes by its

@@ -2,7 +2,7 @@
 
 use crate::network::Network;
 use crate::network::reach::Reach;
-use crate::record::recorder::Recorder;
+use crate::recorder::Recorder;
 use http::{Request, Response};
 use std::future::Future;
 use std::sync::Arc;

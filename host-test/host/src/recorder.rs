@@ -1,8 +1,6 @@
 //! Every HTTP exchange of a guest, as the host saw it.
 
 use crate::clock::Clock;
-use crate::record::masking;
-use crate::record::secrets::Secrets;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, Version};
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
@@ -11,7 +9,9 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
+use voice_calling_record::exchange::{Body, BodyEnd, Ending, Exchange};
+use voice_calling_record::{Secrets, masking};
 use wasmtime_wasi::HostWallClock;
 use wasmtime_wasi_http::{Error, WasiBody};
 
@@ -24,179 +24,6 @@ pub const KEPT_EXCHANGES: usize = 1_000;
 /// How large all that a recorder keeps may be, unless it keeps all: headers and bodies of all
 /// its exchanges together. Unit: bytes.
 pub const KEPT_BYTES: usize = 64 * 1024 * 1024;
-
-/// How an exchange ended, as far as its head.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
-    /// An answer with this HTTP status.
-    Status(u16),
-    /// No answer; the wasi:http error.
-    Error(String),
-    /// The guest gave it up before there was an answer.
-    Abandoned,
-}
-
-impl Ending {
-    fn of(sent: &Result<Response<WasiBody>, Error>) -> Self {
-        match sent {
-            Ok(response) => Ending::Status(response.status().as_u16()),
-            Err(error) => Ending::Error(error.to_string()),
-        }
-    }
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Ending::Status(status) => write!(formatter, "{status}"),
-            Ending::Error(error) => formatter.write_str(error),
-            Ending::Abandoned => formatter.write_str("abandoned"),
-        }
-    }
-}
-
-/// A request and what came of it. The token is masked in all of it; bodies, which hold
-/// phone numbers and context, are there only where [`Recorder::with_bodies`] asked
-/// for them.
-#[derive(Debug, Clone)]
-pub struct Exchange {
-    /// Its number: how many exchanges the recorder saw begin before it.
-    pub id: u64,
-    /// GET or POST.
-    pub method: String,
-    /// Scheme, host and port.
-    pub origin: String,
-    /// Path and query as they were sent.
-    pub path_and_query: String,
-    /// The version of HTTP that was asked for.
-    pub version: Version,
-    /// Header names and values in order.
-    pub headers: Vec<(String, String)>,
-    /// The date when it began.
-    pub date: SystemTime,
-    /// When it began, since the recorder was made.
-    pub started: Duration,
-    /// From the beginning to the head of the answer.
-    pub duration: Duration,
-    /// What came of it.
-    pub ending: Ending,
-    /// The version of HTTP that was answered with.
-    pub answer_version: Version,
-    /// Names and values of the answer's headers in order.
-    pub answer_headers: Vec<(String, String)>,
-    /// What was sent.
-    pub body: Option<Body>,
-    /// What was answered.
-    pub answer_body: Option<Body>,
-}
-
-impl Exchange {
-    fn body_mut(&mut self, side: Side) -> &mut Option<Body> {
-        match side {
-            Side::Request => &mut self.body,
-            Side::Answer => &mut self.answer_body,
-        }
-    }
-
-    /// How much memory it takes, nearly.
-    fn bytes(&self) -> usize {
-        let header = |(name, value): &(String, String)| name.len() + value.len();
-        let headers = self.headers.iter().chain(&self.answer_headers);
-        let bodies = self.body.iter().chain(&self.answer_body);
-        size_of::<Self>()
-            + self.path_and_query.len()
-            + headers.map(header).sum::<usize>()
-            + bodies.map(|body| body.bytes.len()).sum::<usize>()
-    }
-
-    /// The same without the tokens, which is how a recorder gives it.
-    pub fn masked(&self, secrets: &Secrets) -> Self {
-        let header = |(name, value): &(String, String)| (secrets.mask(name), secrets.mask(value));
-        let headers = |headers: &[_]| headers.iter().map(header).collect();
-        let body = |body: &Option<Body>, headers: &[(String, String)]| {
-            body.as_ref().map(|body| body.masked(secrets, headers))
-        };
-        Self {
-            method: secrets.mask(&self.method),
-            origin: secrets.mask(&self.origin),
-            path_and_query: secrets.mask(&self.path_and_query),
-            headers: headers(&self.headers),
-            answer_headers: headers(&self.answer_headers),
-            ending: match &self.ending {
-                Ending::Error(error) => Ending::Error(secrets.mask(error)),
-                ending => ending.clone(),
-            },
-            body: body(&self.body, &self.headers),
-            answer_body: body(&self.answer_body, &self.answer_headers),
-            ..*self
-        }
-    }
-}
-
-/// A body, as far as it passed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Body {
-    /// Its beginning, up to [`KEPT_BODY_BYTES`].
-    pub bytes: Vec<u8>,
-    /// How many bytes passed.
-    pub size: u64,
-    /// Whether more passed than was kept.
-    pub is_cut: bool,
-    /// How it ended.
-    pub end: BodyEnd,
-    /// When something last happened to it, since the exchange began.
-    pub until: Duration,
-}
-
-/// How a body ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BodyEnd {
-    /// All of it passed.
-    Whole,
-    /// It ended early with this wasi:http error.
-    Broken(String),
-    /// Nobody wanted the rest, or it is still on its way.
-    Unfinished,
-}
-
-impl Body {
-    /// Whether it goes on after what was kept.
-    pub fn end_is_missing(&self) -> bool {
-        self.is_cut || self.end != BodyEnd::Whole
-    }
-
-    fn masked(&self, secrets: &Secrets, headers: &[(String, String)]) -> Self {
-        // A token could not be found in a compressed body, so that none is shown.
-        let is_encoded = headers.iter().any(|(name, value)| {
-            name == "content-encoding" && !value.eq_ignore_ascii_case("identity")
-        });
-        let end = match &self.end {
-            BodyEnd::Broken(error) => BodyEnd::Broken(secrets.mask(error)),
-            end => end.clone(),
-        };
-        match is_encoded {
-            true => Self {
-                bytes: Vec::new(),
-                is_cut: self.is_cut || !self.bytes.is_empty(),
-                end,
-                ..*self
-            },
-            false => Self {
-                bytes: secrets.mask_bytes(&self.bytes),
-                end,
-                ..*self
-            },
-        }
-    }
-}
-
-impl fmt::Debug for Body {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { size, end, .. } = self;
-        write!(formatter, "{size} bytes, {end:?}: ")?;
-        write!(formatter, "\"{}\"", self.bytes.escape_ascii())
-    }
-}
 
 /// The last exchanges, in the order in which they began. Their ids are consecutive.
 #[derive(Default)]
@@ -231,7 +58,7 @@ impl Kept {
     }
 
     fn push(&mut self, exchange: Exchange) {
-        self.bytes += exchange.bytes();
+        self.bytes += exchange.size();
         self.exchanges.push_back(exchange);
         self.evict();
     }
@@ -243,9 +70,9 @@ impl Kept {
         let Some(exchange) = index.and_then(|index| self.exchanges.get_mut(index)) else {
             return;
         };
-        self.bytes -= exchange.bytes();
+        self.bytes -= exchange.size();
         change(exchange);
-        self.bytes += exchange.bytes();
+        self.bytes += exchange.size();
         self.evict();
     }
 
@@ -255,13 +82,13 @@ impl Kept {
             let Some(evicted) = self.exchanges.pop_front() else {
                 return;
             };
-            self.bytes -= evicted.bytes();
+            self.bytes -= evicted.size();
             self.evicted += 1;
         }
     }
 }
 
-/// Records exchanges: logs the end of each (at the level DEBUG, with method, host and what came
+/// Records exchanges, their tokens masked: logs the end of each (at the level DEBUG, with method, host and what came
 /// of it), and keeps the last [`KEPT_EXCHANGES`] of them, or fewer where they are larger than
 /// [`KEPT_BYTES`] together. Clones share what they keep.
 #[derive(Clone)]
@@ -403,6 +230,13 @@ impl Recorder {
     }
 }
 
+fn ending_of(sent: &Result<Response<WasiBody>, Error>) -> Ending {
+    match sent {
+        Ok(response) => Ending::Status(response.status().as_u16()),
+        Err(error) => Ending::Error(error.to_string()),
+    }
+}
+
 /// Scheme, host and port.
 fn origin(uri: &Uri) -> String {
     format!(
@@ -441,7 +275,7 @@ impl Recording {
         mut self,
         sent: Result<Response<WasiBody>, Error>,
     ) -> Result<Response<WasiBody>, Error> {
-        self.ending = Ending::of(&sent);
+        self.ending = ending_of(&sent);
         let (head, body) = sent?.into_parts();
         if self.is_kept {
             self.recorder.change(self.id, |exchange| {
@@ -508,6 +342,15 @@ enum Side {
     Answer,
 }
 
+impl Side {
+    fn body_of(self, exchange: &mut Exchange) -> &mut Option<Body> {
+        match self {
+            Side::Request => &mut exchange.body,
+            Side::Answer => &mut exchange.answer_body,
+        }
+    }
+}
+
 /// A body that passes on what it is, and notes it.
 struct Tee {
     recorder: Recorder,
@@ -523,7 +366,7 @@ impl Tee {
         let now = self.recorder.clock.elapsed();
         self.recorder.change(self.id, |exchange| {
             let until = now - exchange.started;
-            let body = exchange.body_mut(self.side).get_or_insert(Body {
+            let body = self.side.body_of(exchange).get_or_insert(Body {
                 bytes: Vec::new(),
                 size: 0,
                 is_cut: false,

@@ -1,6 +1,11 @@
-//! The mock service as a process.
+//! The mock service as a command: its arguments, and what it prints. The program `voice-calling-mock`
+//! is nothing else; `host-test` has it among its commands.
 
-use crate::command::choice::choice;
+#![forbid(unsafe_code)]
+
+pub mod choice;
+
+use crate::choice::choice;
 use anyhow::{Context, Result};
 use clap::Args;
 use std::sync::Arc;
@@ -16,14 +21,15 @@ use voice_calling_page::Page;
 /// kilobytes.
 const KEPT_STATE: usize = 10_000;
 
+/// The arguments.
 #[derive(Args)]
-pub(crate) struct Mock {
+pub struct Mock {
     /// Port on 127.0.0.1; 0 picks a free one
     #[arg(long, default_value_t = 8080)]
     port: u16,
     /// The token that is accepted
     #[arg(long, default_value = "mock-token-0001")]
-    pub(crate) token: String,
+    pub token: String,
     /// Where completed dockets are reported: an http URL on loopback
     #[arg(long, value_name = "URL")]
     webhook: Option<String>,
@@ -69,7 +75,7 @@ pub(crate) struct Mock {
 
 /// The page on which the mock rings.
 #[derive(Args, Default)]
-pub(crate) struct PageArguments {
+pub struct PageArguments {
     /// Serves a page on which the calls ring, at this port of 127.0.0.1 [default: a free one]
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
     page: Option<u16>,
@@ -77,7 +83,10 @@ pub(crate) struct PageArguments {
 
 impl PageArguments {
     /// Serves the page, where it is wanted.
-    pub(crate) async fn serve(&self, service: &Arc<MockService>) -> Result<Option<Page>> {
+    ///
+    /// # Errors
+    /// Where its port cannot be had.
+    pub async fn serve(&self, service: &Arc<MockService>) -> Result<Option<Page>> {
         match self.page {
             Some(port) => Ok(Some(Page::start(service.clone(), port).await?)),
             None => Ok(None),
@@ -170,7 +179,11 @@ impl From<Mock> for Options {
     }
 }
 
-pub(crate) async fn serve_mock(mut mock: Mock) -> Result<()> {
+/// Serves until Ctrl-C.
+///
+/// # Errors
+/// Where a port cannot be had, or an argument does not fit.
+pub async fn serve_mock(mut mock: Mock) -> Result<()> {
     let arguments = std::mem::take(&mut mock.page);
     let service = Arc::new(MockService::start(mock.into()).await?);
     let page = arguments.serve(&service).await?;
@@ -186,7 +199,10 @@ pub(crate) async fn serve_mock(mut mock: Mock) -> Result<()> {
 }
 
 /// Waits for Ctrl-C, then stops both.
-pub(crate) async fn stop_at_ctrl_c(page: Option<Page>, service: Arc<MockService>) -> Result<()> {
+///
+/// # Errors
+/// Where this process cannot wait for it.
+pub async fn stop_at_ctrl_c(page: Option<Page>, service: Arc<MockService>) -> Result<()> {
     tokio::signal::ctrl_c()
         .await
         .context("cannot wait for Ctrl-C")?;

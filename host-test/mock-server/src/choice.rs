@@ -5,7 +5,7 @@ use std::str::FromStr;
 use strum::{EnumMessage, VariantArray};
 
 /// Parses the names of an enumeration of a library.
-pub(crate) fn choice<T>() -> impl TypedValueParser<Value = T>
+pub fn choice<T>() -> impl TypedValueParser<Value = T>
 where
     T: Clone + EnumMessage + FromStr + Into<&'static str> + Send + Sync + VariantArray,
 {

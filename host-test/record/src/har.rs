@@ -3,8 +3,8 @@
 //! The token is in none of it. The people in it are masked by the rules of
 //! [`masking`], unless the user wants to see them.
 
-use crate::record::masking::{self, PersonalData};
-use crate::record::recorder::{Body, BodyEnd, Ending, Exchange};
+use crate::exchange::{Body, BodyEnd, Ending, Exchange};
+use crate::masking::{self, PersonalData};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::{StatusCode, Version};

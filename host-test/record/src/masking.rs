@@ -283,7 +283,7 @@ fn holds_number(text: &str) -> bool {
 }
 
 /// The members of an object in order, repeated ones too, their values unread.
-pub(crate) struct Members<'a>(pub(crate) Vec<(String, &'a RawValue)>);
+pub struct Members<'a>(pub Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

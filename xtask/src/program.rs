@@ -1,0 +1,43 @@
+//! The mock service as a program of this machine, for those who have no Rust.
+
+use std::{env, path::PathBuf};
+
+use anyhow::Result;
+
+use crate::{
+    guest::{FLAGS_VARIABLE, flags},
+    process::announce,
+    toolchain::Toolchain,
+    workspace::Workspace,
+};
+
+pub const PACKAGE: &str = "voice-calling-mock-server";
+
+const PROFILE: &str = "program";
+
+/// The oldest version of the C library that it runs with, on Linux.
+pub const GLIBC: &str = "2.34";
+
+/// `x86_64-linux`, where this is that.
+pub fn platform() -> String {
+    format!("{}-{}", env::consts::ARCH, env::consts::OS)
+}
+
+/// Builds it, the same wherever the workspace lies.
+pub fn build(workspace: &Workspace) -> Result<PathBuf> {
+    let toolchain = Toolchain::find(&workspace.shell)?;
+    announce(&format!("{PACKAGE}: {}", toolchain.compiler()));
+    let target = workspace.target.join("program");
+    toolchain
+        .cargo_for_programs(&workspace.shell)
+        .args(["build", "--locked", "--package", PACKAGE])
+        // Else the flags would be for what runs while it is built, too.
+        .args(["--target", toolchain.compiler().host()])
+        .args(["--profile", PROFILE, "--target-dir"])
+        .arg(&target)
+        .env(FLAGS_VARIABLE, flags(&toolchain, workspace)?)
+        .run()?;
+    let name = format!("voice-calling-mock{}", env::consts::EXE_SUFFIX);
+    let folder = target.join(toolchain.compiler().host()).join(PROFILE);
+    Ok(folder.join(name))
+}
