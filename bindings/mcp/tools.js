@@ -3,148 +3,148 @@
 /** What each tool is, in the order in which agents read them. */
 export const TOOLS = [
   {
-    "description": "List the voice agents of an organization: id and name of each.",
     "name": "list-agents",
+    "rings": false,
+    "description": "List the voice agents of an organization: id and name of each.",
     "parameters": [
       {
-        "description": "the organization's id; ask the user if you do not have it",
-        "kind": "string",
         "name": "organization-id",
-        "optional": false
+        "kind": "string",
+        "optional": false,
+        "description": "the organization's id; ask the user if you do not have it"
       },
       {
-        "description": "true for the service's whole answer",
-        "kind": "bool",
         "name": "raw",
-        "optional": true
+        "kind": "bool",
+        "optional": true,
+        "description": "true for the service's whole answer"
       }
-    ],
-    "rings": false
+    ]
   },
   {
-    "description": "Look at a docket, a task that needs one or more calls: status, number of calls made, why it was closed. COMPLETED means that no further call will be made.",
     "name": "get-docket",
+    "rings": false,
+    "description": "Look at a docket, a task that needs one or more calls: status, number of calls made, why it was closed. COMPLETED means that no further call will be made.",
     "parameters": [
       {
-        "description": "the docket's UUID",
-        "kind": "string",
         "name": "docket-id",
-        "optional": false
+        "kind": "string",
+        "optional": false,
+        "description": "the docket's UUID"
       },
       {
-        "description": "true for the service's whole answer",
-        "kind": "bool",
         "name": "raw",
-        "optional": true
+        "kind": "bool",
+        "optional": true,
+        "description": "true for the service's whole answer"
       }
-    ],
-    "rings": false
+    ]
   },
   {
-    "description": "Wait until a docket is completed, then return what get-docket returns. Calls may take hours: pending is a normal answer, and asking again rings no one.",
     "name": "wait-for-docket",
+    "rings": false,
+    "description": "Wait until a docket is completed, then return what get-docket returns. Calls may take hours: pending is a normal answer, and asking again rings no one.",
     "parameters": [
       {
-        "description": "the docket's UUID",
-        "kind": "string",
         "name": "docket-id",
-        "optional": false
+        "kind": "string",
+        "optional": false,
+        "description": "the docket's UUID"
       },
       {
-        "description": "how long to wait, 1 to 600 seconds; 50 if absent; keep it below your own timeout",
-        "kind": "u32",
         "name": "timeout-s",
-        "optional": true
+        "kind": "u32",
+        "optional": true,
+        "description": "how long to wait, 1 to 600 seconds; 50 if absent; keep it below your own timeout"
       }
-    ],
-    "rings": false
+    ]
   },
   {
-    "description": "Look at a call: status, seconds, the person's interest, next action. Not found means not yet known, until the call is over, or an unknown id.",
     "name": "get-call",
+    "rings": false,
+    "description": "Look at a call: status, seconds, the person's interest, next action. Not found means not yet known, until the call is over, or an unknown id.",
     "parameters": [
       {
-        "description": "the call's task id",
-        "kind": "string",
         "name": "task-id",
-        "optional": false
+        "kind": "string",
+        "optional": false,
+        "description": "the call's task id"
       },
       {
-        "description": "true for the service's whole answer",
-        "kind": "bool",
         "name": "raw",
-        "optional": true
+        "kind": "bool",
+        "optional": true,
+        "description": "true for the service's whole answer"
       }
-    ],
-    "rings": false
+    ]
   },
   {
-    "description": "Verify a webhook delivery, which anyone may have sent, by asking the service. verdict is confirmed, contradicted (do not act on it) or not-a-completion; with it what get-docket returns, and the members of the delivery that are unverified or contradicted.",
     "name": "verify-docket-completed",
+    "rings": false,
+    "description": "Verify a webhook delivery, which anyone may have sent, by asking the service. verdict is confirmed, contradicted (do not act on it) or not-a-completion; with it what get-docket returns, and the members of the delivery that are unverified or contradicted.",
     "parameters": [
       {
-        "description": "the delivery, as it was received",
-        "kind": "string",
         "name": "body",
-        "optional": false
+        "kind": "string",
+        "optional": false,
+        "description": "the delivery, as it was received"
       }
-    ],
-    "rings": false
+    ]
   },
   {
-    "description": "RINGS A PERSON'S TELEPHONE and costs money. Creates a docket: the service calls until someone answers or its attempts are exhausted. Calling this again calls the person again, whatever the external id. If the error says that the outcome is unknown, a phone may be ringing: do not repeat, ask a person.",
     "name": "create-docket-and-call",
+    "rings": true,
+    "description": "RINGS A PERSON'S TELEPHONE and costs money. Creates a docket: the service calls until someone answers or its attempts are exhausted. Calling this again calls the person again, whatever the external id. If the error says that the outcome is unknown, a phone may be ringing: do not repeat, ask a person.",
     "parameters": [
       {
-        "description": "from list-agents",
-        "kind": "s64",
         "name": "agent-id",
-        "optional": false
+        "kind": "s64",
+        "optional": false,
+        "description": "from list-agents"
       },
       {
-        "description": "12 digits with the country code, such as 919876543210",
-        "kind": "string",
         "name": "to-phone-number",
-        "optional": false
+        "kind": "string",
+        "optional": false,
+        "description": "12 digits with the country code, such as 919876543210"
       },
       {
-        "description": "text of a JSON object with what the voice agent should know",
-        "kind": "string",
         "name": "call-context",
-        "optional": false
+        "kind": "string",
+        "optional": false,
+        "description": "text of a JSON object with what the voice agent should know"
       },
       {
-        "description": "an identifier of yours, such as a CRM id; it does not prevent a second call",
-        "kind": "string",
         "name": "external-id",
-        "optional": true
+        "kind": "string",
+        "optional": true,
+        "description": "an identifier of yours, such as a CRM id; it does not prevent a second call"
       }
-    ],
-    "rings": true
+    ]
   },
   {
-    "description": "RINGS A PERSON'S TELEPHONE and costs money. Places one call, without retries if the person does not answer; otherwise prefer create-docket-and-call. Calling this again calls the person again. If the error says that the outcome is unknown, a phone may be ringing: do not repeat, ask a person.",
     "name": "place-call",
+    "rings": true,
+    "description": "RINGS A PERSON'S TELEPHONE and costs money. Places one call, without retries if the person does not answer; otherwise prefer create-docket-and-call. Calling this again calls the person again. If the error says that the outcome is unknown, a phone may be ringing: do not repeat, ask a person.",
     "parameters": [
       {
-        "description": "from list-agents",
-        "kind": "string",
         "name": "agent-name",
-        "optional": false
+        "kind": "string",
+        "optional": false,
+        "description": "from list-agents"
       },
       {
-        "description": "with the country code, such as 919876543210",
-        "kind": "string",
         "name": "to-phone-number",
-        "optional": false
+        "kind": "string",
+        "optional": false,
+        "description": "with the country code, such as 919876543210"
       },
       {
-        "description": "text of a JSON object whose values are strings: what the voice agent should know",
-        "kind": "string",
         "name": "call-context",
-        "optional": true
+        "kind": "string",
+        "optional": true,
+        "description": "text of a JSON object whose values are strings: what the voice agent should know"
       }
-    ],
-    "rings": true
+    ]
   }
 ];
