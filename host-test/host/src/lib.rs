@@ -132,4 +132,5 @@ pub use network::resolver::Resolver;
 pub use network::trust::Trust;
 pub use network::{InMemoryNetwork, Network, TRUST_CONNECTION_TIMEOUT};
 pub use recorder::Recorder;
+#[doc(inline)]
 pub use voice_calling_record::{self as record, Exchange, PersonalData, Secrets, har};
