@@ -219,8 +219,9 @@ class Windowed {
     const from = this.items.findIndex((item) => this.keyOf(item) === this.active);
     const to = Math.max(0, Math.min(this.items.length - 1, from + steps[event.key]));
     const view = this.scroller.clientHeight - 2 * ROW;
-    const top = this.scroller.scrollTop;
-    this.scroller.scrollTop = Math.max(to * ROW - view, Math.min(top, to * ROW));
+    // Newer items may have come that are not drawn yet: the list is too short to be scrolled as it is.
+    const top = this.pending ?? this.scroller.scrollTop;
+    this.pending = Math.max(to * ROW - view, Math.min(top, to * ROW));
     this.draw();
     this.control(this.keyOf(this.items[to]))?.focus({ preventScroll: true });
   }
