@@ -56,6 +56,12 @@ const FILES: [&str; 4] = [
     "server-postgres.toml",
 ];
 
+/// For users to read: the options and outcomes, and what an operator of their own has to export.
+const WIT: [(&str, &str); 2] = [
+    ("workflows", "engines/obelisk/wit"),
+    ("operator", "engines/obelisk/operator/wit"),
+];
+
 const HARNESS: &str = "obelisk-harness";
 
 pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
@@ -133,6 +139,13 @@ pub fn build(workspace: &Workspace) -> Result<()> {
     plug(workspace, &client, &once, &folder.join("once.wasm"))?;
     for file in FILES {
         shell.copy_file(format!("engines/obelisk/{file}"), &folder)?;
+    }
+    for (package, from) in WIT {
+        let to = folder.join("wit").join(package);
+        shell.create_dir(&to)?;
+        for file in shell.read_dir(from)? {
+            shell.copy_file(file, &to)?;
+        }
     }
     Ok(())
 }

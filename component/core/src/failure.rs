@@ -256,7 +256,8 @@ impl<'a> History<'a> {
                     "the host {}, which this component's host does not allow ({message})",
                     self.settings.base_url.authority()
                 );
-                let allowed = "a host that is allowed";
+                let allowed =
+                    "a host that the engine, or the program that runs the component, lets it reach";
                 let problem = problem("VOICE_CALLING_BASE_URL", found, allowed);
                 RequestError::PermanentConfiguration(self.failed_by(problem))
             }

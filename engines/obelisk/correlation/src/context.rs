@@ -26,9 +26,10 @@ pub fn with_run(context: &str, run: &str) -> Result<String, ContextError> {
     if context.len() > MOST_CONTEXT_BYTES {
         return Err(ContextError::TooLarge(context.len()));
     }
-    let not_an_object = |error: serde_json::Error| ContextError::NotAnObject(error.to_string());
-    let members: BTreeMap<String, &RawValue> =
-        serde_json::from_str(context).map_err(not_an_object)?;
+    let value: &RawValue = serde_json::from_str(context)
+        .map_err(|error| ContextError::NotAnObject(format!("not JSON: {error}")))?;
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(value.get())
+        .map_err(|_| ContextError::NotAnObject("JSON that is not an object".to_owned()))?;
     if members.contains_key(CONTEXT_KEY) {
         return Err(ContextError::KeyIsTaken);
     }

@@ -63,7 +63,9 @@ async fn read(
 fn reason(error: Error) -> String {
     match error.downcast_ref::<ErrorCode>() {
         Some(ErrorCode::HttpRequestDenied) => {
-            "deployment and server configuration do not both allow this request".to_owned()
+            "the engine does not allow this origin: deployment.toml and server.toml both have to, \
+             by default with a variable whose name ends with _ORIGIN"
+                .to_owned()
         }
         Some(code) => format!("{code:?}"),
         None => format!("{error:#}"),

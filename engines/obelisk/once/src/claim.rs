@@ -35,7 +35,9 @@ pub fn take(engine: &Engine, claim: &str) -> Result<(), String> {
                     Err(error) => error,
                 };
                 return Err(format!(
-                    "the claim {claim} could not be written ({why}): this run has sent nothing"
+                    "the claim {claim} could not be written by the engine's API at {} \
+                     (OBELISK_API_URL): {why}; this run has sent nothing",
+                    engine.url()
                 ));
             }
         }

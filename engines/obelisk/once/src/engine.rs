@@ -50,6 +50,11 @@ impl Engine {
         Ok(Self { url, token })
     }
 
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     /// `PUT /v1/executions/{id}/stub`, which writes a value into a stub execution unless another
     /// one is there: the status of the answer.
     pub fn stub(&self, id: &str, value: &str) -> Result<u16, String> {
