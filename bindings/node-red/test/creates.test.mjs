@@ -190,7 +190,7 @@ test('a call that ends in a 503 comes out of the third output', () =>
   }));
 
 for (const [what, wrong, pattern] of [
-  ['base URL', account('ftp://api.example'), /VOICE_CALLING_BASE_URL: found the scheme "ftp"; allowed: http/],
+  ['base URL', account('ftp://api.example'), /baseUrl \(VOICE_CALLING_BASE_URL\): found the scheme "ftp"; allowed: http/],
   ['token', account('https://api.example', ''), /VOICE_CALLING_API_TOKEN: found no value/],
 ]) {
   test(`an account with a wrong ${what} is reported when it is deployed, and to each message`, async () => {

@@ -24,6 +24,8 @@ const SETTINGS = `module.exports = {
 };
 `;
 
+const LOGGED_WITHIN_MS = 30_000;
+
 export class NodeRed {
   /** Every line that it wrote. */
   lines = [];
@@ -58,18 +60,29 @@ export class NodeRed {
 
   /** The first match of `pattern` in a line from the `from`th on, which may be yet to come. */
   async logged(pattern, from = 0) {
-    for (let index = from; ; index++) {
-      while (index >= this.lines.length) {
-        await new Promise((resolve) => this.#waiting.add(resolve));
+    const until = Date.now() + LOGGED_WITHIN_MS;
+    const timer = setTimeout(() => this.#wake(), LOGGED_WITHIN_MS);
+    try {
+      for (let index = from; ; index++) {
+        while (index >= this.lines.length && Date.now() < until) {
+          await new Promise((resolve) => this.#waiting.add(resolve));
+        }
+        const line = this.lines[index] ?? 'ended';
+        const match = pattern.exec(line);
+        if (match) return match;
+        if (line === 'ended') throw new Error(`not logged: ${pattern}\n${this.lines.join('\n')}`);
       }
-      const match = pattern.exec(this.lines[index]);
-      if (match) return match;
-      if (this.lines[index] === 'ended') throw new Error(`not logged: ${pattern}\n${this.lines.join('\n')}`);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
   #write(line) {
     this.lines.push(line);
+    this.#wake();
+  }
+
+  #wake() {
     for (const resolve of this.#waiting) resolve();
     this.#waiting.clear();
   }
