@@ -82,7 +82,10 @@ fn admit(request: &IncomingRequest) -> Result<Route, Answer> {
         }
         Entry::Unprotected(why) => {
             log::error(&why);
-            return Err(Answer::reason(503, "the endpoint is not configured"));
+            return Err(Answer::reason(
+                503,
+                "VOICE_CALLING_OPERATOR_TOKEN is missing or not allowed; the log says why",
+            ));
         }
     }
     let method = match request.method() {

@@ -13,21 +13,23 @@ pub fn check(grant: &Grant, gate: Result<u16, String>, now_ms: u64) -> Result<()
         Ok(425) => {}
         Ok(200) => return Err(Refusal::Closed),
         Ok(status) => {
-            let reason = format!("the gate {} answered {status}", grant.gate);
-            return Err(Refusal::Unreachable(reason));
+            return Err(unreachable(grant, &format!("it answered {status}")));
         }
-        Err(reason) => {
-            return Err(Refusal::Unreachable(format!(
-                "the gate {}: {reason}",
-                grant.gate
-            )));
-        }
+        Err(reason) => return Err(unreachable(grant, &reason)),
     }
     match now_ms {
         _ if now_ms < grant.not_before_ms => Err(Refusal::TooEarly(now_ms)),
         _ if now_ms >= grant.not_after_ms => Err(Refusal::TooLate(now_ms)),
         _ => Ok(()),
     }
+}
+
+fn unreachable(grant: &Grant, why: &str) -> Refusal {
+    Refusal::Unreachable(format!(
+        "the engine's API could not say whether the campaign goes on ({}): {why}; nothing was sent, \
+         and it is tried again",
+        grant.gate
+    ))
 }
 
 /// One attempt: another one would be begun without being granted. Its answer is waited for as long
