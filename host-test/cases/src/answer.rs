@@ -46,6 +46,21 @@ impl Step {
         Ok(Self { behaviour })
     }
 
+    /// The id of what it says was created.
+    pub(crate) fn created_id(&self) -> Option<String> {
+        let Behaviour::Send(bytes) = &self.behaviour else {
+            return None;
+        };
+        let (_, body) = std::str::from_utf8(bytes).ok()?.split_once("\r\n\r\n")?;
+        let Json::Object(members) = Json::parse(body).ok()? else {
+            return None;
+        };
+        members.into_iter().find_map(|(name, value)| match value {
+            Json::Text(id) if matches!(&*name, "docket_id" | "task_id") => Some(id),
+            _ => None,
+        })
+    }
+
     /// What a request gets that nobody has expected.
     pub(crate) fn beyond_the_script() -> Self {
         Self::refusal(599, "no case expects this request")

@@ -3,6 +3,7 @@
 use super::answer::Step;
 use super::expected::Expected;
 use super::json::Json;
+use super::program::{Program, WrittenProgram};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -43,6 +44,8 @@ pub struct Case {
     pub requests: Requests,
     /// What the caller must get.
     pub outcome: ExpectedOutcome,
+    /// What the caller's own program does meanwhile.
+    pub program: Option<Program>,
 }
 
 /// What the service does in a case.
@@ -96,6 +99,9 @@ pub enum ExpectedOutcome {
     Value(Expected),
     /// An error: an object whose one member is the error's case.
     Error(Expected),
+    /// Every create that the service received is accounted for. This is what is expected where
+    /// the caller's own program interferes.
+    Accounted,
 }
 
 // ---------------------------------------------------------------- reading
@@ -119,6 +125,7 @@ struct WrittenCase {
     value: Option<Box<RawValue>>,
     #[serde(default, deserialize_with = "even_null")]
     error: Option<Box<RawValue>>,
+    program: Option<WrittenProgram>,
 }
 
 #[derive(Deserialize)]
@@ -191,7 +198,7 @@ impl Table {
                 .with_context(|| format!("{file}: case {index} has no name"))?;
             let case = Case::parse(file, written.get(), &operations)
                 .map_err(|error| anyhow!("{file}: {name:?}: {error:#}"))?;
-            cases.push(case);
+            cases.extend(case);
         }
         let table = Self { cases };
         table.check_names()?;
@@ -211,7 +218,9 @@ impl Table {
 }
 
 impl Case {
-    fn parse(file: &str, text: &str, operations: &[String]) -> Result<Self> {
+    /// Reads what is written as one case. A fault of the program is one case for each step at
+    /// which it happens.
+    fn parse(file: &str, text: &str, operations: &[String]) -> Result<Vec<Self>> {
         let written: WrittenCase = serde_json::from_str(text)?;
         ensure!(
             operations.contains(&written.operation),
@@ -220,19 +229,20 @@ impl Case {
             operations.join(", ")
         );
         let outcome = match (written.value, written.error) {
-            (Some(value), None) => {
+            (None, None) if written.program.is_some() => ExpectedOutcome::Accounted,
+            (Some(value), None) if written.program.is_none() => {
                 let value = Json::parse(value.get()).context("value")?;
                 ExpectedOutcome::Value(
                     Expected::read(value, "value").map_err(|told| anyhow!(told))?,
                 )
             }
-            (None, Some(error)) => {
+            (None, Some(error)) if written.program.is_none() => {
                 let error = Json::parse(error.get()).context("error")?;
                 ExpectedOutcome::Error(
                     Expected::read(error, "error").map_err(|told| anyhow!(told))?,
                 )
             }
-            _ => bail!("it must have either `value` or `error`"),
+            _ => bail!("it must have one of `value`, `error` and `program`"),
         };
         let case = Self {
             file: file.to_owned(),
@@ -243,18 +253,45 @@ impl Case {
             service: Service::parse(written.service.as_deref())?,
             requests: Requests::parse(&written.requests)?,
             outcome,
+            program: None,
         };
         case.check_requests()?;
-        Ok(case)
+        let Some(program) = written.program else {
+            return Ok(vec![case]);
+        };
+        Ok(program
+            .steps()?
+            .map(|program| case.during(program))
+            .collect())
+    }
+
+    /// This case with a fault of the program.
+    fn during(&self, program: Program) -> Self {
+        let sends = program.lets_the_request_out();
+        Self {
+            name: format!("{} ({})", self.name, program.at),
+            service: if sends {
+                self.service.clone()
+            } else {
+                Service::Uncalled
+            },
+            requests: Requests {
+                expected: if sends {
+                    self.requests.expected.clone()
+                } else {
+                    Vec::new()
+                },
+                in_any_order: true,
+            },
+            program: Some(program),
+            ..self.clone()
+        }
     }
 
     /// Each step of the service is for one request. And what has a base URL of its own must not
     /// send anything, wherever that is.
     fn check_requests(&self) -> Result<()> {
-        let steps = match &self.service {
-            Service::Uncalled | Service::Closed => 0,
-            Service::Script(steps) => steps.len(),
-        };
+        let steps = self.service.steps().len();
         let requests = self.requests.expected.len();
         ensure!(
             requests == steps,
@@ -294,6 +331,14 @@ impl Case {
 }
 
 impl Service {
+    /// What it does with one request after the other.
+    pub(crate) fn steps(&self) -> &[Step] {
+        match self {
+            Service::Uncalled | Service::Closed => &[],
+            Service::Script(steps) => steps,
+        }
+    }
+
     fn parse(written: Option<&RawValue>) -> Result<Self> {
         let Some(written) = written else {
             return Ok(Service::Uncalled);
@@ -423,7 +468,7 @@ mod tests {
             (
                 r#""value": []"#,
                 r#""value": [], "error": {}"#,
-                "either `value` or `error`",
+                "one of `value`, `error` and `program`",
             ),
             (
                 r#""value": []"#,

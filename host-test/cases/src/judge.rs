@@ -3,7 +3,7 @@
 
 use super::answer::Step;
 use super::case::{Case, Service, Table};
-use super::judgement::Outcome;
+use super::judgement::Report;
 use super::request::Received;
 use super::run::Run;
 use anyhow::{Context, Result};
@@ -154,17 +154,19 @@ impl Court {
                 self.received.notify_waiters();
                 step.map_or_else(|| refusal(404, "no such case"), |step| step.behaviour)
             }
-            Asked::Outcome(id) => match Outcome::parse(&String::from_utf8_lossy(&request.body)) {
-                Ok(outcome) => self.judge(&run, id, &outcome).await,
+            Asked::Outcome(id) => match Report::parse(&String::from_utf8_lossy(&request.body)) {
+                Ok(report) => self.judge(&run, id, &report).await,
                 Err(told) => refusal(400, &told),
             },
         }
     }
 
-    async fn judge(&self, run: &str, id: usize, outcome: &Outcome) -> Behaviour {
-        // The time is for a client that sent less than it should.
-        let _whatever_came = timeout(UNDER_WAY, self.all_requests(run, id)).await;
-        match self.with_run(run, |entered| entered.judge(id, outcome)) {
+    async fn judge(&self, run: &str, id: usize, report: &Report) -> Behaviour {
+        if matches!(report, Report::Played { .. }) {
+            // The time is for a client that sent less than it should.
+            let _whatever_came = timeout(UNDER_WAY, self.all_requests(run, id)).await;
+        }
+        match self.with_run(run, |entered| entered.judge(id, report)) {
             Ok(differences) => json_answer(&json!({ "differences": differences })),
             Err(told) => refusal(409, &told),
         }

@@ -1,5 +1,6 @@
 //! Whether a client did what a case expects: pure, over what was seen.
 
+use super::accounting::unaccounted;
 use super::case::{Case, ExpectedBody, ExpectedOutcome, ExpectedRequest};
 use super::expected::{Null, cut, differences};
 use super::json::Json;
@@ -14,39 +15,77 @@ pub enum Outcome {
     Error(Json),
 }
 
-impl Outcome {
-    /// Reads `{"value": …}` or `{"error": …}`.
+/// What a client reports of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// It was played.
+    Played {
+        /// What the caller got.
+        outcome: Outcome,
+        /// The lines that were logged, which only a case with a fault of the program has.
+        log: Vec<String>,
+    },
+    /// The language has no such step, for this reason.
+    NotHad(String),
+}
+
+impl Report {
+    /// Reads `{"value": …}` or `{"error": …}`, either perhaps with `"log": ["…"]`, or
+    /// `{"not_had": "…"}`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let members = match Json::parse(text) {
             Ok(Json::Object(members)) => members,
             Ok(other) => return Err(format!("found {}; {ALLOWED}", cut(&other))),
             Err(error) => return Err(format!("not JSON: {error}; {ALLOWED}")),
         };
-        let names: Vec<_> = members.iter().map(|(name, _)| name.as_str()).collect();
-        match names.as_slice() {
-            ["value"] | ["error"] => {}
-            names => return Err(format!("found the members {names:?}; {ALLOWED}")),
+        let (mut outcomes, mut log) = (Vec::new(), Vec::new());
+        for (name, json) in members {
+            match (name.as_str(), json) {
+                ("value", json) => outcomes.push(Outcome::Value(json)),
+                ("error", json) => outcomes.push(Outcome::Error(json)),
+                ("not_had", Json::Text(reason)) => return Ok(Self::NotHad(reason)),
+                ("log", Json::Array(lines)) => {
+                    log.extend(lines.iter().map(|line| line.to_string()));
+                }
+                (name, _) => return Err(format!("found the member {name:?}; {ALLOWED}")),
+            }
         }
-        let is_value = names == ["value"];
-        let json = members.into_iter().map(|(_, json)| json).next();
-        let json = json.unwrap_or(Json::Null);
-        Ok(match is_value {
-            true => Outcome::Value(json),
-            false => Outcome::Error(json),
-        })
+        match (outcomes.pop(), outcomes.pop()) {
+            (Some(outcome), None) => Ok(Self::Played { outcome, log }),
+            _ => Err(format!("found no outcome, or more than one; {ALLOWED}")),
+        }
     }
 }
 
-const ALLOWED: &str = "allowed: {\"value\": …} or {\"error\": {…}}";
+const ALLOWED: &str = "allowed: {\"value\": …} or {\"error\": {…}}, each perhaps with \
+     \"log\": [\"…\"], or {\"not_had\": \"…\"}";
 
 /// How what a client did differs from what the case expects, one line for each place.
-pub fn judge(case: &Case, received: &[Received], outcome: &Outcome) -> Vec<String> {
-    let mut told = match case.requests.in_any_order {
-        true => of_requests_in_any_order(&case.requests.expected, received),
-        false => of_requests(&case.requests.expected, received),
+pub fn judge(case: &Case, received: &[Received], report: &Report) -> Vec<String> {
+    let (outcome, log) = match (report, case.program) {
+        (Report::NotHad(_), Some(_)) => return Vec::new(),
+        (Report::NotHad(reason), None) => return vec![format!("not played: {reason}")],
+        (Report::Played { outcome, log }, _) => (outcome, log),
     };
-    told.extend(of_outcome(&case.outcome, outcome));
-    told
+    let expected = &case.requests.expected;
+    let Some(program) = case.program else {
+        let mut found = match case.requests.in_any_order {
+            true => of_requests_in_any_order(expected, received),
+            false => of_requests(expected, received),
+        };
+        found.extend(of_outcome(&case.outcome, outcome));
+        return found;
+    };
+    // What is not sent needs no account: a program may leave a batch before its last request.
+    let (mut found, _) = matched(expected, received);
+    found.extend(unaccounted(
+        program,
+        received,
+        case.service.steps(),
+        outcome,
+        log,
+    ));
+    found
 }
 
 fn of_outcome(expected: &ExpectedOutcome, found: &Outcome) -> Vec<String> {
@@ -60,6 +99,8 @@ fn of_outcome(expected: &ExpectedOutcome, found: &Outcome) -> Vec<String> {
                 None => differences("error", expected, Some(found), Null::MayBeMissing),
             }
         }
+        // It is judged by what the service received.
+        (ExpectedOutcome::Accounted, _) => Vec::new(),
         (ExpectedOutcome::Value(expected), Outcome::Error(found)) => {
             vec![format!(
                 "value: expected {}, found the error {}",
@@ -90,23 +131,30 @@ fn of_requests(expected: &[ExpectedRequest], received: &[Received]) -> Vec<Strin
     told
 }
 
-/// Where the order does not matter, each request that was received stands for one that is
-/// expected and does not differ from it.
 fn of_requests_in_any_order(expected: &[ExpectedRequest], received: &[Received]) -> Vec<String> {
+    let (mut unexpected, missing) = matched(expected, received);
+    unexpected.extend(missing);
+    unexpected
+}
+
+/// Where the order does not matter, each request that was received stands for one that is
+/// expected and does not differ from it. Returns what was received beyond that, and what was not
+/// received.
+fn matched(expected: &[ExpectedRequest], received: &[Received]) -> (Vec<String>, Vec<String>) {
     let mut missing: Vec<_> = expected.iter().enumerate().collect();
-    let mut told = Vec::new();
+    let mut unexpected = Vec::new();
     for (index, received) in received.iter().enumerate() {
         let fits = |(_, expected): &(usize, &ExpectedRequest)| {
             of_request("", expected, received).is_empty()
         };
         match missing.iter().position(fits) {
             Some(position) => drop(missing.remove(position)),
-            None => told.push(has(&format!("requests[{index}]"), received)),
+            None => unexpected.push(has(&format!("requests[{index}]"), received)),
         }
     }
     let missing = missing.into_iter();
-    told.extend(missing.map(|(index, expected)| lacks(&format!("requests[{index}]"), expected)));
-    told
+    let missing = missing.map(|(index, expected)| lacks(&format!("requests[{index}]"), expected));
+    (unexpected, missing.collect())
 }
 
 fn lacks(at: &str, expected: &ExpectedRequest) -> String {
@@ -208,6 +256,13 @@ mod tests {
         ]
     }
 
+    fn played(value: Json) -> Report {
+        Report::Played {
+            outcome: Outcome::Value(value),
+            log: Vec::new(),
+        }
+    }
+
     type Change = fn(&mut Vec<Received>);
 
     fn of_sent(change: impl FnOnce(&mut Vec<Received>)) -> Vec<String> {
@@ -216,7 +271,7 @@ mod tests {
         judge(
             &case(REQUESTS, r#""value": 1"#),
             &sent,
-            &Outcome::Value(Json::Number("1".into())),
+            &played(Json::Number("1".into())),
         )
     }
 
@@ -224,7 +279,7 @@ mod tests {
         judge(
             &case(REQUESTS, expected),
             &sent(),
-            &Outcome::parse(found).unwrap(),
+            &Report::parse(found).unwrap(),
         )
     }
 
@@ -310,7 +365,7 @@ mod tests {
             &format!(r#"{{"$in_any_order": {REQUESTS}}}"#),
             r#""value": null"#,
         );
-        let judged = |sent: &[Received]| judge(&case, sent, &Outcome::Value(Json::Null));
+        let judged = |sent: &[Received]| judge(&case, sent, &played(Json::Null));
         let mut sent = sent();
         sent.reverse();
         assert_eq!(judged(&sent), [""; 0]);
@@ -458,18 +513,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_outcome_is_refused() {
+    fn a_report_that_has_not_one_outcome_is_refused() {
         for (text, told) in [
             ("", "not JSON"),
             ("[]", "found []"),
-            ("{}", "found the members []"),
+            ("{}", "found no outcome, or more than one"),
             (
                 r#"{"value": 1, "error": {}}"#,
-                r#"found the members ["value", "error"]"#,
+                "found no outcome, or more than one",
             ),
-            (r#"{"values": 1}"#, r#"found the members ["values"]"#),
+            (r#"{"values": 1}"#, r#"found the member "values""#),
+            (r#"{"value": 1, "log": "x"}"#, r#"found the member "log""#),
         ] {
-            let error = Outcome::parse(text).unwrap_err();
+            let error = Report::parse(text).unwrap_err();
             assert!(
                 error.starts_with(told) && error.ends_with(ALLOWED),
                 "{error}"

@@ -6,12 +6,14 @@
 //! [`Judge`] plays the service on loopback and compares. Clients in any language run the same
 //! table, so that they cannot differ; `cases/README.md` says how.
 
+mod accounting;
 mod answer;
 mod case;
 mod expected;
 mod json;
 mod judge;
 mod judgement;
+mod program;
 mod request;
 mod run;
 
@@ -20,5 +22,6 @@ pub use case::{Case, ExpectedBody, ExpectedOutcome, ExpectedRequest, Requests, S
 pub use expected::Expected;
 pub use json::Json;
 pub use judge::Judge;
-pub use judgement::{Outcome, judge};
+pub use judgement::{Outcome, Report, judge};
+pub use program::{At, Fault, Program};
 pub use request::Received;

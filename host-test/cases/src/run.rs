@@ -1,8 +1,9 @@
 //! One client's walk through the table: what was received in each case, and how it was judged.
 
 use super::answer::Step;
-use super::case::{Case, Service, Table};
-use super::judgement::{Outcome, has, judge};
+use super::case::{Case, Table};
+use super::judgement::{Report, has, judge};
+use super::program::Program;
 use super::request::Received;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -25,6 +26,8 @@ struct Walk {
 
 struct Judged {
     differences: Vec<String>,
+    /// Why the language cannot play it.
+    not_had: Option<String>,
     /// How many requests there were by then.
     requests: usize,
 }
@@ -37,6 +40,8 @@ pub(crate) struct Task<'a> {
     operation: &'a str,
     arguments: &'a RawValue,
     settings: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<Program>,
 }
 
 /// How a run went.
@@ -45,6 +50,8 @@ pub(crate) struct Summary {
     cases: usize,
     judged: usize,
     failed: Vec<Failed>,
+    /// Names and reasons.
+    not_had: Vec<(String, String)>,
     not_judged: Vec<String>,
 }
 
@@ -72,6 +79,7 @@ impl Run {
             operation: &case.operation,
             arguments: &case.arguments,
             settings: case.variables(&base_url(id, case)),
+            program: case.program,
         });
         tasks.collect()
     }
@@ -82,21 +90,23 @@ impl Run {
         let walk = self.walks.get_mut(id)?;
         let number = walk.received.len();
         walk.received.push(request);
-        let step = match &self.table.cases[id].service {
-            Service::Script(steps) => steps.get(number).cloned(),
-            Service::Uncalled | Service::Closed => None,
-        };
+        let step = self.table.cases[id].service.steps().get(number).cloned();
         Some(step.unwrap_or_else(Step::beyond_the_script))
     }
 
     /// Whether every request that is expected has come. None where there is no such case.
     pub(crate) fn has_all_requests(&self, id: usize) -> Option<bool> {
-        let expected = self.table.cases.get(id)?.requests.expected.len();
+        let case = self.table.cases.get(id)?;
+        let expected = match case.program {
+            // It may be over before the rest of a batch was sent.
+            Some(program) => usize::from(program.lets_the_request_out()),
+            None => case.requests.expected.len(),
+        };
         Some(self.walks[id].received.len() >= expected)
     }
 
     /// Judges what a client made of a case, once.
-    pub(crate) fn judge(&mut self, id: usize, outcome: &Outcome) -> Result<Vec<String>, String> {
+    pub(crate) fn judge(&mut self, id: usize, report: &Report) -> Result<Vec<String>, String> {
         let Some(walk) = self.walks.get_mut(id) else {
             return Err(format!("unknown case {id}"));
         };
@@ -105,9 +115,14 @@ impl Run {
                 "this case was already judged in this run: use another run name".to_owned(),
             );
         }
-        let differences = judge(&self.table.cases[id], &walk.received, outcome);
+        let differences = judge(&self.table.cases[id], &walk.received, report);
+        let not_had = match report {
+            Report::NotHad(reason) => Some(reason.clone()),
+            Report::Played { .. } => None,
+        };
         walk.judged = Some(Judged {
             differences: differences.clone(),
+            not_had,
             requests: walk.received.len(),
         });
         Ok(differences)
@@ -120,6 +135,7 @@ impl Run {
             cases: self.walks.len(),
             judged: 0,
             failed: Vec::new(),
+            not_had: Vec::new(),
             not_judged: Vec::new(),
         };
         for (id, (walk, case)) in self.walks.iter().zip(&self.table.cases).enumerate() {
@@ -128,6 +144,9 @@ impl Run {
                 continue;
             };
             summary.judged += 1;
+            if let Some(reason) = &judged.not_had {
+                summary.not_had.push((case.name.clone(), reason.clone()));
+            }
             let late = walk.received.iter().enumerate().skip(judged.requests);
             let late = late.map(|(index, request)| {
                 has(&format!("requests[{index}] (after the outcome)"), request)
@@ -150,6 +169,7 @@ impl Run {
 mod tests {
     use super::*;
     use crate::json::Json;
+    use crate::judgement::Outcome;
     use voice_calling_mock::Behaviour;
 
     fn run() -> Run {
@@ -177,7 +197,10 @@ mod tests {
         }
     }
 
-    const DONE: Outcome = Outcome::Value(Json::Null);
+    const DONE: Report = Report::Played {
+        outcome: Outcome::Value(Json::Null),
+        log: Vec::new(),
+    };
 
     #[test]
     fn a_client_is_told_what_to_do_and_not_what_is_expected() {

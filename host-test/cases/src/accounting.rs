@@ -1,0 +1,162 @@
+//! Whether every create is accounted for, whatever the caller's own program did: pure, over what
+//! the service received and what reached the caller.
+
+use super::answer::Step;
+use super::json::Json;
+use super::judgement::Outcome;
+use super::program::Program;
+use super::request::Received;
+
+/// How the report of the creates that the service received falls short, one line for each. The
+/// service answered each of them with the step at the same place.
+pub(crate) fn unaccounted(
+    program: Program,
+    received: &[Received],
+    steps: &[Step],
+    outcome: &Outcome,
+    log: &[String],
+) -> Vec<String> {
+    let (Outcome::Value(outcome) | Outcome::Error(outcome)) = outcome;
+    let report = format!("{outcome} {}", log.join(" "));
+    if !program.lets_the_request_out() {
+        let is_alarm = says_may_have_created(outcome);
+        return Vec::from_iter(
+            is_alarm.then(|| {
+                format!("accounting: nothing was sent, but a create may exist by {report}")
+            }),
+        );
+    }
+    if received.is_empty() {
+        return vec!["accounting: expected a request, found none".to_owned()];
+    }
+    let creates = received.iter().zip(steps).enumerate();
+    let missing = creates.filter_map(|(order, (request, step))| {
+        let id = step.created_id()?;
+        let must_have_id = program.has_the_answer() && order == 0;
+        let is_accounted = report.contains(&id)
+            || (!must_have_id && is_reported_as_unknown(request, outcome, log));
+        (!is_accounted).then(|| format!("accounting: {id} was created, and is not in {report}"))
+    });
+    missing.collect()
+}
+
+/// Returns `true` if the caller learns that this create may exist: by the error that it gets
+/// for it, or by a line of the log with the `external_id`.
+fn is_reported_as_unknown(request: &Received, outcome: &Json, log: &[String]) -> bool {
+    let external_id = external_id(&request.body);
+    let is_logged = external_id
+        .as_ref()
+        .is_some_and(|external_id| log.iter().any(|line| line.contains(external_id)));
+    is_logged
+        || match outcome {
+            Json::Array(results) => {
+                let place = external_id.and_then(|external_id| place_in_batch(&external_id));
+                let result = place.and_then(|place| results.get(place));
+                result.is_some_and(says_may_have_created)
+            }
+            outcome => says_may_have_created(outcome),
+        }
+}
+
+/// Where a result says that what was to be created may exist.
+fn says_may_have_created(json: &Json) -> bool {
+    match json {
+        Json::Object(members) => members.iter().any(|(name, value)| {
+            (name == "may_have_created" && *value == Json::Boolean(true))
+                || says_may_have_created(value)
+        }),
+        Json::Array(elements) => elements.iter().any(says_may_have_created),
+        _ => false,
+    }
+}
+
+/// The `external_id` of a create.
+fn external_id(body: &[u8]) -> Option<String> {
+    let Json::Object(members) = Json::parse(std::str::from_utf8(body).ok()?).ok()? else {
+        return None;
+    };
+    members.into_iter().find_map(|(name, value)| match value {
+        Json::Text(text) if name == "external_id" => Some(text),
+        _ => None,
+    })
+}
+
+/// The index of a request in its batch: in the table the first of them is `crm-0`.
+fn place_in_batch(external_id: &str) -> Option<usize> {
+    external_id.strip_prefix("crm-")?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{At, Fault};
+    use serde_json::value::RawValue;
+
+    const BODY: &str = r#"{"external_id":"crm-1"}"#;
+
+    /// What is missing of a create with the id `d-1` and the external id `crm-1`.
+    fn missing(at: At, outcome: &str, log: &[&str]) -> usize {
+        let program = Program {
+            does: Fault::Interrupt,
+            at,
+        };
+        let request = Received {
+            method: "POST".to_owned(),
+            path: "/api/v2/dockets".to_owned(),
+            headers: Vec::new(),
+            body: BODY.into(),
+        };
+        let answer = r#"{"status": 200, "body": {"docket_id": "d-1"}}"#;
+        let answer = RawValue::from_string(answer.to_owned()).unwrap();
+        let answer = Step::parse(&answer).unwrap();
+        let received = if at == At::BeforeRequest {
+            vec![]
+        } else {
+            vec![request]
+        };
+        let log: Vec<_> = log.iter().map(|line| (*line).to_owned()).collect();
+        let outcome = Outcome::Value(Json::parse(outcome).unwrap());
+        unaccounted(program, &received, &[answer], &outcome, &log).len()
+    }
+
+    #[test]
+    fn a_create_is_accounted_for_by_its_id_or_where_the_answer_is_not_known_as_unknown() {
+        const UNKNOWN: &str = r#"{"failure": {"may_have_created": true}}"#;
+        for (at, outcome, log, expected) in [
+            (At::Head, r#"{"docket_id": "d-1"}"#, &[][..], 0),
+            (At::Head, "null", &["d-1 was created"], 0),
+            (At::Head, "null", &["crm-1 may have been created"], 0),
+            (At::Head, UNKNOWN, &[], 0),
+            (At::Head, "null", &["crm-2 may have been created"], 1),
+            (
+                At::Head,
+                r#"{"failure": {"may_have_created": false}}"#,
+                &[],
+                1,
+            ),
+            (At::End, "null", &["d-1 was created"], 0),
+            (At::End, UNKNOWN, &["crm-1 may have been created"], 1),
+            (At::Result, UNKNOWN, &[], 1),
+            (At::Body, &format!("[null, {UNKNOWN}]"), &[], 0),
+            (At::Body, &format!("[{UNKNOWN}, null]"), &[], 1),
+            (At::BeforeRequest, "null", &[], 0),
+            (At::BeforeRequest, UNKNOWN, &[], 1),
+        ] {
+            assert_eq!(
+                missing(at, outcome, log),
+                expected,
+                "{at}: {outcome} {log:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_client_that_sends_nothing_is_not_accounted_for() {
+        let program = Program {
+            does: Fault::Interrupt,
+            at: At::Head,
+        };
+        let nothing = Outcome::Value(Json::Null);
+        assert_eq!(unaccounted(program, &[], &[], &nothing, &[]).len(), 1);
+    }
+}

@@ -1,0 +1,90 @@
+//! Faults of the caller's own program: what it does to an operation, and at which step of the
+//! operation's first request.
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A fault of the program around a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Program {
+    /// The fault.
+    pub does: Fault,
+    /// The step at which it happens.
+    pub at: At,
+}
+
+/// What the program does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// It interrupts or cancels the operation.
+    Interrupt,
+    /// It leaves the iteration over the results of a batch.
+    Leave,
+    /// It closes what the operation runs on: the client, the event loop, the process.
+    Close,
+    /// Its middleware reports the HTTP library's own connection error, for each request.
+    ConnectionError,
+}
+
+/// A step of an exchange, as a program can see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum At {
+    /// No byte of the request has left.
+    BeforeRequest,
+    /// The request is being sent. Nothing of the answer has come.
+    RequestBegun,
+    /// The head of the answer has come.
+    Head,
+    /// A part of the body has come.
+    Body,
+    /// The whole answer has come. The operation has not returned.
+    End,
+    /// A result is handed over.
+    Result,
+}
+
+/// A fault as it stands in the table: once for several steps.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenProgram {
+    does: Fault,
+    at: Vec<At>,
+}
+
+impl WrittenProgram {
+    /// The fault at each of its steps.
+    pub(crate) fn steps(self) -> Result<impl Iterator<Item = Program>> {
+        ensure!(!self.at.is_empty(), "program.at: found no step");
+        let Self { does, at } = self;
+        Ok(at.into_iter().map(move |at| Program { does, at }))
+    }
+}
+
+impl Program {
+    /// Returns `true` if the service receives a request before the fault happens.
+    pub(crate) fn lets_the_request_out(self) -> bool {
+        self.at != At::BeforeRequest
+    }
+
+    /// Returns `true` if the client has the whole answer when the fault happens, so that it
+    /// knows what was created.
+    pub(crate) fn has_the_answer(self) -> bool {
+        matches!(self.at, At::End | At::Result)
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            At::BeforeRequest => "before the request",
+            At::RequestBegun => "while the request is sent",
+            At::Head => "at the head of the answer",
+            At::Body => "within the body",
+            At::End => "at the end of the body",
+            At::Result => "as the result is handed over",
+        })
+    }
+}
