@@ -122,6 +122,27 @@ pub(crate) fn is_evidence(json: &str) -> bool {
     !layer.is_empty()
 }
 
+/// Whether parsers may read a valid JSON value differently: an object in it has a name again, or
+/// it is nested deeper than anything is compared.
+pub(crate) fn is_ambiguous(json: &str) -> bool {
+    let mut layer = vec![json];
+    for _ in 0..=200 {
+        let objects: Vec<_> = layer.iter().map(|json| Members::of(json)).collect();
+        let repeats = |object: &Members<'_>| {
+            let mut names: Vec<_> = object.0.iter().map(|(name, _)| name).collect();
+            names.sort();
+            names.windows(2).any(|pair| pair[0] == pair[1])
+        };
+        if objects.iter().any(repeats) {
+            return true;
+        }
+        let elements = layer.iter().filter_map(|json| elements(json)).flatten();
+        let members = objects.iter().flat_map(|object| &object.0);
+        layer = elements.chain(members.map(|(_, json)| *json)).collect();
+    }
+    !layer.is_empty()
+}
+
 /// Whether a text is a UUID of five groups of digits.
 pub(crate) fn is_uuid(text: &str) -> bool {
     let groups: Vec<_> = text.split('-').collect();

@@ -39,6 +39,7 @@ use std::hint::black_box;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
 use voice_calling_core::types::{CreatedDocketV2, DocketRequestV2, DocketStatus, RequestError};
 use voice_calling_core::webhooks::parse_docket_completed;
 use voice_calling_core::{
@@ -154,7 +155,7 @@ fn decode_webhook(group: &mut BenchmarkGroup<'_, WallTime>, count: usize) {
         r#"{{"docket_id":"{DOCKET_ID}","call_insights":{{"call_disposition":"INTERESTED","call_metadata":{{"amount":0.10}}}},"call_context":{context},"attempts":[{attempts}],"dashboard_url":"https://dashboard.example/1"}}"#
     );
 
-    let completed = parse_docket_completed(&body)
+    let completed = parse_docket_completed(&body, DEFAULT_MAX_DELIVERY_BYTES)
         .expect("a webhook")
         .expect("a completion");
     assert_eq!(completed.docket_id, DOCKET_ID);
@@ -163,7 +164,7 @@ fn decode_webhook(group: &mut BenchmarkGroup<'_, WallTime>, count: usize) {
 
     group.throughput(Throughput::Bytes(body.len() as u64));
     group.bench_function(BenchmarkId::new("webhook, attempts", count), |bencher| {
-        bencher.iter(|| parse_docket_completed(black_box(&body)));
+        bencher.iter(|| parse_docket_completed(black_box(&body), DEFAULT_MAX_DELIVERY_BYTES));
     });
 }
 

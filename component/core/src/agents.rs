@@ -24,8 +24,9 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
     ) -> Result<CreatedAgent, RequestError> {
         let operation = self.begin(options)?;
-        let body = encode_agent(config)?;
-        let request = ApiRequest::create(&CREATE_AGENT, &body, &operation.settings)?;
+        let request = operation.request(|settings| {
+            ApiRequest::create(&CREATE_AGENT, &encode_agent(config)?, settings)
+        })?;
         operation
             .send(&request)
             .await?
@@ -39,9 +40,11 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
     ) -> Result<AgentList, RequestError> {
         let operation = self.begin(options)?;
-        check_not_empty("organization-id", organization_id)?;
-        check_no_control("organization-id", organization_id)?;
-        let request = ApiRequest::read(&LIST_AGENTS, "organization-id", organization_id)?;
+        let request = operation.request(|_| {
+            check_not_empty("organization-id", organization_id)?;
+            check_no_control("organization-id", organization_id)?;
+            ApiRequest::read(&LIST_AGENTS, "organization-id", organization_id)
+        })?;
         operation.send(&request).await?.decode(decode_agents)
     }
 }

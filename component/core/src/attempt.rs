@@ -1,7 +1,8 @@
 //! One attempt: a request sent, the answer read, all within the attempt's time.
 
+use crate::json::Value;
 use crate::retry_after::parse_retry_after;
-use crate::transport::{Delivery, Limits, Request, Response, SendError, Transport};
+use crate::transport::{ABANDONED, Delivery, Limits, Request, Response, SendError, Transport};
 use futures_util::future::{Either, select};
 use std::pin::pin;
 
@@ -77,13 +78,18 @@ pub(crate) async fn attempt<T: Transport>(
             )),
         }
     };
+    let body_end = match body_end {
+        // All that it can say was there when the caller gave it up.
+        BodyEnd::Broken(message) if message == ABANDONED && is_json(&body) => BodyEnd::Whole,
+        body_end => body_end,
+    };
     Ok(Answer {
         status,
         request_id: REQUEST_ID_HEADERS
             .iter()
             .find_map(|name| header(&response, name)),
-        retry_after_ms: header(&response, "retry-after").and_then(|value| {
-            let date = header(&response, "date");
+        retry_after_ms: whole_header(&response, "retry-after").and_then(|value| {
+            let date = whole_header(&response, "date");
             parse_retry_after(&value, date.as_deref(), transport.unix_time_s())
         }),
         location: header(&response, "location"),
@@ -110,9 +116,17 @@ async fn read_body(response: &mut impl Response, body: &mut Vec<u8>, max_bytes: 
 }
 
 fn header(response: &impl Response, name: &str) -> Option<String> {
-    let value = response.header(name)?;
-    let kept = &value[..value.len().min(HEADER_BYTES)];
-    Some(String::from_utf8_lossy(kept).into_owned())
+    let mut value = response.header(name)?;
+    value.truncate(HEADER_BYTES);
+    Some(String::from_utf8_lossy(&value).into_owned())
+}
+
+fn whole_header(response: &impl Response, name: &str) -> Option<String> {
+    String::from_utf8(response.header(name)?).ok()
+}
+
+fn is_json(body: &[u8]) -> bool {
+    std::str::from_utf8(body).is_ok_and(|text| Value::parse(text).is_ok())
 }
 
 fn media(response: &impl Response) -> Option<String> {
@@ -225,6 +239,9 @@ mod tests {
             || Step::status(429).with_header("retry-after", "Sun, 06 Nov 1994 10:00:07 GMT");
         let dated = limited().with_header("date", "Sun, 06 Nov 1994 10:00:00 GMT");
         assert_eq!(attempted(dated).retry_after_ms, Some(7_000));
+        // However long it is.
+        let padded = Step::status(429).with_header("retry-after", &format!("{}7", "0".repeat(300)));
+        assert_eq!(attempted(padded).retry_after_ms, Some(7_000));
         let undated = limited().with_header("date", "today");
         assert_eq!(attempted(undated).retry_after_ms, Some(4_230_000));
         assert_eq!(attempted(limited()).retry_after_ms, Some(4_230_000));

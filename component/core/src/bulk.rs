@@ -159,9 +159,10 @@ impl<T: Transport> Batch<'_, T> {
         recipient: &impl Recipient,
     ) -> Option<DocketResult> {
         let operation = &self.operation;
-        let request = match create_docket_v2_request(request, &operation.settings) {
+        let request = operation.request(|settings| create_docket_v2_request(request, settings));
+        let request = match request {
             Ok(request) => request.of_batch(index),
-            Err(problem) => return Some(Err(problem.into())),
+            Err(error) => return Some(Err(error)),
         };
         // A rate limit and the requests of other calls are not this request's own time: its
         // deadline begins when it may begin. From then on it keeps its own time: its phone may
@@ -240,7 +241,7 @@ mod tests {
         };
         let settings = settings(&[]);
         let request = create_docket_v2_request(&requests(1)[0], &settings).unwrap();
-        let fits = 16_384 + request.address(&settings).body.len() - answer(0).len();
+        let fits = 16_384 + 6 * request.address(&settings).body.len() - answer(0).len();
         let steps = [fits, fits + 1].map(|padding| Step::ok(&answer(padding)));
         let world = World::with_script(steps.into_iter().chain([created()]));
         let results = batch(&world, 3, 60_000, &[("MAX_IN_FLIGHT", "1")]);

@@ -28,8 +28,8 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
     ) -> Result<StartedCall, RequestError> {
         let operation = self.begin(options)?;
-        let body = encode_call(request)?;
-        let request = ApiRequest::create(&MAKE_CALL, &body, &operation.settings)?;
+        let request = operation
+            .request(|settings| ApiRequest::create(&MAKE_CALL, &encode_call(request)?, settings))?;
         operation.send(&request).await?.decode(decode_started_call)
     }
 
@@ -40,7 +40,7 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
     ) -> Result<CallDetailsList, RequestError> {
         let operation = self.begin(options)?;
-        let request = details_request(&GET_CALL_DETAILS, task_id)?;
+        let request = operation.request(|_| details_request(&GET_CALL_DETAILS, task_id))?;
         let success = operation.send(&request).await?;
         success.decode(|answer, sent| Ok(decode_call_details(answer, sent)?.record))
     }
@@ -53,7 +53,7 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
     ) -> Result<CallDetailsWait, RequestError> {
         let operation = self.begin(options)?;
-        let request = details_request(&WAIT_FOR_CALL_DETAILS, task_id)?;
+        let request = operation.request(|_| details_request(&WAIT_FOR_CALL_DETAILS, task_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(true);
         let waited = operation
             .wait(

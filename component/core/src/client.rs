@@ -40,7 +40,13 @@ impl<T: Transport> Client<T> {
         let name = options
             .as_ref()
             .and_then(|options| options.account.as_deref());
-        let account = self.account(name).map_err(configuration_error)?;
+        let account = self.account(name).map_err(|problem| {
+            let accounts = self.named.iter().chain(&self.unnamed);
+            let masked = accounts.fold(problem, |problem, account| {
+                account.settings.token.mask_problem(problem)
+            });
+            configuration_error(masked)
+        })?;
         let settings = match &options {
             Some(options) => account.settings.with_options(options)?,
             None => Cow::Borrowed(&account.settings),

@@ -30,8 +30,9 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
     ) -> Result<CreatedDocket, RequestError> {
         let operation = self.begin(options)?;
-        let body = encode_docket(request)?;
-        let request = ApiRequest::create(&CREATE_DOCKET, &body, &operation.settings)?;
+        let request = operation.request(|settings| {
+            ApiRequest::create(&CREATE_DOCKET, &encode_docket(request)?, settings)
+        })?;
         operation
             .send(&request)
             .await?
@@ -45,7 +46,7 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
     ) -> Result<CreatedDocketV2, RequestError> {
         let operation = self.begin(options)?;
-        let request = create_docket_v2_request(request, &operation.settings)?;
+        let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
         operation
             .send(&request)
             .await?
@@ -69,7 +70,7 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
     ) -> Result<DocketWait, RequestError> {
         let operation = self.begin(options)?;
-        let request = docket_request(&WAIT_FOR_DOCKET, docket_id)?;
+        let request = operation.request(|_| docket_request(&WAIT_FOR_DOCKET, docket_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(false);
         let decode = |answer: Value<'_>, sent| {
             let record = decode_docket(answer, sent, Some(docket_id))?;
@@ -97,7 +98,7 @@ pub(crate) async fn fetch_docket<T: Transport>(
     operation: &Operation<'_, T>,
     docket_id: &str,
 ) -> Result<Docket, RequestError> {
-    let request = docket_request(&GET_DOCKET, docket_id)?;
+    let request = operation.request(|_| docket_request(&GET_DOCKET, docket_id))?;
     let success = operation.send(&request).await?;
     success.decode(|answer, sent| decode_docket(answer, sent, Some(docket_id)))
 }
@@ -112,7 +113,8 @@ pub(crate) fn create_docket_v2_request(
     request: &DocketRequestV2,
     settings: &AccountSettings,
 ) -> Result<ApiRequest, Problem> {
-    ApiRequest::create(&CREATE_DOCKET_V2, &encode_docket_v2(request)?, settings)
+    let create = ApiRequest::create(&CREATE_DOCKET_V2, &encode_docket_v2(request)?, settings)?;
+    Ok(create.known_as(request.external_id.clone()))
 }
 
 fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, Problem> {

@@ -259,12 +259,12 @@ impl<'a> History<'a> {
                 let allowed =
                     "a host that the engine, or the program that runs the component, lets it reach";
                 let problem = problem("VOICE_CALLING_BASE_URL", found, allowed);
-                RequestError::PermanentConfiguration(self.failed_by(problem))
+                self.fail_by(RequestError::PermanentConfiguration, problem)
             }
             Verdict::Refused => {
                 let allowed = "a request that the host accepts";
                 let problem = problem("request", message, allowed);
-                RequestError::PermanentInvalidInput(self.failed_by(problem))
+                self.fail_by(RequestError::PermanentInvalidInput, problem)
             }
             _ => {
                 let message = format!("the request was sent, but no answer came: {message}");
@@ -311,7 +311,7 @@ impl<'a> History<'a> {
                 RequestError::PermanentUnexpectedResponse,
                 format!(
                     "the response body is larger than {limit} bytes \
-                     (VOICE_CALLING_MAX_RESPONSE_BYTES; after a create, 16384 more than its request)"
+                     (VOICE_CALLING_MAX_RESPONSE_BYTES; after a create, 16384 more than six times its request)"
                 ),
             ),
             (_, BodyEnd::Broken(message)) => (
@@ -342,9 +342,15 @@ impl<'a> History<'a> {
         RequestError::PermanentUnexpectedResponse(self.failure(message, None, Some(response)))
     }
 
-    fn failed_by(self, problem: Problem) -> Failure {
+    /// The error of a request that was not sent, which says that nothing was created. It cannot
+    /// if an attempt before may have.
+    fn fail_by(self, case: Case, problem: Problem) -> RequestError {
+        let case = match self.may_have_created {
+            true => RequestError::PermanentOutcomeUnknown,
+            false => case,
+        };
         let message = failure_of(problem.clone()).message;
-        self.failure(message, Some(problem), None)
+        case(self.failure(message, Some(problem), None))
     }
 
     fn failure(

@@ -19,6 +19,7 @@ mod calls;
 mod client;
 pub mod dockets;
 mod error_code;
+mod exact;
 mod failure;
 mod gate;
 mod json;

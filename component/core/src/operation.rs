@@ -11,7 +11,7 @@ use crate::retry::{Next, Verdict, decide, judge, pause_ms};
 use crate::settings::AccountSettings;
 use crate::time_frame::TimeFrame;
 use crate::transport::Transport;
-use crate::types::{Attempt, RequestError};
+use crate::types::{Attempt, Problem, RequestError};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -38,6 +38,17 @@ impl<'a, T: Transport> Operation<'a, T> {
             gate: account.gate(),
             held_back_ms: Cell::new(0),
         }
+    }
+
+    /// Builds a request from the caller's arguments. A token that is given among them by mistake
+    /// is not shown in the error.
+    pub(crate) fn request(
+        &self,
+        build: impl FnOnce(&AccountSettings) -> Result<ApiRequest, Problem>,
+    ) -> Result<ApiRequest, RequestError> {
+        let settings = self.settings.as_ref();
+        let request = build(settings);
+        request.map_err(|problem| settings.token.mask_problem(problem).into())
     }
 
     /// Sends a request that stands on its own.
@@ -179,11 +190,19 @@ impl<'a, T: Transport> Operation<'a, T> {
             return;
         };
         let endpoint = request.endpoint;
+        let external_id = request.external_id.as_deref();
+        let external_id = external_id.map(|id| self.settings.token.mask(id));
+        let external_id = external_id.as_deref();
         let line = Record::new(vec![
             ("function", Written::Text(endpoint.function)),
             ("account", Written::text(&self.account.name)),
             ("method", Written::Text(endpoint.method.as_str())),
             ("path", Written::Text(endpoint.path)),
+            ("item", Written::integer(request.item.map(i64::from))),
+            (
+                "external_id",
+                external_id.map_or(Written::Absent, Written::Text),
+            ),
             ("attempt", Written::Integer(history.count().into())),
             ("status", Written::integer(attempt.status.map(i64::from))),
             ("transport_error", Written::text(&attempt.transport_error)),
@@ -418,6 +437,9 @@ mod tests {
                 let (case, failure) = take_apart(error);
                 let any = may_have.contains(&true);
                 assert_eq!(failure.may_have_created, any, "{sequence:?}: {case}");
+                // These say that nothing was created.
+                let denies = ["permanent-configuration", "permanent-invalid-input"];
+                assert!(!(any && denies.contains(&case)), "{sequence:?}: {case}");
                 assert!(
                     !any || case.starts_with("permanent-"),
                     "{sequence:?}: {case}"
@@ -606,17 +628,42 @@ mod tests {
 
     #[test]
     fn what_an_attempt_may_have_created_is_remembered_whatever_ends_the_operation() {
-        for (step, expected) in [
-            (Step::status(401), "permanent-unauthorized"),
-            (Step::status(404), "permanent-not-found"),
-            (Step::status(422), "permanent-rejected"),
-            (Step::fail(Delivery::Denied), "permanent-configuration"),
-            (Step::fail(Delivery::Refused), "permanent-invalid-input"),
+        let unknown = "permanent-outcome-unknown";
+        for (step, alone, after_a_server_error) in [
+            (
+                Step::status(401),
+                "permanent-unauthorized",
+                "permanent-unauthorized",
+            ),
+            (
+                Step::status(404),
+                "permanent-not-found",
+                "permanent-not-found",
+            ),
+            (
+                Step::status(422),
+                "permanent-rejected",
+                "permanent-rejected",
+            ),
+            // These say that nothing was created.
+            (
+                Step::fail(Delivery::Denied),
+                "permanent-configuration",
+                unknown,
+            ),
+            (
+                Step::fail(Delivery::Refused),
+                "permanent-invalid-input",
+                unknown,
+            ),
         ] {
             let (_, case, failure) = failed(create, [Step::status(503), step.clone()], &[]);
-            assert_eq!((case, failure.may_have_created), (expected, true));
+            assert_eq!(
+                (case, failure.may_have_created),
+                (after_a_server_error, true)
+            );
             let (_, case, failure) = failed(create, [step], &[]);
-            assert_eq!((case, failure.may_have_created), (expected, false));
+            assert_eq!((case, failure.may_have_created), (alone, false));
         }
     }
 

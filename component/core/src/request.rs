@@ -10,6 +10,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 /// How much larger than its request the answer to a create may be.
 const CREATED_BYTES: usize = 16_384;
 
+/// How many bytes one byte of a text takes in JSON at most.
+const ESCAPED_BYTES: usize = 6;
+
 /// How long a value in a path or a query may be. Servers take some 8000 bytes of both.
 const MAX_VALUE_BYTES: usize = 4_096;
 
@@ -46,7 +49,9 @@ pub(crate) struct ApiRequest {
     path_and_query: String,
     accept_json: bool,
     body: Option<String>,
-    item: Option<u32>,
+    pub(crate) item: Option<u32>,
+    /// The caller's own identifier of what is created, for the log.
+    pub(crate) external_id: Option<String>,
 }
 
 impl ApiRequest {
@@ -63,13 +68,18 @@ impl ApiRequest {
             accept_json: false,
             body: None,
             item: None,
+            external_id: None,
         })
     }
 
-    /// How much of an answer is read. That to a create is small, or repeats its request: many may
-    /// be in memory together, and what is known of the phones that ring must not be lost.
+    /// How much of an answer is read. That to a create is small, or repeats its request, each
+    /// byte of which JSON may escape in six: many may be in memory together, and what is known of
+    /// the phones that ring must not be lost.
     pub(crate) fn max_response_bytes(&self, settings: &AccountSettings) -> usize {
-        let created = self.body.as_ref().map(|body| CREATED_BYTES + body.len());
+        let created = self
+            .body
+            .as_ref()
+            .map(|body| CREATED_BYTES + ESCAPED_BYTES * body.len());
         created
             .unwrap_or(usize::MAX)
             .min(settings.max_response_bytes)
@@ -106,7 +116,14 @@ impl ApiRequest {
             accept_json: false,
             body: Some(body),
             item: None,
+            external_id: None,
         })
+    }
+
+    /// With the caller's own identifier of what is created.
+    pub(crate) fn known_as(mut self, external_id: Option<String>) -> Self {
+        self.external_id = external_id;
+        self
     }
 
     /// Of a batch, with its index there.
@@ -303,7 +320,7 @@ mod tests {
         let read = ApiRequest::read(&READ, "task-id", "t").unwrap();
         let created = create("x", &[]).unwrap();
         assert_eq!(read.max_response_bytes(&settings(&[])), 8_388_608);
-        assert_eq!(created.max_response_bytes(&settings(&[])), 16_384 + 12);
+        assert_eq!(created.max_response_bytes(&settings(&[])), 16_384 + 6 * 12);
         let small = settings(&[("MAX_RESPONSE_BYTES", "9")]);
         assert_eq!(read.max_response_bytes(&small), 9);
         assert_eq!(created.max_response_bytes(&small), 9);

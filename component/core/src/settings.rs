@@ -3,7 +3,7 @@
 
 use crate::base_url::BaseUrl;
 use crate::failure::{configuration_error, problem};
-use crate::token::ApiToken;
+use crate::token::{ApiToken, mask_problem};
 use crate::transport::Scheme;
 use crate::types::{CallOptions, Problem, RequestError};
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 pub const PREFIX: &str = "VOICE_CALLING_";
 
 /// The names of the settings that an account has, without the prefix.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 16] = [
     "BASE_URL",
     "API_TOKEN",
     "MAX_ATTEMPTS",
@@ -27,6 +27,7 @@ pub const NAMES: [&str; 15] = [
     "MAX_IN_FLIGHT",
     "MAX_REQUEST_BYTES",
     "MAX_RESPONSE_BYTES",
+    "MAX_DELIVERY_BYTES",
     "ALLOW_INSECURE_HTTP",
     "LOG",
 ];
@@ -40,6 +41,10 @@ const A_DAY_MS: u64 = 86_400_000;
 const DURATION_MS: RangeInclusive<u64> = 1..=A_DAY_MS;
 const ATTEMPTS: RangeInclusive<u64> = 1..=100;
 const BODY_BYTES: RangeInclusive<u64> = 1..=67_108_864;
+
+/// How large a delivery to the webhook may be unless a setting says otherwise: anyone can send
+/// one, and to read it costs time.
+pub const DEFAULT_MAX_DELIVERY_BYTES: usize = 1_048_576;
 
 /// A longer address leaves too little of the 8000 bytes that servers take for what is asked of it.
 const MAX_BASE_URL_BYTES: usize = 2_048;
@@ -80,6 +85,7 @@ pub(crate) struct AccountSettings {
     pub(crate) max_in_flight: usize,
     pub(crate) max_request_bytes: usize,
     pub(crate) max_response_bytes: usize,
+    pub(crate) max_delivery_bytes: usize,
     pub(crate) log_attempts: bool,
 }
 
@@ -94,27 +100,27 @@ impl Settings {
     }
 
     fn read(environment: impl IntoIterator<Item = (String, String)>) -> Result<Self, Problem> {
-        let mut variables = Variables::new();
-        for (name, value) in environment {
-            if let Some(name) = name.strip_prefix(PREFIX) {
-                variables.push((name.to_owned(), value));
-            }
-        }
-        let accounts = account_names(&variables)?;
-        check_names(&variables, &accounts)?;
+        let variables = with_prefix(environment);
+        Self::read_variables(&variables)
+            .map_err(|problem| tokens(&variables).into_iter().fold(problem, mask_problem))
+    }
+
+    fn read_variables(variables: &Variables) -> Result<Self, Problem> {
+        let accounts = account_names(variables)?;
+        check_names(variables, &accounts)?;
         let mut named = Vec::new();
         for name in &accounts {
             let scope = Scope {
-                variables: &variables,
+                variables,
                 account: Some(variable_part(name)),
             };
             named.push((name.clone(), scope.read()?));
         }
         let scope = Scope {
-            variables: &variables,
+            variables,
             account: None,
         };
-        let is_needed = named.is_empty() || value_of(&variables, "API_TOKEN").is_some();
+        let is_needed = named.is_empty() || value_of(variables, "API_TOKEN").is_some();
         match scope.read() {
             Err(problem) if is_needed => Err(problem),
             unnamed => Ok(Self { unnamed, named }),
@@ -122,8 +128,34 @@ impl Settings {
     }
 }
 
+/// Reads the setting `MAX_DELIVERY_BYTES` alone, which parsing needs without a client.
+pub fn max_delivery_bytes(environment: Vec<(String, String)>) -> Result<usize, RequestError> {
+    let variables = with_prefix(environment);
+    let scope = Scope {
+        variables: &variables,
+        account: None,
+    };
+    scope.max_delivery_bytes().map_err(configuration_error)
+}
+
 /// The variables that have the prefix, without it.
 type Variables = Vec<(String, String)>;
+
+fn with_prefix(environment: impl IntoIterator<Item = (String, String)>) -> Variables {
+    let variables = environment.into_iter().filter_map(|(name, value)| {
+        let name = name.strip_prefix(PREFIX)?;
+        Some((name.to_owned(), value))
+    });
+    variables.collect()
+}
+
+/// The tokens of all accounts, right or wrong.
+fn tokens(variables: &Variables) -> Vec<&str> {
+    let tokens = variables
+        .iter()
+        .filter(|(name, _)| name.ends_with("API_TOKEN"));
+    tokens.map(|(_, token)| token.as_str()).collect()
+}
 
 fn value_of<'a>(variables: &'a Variables, name: &str) -> Option<&'a str> {
     // The last one counts: hosts inherit an environment and add to it.
@@ -327,8 +359,15 @@ impl Scope<'_> {
             max_in_flight: self.number("MAX_IN_FLIGHT", 1..=100_000, 16)? as usize,
             max_request_bytes: self.number("MAX_REQUEST_BYTES", BODY_BYTES, 1_048_576)? as usize,
             max_response_bytes: self.number("MAX_RESPONSE_BYTES", BODY_BYTES, 8_388_608)? as usize,
+            max_delivery_bytes: self.max_delivery_bytes()?,
             log_attempts: self.choice("LOG", &[("off", false), ("attempts", true)])?,
         })
+    }
+
+    fn max_delivery_bytes(&self) -> Result<usize, Problem> {
+        let default = DEFAULT_MAX_DELIVERY_BYTES as u64;
+        let bytes = self.number("MAX_DELIVERY_BYTES", BODY_BYTES, default)?;
+        Ok(bytes as usize)
     }
 
     /// The account's own name of a setting.

@@ -1,5 +1,7 @@
 //! The organization's API token: it goes into its header and nowhere else.
 
+use crate::types::Problem;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Tokens shorter than this are not masked: they could be any word of a text.
@@ -59,11 +61,24 @@ impl ApiToken {
     pub(crate) fn mask(&self, text: &str) -> String {
         mask(&self.0, text)
     }
+
+    pub(crate) fn mask_problem(&self, problem: Problem) -> Problem {
+        mask_problem(problem, &self.0)
+    }
+}
+
+/// A setting or argument at fault, in which a token that was given there by mistake is masked.
+pub(crate) fn mask_problem(problem: Problem, token: &str) -> Problem {
+    Problem {
+        subject: mask(token, &problem.subject),
+        found: mask(token, &problem.found),
+        allowed: mask(token, &problem.allowed),
+    }
 }
 
 /// A text in which a token is masked: as it is, and as JSON libraries and addresses write it, each
-/// character escaped or not. Texts are cut in many places, so that a beginning of it counts too: with 16
-/// bytes anywhere, with 8 at the very end. A token of less than 8 bytes is left alone.
+/// character escaped or not. Texts are cut in many places, so that a beginning of it counts too:
+/// with 16 bytes anywhere, with 8 at the very end. A token of less than 8 bytes is left alone.
 ///
 /// Hosts that show what a component answered, wrote or sent mask it by the same rule,
 /// which is why this is public. The token may be any text here, also one that no
@@ -81,75 +96,75 @@ pub fn mask_with(mask: &str, token: &str, text: &str) -> String {
     else {
         return text.to_owned();
     };
-    let needed = token.len().min(CUT_FROM_BYTES);
     let mut masked = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find([first, '\\', '%']) {
-        let (before, found) = rest.split_at(at);
-        masked.push_str(before);
-        let (of_token, of_text) = common(token, found);
-        let after = &found[of_text..];
-        let is_cut = after.is_empty() || after.len() < ESCAPE_BYTES && after.starts_with('\\');
-        let at_the_end = is_cut && of_token >= MASKED_FROM_BYTES;
-        let length = match of_token >= needed || at_the_end {
-            true => {
-                masked.push_str(mask);
-                if at_the_end { found.len() } else { of_text }
-            }
-            false => {
-                let character = found.chars().next().map_or(0, char::len_utf8);
-                masked.push_str(&found[..character]);
-                character
-            }
+    // How far the text is written, or masked.
+    let mut done = 0;
+    let may_begin = text.match_indices([first, '\\', '%']);
+    for (start, _) in may_begin {
+        let Some(end) = secret(token, text, start) else {
+            continue;
         };
-        rest = &found[length..];
+        // Where two overlap, as in a token that begins with a repetition, both are one secret.
+        if start >= done {
+            masked.push_str(&text[done..start]);
+            masked.push_str(mask);
+        }
+        done = done.max(end);
     }
-    masked.push_str(rest);
+    masked.push_str(&text[done..]);
     masked
 }
 
-/// How much of a token a text begins with: so many bytes of the token, in so many of the text.
-/// A text with a backslash may be JSON or not.
-fn common(token: &str, text: &str) -> (usize, usize) {
-    let mut characters = token.char_indices().zip(text.chars());
-    let differs = characters.find(|((_, expected), found)| expected != found);
-    let plain = differs.map_or(token.len().min(text.len()), |((index, _), _)| index);
-    common_with_json(token, text).max((plain, plain))
+/// Where the secret ends that begins here: the token, or as much of it as must not be shown.
+fn secret(token: &str, text: &str, start: usize) -> Option<usize> {
+    let needed = token.len().min(CUT_FROM_BYTES);
+    // Where a reading of the text may be that has met the token so far. A text with escapes may
+    // be meant as it is or not, so that there can be several.
+    let mut positions = vec![start];
+    for (matched, expected) in token.char_indices() {
+        let is_cut = positions.iter().any(|position| is_cut(&text[*position..]));
+        if is_cut && matched >= MASKED_FROM_BYTES {
+            return Some(text.len());
+        }
+        let next: BTreeSet<_> = positions
+            .iter()
+            .flat_map(|position| {
+                let readings = readings(&text[*position..]).into_iter().flatten();
+                let fitting = readings.filter(|(character, _)| *character == expected);
+                fitting.map(move |(_, bytes)| position + bytes)
+            })
+            .collect();
+        if next.is_empty() {
+            return (matched >= needed).then_some(*positions.last()?);
+        }
+        positions = next.into_iter().collect();
+    }
+    positions.last().copied()
 }
 
-fn common_with_json(token: &str, text: &str) -> (usize, usize) {
-    let mut length = 0;
-    for (index, expected) in token.char_indices() {
-        match character(&text[length..]) {
-            Some((found, bytes)) if found == expected => length += bytes,
-            _ => return (index, length),
-        }
+/// Whether a text ends here, or within an escape.
+fn is_cut(text: &str) -> bool {
+    match text.as_bytes() {
+        [] | [b'\\' | b'%'] => true,
+        [b'\\', b'u', digits @ ..] => digits.len() < 4 && digits.iter().all(u8::is_ascii_hexdigit),
+        [b'%', digit] => digit.is_ascii_hexdigit(),
+        _ => false,
     }
-    (token.len(), length)
 }
 
-/// The first character of a text, as JSON or an address may write it, and how many bytes it takes.
-fn character(text: &str) -> Option<(char, usize)> {
-    let mut characters = text.chars();
-    let first = characters.next()?;
-    if first == '%'
-        && let Some(byte) = text
-            .get(1..3)
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok())
-    {
-        return Some((byte.into(), 3));
-    }
-    if first != '\\' {
-        return Some((first, first.len_utf8()));
-    }
-    match characters.next()? {
-        'u' => {
-            let unit = u32::from_str_radix(text.get(2..ESCAPE_BYTES)?, 16).ok()?;
-            Some((char::from_u32(unit)?, ESCAPE_BYTES))
-        }
-        escaped @ ('"' | '\\' | '/') => Some((escaped, 2)),
+/// What the first character of a text may be, and how many bytes it takes: as it is, and as JSON
+/// or an address may write it.
+fn readings(text: &str) -> [Option<(char, usize)>; 2] {
+    let first = text.chars().next();
+    let hexadecimal = |range| u32::from_str_radix(text.get(range)?, 16).ok();
+    let escaped = match text.as_bytes() {
+        [b'%', _, _, ..] => hexadecimal(1..3).map(|byte| (byte, 3)),
+        [b'\\', b'u', ..] => hexadecimal(2..ESCAPE_BYTES).map(|unit| (unit, ESCAPE_BYTES)),
+        [b'\\', escaped @ (b'"' | b'\\' | b'/'), ..] => Some((u32::from(*escaped), 2)),
         _ => None,
-    }
+    };
+    let escaped = escaped.and_then(|(code, bytes)| Some((char::from_u32(code)?, bytes)));
+    [first.map(|first| (first, first.len_utf8())), escaped]
 }
 
 impl fmt::Debug for ApiToken {
@@ -271,6 +286,74 @@ mod tests {
         let token = "geh\u{e9}imnis-\u{e9}\u{e9}\u{e9}";
         assert_eq!(mask(token, &format!("a {token} b")), "a [api token] b");
         assert_eq!(mask(token, "a geh\u{e9}imnis-\u{e9}"), "a [api token]");
+    }
+
+    /// Numbers that look random and are the same in every run.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, limit: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % limit as u64) as usize
+        }
+
+        /// A token out of few characters, so that it repeats itself and looks like escapes.
+        fn token(&mut self) -> String {
+            let alphabets: [&[u8]; 4] = [b"A", b"AB", br"%4A1\u0", b"abcXYZ019-_.+/=%\"\\"];
+            let start = alphabets[self.below(4)];
+            let rest = alphabets[1 + self.below(3)];
+            let (repeated, length) = (self.below(24), 8 + self.below(40));
+            let character = |index: usize, numbers: &mut Self| {
+                let alphabet = if index < repeated { start } else { rest };
+                char::from(alphabet[numbers.below(alphabet.len())])
+            };
+            (0..length).map(|index| character(index, self)).collect()
+        }
+
+        /// A token as some library may write it: each character escaped or not.
+        fn written(&mut self, token: &str, escapes: usize) -> String {
+            let mut write = |c: char| match (self.below(4), c) {
+                (0, _) if escapes == 1 => format!("\\u{:04x}", u32::from(c)),
+                (1, _) if escapes == 1 => format!("\\u{:04X}", u32::from(c)),
+                (_, '"' | '\\' | '/') if escapes == 1 => format!("\\{c}"),
+                (0, _) if escapes == 2 => format!("%{:02x}", u32::from(c)),
+                (1 | 2, _) if escapes == 2 => format!("%{:02X}", u32::from(c)),
+                (_, '%') if escapes == 2 => "%25".to_owned(),
+                _ => c.to_string(),
+            };
+            token.chars().map(&mut write).collect()
+        }
+    }
+
+    #[test]
+    fn no_token_is_shown_whichever_way_it_is_written_cut_and_surrounded() {
+        let mut numbers = Numbers(0x2545_f491_4f6c_dd1d);
+        for _ in 0..4_000 {
+            let token = numbers.token();
+            let written = numbers.written(&token, numbers.0 as usize % 3);
+            let before = match numbers.below(3) {
+                0 => String::new(),
+                // More of the same.
+                1 => token[..1].repeat(numbers.below(20)),
+                _ => written[..numbers.below(written.len())].to_owned(),
+            };
+            let whole = mask(&token, &format!("{before}{written}>"));
+            assert!(
+                whole.ends_with(&format!("{MASK}>")),
+                "{token} in {before}{written}: {whole}"
+            );
+            // Cut where at least eight characters of it are left, an escape broken or not.
+            let least: usize = written.len().min(8 * ESCAPE_BYTES);
+            let end = least + numbers.below(written.len() - least + 1);
+            let cut = mask(&token, &format!("{before}{}", &written[..end]));
+            assert!(
+                cut.ends_with(MASK),
+                "{token} in {before}{}: {cut}",
+                &written[..end]
+            );
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::client::Client;
 use crate::dockets::{check_docket_id, fetch_docket, is_completed};
+use crate::exact::Comparison;
 use crate::failure::problem;
 use crate::json::{Object, Value};
 use crate::transport::Transport;
@@ -10,11 +11,8 @@ use crate::types::{
     VerifiedCompletion,
 };
 
-/// How large a delivery may be. It is in memory twice.
-const MAX_BODY_BYTES: usize = 8_388_608;
-
 /// The members of a docket that do not change any more when it is completed.
-const STABLE: [&str; 12] = [
+const STABLE: [&str; 13] = [
     "agent_name",
     "call_context",
     "call_type",
@@ -22,6 +20,7 @@ const STABLE: [&str; 12] = [
     "closed_call_id",
     "closure_reason",
     "created_at",
+    "docket_id",
     "external_id",
     "first_called_at",
     "from_number",
@@ -29,10 +28,14 @@ const STABLE: [&str; 12] = [
     "to_phone_number",
 ];
 
-/// `webhooks.parse-docket-completed`
-pub fn parse_docket_completed(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
-    if body.len() > MAX_BODY_BYTES {
-        let allowed = format!("at most {MAX_BODY_BYTES} bytes");
+/// `webhooks.parse-docket-completed`, for a body of at most `max_bytes`, which the setting
+/// `MAX_DELIVERY_BYTES` says.
+pub fn parse_docket_completed(
+    body: &str,
+    max_bytes: usize,
+) -> Result<Option<DocketCompleted>, RequestError> {
+    if body.len() > max_bytes {
+        let allowed = format!("at most {max_bytes} bytes (VOICE_CALLING_MAX_DELIVERY_BYTES)");
         return Err(problem("body", format!("{} bytes", body.len()), allowed).into());
     }
     let payload = Value::parse(body).map_err(|found| problem("body", found, "JSON"))?;
@@ -91,7 +94,8 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
     ) -> Result<Verification, RequestError> {
         let operation = self.begin(options)?;
-        let Some(delivered) = parse_docket_completed(body)? else {
+        let max_bytes = operation.settings.max_delivery_bytes;
+        let Some(delivered) = parse_docket_completed(body, max_bytes)? else {
             return Ok(Verification::NotACompletion);
         };
         let docket = fetch_docket(&operation, &delivered.docket_id).await?;
@@ -106,24 +110,34 @@ impl<T: Transport> Client<T> {
 /// What a docket as fetched says about each member of a delivery.
 fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
     let (mut contradicted, mut unverified) = (Vec::new(), Vec::new());
-    if !is_completed(&docket) {
+    let is_completed = is_completed(&docket);
+    if !is_completed {
         contradicted.push("status".to_owned());
     }
     let members = |json| Value::parse(json).and_then(Value::to_object);
     // Both were objects before.
     if let (Ok(claims), Ok(facts)) = (members(&delivered.raw_json), members(&docket.raw_json)) {
-        let (mut claimed, facts) = (claims.by_name(), facts.by_name());
+        let (mut claimed, mut facts) = (claims.by_name(), facts.by_name());
+        // The docket is the one that the delivery names last.
+        facts.insert(
+            "docket_id".into(),
+            Vec::from_iter(claims.member("docket_id")),
+        );
         for name in claims.names() {
             // A name that comes again is one member.
-            let Some(claim) = claimed.remove(&name) else {
+            let Some(claims) = claimed.remove(&name) else {
                 continue;
             };
-            match facts.get(&name) {
-                _ if name == "docket_id" => {}
-                Some(fact) if claim.is_same(*fact) => {}
+            let comparison = facts
+                .get(&name)
+                .map(|facts| compare_members(&claims, facts));
+            match comparison {
+                Some(Comparison::Same) => {}
                 // It was found to be not completed.
-                _ if name == "status" && !contradicted.is_empty() && contradicted[0] == name => {}
-                Some(_) if STABLE.contains(&&*name) => contradicted.push(name.into_owned()),
+                _ if name == "status" && !is_completed => {}
+                Some(Comparison::Different) if STABLE.contains(&&*name) => {
+                    contradicted.push(name.into_owned());
+                }
                 _ => unverified.push(name.into_owned()),
             }
         }
@@ -136,9 +150,26 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
     }
 }
 
+/// Compares the values that two objects have for a name. One that comes again is never confirmed,
+/// since the receiver's parser may take either value.
+fn compare_members(claims: &[Value<'_>], facts: &[Value<'_>]) -> Comparison {
+    if let ([claim], [fact]) = (claims, facts) {
+        return claim.compare(*fact);
+    }
+    let mut pairs = claims.iter().flat_map(|claim| {
+        let facts = facts.iter();
+        facts.map(|fact| claim.compare(*fact))
+    });
+    match pairs.any(|pair| pair == Comparison::Different) {
+        true => Comparison::Different,
+        false => Comparison::Ambiguous,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::DEFAULT_MAX_DELIVERY_BYTES;
     use crate::simulation::{Step, World, take_apart};
 
     const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
@@ -154,9 +185,14 @@ mod tests {
         )
     }
 
+    fn parsed(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
+        parse_docket_completed(body, DEFAULT_MAX_DELIVERY_BYTES)
+    }
+
     fn completed(body: &str) -> DocketCompleted {
-        let parsed = parse_docket_completed(body).unwrap();
-        parsed.unwrap_or_else(|| panic!("no completion: {body}"))
+        parsed(body)
+            .unwrap()
+            .unwrap_or_else(|| panic!("no completion: {body}"))
     }
 
     // ---------------------------------------------------------------- parsing
@@ -236,7 +272,7 @@ mod tests {
                 false,
             ),
         ] {
-            let parsed = parse_docket_completed(&with_id(members)).unwrap();
+            let parsed = parsed(&with_id(members)).unwrap();
             assert_eq!(parsed.is_some(), is_one, "{members}");
         }
     }
@@ -252,7 +288,7 @@ mod tests {
             r#"{"attempts":[1],"dashboard_url":"x"}"#,
             r#"{"docket_id":"d"}"#,
         ] {
-            assert_eq!(parse_docket_completed(other), Ok(None), "{other}");
+            assert_eq!(parsed(other), Ok(None), "{other}");
         }
         for (broken, subject) in [
             ("", "body"),
@@ -266,33 +302,44 @@ mod tests {
                 "body.docket_id",
             ),
         ] {
-            let (case, failure) = take_apart(parse_docket_completed(broken).unwrap_err());
+            let (case, failure) = take_apart(parsed(broken).unwrap_err());
             assert_eq!(case, "permanent-invalid-input");
             assert_eq!(failure.problem.unwrap().subject, subject, "{broken}");
         }
     }
 
     #[test]
-    fn a_delivery_may_have_8_mib_and_no_more() {
+    fn a_delivery_may_have_as_many_bytes_as_the_setting_allows() {
         let padded = |bytes: usize| format!("null{}", " ".repeat(bytes - 4));
-        assert_eq!(parse_docket_completed(&padded(8_388_608)), Ok(None));
-        let (_, failure) = take_apart(parse_docket_completed(&padded(8_388_609)).unwrap_err());
-        let problem = failure.problem.unwrap();
-        assert_eq!(
-            (&*problem.subject, &*problem.found),
-            ("body", "8388609 bytes")
+        assert_eq!(parsed(&padded(1_048_576)), Ok(None));
+        let by_default = parsed(&padded(1_048_577)).unwrap_err();
+        let world = World::default();
+        let client = world.client(&[("MAX_DELIVERY_BYTES", "9")]);
+        assert!(
+            world
+                .run(client.verify_docket_completed(&padded(9), None))
+                .is_ok()
         );
+        let as_set = world.run(client.verify_docket_completed(&padded(10), None));
+        for (error, found, allowed) in [
+            (by_default, "1048577 bytes", "at most 1048576 bytes"),
+            (as_set.unwrap_err(), "10 bytes", "at most 9 bytes"),
+        ] {
+            let problem = take_apart(error).1.problem.unwrap();
+            assert_eq!((&*problem.subject, &*problem.found), ("body", found));
+            assert!(problem.allowed.starts_with(allowed), "{}", problem.allowed);
+        }
     }
 
     #[test]
     fn no_text_makes_it_panic() {
         let body = answered();
         for end in 0..body.len() {
-            let _ = parse_docket_completed(&body[..end]);
+            let _ = parsed(&body[..end]);
             for odd in ["\0", "\"", "\\", "{", "\u{fffd}"] {
                 let mut changed = body.clone();
                 changed.replace_range(end..=end, odd);
-                let _ = parse_docket_completed(&changed);
+                let _ = parsed(&changed);
             }
         }
     }
@@ -390,19 +437,69 @@ mod tests {
                 "",
                 "notification_status",
             ),
-            // A name that comes again is one member.
+            // A name that comes again is one member, and is never confirmed: the receiver's
+            // parser may take the first.
             (
                 r#""external_id":"b","external_id":"a""#,
                 r#""external_id":"b""#,
                 "external_id",
                 "",
             ),
+            (
+                r#""external_id":"a","external_id":"b""#,
+                r#""external_id":"b""#,
+                "external_id",
+                "",
+            ),
+            (
+                r#""external_id":"b","external_id":"b""#,
+                r#""external_id":"b""#,
+                "",
+                "external_id",
+            ),
+            (
+                r#""call_context":{"a":1,"a":2}"#,
+                r#""call_context":{"a":2}"#,
+                "call_context",
+                "",
+            ),
+            (
+                r#""call_context":{"a":1,"a":2}"#,
+                r#""call_context": {"a":1, "a":2}"#,
+                "",
+                "call_context",
+            ),
             (r#""new":1,"new":2"#, r#""x":1"#, "", "new"),
+            // Amounts are compared to the last digit.
+            (
+                r#""call_context":{"amount":12345678901234678.67}"#,
+                r#""call_context":{"amount":12345678901234678.66}"#,
+                "call_context",
+                "",
+            ),
+            (
+                r#""call_context":{"amount":9007199254740993}"#,
+                r#""call_context":{"amount":9007199254740992.0}"#,
+                "call_context",
+                "",
+            ),
         ] {
             let (denied, open) = compared(delivered, &format!("{done},{fetched}"));
             assert_eq!(denied.join(" "), contradicted, "{delivered} {fetched}");
             assert_eq!(open.join(" "), unverified, "{delivered} {fetched}");
         }
+    }
+
+    #[test]
+    fn a_delivery_that_names_two_dockets_is_contradicted() {
+        let other = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e12";
+        let delivery =
+            format!(r#"{{"docket_id":"{other}","status":"COMPLETED","docket_id":"{DOCKET_ID}"}}"#);
+        let docket = Step::ok(&with_id(r#""status":"COMPLETED""#));
+        let Ok(Verification::Contradicted(completion)) = verify(&delivery, docket).1 else {
+            panic!("confirmed")
+        };
+        assert_eq!(completion.contradicted, ["docket_id"]);
     }
 
     #[test]
@@ -459,6 +556,20 @@ mod tests {
         ] {
             let (_, result) = verify(&answered(), step);
             assert_eq!(take_apart(result.unwrap_err()).0, expected);
+        }
+    }
+
+    #[test]
+    fn equal_contexts_are_confirmed_although_they_are_deep_or_long() {
+        let deep = format!("{}1{}", r#"{"a":["#.repeat(50), "]}".repeat(50));
+        let long = format!(r#"{{"a":[{}]}}"#, vec!["1"; 10_001].join(","));
+        for context in [deep, long] {
+            let spaced = context.replace(',', ", ").replace(':', " : ");
+            let (denied, open) = compared(
+                &format!(r#""call_context":{context}"#),
+                &format!(r#""status":"COMPLETED","call_context":{spaced}"#),
+            );
+            assert_eq!((denied.len(), open.len()), (0, 0));
         }
     }
 

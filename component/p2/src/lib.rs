@@ -13,7 +13,9 @@ mod wasi_transport;
 
 use bindings::exports::voice_calling::client as exports;
 use bindings::wasi::{self, cli::environment::get_environment};
+use voice_calling_core::settings::max_delivery_bytes;
 use voice_calling_core::types::*;
+use voice_calling_core::webhooks::parse_docket_completed;
 use voice_calling_core::{Client, Settings};
 use wasi_transport::WasiTransport;
 
@@ -141,7 +143,8 @@ impl exports::bulk::Guest for Plugin {
 
 impl exports::webhooks::Guest for Plugin {
     fn parse_docket_completed(body: String) -> Result<Option<DocketCompleted>, RequestError> {
-        errors::aside(voice_calling_core::webhooks::parse_docket_completed(&body))
+        let max_bytes = max_delivery_bytes(get_environment());
+        errors::aside(max_bytes.and_then(|max_bytes| parse_docket_completed(&body, max_bytes)))
     }
 
     fn verify_docket_completed(

@@ -13,7 +13,25 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> 
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     let value = T::deserialize(Strict(&mut deserializer));
     let read = value.and_then(|value| deserializer.end().map(|()| value));
-    read.map_err(|error| error.to_string().trim_start_matches('.').to_owned())
+    read.map_err(|error| without_value(error.to_string().trim_start_matches('.')))
+}
+
+/// An error of serde without the value that it found, which may be a phone number or a token:
+/// "invalid type: integer `7`, expected a string" becomes "invalid type: integer, expected a
+/// string".
+fn without_value(error: &str) -> String {
+    let found = ["invalid type: ", "invalid value: "]
+        .iter()
+        .find_map(|begin| Some(error.find(begin)? + begin.len()));
+    let parts = found.and_then(|start| {
+        let value = start + error[start..].find(['`', '"'])?;
+        let expected = value + error[value..].rfind(", expected")?;
+        Some((error[..value].trim_end(), &error[expected..]))
+    });
+    match parts {
+        Some((before, after)) => format!("{before}{after}"),
+        None => error.to_owned(),
+    }
 }
 
 /// Writes a value, the same for the same value.

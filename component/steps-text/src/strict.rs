@@ -369,15 +369,15 @@ mod tests {
             (misuse(r#"{"events":[]}"#), "missing field `now_ms`"),
             (
                 misuse(r#"{"events":[],"now_ms":-1}"#),
-                "now_ms: invalid value: integer `-1`",
+                "now_ms: invalid value: integer, expected ",
             ),
             (
                 misuse(r#"{"events":[],"now_ms":1.5}"#),
-                "now_ms: invalid type: floating point `1.5`",
+                "now_ms: invalid type: floating point, expected ",
             ),
             (
                 misuse(r#"{"events":[],"now_ms":"x"}"#),
-                "now_ms: invalid value: string \"x\"",
+                "now_ms: invalid value: string, expected ",
             ),
             (
                 misuse(r#"{"events":[],"now_ms":1,"now_ms":1}"#),
@@ -404,7 +404,7 @@ mod tests {
             ),
             (
                 event(r#"{"Head":{"exchange":1,"status":70000,"headers":[]}}"#),
-                "events.1.Head.status: invalid value: integer `70000`",
+                "events.1.Head.status: invalid value: integer, expected ",
             ),
             (
                 event(r#"{"Head":{"exchange":1,"status":200,"headers":[["a","b"],["a"]]}}"#),
@@ -415,8 +415,9 @@ mod tests {
                 "events.1.Begin.call.CreateDocketV2: unknown field `to_phone_numbr`, expected one of agent_id",
             ),
             (
-                create(r#""agent_id":1,"external_id":7"#),
-                "events.1.Begin.call.CreateDocketV2.external_id: invalid type: integer `7`",
+                // Which may be a phone number.
+                create(r#""agent_id":1,"external_id":919876543210"#),
+                "events.1.Begin.call.CreateDocketV2.external_id: invalid type: integer, expected ",
             ),
             (
                 create(r#""agent_id":1"#),

@@ -9,9 +9,9 @@ mod heap;
 
 use bindings::exports::voice_calling::client_steps::steps::Guest;
 use std::cell::RefCell;
-use voice_calling_steps::Steps;
 use voice_calling_steps::client_types::{DocketCompleted, RequestError};
 use voice_calling_steps::types::{Event, Random, Stepped};
+use voice_calling_steps::{DEFAULT_MAX_DELIVERY_BYTES, Steps};
 
 /// The types are imported here, so that they are those of the machine. The component exports
 /// them: `cargo xtask build` gives it the world `plugin`, which looks the same to its functions.
@@ -61,6 +61,6 @@ impl Guest for Plugin {
     }
 
     fn parse_docket_completed(body: String) -> Result<Option<DocketCompleted>, RequestError> {
-        voice_calling_steps::parse_docket_completed(&body)
+        voice_calling_steps::parse_docket_completed(&body, DEFAULT_MAX_DELIVERY_BYTES)
     }
 }

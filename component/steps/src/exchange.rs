@@ -37,6 +37,7 @@ impl Exchange {
 
     /// The head of an answer comes. The first one counts.
     pub(crate) fn begin(&mut self, status: u16, headers: Headers) {
+        self.note_contradiction();
         if !self.has_head && !self.is_over() {
             self.has_head = true;
             self.head = Some((status, headers));
@@ -58,6 +59,7 @@ impl Exchange {
             Body::Text(text) => text.into_bytes(),
             Body::Bytes(bytes) => bytes,
         };
+        self.note_contradiction();
         if self.has_head && !self.is_over() && !piece.is_empty() {
             self.pieces.push_back(piece);
         }
@@ -65,6 +67,7 @@ impl Exchange {
 
     /// The body is at its end, or ended early.
     pub(crate) fn end(&mut self, error: Option<String>) {
+        self.note_contradiction();
         if self.has_head && !self.is_over() {
             self.end = Some(error.map_or(Ok(()), |message| Err(unknown(message))));
         }
@@ -78,8 +81,17 @@ impl Exchange {
             Delivery::Refused => core::Delivery::Refused,
             Delivery::Unknown => core::Delivery::Unknown,
         };
-        if !self.is_over() {
-            self.end = Some(Err(SendError { delivery, message }));
+        match &self.end {
+            None => self.end = Some(Err(SendError { delivery, message })),
+            Some(Err(error)) if error.delivery != delivery => self.note_contradiction(),
+            Some(_) => {}
+        }
+    }
+
+    /// Something comes of it after it had failed: that it was not sent is not certain any more.
+    fn note_contradiction(&mut self) {
+        if let Some(Err(error)) = &mut self.end {
+            error.delivery = core::Delivery::Unknown;
         }
     }
 

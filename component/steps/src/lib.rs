@@ -23,7 +23,8 @@ pub use voice_calling_core::types as client_types;
 /// The records of the WIT package `voice-calling:client-steps`: events and effects.
 pub use bindings::voice_calling::client_steps::types;
 
-/// What a delivery of the service's webhook says: pure, and needs no settings.
+/// What a delivery of the service's webhook says: pure, and needs no settings but a bound.
+pub use voice_calling_core::settings::{DEFAULT_MAX_DELIVERY_BYTES, max_delivery_bytes};
 pub use voice_calling_core::webhooks::parse_docket_completed;
 
 #[allow(unsafe_code, missing_docs)]

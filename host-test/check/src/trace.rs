@@ -9,7 +9,7 @@ use crate::script::{Heard, HeardBody, Sent};
 use httpdate::parse_http_date;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// How much larger than its request the answer to a create may be.
+/// How much larger than its request, each byte escaped in six, the answer to a create may be.
 const CREATED_BYTES: usize = 16_384;
 
 /// What is read of an answer at the default settings.
@@ -241,7 +241,7 @@ impl Attempt<'_> {
     /// Whether its body is larger than is read.
     fn is_too_large(&self) -> bool {
         let limit = match self.run.scenario.operation.is_create() {
-            true => (CREATED_BYTES + self.sent.body.len()).min(RESPONSE_BYTES),
+            true => (CREATED_BYTES + 6 * self.sent.body.len()).min(RESPONSE_BYTES),
             false => RESPONSE_BYTES,
         };
         self.body().is_none_or(|body| body.len() > limit)

@@ -312,7 +312,7 @@ async fn an_endless_body_is_read_as_far_as_is_allowed() {
 async fn of_an_errors_body_no_more_than_64_kib_are_read_and_after_a_create_16_kib_and_the_requests()
 {
     let steady = endless([b'x'; 1_000], Duration::from_millis(100));
-    // 66 pieces are more than 65536 bytes, and 17 more than 16384 and the request.
+    // 66 pieces are more than 65536 bytes, and 17 more than 16384 and six times the request.
     for (operation, took_ms) in [(ListAgents, 6_600), (MakeCall, 1_700)] {
         for status in [302, 404, 422, 503] {
             let script = Script::new([Step::status(status).pieces([steady.clone()])]);

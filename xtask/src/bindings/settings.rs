@@ -27,7 +27,7 @@ pub enum Kind {
 
 /// All but those that the packages set by themselves: `LOG` where their user listens, `ACCOUNTS`
 /// with the settings of each, and `TRUST_CONNECTION_TIMEOUT`, which says what their host does.
-pub const SETTINGS: [Setting; 13] = [
+pub const SETTINGS: [Setting; 14] = [
     Setting {
         variable: "BASE_URL",
         kind: Kind::Text,
@@ -103,7 +103,13 @@ pub const SETTINGS: [Setting; 13] = [
         kind: Kind::Count,
         default: Some("8388608"),
         meaning: "The body of an answer; 1 to 67108864. An answer to a create has at most 16384 \
-                  bytes more than its request.",
+                  bytes more than six times its request.",
+    },
+    Setting {
+        variable: "MAX_DELIVERY_BYTES",
+        kind: Kind::Count,
+        default: Some("1048576"),
+        meaning: "The body of a delivery to the webhook, which anyone can send; 1 to 67108864.",
     },
     Setting {
         variable: "ALLOW_INSECURE_HTTP",

@@ -128,6 +128,21 @@ fn a_create_whose_answer_is_under_way_keeps_what_came() {
 }
 
 #[test]
+fn a_create_whose_whole_answer_has_come_is_created_although_its_end_has_not() {
+    let mut stage = Stage::with(&[]);
+    let exchange = stage.begin(1, create());
+    stage
+        .step([head(exchange, 200), chunk(exchange, CREATED)])
+        .assert_nothing();
+    let outcome = stage.step(abandon()).done_after_abandoning(exchange);
+    assert!(
+        matches!(outcome, Ok(Answer::CreateDocketV2(_))),
+        "{outcome:?}"
+    );
+    assert_over(&mut stage);
+}
+
+#[test]
 fn a_create_between_attempts_is_what_the_attempts_say() {
     type Case = fn(&RequestError) -> bool;
     for (event, is_case, may_have_created) in [

@@ -69,6 +69,26 @@ fn whether_it_was_sent_is_the_hosts_word() {
 }
 
 #[test]
+fn a_host_that_contradicts_itself_does_not_know_whether_it_was_sent() {
+    let not_sent = || failed(1, Delivery::NotSent);
+    for contradiction in [
+        vec![answered(1, 200, CREATED)],
+        vec![head(1, 503)],
+        vec![chunk(1, "{")],
+        vec![ended(1, None)],
+        vec![failed(1, Delivery::Unknown)],
+        vec![failed(1, Delivery::Denied)],
+    ] {
+        let events = [vec![not_sent()], contradiction].concat();
+        let outcome = outcome(events.clone());
+        let Err(RequestError::PermanentOutcomeUnknown(failure)) = outcome else {
+            panic!("{events:?}: {outcome:?}")
+        };
+        assert!(failure.may_have_created);
+    }
+}
+
+#[test]
 fn only_what_was_certainly_not_sent_is_sent_again_without_an_answer() {
     let mut stage = Stage::with(&[]);
     let first = stage.begin(1, create());
