@@ -15,7 +15,7 @@
 //! let mock = MockService::start(Options::default()).await?;
 //! mock.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
 //! // … a client creates a docket at mock.base_url() with mock.token() …
-//! assert_eq!(mock.phones_rung(), ["919876543210"]);
+//! assert_eq!(mock.phones_rung(), ["910000000000"]);
 //! mock.stop().await;
 //! # Ok(())
 //! # }
