@@ -168,9 +168,9 @@ async fn the_archive_of_the_demo_is_valid_and_has_every_exchange_without_its_peo
     assert!(!run.all().contains("mock-token"));
     let har = run.har.as_deref().expect("an archive");
     for person in [
-        "91987650",
-        "919876510",
-        "98765 0000",
+        "91000000000",
+        "9100000100",
+        "00000 0000",
         "Asha",
         "crm-1001",
         "Namaste",

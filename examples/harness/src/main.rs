@@ -31,7 +31,7 @@ async fn run(composition: &Composition) -> Result<(Vec<Reminder>, Vec<String>)> 
         ..Options::default()
     };
     let never = vec![CallStatus::NoAnswer, CallStatus::Busy];
-    options.scripts.by_number = [("919876543002".to_owned(), never)].into();
+    options.scripts.by_number = [("910000000002".to_owned(), never)].into();
     let mock = MockService::start(options).await?;
     let environment = [
         ("VOICE_CALLING_BASE_URL", mock.base_url()),
@@ -47,10 +47,10 @@ async fn run(composition: &Composition) -> Result<(Vec<Reminder>, Vec<String>)> 
         wait_ms: 10_000,
     };
     let customers = [
-        customer("policy-1001", "Asha", "919876543001"),
-        customer("policy-1002", "Ravi", "919876543002"),
-        customer("policy-1003", "Meera", "+91 98765 43003"),
-        customer("policy-1004", "Kabir", "919876543004"),
+        customer("policy-1001", "Asha", "910000000001"),
+        customer("policy-1002", "Ravi", "910000000002"),
+        customer("policy-1003", "Meera", "+91 00000 00003"),
+        customer("policy-1004", "Kabir", "910000000004"),
     ];
     let reminders = composition.remind(settings, &campaign, &customers).await?;
     let reminders = reminders.map_err(anyhow::Error::msg);

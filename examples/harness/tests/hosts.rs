@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use voice_calling_mock::{Endpoint, Fault, MockService, Options, WebhookOptions, WebhookReceiver};
 
-const NUMBER: &str = "919876543210";
+const NUMBER: &str = "910000000000";
 
 /// The programs, from the variable that `cargo xtask examples test` sets.
 fn programs() -> Vec<PathBuf> {

@@ -13,7 +13,7 @@ use voice_calling_host::clock::Clock;
 use voice_calling_host::guest::limits::Limits;
 use voice_calling_host::guest::settings::{InstanceSettings, Stderr};
 use voice_calling_host::load::plugin::{Instance, Plugin};
-use voice_calling_host::network::reach::{Hosts, Reach};
+use voice_calling_host::network::reach::Reach;
 use voice_calling_host::types::CallOptions;
 
 /// The token that every scenario gives. It is searched for wherever it does not belong.
@@ -263,9 +263,9 @@ impl Scenario {
         seen: &mut Seen,
     ) -> Result<Vec<Returned>> {
         let mut outgoing = script.outgoing();
-        if let Some(host) = self.remote_host() {
+        if self.remote_host().is_some() {
             // In memory nothing is remote: the component itself has to refuse it.
-            outgoing.reach = Reach::Hosts(Hosts::new([host])?);
+            outgoing.reach = Reach::of_url(&self.base_url)?;
         }
         let required = [("BASE_URL", &self.base_url), ("API_TOKEN", &self.token)];
         let mut environment: Vec<_> = required

@@ -19,7 +19,7 @@ async fn main() -> anyhow::Result<()> {
     let base_url = env::var("VOICE_CALLING_BASE_URL").context("VOICE_CALLING_BASE_URL")?;
     let token = env::var("VOICE_CALLING_API_TOKEN").context("VOICE_CALLING_API_TOKEN")?;
 
-    // The client reaches the host of the base URL, and nothing else.
+    // The client reaches the scheme, host and port of the base URL, and nothing else.
     let reach = Reach::of_url(&base_url)?;
     let recorder = Recorder::default();
     let outgoing = Outgoing {

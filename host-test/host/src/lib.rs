@@ -7,7 +7,7 @@
 //! | [`guest`] | what an instance is given, and its limits |
 //! | [`client`] | calls as many as come, on one instance of the component for steps |
 //! | [`calls`] | instances of the others for many calls: pools, shared instances, batches |
-//! | [`network`] | which hosts it reaches, over which connections |
+//! | [`network`] | which origins it reaches, over which connections |
 //! | [`record`] | the last exchanges, without the token; HTTP Archives |
 //! | [`invoke`] | any function by name, JSON in and out |
 //!
@@ -127,7 +127,7 @@ pub use load::plugin::{Instance, Plugin, types};
 pub use load::sandbox::{Loading, Running, Sandbox};
 pub use network::outgoing::Outgoing;
 pub use network::pooled::PooledNetwork;
-pub use network::reach::{Hosts, NotAHost, Reach};
+pub use network::reach::{Origins, Reach};
 pub use network::resolver::Resolver;
 pub use network::trust::Trust;
 pub use network::{InMemoryNetwork, Network, TRUST_CONNECTION_TIMEOUT};

@@ -350,29 +350,36 @@ struct Ordered {
 }
 
 impl FaultQueue {
-    pub(super) fn order(&mut self, order: FaultOrder) {
-        let ordered = self.ordered(order.fault);
-        let faults = self.endpoints.entry(order.endpoint).or_default();
-        let number = match order.nth {
+    /// Orders a fault, unless another is ordered for the same request.
+    pub(super) fn order(&mut self, order: FaultOrder) -> Result<()> {
+        let FaultOrder {
+            endpoint,
+            nth,
+            fault,
+        } = order;
+        let faults = self.endpoints.entry(endpoint).or_default();
+        let number = match nth {
             Some(nth) => faults.requests + nth.get(),
             None => (faults.requests + 1..)
                 .find(|number| !faults.ordered.contains_key(number))
                 .unwrap_or(usize::MAX),
         };
-        faults.ordered.insert(number, ordered);
+        if let Some(first) = faults.ordered.get(&number) {
+            let first = &first.fault;
+            bail!("request {number} to {endpoint} can have one fault: found {first} and {fault}");
+        }
+        self.orders += 1;
+        let id = self.orders;
+        faults.ordered.insert(number, Ordered { id, fault });
+        Ok(())
     }
 
     /// Orders a fault for the next request to any endpoint, or to one that starts calls where the
     /// fault is about what is created.
     pub(super) fn order_anywhere(&mut self, fault: Fault) {
-        let ordered = self.ordered(fault);
-        self.anywhere.push_back(ordered);
-    }
-
-    fn ordered(&mut self, fault: Fault) -> Ordered {
         self.orders += 1;
         let id = self.orders;
-        Ordered { id, fault }
+        self.anywhere.push_back(Ordered { id, fault });
     }
 
     /// Counts a request and takes its fault.

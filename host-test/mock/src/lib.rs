@@ -15,7 +15,7 @@
 //! let mock = MockService::start(Options::default()).await?;
 //! mock.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
 //! // … a client creates a docket at mock.base_url() with mock.token() …
-//! assert_eq!(mock.phones_rung(), ["919876543210"]);
+//! assert_eq!(mock.phones_rung(), ["910000000000"]);
 //! mock.stop().await;
 //! # Ok(())
 //! # }
@@ -94,7 +94,7 @@ impl MockService {
     ///
     /// # Errors
     /// Where the port cannot be had, the webhook's URL is no `http` URL on a loopback
-    /// host, or a script of calls is empty.
+    /// host, a script of calls is empty, or two faults are ordered for the same request.
     pub async fn start(options: Options) -> Result<Self> {
         let scripts_are_complete = options.scripts.are_complete();
         ensure!(scripts_are_complete, "a script of calls is empty");
@@ -104,7 +104,7 @@ impl MockService {
         let (sender, work) = mpsc::unbounded_channel();
         let service = Arc::new(Service::new(&options, receiver, sender));
         for order in options.faults {
-            service.state().order(|faults| faults.order(order));
+            service.state().order(|faults| faults.order(order))?;
         }
         let server = MockServer::builder()
             .listener(listener)
@@ -170,7 +170,7 @@ impl MockService {
     /// Orders a fault for the `nth` request to `endpoint` from now (1: the next one).
     ///
     /// # Panics
-    /// Where `nth` is 0.
+    /// Where `nth` is 0, or a fault is ordered for that request already.
     pub fn on_nth(&self, endpoint: Endpoint, nth: usize, fault: Fault) {
         let nth = Some(NonZeroUsize::new(nth).expect("requests are counted from 1"));
         self.order(FaultOrder {
@@ -181,8 +181,14 @@ impl MockService {
     }
 
     /// Orders a fault.
+    ///
+    /// # Panics
+    /// Where a fault is ordered for that request already.
     pub fn order(&self, order: FaultOrder) {
-        self.service.state().order(|faults| faults.order(order));
+        let ordered = self.service.state().order(|faults| faults.order(order));
+        if let Err(error) = ordered {
+            panic!("{error}");
+        }
     }
 
     /// Orders a fault for the next request to any endpoint; one that is about what is created, for

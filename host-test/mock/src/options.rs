@@ -11,7 +11,7 @@ use super::fault::FaultOrder;
 
 /// Everything about a mock service; the default is a service on a random port whose
 /// calls are placed by hand.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// Port on 127.0.0.1; 0 picks a free one.
     pub port: u16,

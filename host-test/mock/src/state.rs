@@ -28,7 +28,6 @@ use super::repeats::Creation;
 use super::timeline::{Log, Moment, MomentKind};
 
 /// The service's memory.
-#[derive(Debug)]
 pub(super) struct State {
     pub(super) token: String,
     pub(super) organization_id: String,
@@ -433,9 +432,10 @@ impl State {
     }
 
     /// Changes what is ordered.
-    pub(super) fn order(&mut self, change: impl FnOnce(&mut FaultQueue)) {
-        change(&mut self.faults);
+    pub(super) fn order<R>(&mut self, change: impl FnOnce(&mut FaultQueue) -> R) -> R {
+        let changed = change(&mut self.faults);
         self.journal.change();
+        changed
     }
 
     /// Counts a request and takes its fault.

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::{
-    GuestKind, History, Hosts, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder,
-    Stderr, TRUST_CONNECTION_TIMEOUT, Trust, invoke,
+    GuestKind, History, InstanceSettings, Origins, Outgoing, Plugin, PooledNetwork, Reach,
+    Recorder, Stderr, TRUST_CONNECTION_TIMEOUT, Trust, invoke,
 };
 
 #[derive(Args)]
@@ -71,7 +71,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     };
     let plugin = Plugin::load_with(&invoke.component.path(), &loading())?;
     // A base URL that is none is for the component to complain about.
-    let reach = Reach::of_urls(base_urls()).unwrap_or_else(|_| Reach::Hosts(Hosts::default()));
+    let reach = Reach::of_urls(base_urls()).unwrap_or_else(|_| Reach::Origins(Origins::default()));
     let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {
         network: Arc::new(PooledNetwork::trusting(&trust, reach.clone())?),

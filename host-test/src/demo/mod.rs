@@ -38,9 +38,9 @@ const WAIT: WaitOptions = WaitOptions {
     not_found_is_pending: None,
 };
 
-const STORY_NUMBER: &str = "919876500001";
-const VERSION_1_NUMBER: &str = "919876500002";
-const DIRECT_NUMBER: &str = "+91 98765 00003";
+const STORY_NUMBER: &str = "910000000001";
+const VERSION_1_NUMBER: &str = "910000000002";
+const DIRECT_NUMBER: &str = "+91 00000 00003";
 const BATCH: usize = 20;
 
 /// Runs the demo, and records its exchanges. An error is a step that did not do what it
@@ -338,7 +338,7 @@ impl Demo<'_> {
     async fn batch(&mut self, agent_id: i64) -> Result<()> {
         self.progress.begin("bulk.create-dockets-v2");
         let request = |index| {
-            let number = format!("9198765{:05}", 10_000 + index);
+            let number = format!("9100000{:05}", 10_000 + index);
             docket_request(agent_id, &number, &format!("crm-{}", 2_000 + index))
         };
         let requests: Vec<_> = (0..BATCH).map(request).collect();

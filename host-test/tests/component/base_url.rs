@@ -6,7 +6,7 @@ use crate::script::TOKEN;
 use crate::settings::{assert_good, assert_problem};
 use crate::stage::instance;
 use http::StatusCode;
-use voice_calling_host::{Hosts, InMemoryNetwork, Outgoing, Reach, network};
+use voice_calling_host::{InMemoryNetwork, Outgoing, Reach, network};
 
 #[tokio::test(start_paused = true)]
 async fn a_bad_base_url_is_told_by_what_is_bad_in_it() {
@@ -57,7 +57,7 @@ async fn plain_http_to_a_remote_host_must_be_allowed_deliberately() {
         let found = format!("http to the remote host {host}");
         assert_problem(&[("BASE_URL", url)], "BASE_URL", &found, allowed).await;
         let remote = Outgoing {
-            reach: Reach::Hosts(Hosts::new([host]).unwrap()),
+            reach: Reach::of_url(url).unwrap(),
             ..Outgoing::loopback(InMemoryNetwork(|_, _| async {
                 Ok(network::answer(StatusCode::OK, "[]"))
             }))

@@ -14,7 +14,7 @@ use validator::assert_archive;
 use voice_calling_host::record::exchange::{BodyEnd, Ending};
 use voice_calling_host::recorder::KEPT_BODY_BYTES;
 use voice_calling_host::types::RequestError;
-use voice_calling_host::{Exchange, Hosts, PersonalData, Reach, Recorder, har};
+use voice_calling_host::{Exchange, PersonalData, Reach, Recorder, har};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 const CANARY: &str = "canary-5f1e0c77a1b2";
@@ -177,7 +177,7 @@ async fn denied_failed_and_abandoned_exchanges_are_in_the_archive_with_status_0(
     let script = Script::new([Step::ok("[]")]);
     let recorder = Recorder::default().with_bodies();
     let mut settings = script.settings(&[]);
-    settings.outgoing.reach = Reach::Hosts(Hosts::new(["api.example"]).unwrap());
+    settings.outgoing.reach = Reach::of_url("https://api.example").unwrap();
     settings.outgoing.recorder = recorder.clone();
     let mut instance = plugin().instantiate(settings).await.unwrap();
     CreateDocketV2.run(&mut instance).await.unwrap_err();

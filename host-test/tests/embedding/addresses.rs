@@ -8,7 +8,7 @@ use std::io;
 use std::net::IpAddr;
 use voice_calling_check::operation::outcome;
 use voice_calling_host::types::{CreatedDocketV2, RequestError};
-use voice_calling_host::{Hosts, Outgoing, PooledNetwork, Reach, Resolver, Trust};
+use voice_calling_host::{Origins, Outgoing, PooledNetwork, Reach, Resolver, Trust};
 
 /// A name server that gives these addresses for every name.
 #[derive(Clone)]
@@ -64,7 +64,7 @@ async fn an_allowed_name_that_resolves_to_this_machine_is_denied_without_a_conne
     for addresses in [&["127.0.0.1"][..], &["0.0.0.0"], &["::1", "127.0.0.1"]] {
         let (peer, port) = service().await;
         let authority = format!("api.example:{port}");
-        let reach = Reach::Hosts(Hosts::new([&*authority]).unwrap());
+        let reach = Reach::of_url(&format!("http://{authority}")).unwrap();
         let network =
             PooledNetwork::resolving(names(addresses), &Trust::Public, reach.clone()).unwrap();
         let answer = created_at(&authority, way_out(network, reach)).await;
@@ -79,7 +79,8 @@ async fn an_allowed_name_that_resolves_to_this_machine_is_denied_without_a_conne
 async fn a_name_that_is_allowed_as_local_reaches_this_machine() {
     let (peer, port) = service().await;
     let authority = format!("sidecar.example:{port}");
-    let reach = Reach::Hosts(Hosts::default().and_local(&authority).unwrap());
+    let local = Origins::default().and_local(&format!("http://{authority}"));
+    let reach = Reach::Origins(local.unwrap());
     let network =
         PooledNetwork::resolving(names(&["127.0.0.1"]), &Trust::Public, reach.clone()).unwrap();
     let answer = created_at(&authority, way_out(network, reach)).await;
@@ -92,7 +93,7 @@ async fn an_address_and_localhost_in_an_allow_list_mean_themselves() {
     let (peer, port) = service().await;
     for host in ["127.0.0.1", "localhost"] {
         let authority = format!("{host}:{port}");
-        let reach = Reach::Hosts(Hosts::new([&*authority]).unwrap());
+        let reach = Reach::of_url(&format!("http://{authority}")).unwrap();
         let network =
             PooledNetwork::resolving(names(&["127.0.0.1"]), &Trust::Public, reach.clone()).unwrap();
         created_at(&authority, way_out(network, reach))
@@ -109,7 +110,7 @@ async fn this_machine_in_an_odd_form_is_denied_without_a_connection() {
     for host in ["2130706433", "0x7f.1", "127.1", "0177.0.0.1"] {
         let (peer, port) = service().await;
         let authority = format!("{host}:{port}");
-        let reach = Reach::Hosts(Hosts::new([&*authority]).unwrap());
+        let reach = Reach::of_url(&format!("http://{authority}")).unwrap();
         let network = PooledNetwork::new(reach.clone()).unwrap();
         let answer = created_at(&authority, way_out(network, reach)).await;
         let error = answer.unwrap_err();
@@ -126,7 +127,7 @@ async fn this_machine_in_an_odd_form_is_denied_without_a_connection() {
 #[tokio::test]
 async fn a_network_connects_to_no_address_out_of_its_own_reach() {
     let (peer, port) = service().await;
-    let reach = Reach::Hosts(Hosts::new(["api.example"]).unwrap());
+    let reach = Reach::of_url("https://api.example").unwrap();
     let network = PooledNetwork::new(reach).unwrap();
     let authority = format!("127.0.0.1:{port}");
     let answer = created_at(&authority, Outgoing::loopback(network)).await;

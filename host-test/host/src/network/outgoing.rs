@@ -46,11 +46,7 @@ impl Outgoing {
         options: RequestOptions,
     ) -> impl Future<Output = Result<Response<WasiBody>, Error>> + Send + use<> {
         let (request, recording) = self.recorder.begin(request);
-        let authority = request
-            .uri()
-            .authority()
-            .map_or_else(String::new, |authority| authority.to_string());
-        let sending = match self.reach.includes(&authority) {
+        let sending = match self.reach.includes(request.uri()) {
             true => Some(self.network.send(request, options)),
             false => None,
         };
@@ -77,5 +73,80 @@ impl WasiHttpHooks for Outgoing {
             let done: Box<dyn Future<Output = _> + Send> = Box::new(async { Ok(()) });
             Ok((response, done))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{InMemoryNetwork, answer};
+    use http::StatusCode;
+    use http_body_util::{BodyExt, Empty};
+
+    /// Whether a request to this URL goes out.
+    async fn leaves(reach: &Reach, url: &str) -> bool {
+        let network = InMemoryNetwork(|_, _| async { Ok(answer(StatusCode::OK, "")) });
+        let outgoing = Outgoing {
+            reach: reach.clone(),
+            ..Outgoing::loopback(network)
+        };
+        let body = Empty::new().map_err(|never| match never {});
+        let request = Request::get(url).body(body.boxed_unsync()).unwrap();
+        match outgoing.send(request, RequestOptions::default()).await {
+            Ok(_) => true,
+            Err(Error::HttpRequestDenied) => false,
+            Err(error) => panic!("{url}: {error}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_reach_of_a_url_is_its_scheme_host_and_port_and_no_other() {
+        // Each line is one origin.
+        let origins = [
+            &["https://api.example", "HTTPS://API.example:443/v1"][..],
+            &["http://api.example", "http://Api.Example:80/"],
+            &["https://api.example:80"],
+            &["http://api.example:443"],
+            &["https://api.example:8443"],
+            &["http://api.example:8443"],
+            &["https://api.example."],
+            &["https://x.api.example"],
+            &["https://203.0.113.7"],
+            &["http://127.0.0.1:8080"],
+            &["http://localhost:8080"],
+            &["http://[::1]:8080", "http://[0:0:0:0:0:0:0:1]:8080"],
+            &["http://[::ffff:127.0.0.1]:8080"],
+            &["https://[2001:DB8::7]", "https://[2001:db8:0::7]:443"],
+        ];
+        for origin in origins {
+            for url in origin {
+                let reach = Reach::of_url(url).unwrap();
+                for other in origins {
+                    for requested in other {
+                        // A request's scheme is in lower case.
+                        let requested = requested.replace("HTTPS", "https");
+                        let left = leaves(&reach, &requested).await;
+                        assert_eq!(left, origin == other, "{url} {requested}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_not_plainly_to_an_allowed_origin_does_not_leave() {
+        let reach = Reach::of_urls(["https://api.example", "https://[fe80::1]"]).unwrap();
+        for url in [
+            "https://me@api.example",
+            "https://me:secret@api.example:443",
+            "https://api.example@evil.example",
+            "ftp://api.example",
+            "wss://api.example",
+            "https://api.example:0",
+            "https://[fe80::1%25eth0]",
+            "/path-alone",
+        ] {
+            assert!(!leaves(&reach, url).await, "{url}");
+        }
     }
 }

@@ -46,7 +46,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// requests at once may be a reason for it to do so: h2, with its usual window, takes them for an
 /// attack.
 ///
-/// A request to a host out of reach is `HTTP-request-denied`. A name is looked up for each
+/// A request to an origin out of reach is `HTTP-request-denied`. A name is looked up for each
 /// connection, and its addresses that are out of reach are not used; if it has no other, no
 /// connection is made and the error is `destination-IP-prohibited`.
 #[derive(Clone)]
@@ -114,9 +114,8 @@ impl Network for PooledNetwork {
         request: Request<WasiBody>,
         options: RequestOptions,
     ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>> {
-        // The connector looks up names alone: an address in a URL is as allowed as its authority.
-        let authority = request.uri().authority();
-        if !authority.is_some_and(|authority| self.reach.includes(authority.as_str())) {
+        // The connector looks up names alone: an address in a URL is as allowed as its origin.
+        if !self.reach.includes(request.uri()) {
             return Box::pin(ready(Err(Error::HttpRequestDenied)));
         }
         let sending = self.client.request(request);
@@ -359,7 +358,6 @@ impl Service<Name> for WithinReach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::reach::Hosts;
     use std::net::IpAddr;
 
     struct Names(Vec<IpAddr>);
@@ -374,7 +372,7 @@ mod tests {
         let addresses = addresses.iter().map(|address| address.parse().unwrap());
         let mut within = WithinReach {
             resolver: Arc::new(Names(addresses.collect())),
-            reach: Arc::new(Reach::Hosts(Hosts::new(["api.example"]).unwrap())),
+            reach: Arc::new(Reach::of_url("https://api.example").unwrap()),
         };
         let found = within.call("api.example".parse().unwrap()).await?;
         Ok(found.map(|address| address.to_string()).collect())

@@ -762,6 +762,63 @@ async fn faults_are_read_from_text() {
     assert!(page.body.starts_with(b"<!DOCTYPE html>"));
 }
 
+#[tokio::test]
+async fn two_faults_for_one_request_are_an_error_that_names_both() {
+    for (texts, number) in [
+        (["make-call@2:503", "make-call@2:429"], 2),
+        (["make-call@2:429", "make-call@2:429"], 2),
+        (["make-call:503", "make-call@1:hang"], 1),
+    ] {
+        let faults = texts
+            .map(|text| text.parse::<FaultOrder>().unwrap())
+            .to_vec();
+        let [first, second] = [&faults[0], &faults[1]].map(|order| order.fault.to_string());
+        let mut options = Options::default();
+        options.faults.clone_from(&faults);
+        let error = MockService::start(options).await.err().expect("an error");
+        let expected =
+            format!("request {number} to make-call can have one fault: found {first} and {second}");
+        assert_eq!(error.to_string(), expected);
+    }
+    let (mock, _) = with(|_| ()).await;
+    for text in [
+        "make-call@2:503",
+        "make-call:429",
+        "make-call:hang",
+        "create-docket@2:503",
+    ] {
+        mock.order(text.parse().unwrap());
+    }
+    let pending = mock.changes(0).orders.into_iter();
+    let pending: Vec<_> = pending.map(|order| order.fault).collect();
+    assert_eq!(pending, ["503", "429", "hang", "503"]);
+}
+
+#[tokio::test]
+#[should_panic(expected = "request 2 to make-call can have one fault: found 503 and 429")]
+async fn a_second_fault_for_one_request_of_a_running_mock_panics() {
+    let (mock, _) = with(|_| ()).await;
+    mock.on_nth(Endpoint::MakeCall, 2, Fault::status(503));
+    mock.on_nth(Endpoint::MakeCall, 2, Fault::status(429));
+}
+
+#[tokio::test]
+async fn the_token_is_not_in_what_debug_shows_as_text_or_as_bytes() {
+    let token = "canary-5f1e0c77";
+    let (mock, client) = with(|options| options.token = token.to_owned()).await;
+    client.docket(&docket_body()).await;
+    let bytes = format!("{:?}", token.as_bytes());
+    for shown in [
+        format!("{:?}", mock.requests()),
+        format!("{:?}", mock.exchanges()),
+    ] {
+        assert!(shown.contains("/api/v2/dockets"), "{shown}");
+        assert!(shown.contains("auth_token"), "{shown}");
+        assert!(!shown.contains(token), "{shown}");
+        assert!(!shown.contains(bytes.trim_matches(['[', ']'])), "{shown}");
+    }
+}
+
 #[test]
 fn a_fault_that_cannot_be_parsed_is_explained() {
     let endpoints = "\"call\" is not an endpoint; allowed: create-agent, make-call, \
