@@ -14,5 +14,6 @@ export const settings = {
   maxInFlight: { variable: 'MAX_IN_FLIGHT', kind: 'integer' },
   maxRequestBytes: { variable: 'MAX_REQUEST_BYTES', kind: 'integer' },
   maxResponseBytes: { variable: 'MAX_RESPONSE_BYTES', kind: 'integer' },
+  maxDeliveryBytes: { variable: 'MAX_DELIVERY_BYTES', kind: 'integer' },
   allowInsecureHttp: { variable: 'ALLOW_INSECURE_HTTP', kind: 'flag' },
 };

@@ -59,9 +59,13 @@ export interface Settings {
    */
   readonly maxRequestBytes?: number | undefined;
   /**
-   * The body of an answer; 1 to 67108864. An answer to a create has at most 16384 bytes more than its request. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
+   * The body of an answer; 1 to 67108864. An answer to a create has at most 16384 bytes more than six times its request. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
    */
   readonly maxResponseBytes?: number | undefined;
+  /**
+   * The body of a delivery to the webhook, which anyone can send; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_DELIVERY_BYTES`.
+   */
+  readonly maxDeliveryBytes?: number | undefined;
   /**
    * Whether plain http may go to a host that is not loopback. Default: `false`. Variable: `VOICE_CALLING_ALLOW_INSECURE_HTTP`.
    */
@@ -453,7 +457,7 @@ export interface DocketRequestV1 {
   readonly agentId: Integer | string;
   /**
    * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
-   * `+`: `919876543210`.
+   * `+`: `910000000000`.
    */
   readonly toPhoneNumber: string;
   /**
@@ -476,7 +480,7 @@ export interface DocketRequest {
   readonly agentId: Integer | string;
   /**
    * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
-   * `+`: `919876543210`.
+   * `+`: `910000000000`.
    */
   readonly toPhoneNumber: string;
   /**
@@ -486,8 +490,8 @@ export interface DocketRequest {
    */
   readonly callContext: JsonInput;
   /**
-   * `external_id`: an identifier of your own, such as a CRM id. It is not
-   * known to prevent duplicates.
+   * `external_id`: an identifier of your own, such as a CRM id. It is no
+   * idempotency key: a second request with it creates a second docket, as far as is known.
    */
   readonly externalId?: string | null | undefined;
   /**
@@ -778,7 +782,7 @@ export interface Calls {
    * retried. No attempt begins with less time left than an answer may take:
    * `attemptTimeoutMs`, or half of `deadlineMs` where that is less.
    *
-   * An answer may have 16384 bytes more than its request; a larger one is
+   * An answer may have 16384 bytes more than six times its request; a larger one is
    * `UnexpectedResponse`, with its beginning.
    */
   make(request: CallRequest, options?: CallOptions): Promise<StartedCall>;
@@ -821,13 +825,14 @@ export interface Dockets {
    * Makes a phone ring: `POST /api/v1/dockets`.
    *
    * It is a creating request: it is retried while it is certain that it did
-   * nothing, and where the service asks for it (5xx, 408; `createRetry: 'not-sent'`
-   * turns that off, `createRetry: 'never'` every retry). Once it was handed to the network
+   * nothing, and where the service asks for it (5xx, 408): a docket that was created and then
+   * answered so is created again, and two phones ring. `createRetry: 'not-sent'` turns that off,
+   * `createRetry: 'never'` every retry. Once it was handed to the network
    * without a conclusive answer, it fails with `OutcomeUnknown` and is never
    * retried. No attempt begins with less time left than an answer may take:
    * `attemptTimeoutMs`, or half of `deadlineMs` where that is less.
    *
-   * An answer may have 16384 bytes more than its request; a larger one is
+   * An answer may have 16384 bytes more than six times its request; a larger one is
    * `UnexpectedResponse`, with its beginning. So is one whose
    * `docket_id` is not a UUID.
    */
@@ -874,7 +879,7 @@ export interface Dockets {
 export interface Webhooks {
   /**
    * Reads the body of a webhook delivery (section "Events" of the service's
-   * specification). It is pure: it needs no settings and sends nothing.
+   * specification). It needs no settings and sends nothing.
    *
    * - A completed docket is returned. A value in it whose type is not the
    *   specified one is `undefined`; the others are kept.
@@ -885,7 +890,8 @@ export interface Webhooks {
    *   `call_insights.call_disposition`, or the status
    *   `COMPLETED`. A status of `OPEN` or `IN_PROGRESS` is evidence that it is not.
    * - `InvalidInput`: broken. It is not JSON, or the completion of a
-   *   docket whose `docket_id` is not a UUID; or it has more than 8388608 bytes.
+   *   docket whose `docket_id` is not a UUID; or it has more bytes than
+   *   `maxDeliveryBytes`.
    */
   parse(body: string | Uint8Array): Promise<DocketCompleted | undefined>;
   /**
@@ -894,7 +900,10 @@ export interface Webhooks {
    * to be signed, so that anyone may send one: this is what a receiver needs.
    *
    * The docket must be completed, and must not disagree with the delivery: with its
-   * `call_context`, for example, member by member. What it cannot confirm is listed. A
+   * `call_context`, for example, member by member: numbers as exact decimals, objects
+   * whatever the order of their members. A member whose name occurs again is never confirmed,
+   * since parsers differ in which they take; what is nested deeper than 200 levels is equal
+   * only if it is written the same, and is not confirmed. What it cannot confirm is listed. A
    * docket that the service does not know is `NotFound`; errors are those of
    * both functions.
    */

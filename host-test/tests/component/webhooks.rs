@@ -240,16 +240,21 @@ async fn a_broken_delivery_is_bad_input_that_says_where() {
 }
 
 #[tokio::test]
-async fn a_delivery_must_not_be_larger_than_an_answer_may_be() {
+async fn a_delivery_has_at_most_a_mebibyte_unless_the_settings_allow_more() {
     let delivery = |bytes: usize| {
         let beginning = format!(r#"{{{ID},"status":"COMPLETED","more":""#);
         let rest = bytes - beginning.len() - 2;
         format!("{beginning}{}\"}}", "x".repeat(rest))
     };
-    assert!(parsed(&delivery(8_388_608)).await.unwrap().is_some());
-    let problem = invalid_input(parsed(&delivery(8_388_609)).await);
+    assert!(parsed(&delivery(1_048_576)).await.unwrap().is_some());
+    let larger = delivery(1_048_577);
+    let problem = invalid_input(parsed(&larger).await);
     assert_eq!(problem.subject, "body");
-    assert_eq!(problem.found, "8388609 bytes");
+    assert_eq!(problem.found, "1048577 bytes");
+    let settings = [("MAX_DELIVERY_BYTES", "1048577")];
+    let mut instance = instance(&settings, loopback()).await;
+    let as_set = returned(instance.parse_docket_completed(&larger)).await;
+    assert!(as_set.unwrap().is_some());
 }
 
 #[tokio::test]

@@ -34,8 +34,11 @@ class RequestError(Exception):
     **An error of this component without `permanent` in its name means that nothing was
     created**: retry the same call later, as workflow engines do by themselves. Do not retry a
     case with `permanent` in its name unchanged: the same call would fail again, or might call a
-    person twice; `may_have_created` says which. Only `ExecutionFailed`, which is the host's,
-    says nothing about it.
+    person twice; `may_have_created` says which. `ExecutionFailed` is no error of this component
+    but its host's, and says nothing about what was created.
+
+    This is about errors. What the component itself retries before it returns is set by
+    `create_retry`, whose default sends a create again after 5xx and 408.
 
     Here `is_permanent` stands for that part of the name. All errors have the same attributes.
     """

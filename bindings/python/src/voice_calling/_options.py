@@ -32,6 +32,7 @@ OPTIONS = (
     Option("max_in_flight", "MAX_IN_FLIGHT", "count", "16"),
     Option("max_request_bytes", "MAX_REQUEST_BYTES", "count", "1048576"),
     Option("max_response_bytes", "MAX_RESPONSE_BYTES", "count", "8388608"),
+    Option("max_delivery_bytes", "MAX_DELIVERY_BYTES", "count", "1048576"),
     Option("allow_insecure_http", "ALLOW_INSECURE_HTTP", "flag", "False"),
 )
 
@@ -88,8 +89,11 @@ class Account:
 
     max_response_bytes: int | None = None
     """The body of an answer; 1 to 67108864. An answer to a create has at most 16384 bytes more than
-    its request.
+    six times its request.
     """
+
+    max_delivery_bytes: int | None = None
+    """The body of a delivery to the webhook, which anyone can send; 1 to 67108864."""
 
     allow_insecure_http: bool | None = None
     """Whether plain http may go to a host that is not loopback."""

@@ -417,7 +417,7 @@ class DocketRequestV1:
 
     to_phone_number: str
     """`to_phone_number`: exactly 12 ASCII digits, the country code included, no `+`:
-    `919876543210`.
+    `910000000000`.
     """
 
     call_context: Json
@@ -441,7 +441,7 @@ class DocketRequest:
 
     to_phone_number: str
     """`to_phone_number`: exactly 12 ASCII digits, the country code included, no `+`:
-    `919876543210`.
+    `910000000000`.
     """
 
     call_context: Json
@@ -451,8 +451,8 @@ class DocketRequest:
     """
 
     external_id: str | None = None
-    """`external_id`: an identifier of your own, such as a CRM id. It is not known to prevent
-    duplicates.
+    """`external_id`: an identifier of your own, such as a CRM id. It is no idempotency key: a
+    second request with it creates a second docket, as far as is known.
     """
 
     extra: Json | None = None
