@@ -116,7 +116,9 @@ impl<'a> Reader<'a> {
         self.skip();
         let text = &mut self.written.text;
         // Those with the same name stay in their order.
-        members.sort_by(|one, other| text[one.0..one.1].cmp(&text[other.0..other.1]));
+        members.sort_unstable_by(|one, other| {
+            (&text[one.0..one.1], one.0).cmp(&(&text[other.0..other.1], other.0))
+        });
         let mut neighbours = members.windows(2);
         self.written.has_repeated_names |=
             neighbours.any(|pair| text[pair[0].0..pair[0].1] == text[pair[1].0..pair[1].1]);

@@ -1,7 +1,6 @@
 //! The organization's API token: it goes into its header and nowhere else.
 
 use crate::types::Problem;
-use std::collections::BTreeSet;
 use std::fmt;
 
 /// Tokens shorter than this are not masked: they could be any word of a text.
@@ -126,20 +125,22 @@ fn secret(token: &str, text: &str, start: usize) -> Option<usize> {
         if is_cut && matched >= MASKED_FROM_BYTES {
             return Some(text.len());
         }
-        let next: BTreeSet<_> = positions
-            .iter()
-            .flat_map(|position| {
-                let readings = readings(&text[*position..]).into_iter().flatten();
-                let fitting = readings.filter(|(character, _)| *character == expected);
-                fitting.map(move |(_, bytes)| position + bytes)
-            })
-            .collect();
-        if next.is_empty() {
-            return (matched >= needed).then_some(*positions.last()?);
+        let mut next = Vec::new();
+        for position in &positions {
+            for (character, bytes) in readings(&text[*position..]).into_iter().flatten() {
+                let end = position + bytes;
+                if character == expected && !next.contains(&end) {
+                    next.push(end);
+                }
+            }
         }
-        positions = next.into_iter().collect();
+        if next.is_empty() {
+            let end = positions.iter().max().copied();
+            return end.filter(|_| matched >= needed);
+        }
+        positions = next;
     }
-    positions.last().copied()
+    positions.iter().max().copied()
 }
 
 /// Whether a text ends here, or within an escape.

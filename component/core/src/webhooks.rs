@@ -5,6 +5,7 @@ use crate::dockets::{check_docket_id, fetch_docket, is_completed};
 use crate::exact::Comparison;
 use crate::failure::problem;
 use crate::json::{Object, Value};
+use crate::settings::max_delivery_bytes;
 use crate::transport::Transport;
 use crate::types::{
     CallOptions, Docket, DocketCompleted, DocketInsights, RequestError, Verification,
@@ -27,6 +28,14 @@ const STABLE: [&str; 13] = [
     "status",
     "to_phone_number",
 ];
+
+/// `webhooks.parse-docket-completed` of a component, whose bound is in the environment.
+pub fn parse_in_environment(
+    environment: Vec<(String, String)>,
+    body: &str,
+) -> Result<Option<DocketCompleted>, RequestError> {
+    parse_docket_completed(body, max_delivery_bytes(environment)?)
+}
 
 /// `webhooks.parse-docket-completed`, for a body of at most `max_bytes`, which the setting
 /// `MAX_DELIVERY_BYTES` says.

@@ -13,9 +13,8 @@ mod wasi_transport;
 
 use bindings::exports::voice_calling::client as exports;
 use bindings::wasi::{self, cli::environment::get_environment};
-use voice_calling_core::settings::max_delivery_bytes;
 use voice_calling_core::types::*;
-use voice_calling_core::webhooks::parse_docket_completed;
+use voice_calling_core::webhooks::parse_in_environment;
 use voice_calling_core::{Client, Settings};
 use wasi_transport::WasiTransport;
 
@@ -143,8 +142,7 @@ impl exports::bulk::Guest for Plugin {
 
 impl exports::webhooks::Guest for Plugin {
     fn parse_docket_completed(body: String) -> Result<Option<DocketCompleted>, RequestError> {
-        let max_bytes = max_delivery_bytes(get_environment());
-        errors::aside(max_bytes.and_then(|max_bytes| parse_docket_completed(&body, max_bytes)))
+        errors::aside(parse_in_environment(get_environment(), &body))
     }
 
     fn verify_docket_completed(

@@ -15,9 +15,8 @@ mod wasi_transport;
 
 use bindings::exports::voice_calling::client_async as exports;
 use bindings::exports::voice_calling::client_async::bulk::BatchResult;
-use voice_calling_core::settings::max_delivery_bytes;
 use voice_calling_core::types::*;
-use voice_calling_core::webhooks::parse_docket_completed;
+use voice_calling_core::webhooks::parse_in_environment;
 use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
@@ -144,8 +143,7 @@ impl exports::bulk::Guest for Plugin {
 
 impl exports::webhooks::Guest for Plugin {
     fn parse_docket_completed(body: String) -> Result<Option<DocketCompleted>, RequestError> {
-        let max_bytes = max_delivery_bytes(get_environment())?;
-        parse_docket_completed(&body, max_bytes)
+        parse_in_environment(get_environment(), &body)
     }
 
     async fn verify_docket_completed(
