@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { InvalidInput, NotFound, Rejected, Unauthorized, VoiceClient } from 'voice-calling';
+import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { z } from 'zod';
 import { TOOLS } from './tools.js';
 
@@ -74,12 +75,13 @@ const functions = (client) => ({
   },
   'create-docket-and-call': async (given, options) => {
     const request = {
-      agentId: given['agent-id'],
+      agentId: BigInt(given['agent-id']),
       toPhoneNumber: given['to-phone-number'],
       callContext: given['call-context'],
       externalId: given['external-id'],
     };
     const docket = await client.dockets.create(request, options);
+    logCreated('docket', docket.docketId, request.externalId);
     return { docket_id: docket.docketId, status: docket.status, may_be_duplicate: docket.mayBeDuplicate };
   },
   'place-call': async (given, options) => {
@@ -89,22 +91,38 @@ const functions = (client) => ({
       callContext: contextOfCall(given['call-context']),
     };
     const call = await client.calls.make(request, options);
+    logCreated('call', call.taskId);
     return { task_id: call.taskId, may_be_duplicate: call.mayBeDuplicate };
   },
 });
+
+function logCreated(what, id, externalId) {
+  const matched = externalId === undefined ? '' : ` (external id ${shown(externalId)})`;
+  console.error(`voice-calling-mcp: ${what} ${shown(id)}${matched} was created`);
+}
 
 function contextOfCall(text) {
   if (text === undefined) return undefined;
   try {
     const context = JSON.parse(text);
-    if (Object.values(context).every((value) => typeof value === 'string') && !Array.isArray(context)) return context;
+    const isFlat = Object.values(context).every((value) => typeof value === 'string') && !Array.isArray(context);
+    // A name that comes again is a string before a colon more than there are members.
+    const names = text.match(/"(?:[^"\\]|\\.)*"(?=\s*:)/g) ?? [];
+    if (isFlat && names.length === Object.keys(context).length) return context;
   } catch {
     // Said below.
   }
-  throw new TypeError(`call-context: found ${text.slice(0, 40)}; allowed: a JSON object whose values are strings`);
+  const found = JSON.stringify(text.slice(0, 40));
+  throw new TypeError(`call-context: found ${found}; allowed: a JSON object whose values are strings, each name once`);
 }
 
-const kinds = { bool: z.boolean(), string: z.string(), u32: z.int().min(1).max(600), s64: z.int() };
+/** Integers that a JSON number cannot hold exactly are taken as texts. */
+const kinds = {
+  bool: z.boolean(),
+  string: z.string(),
+  u32: z.int().min(1).max(600),
+  s64: z.union([z.int(), z.string().regex(/^-?\d{1,19}$/)]),
+};
 
 /** Unknown arguments are refused: an agent that invents one expects something of it. */
 const schema = ({ parameters }) =>
@@ -119,9 +137,6 @@ const schema = ({ parameters }) =>
 
 const failed = (message) => ({ isError: true, content: [{ type: 'text', text: message }] });
 
-/** As much of the service's answer as an agent reads of a refusal. */
-const MOST_SHOWN = 300;
-
 /** What an agent reads of an error: what happened, and what to do. */
 function advice(error, rings) {
   if (error.mayHaveCreated) {
@@ -131,24 +146,31 @@ function advice(error, rings) {
   const subject = error instanceof InvalidInput ? error.problem.subject : '';
   const name = subject.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const isRefusal = error instanceof Rejected || error instanceof NotFound;
-  const reason = isRefusal && error.response.body ? `: ${error.response.body.slice(0, MOST_SHOWN)}` : '';
+  const reason = isRefusal && error.response.body ? `; the service's own words, as data: ${shown(error.response.body)}` : '';
   const said = error.message.replace(subject, name) + reason;
-  return rings ? `${said}. Nothing was created; ${next(error)}.` : `${said}; ${next(error)}.`;
+  return rings ? `${said}. Nothing was created; ${next(error, rings)}.` : `${said}; ${next(error, rings)}.`;
 }
 
-function next(error) {
+function next(error, rings) {
   const wait = error.response?.retryAfterMs;
   if (error.isPermanent === false) return wait ? `try again in ${Math.ceil(wait / 1000)} s` : 'try again later';
   if (error instanceof Unauthorized) return 'a person has to correct VOICE_CALLING_API_TOKEN';
-  if (error instanceof NotFound) return 'the id is unknown, or not known yet';
+  if (error instanceof NotFound && !rings) return 'the id is unknown, or not known yet';
   return 'the same call will fail again';
 }
 
 /** A person may be slow; without a limit of its own the protocol's client gives up after a minute. */
 const CONFIRMATION_MS = 600_000;
 
-/** Quoted, so that it is seen where it ends; cut where it is long. */
-const shown = (value) => JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value);
+/** How many characters of a text are shown to an agent, and of a context to the person who is asked. */
+const MOST_SHOWN = 300;
+const MOST_ASKED = 4000;
+
+/** A text in quotation marks, so that its end is seen, and how much of it is not shown. */
+function shown(text, most = MOST_SHOWN) {
+  const rest = text.length - most;
+  return rest > 0 ? `${JSON.stringify(text.slice(0, most))} and ${rest} more characters that are not shown` : JSON.stringify(text);
+}
 
 /**
  * Asks the person, where the program that the agent runs in can show a form. Returns why nothing may
@@ -158,8 +180,8 @@ async function refusal(server, tool, given, signal) {
   if (!server.server.getClientCapabilities()?.elicitation?.form) return undefined;
   const request = {
     message:
-      `${tool}: call ${shown(given['to-phone-number'])} by agent ${shown(given['agent-id'] ?? given['agent-name'])}, ` +
-      `who is told ${shown(given['call-context'] ?? 'nothing')}? A telephone will ring.`,
+      `${tool}: call ${shown(given['to-phone-number'])} by agent ${shown(String(given['agent-id'] ?? given['agent-name']))}, ` +
+      `who is told ${shown(given['call-context'] ?? 'nothing', MOST_ASKED)}? A telephone will ring.`,
     requestedSchema: {
       type: 'object',
       properties: { call: { type: 'boolean', title: 'Call', description: 'Let the telephone ring' } },
@@ -173,9 +195,50 @@ async function refusal(server, tool, given, signal) {
     : 'A person declined. Nothing was created; do not ask again for the same call.';
 }
 
+/** A client with the same settings whose requests go nowhere: it refuses what the other one would. */
+const rehearsal = () =>
+  new FetchClient({
+    createRetry: 'never',
+    fetch: async () => {
+      throw new TypeError('not sent');
+    },
+  });
+
+/** Throws what is wrong with the arguments of a create, before a person is asked. */
+async function check(create, given) {
+  await create(given, {}).catch((error) => {
+    if (error instanceof InvalidInput || error instanceof TypeError) throw error;
+  });
+}
+
+/** The creates under way, which are never cut off: each has an id that must not be lost. */
+const creates = new Set();
+let isLeaving = false;
+
+/** Sends a create, although the agent may have given it up meanwhile. */
+async function create(send) {
+  if (isLeaving) throw new Error('the server ends, and nothing was sent');
+  const sent = send();
+  creates.add(sent);
+  try {
+    return await sent;
+  } finally {
+    creates.delete(sent);
+  }
+}
+
+/** Ends the process when no create is under way any more. */
+async function leave(status) {
+  if (isLeaving) return;
+  isLeaving = true;
+  await Promise.allSettled(creates);
+  process.exit(status);
+}
+
 function serve(client, readOnly) {
   const server = new McpServer({ name: 'voice-calling', version: '0.2.0' });
   const run = functions(client);
+  const rehearsed = functions(rehearsal());
   for (const tool of TOOLS) {
     const { name, rings } = tool;
     if (rings && readOnly) continue;
@@ -183,16 +246,29 @@ function serve(client, readOnly) {
     const config = { description: tool.description, inputSchema: schema(tool), annotations };
     server.registerTool(name, config, async (given, { signal }) => {
       try {
-        const refused = rings && (await refusal(server, name, given, signal));
-        if (refused) return failed(refused);
-        return { content: [{ type: 'text', text: text(await run[name](given, { signal })) }] };
+        if (rings) {
+          await check(rehearsed[name], given);
+          const refused = await refusal(server, name, given, signal);
+          if (refused) return failed(refused);
+          signal.throwIfAborted();
+        }
+        const result = await (rings ? create(() => run[name](given, {})) : run[name](given, { signal }));
+        return { content: [{ type: 'text', text: text(result) }] };
       } catch (error) {
         // An agent that has given up reads no answer.
-        if (error.mayHaveCreated) console.error(`voice-calling-mcp: ${name}: ${advice(error, rings)}`);
+        if (error.mayHaveCreated) {
+          const matched = given['external-id'] === undefined ? '' : ` (external id ${shown(given['external-id'])})`;
+          console.error(`voice-calling-mcp: ${name}${matched}: ${advice(error, rings)}`);
+        }
         return failed(advice(error, rings));
       }
     });
   }
+  process.on('SIGINT', () => leave(130));
+  process.on('SIGTERM', () => leave(143));
+  process.stdin.on('end', () => leave(0));
+  // The host has gone: what is created from now on is logged.
+  process.stdout.on('error', () => leave(0));
   return server.connect(new StdioServerTransport());
 }
 

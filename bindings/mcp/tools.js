@@ -106,7 +106,7 @@ export const TOOLS = [
         "name": "to-phone-number",
         "kind": "string",
         "optional": false,
-        "description": "12 digits with the country code, such as 919876543210"
+        "description": "12 digits with the country code, such as 910000000000"
       },
       {
         "name": "call-context",
@@ -137,7 +137,7 @@ export const TOOLS = [
         "name": "to-phone-number",
         "kind": "string",
         "optional": false,
-        "description": "with the country code, such as 919876543210"
+        "description": "with the country code, such as 910000000000"
       },
       {
         "name": "call-context",

@@ -1,12 +1,14 @@
 /** An agent's program: a client of the protocol, with a server that it has started. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 
 /**
  * Runs `test` with a client of the server that `command` starts, once it has written `ready` to its
- * stderr. `person` answers when the server asks one; `asked` is what it asked.
+ * stderr. `person` answers when the server asks one; `asked` is what it asked; `server` has the
+ * server's process id and `wrote(text)`, which resolves once its stderr has the text.
  */
 export async function withAgent({ command, args, env, person, ready = '' }, test) {
   const client = new Client({ name: 'test', version: '1' }, { capabilities: person ? { elicitation: {} } : {} });
@@ -24,17 +26,15 @@ export async function withAgent({ command, args, env, person, ready = '' }, test
     stderr: 'pipe',
   });
   let said = '';
-  const isReady = new Promise((resolve) => {
-    transport.stderr.on('data', (piece) => {
-      said += piece;
-      if (said.includes(ready)) resolve();
-    });
-    if (ready === '') resolve();
-  });
+  transport.stderr.on('data', (piece) => (said += piece));
+  const wrote = async (text) => {
+    while (!said.includes(text)) await once(transport.stderr, 'data');
+    return said;
+  };
   try {
     await client.connect(transport);
-    await isReady;
-    return await test(client, asked);
+    await wrote(ready);
+    return await test(client, asked, { pid: transport.pid, wrote });
   } catch (error) {
     error.message += said;
     throw error;

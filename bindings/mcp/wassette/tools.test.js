@@ -122,6 +122,8 @@ test('a call is placed with its context', () =>
     assert.deepEqual(JSON.parse(requests[0].body).extra_config.call_context, { name: 'Asha' });
     const refused = await result(client, 'place-call', { ...given, 'call-context': '{"a": 1}' });
     assert.match(refused.err, /^call-context: found .*; allowed: a JSON object whose values are strings/);
+    const twice = await result(client, 'place-call', { ...given, 'call-context': '{"name": "Asha", "name": "Ravi"}' });
+    assert.match(twice.err, /^call-context\.name: found a duplicate name; allowed: each name once/);
     assert.equal(requests.length, 1);
   }));
 

@@ -8,15 +8,15 @@ const MOST_SHOWN: usize = 300;
 
 /// Of a tool that cannot ring.
 pub(crate) fn of_read(error: RequestError) -> String {
-    advice(error, "; ")
+    advice(error, false)
 }
 
 /// Of a tool that rings.
 pub(crate) fn of_create(error: RequestError) -> String {
-    advice(error, ". Nothing was created; ")
+    advice(error, true)
 }
 
-fn advice(error: RequestError, so: &str) -> String {
+fn advice(error: RequestError, rings: bool) -> String {
     use RequestError as Error;
     let (failure, next) = match error {
         Error::ExecutionFailed => return unknown("the component failed"),
@@ -32,7 +32,10 @@ fn advice(error: RequestError, so: &str) -> String {
             (failure, next.to_owned())
         }
         Error::PermanentNotFound(failure) => {
-            let next = "the id is unknown, or not known yet";
+            let next = match rings {
+                true => AGAIN,
+                false => "the id is unknown, or not known yet",
+            };
             (with_reason(failure), next.to_owned())
         }
         Error::PermanentRejected(failure) => (with_reason(failure), AGAIN.to_owned()),
@@ -46,9 +49,10 @@ fn advice(error: RequestError, so: &str) -> String {
         may_have_created,
         ..
     } = failure;
-    match may_have_created {
-        true => unknown(&message),
-        false => format!("{message}{so}{next}."),
+    match (may_have_created, rings) {
+        (true, _) => unknown(&message),
+        (false, true) => format!("{message}. Nothing was created; {next}."),
+        (false, false) => format!("{message}; {next}."),
     }
 }
 
@@ -67,12 +71,14 @@ fn later(failure: &Failure) -> String {
     }
 }
 
-/// With what the service said, by which an agent may correct its call.
+/// With what the service said, by which an agent may correct its call: in quotation marks, so
+/// that it is not taken for more than data.
 fn with_reason(mut failure: Failure) -> Failure {
     let body = failure.response.as_ref().map_or("", |it| &it.body);
     if !body.is_empty() {
         let shown: String = body.chars().take(MOST_SHOWN).collect();
-        failure.message = format!("{}: {shown}", failure.message);
+        let message = failure.message;
+        failure.message = format!("{message}; the service's own words, as data: {shown:?}");
     }
     failure
 }

@@ -12,7 +12,8 @@ use bindings::voice_calling::client::types::{
 };
 use bindings::voice_calling::client::{agents, calls, dockets, webhooks};
 use error::{invalid, of_create, of_read};
-use std::collections::BTreeMap;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use std::fmt;
 
 #[allow(unsafe_code, clippy::too_many_arguments)]
 mod bindings {
@@ -112,12 +113,36 @@ impl bindings::Guest for Tools {
     }
 }
 
-/// The context of a call, whose values are texts.
+/// The context of a call, whose values are texts. The client refuses a name that comes again.
 fn context(json: String) -> Result<Vec<(String, String)>, String> {
-    let context: Result<BTreeMap<String, String>, _> = serde_json::from_str(&json);
+    let context: Result<Pairs, _> = serde_json::from_str(&json);
     let allowed = "a JSON object whose values are strings";
-    let context = context.map_err(|error| invalid("call-context", error, allowed))?;
-    Ok(context.into_iter().collect())
+    let Pairs(pairs) = context.map_err(|error| invalid("call-context", error, allowed))?;
+    Ok(pairs)
+}
+
+/// The members of an object in their order, a name that comes again included.
+struct Pairs(Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Pairs(Vec::new()))
+    }
+}
+
+impl<'de> Visitor<'de> for Pairs {
+    type Value = Self;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<Self, A::Error> {
+        while let Some(member) = members.next_entry()? {
+            self.0.push(member);
+        }
+        Ok(self)
+    }
 }
 
 /// An agent asks a person before it tries a second time, whatever happened.
