@@ -268,10 +268,7 @@ impl<'a> History<'a> {
             }
             _ => {
                 let message = format!("the request was sent, but no answer came: {message}");
-                // A rate limit before it decides nothing.
-                let refusal = self.refusal.take();
-                let failed = refusal.filter(|(verdict, _)| *verdict == Verdict::Unavailable);
-                let response = failed.map(|(_, response)| response);
+                let response = self.take_server_error();
                 RequestError::PermanentOutcomeUnknown(self.failure(message, None, response))
             }
         }
@@ -344,13 +341,23 @@ impl<'a> History<'a> {
 
     /// The error of a request that was not sent, which says that nothing was created. It cannot
     /// if an attempt before may have.
-    fn fail_by(self, case: Case, problem: Problem) -> RequestError {
-        let case = match self.may_have_created {
-            true => RequestError::PermanentOutcomeUnknown,
-            false => case,
-        };
+    fn fail_by(mut self, case: Case, problem: Problem) -> RequestError {
         let message = failure_of(problem.clone()).message;
-        case(self.failure(message, Some(problem), None))
+        match self.may_have_created {
+            true => {
+                let response = self.take_server_error();
+                let failure = self.failure(message, Some(problem), response);
+                RequestError::PermanentOutcomeUnknown(failure)
+            }
+            false => case(self.failure(message, Some(problem), None)),
+        }
+    }
+
+    /// The server error before what ends the operation. A rate limit decides nothing.
+    fn take_server_error(&mut self) -> Option<HttpResponse> {
+        let refusal = self.refusal.take();
+        let failed = refusal.filter(|(verdict, _)| *verdict == Verdict::Unavailable);
+        failed.map(|(_, response)| response)
     }
 
     fn failure(

@@ -115,6 +115,7 @@ impl<'a> Trace<'a> {
         };
         let create = self.run.scenario.operation.is_create();
         match last.outcome() {
+            Outcome::Denied if self.may_have_created() => vec![self.given_up()],
             Outcome::Denied => vec!["permanent-configuration"],
             Outcome::Rejected if !create => vec!["permanent-invalid-input"],
             Outcome::Status(200..=299, HeardBody::Whole) if !last.is_too_large() => {
