@@ -113,8 +113,7 @@ pub(crate) fn create_docket_v2_request(
     request: &DocketRequestV2,
     settings: &AccountSettings,
 ) -> Result<ApiRequest, Problem> {
-    let create = ApiRequest::create(&CREATE_DOCKET_V2, &encode_docket_v2(request)?, settings)?;
-    Ok(create.known_as(request.external_id.clone()))
+    ApiRequest::create(&CREATE_DOCKET_V2, &encode_docket_v2(request)?, settings)
 }
 
 fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, Problem> {

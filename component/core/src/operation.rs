@@ -190,19 +190,12 @@ impl<'a, T: Transport> Operation<'a, T> {
             return;
         };
         let endpoint = request.endpoint;
-        let external_id = request.external_id.as_deref();
-        let external_id = external_id.map(|id| self.settings.token.mask(id));
-        let external_id = external_id.as_deref();
         let line = Record::new(vec![
             ("function", Written::Text(endpoint.function)),
             ("account", Written::text(&self.account.name)),
             ("method", Written::Text(endpoint.method.as_str())),
             ("path", Written::Text(endpoint.path)),
             ("item", Written::integer(request.item.map(i64::from))),
-            (
-                "external_id",
-                external_id.map_or(Written::Absent, Written::Text),
-            ),
             ("attempt", Written::Integer(history.count().into())),
             ("status", Written::integer(attempt.status.map(i64::from))),
             ("transport_error", Written::text(&attempt.transport_error)),

@@ -50,8 +50,6 @@ pub(crate) struct ApiRequest {
     accept_json: bool,
     body: Option<String>,
     pub(crate) item: Option<u32>,
-    /// The caller's own identifier of what is created, for the log.
-    pub(crate) external_id: Option<String>,
 }
 
 impl ApiRequest {
@@ -68,7 +66,6 @@ impl ApiRequest {
             accept_json: false,
             body: None,
             item: None,
-            external_id: None,
         })
     }
 
@@ -116,14 +113,7 @@ impl ApiRequest {
             accept_json: false,
             body: Some(body),
             item: None,
-            external_id: None,
         })
-    }
-
-    /// With the caller's own identifier of what is created.
-    pub(crate) fn known_as(mut self, external_id: Option<String>) -> Self {
-        self.external_id = external_id;
-        self
     }
 
     /// Of a batch, with its index there.

@@ -4,16 +4,13 @@ use crate::json::{read, write};
 use serde::{Deserialize, Serialize};
 use voice_calling_steps::client_types::{DocketCompleted, RequestError};
 use voice_calling_steps::types::{Event, Random, Stepped};
-use voice_calling_steps::{
-    DEFAULT_MAX_DELIVERY_BYTES, Steps, Tokens, max_delivery_bytes, parse_docket_completed,
-};
+use voice_calling_steps::{DEFAULT_MAX_DELIVERY_BYTES, Steps, Tokens, parse_docket_completed};
 
 /// A client, once it is configured.
 #[derive(Default)]
 pub(crate) struct Text {
     steps: Option<Steps>,
     tokens: Tokens,
-    max_delivery_bytes: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -56,7 +53,6 @@ impl Text {
                 return Answer::Misuse("the client is already configured".to_owned());
             }
             self.tokens = Tokens::of_environment(&input.environment);
-            self.max_delivery_bytes = max_delivery_bytes(input.environment.clone()).ok();
             let configured = Steps::configure(input.environment, input.random);
             Answer::from(configured.map(|steps| self.steps = Some(steps)))
         });
@@ -71,9 +67,8 @@ impl Text {
 
     pub(crate) fn parse_docket_completed(&mut self, input: &[u8], output: &mut Vec<u8>) {
         answer::<_, Option<DocketCompleted>>(output, input, |body: String| {
-            let max_bytes = self
-                .max_delivery_bytes
-                .unwrap_or(DEFAULT_MAX_DELIVERY_BYTES);
+            let steps = self.steps.as_ref();
+            let max_bytes = steps.map_or(DEFAULT_MAX_DELIVERY_BYTES, Steps::max_delivery_bytes);
             parse_docket_completed(&body, max_bytes).into()
         });
     }

@@ -61,6 +61,10 @@ impl Guest for Plugin {
     }
 
     fn parse_docket_completed(body: String) -> Result<Option<DocketCompleted>, RequestError> {
-        voice_calling_steps::parse_docket_completed(&body, DEFAULT_MAX_DELIVERY_BYTES)
+        let max_bytes = STEPS.with_borrow(|steps| {
+            let steps = steps.as_ref();
+            steps.map_or(DEFAULT_MAX_DELIVERY_BYTES, Steps::max_delivery_bytes)
+        });
+        voice_calling_steps::parse_docket_completed(&body, max_bytes)
     }
 }

@@ -24,7 +24,7 @@ pub use voice_calling_core::types as client_types;
 pub use bindings::voice_calling::client_steps::types;
 
 /// What a delivery of the service's webhook says: pure, and needs no settings but a bound.
-pub use voice_calling_core::settings::{DEFAULT_MAX_DELIVERY_BYTES, max_delivery_bytes};
+pub use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
 pub use voice_calling_core::webhooks::parse_docket_completed;
 
 #[allow(unsafe_code, missing_docs)]

@@ -6,6 +6,7 @@ use crate::host::Host;
 use crate::transport::HostTransport;
 use crate::types::{Answered, Begin, Done, Effect, Event, Random, Stepped};
 use std::rc::Rc;
+use voice_calling_core::settings::max_delivery_bytes;
 use voice_calling_core::types::RequestError;
 use voice_calling_core::{Client, Settings};
 
@@ -14,6 +15,7 @@ pub struct Steps {
     host: Rc<Host>,
     client: SharedClient,
     executor: Executor,
+    max_delivery_bytes: usize,
 }
 
 impl Steps {
@@ -23,12 +25,18 @@ impl Steps {
         random: Random,
     ) -> Result<Self, RequestError> {
         let host = Rc::new(Host::new(random));
-        let settings = Settings::from_environment(environment)?;
+        let settings = Settings::from_environment(environment.clone())?;
         Ok(Self {
             client: Rc::new(Client::new(settings, HostTransport(host.clone()))),
             executor: Executor::default(),
+            max_delivery_bytes: max_delivery_bytes(environment)?,
             host,
         })
+    }
+
+    /// How large a delivery may be.
+    pub fn max_delivery_bytes(&self) -> usize {
+        self.max_delivery_bytes
     }
 
     /// Takes in what happened, and says what to do next; see `steps.step` of the WIT package.

@@ -576,6 +576,8 @@ async fn a_guest_that_computes_for_too_long_is_stopped_and_the_next_call_has_ano
     let script = Script::new([Step::ok("[]")]);
     let mut settings = with_places(script.outgoing(), 2);
     settings.limits.computing = Duration::from_millis(10);
+    let large = ("VOICE_CALLING_MAX_DELIVERY_BYTES", "67108864");
+    settings.environment.push((large.0.into(), large.1.into()));
     let client = plugin_steps().client(settings).unwrap();
     let attempts = format!("[{}0]", "0,".repeat(4 * LARGE_BYTES));
     let body = format!(r#"{{"docket_id":"{DOCKET_ID}","attempts":{attempts}}}"#);

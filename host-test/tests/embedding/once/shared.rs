@@ -67,6 +67,8 @@ async fn a_trap_ends_every_call_of_the_instance_and_each_says_so() {
 #[tokio::test]
 async fn a_guest_that_computes_for_too_long_is_stopped() {
     let mut settings = thousands(&Script::new([]));
+    let large = ("VOICE_CALLING_MAX_DELIVERY_BYTES", "67108864");
+    settings.environment.push((large.0.into(), large.1.into()));
     settings.limits.computing = Duration::from_millis(10);
     let instance = plugin_v0_3().share(settings).await.unwrap();
     // As large as a body may be, and a completion, which is read more than once.
