@@ -1,10 +1,10 @@
 /**
- * Requests on `fetch`. It does not report whether a request that failed was sent, so that hardly a
- * create is retried that got no answer.
+ * Requests on `fetch`. It does not report whether a request that failed was sent: on Node that is
+ * known by the body, elsewhere hardly a create is retried that got no answer.
  */
-import { READ } from './exchange.js';
+import { READ, described } from './exchange.js';
 
-/** Only Node's `fetch` is undici's, and reports that a connection was not made. */
+/** Only Node's `fetch`, which is undici's, takes streams with a length, and says why a connection was not made. */
 const isNode = globalThis.process?.versions?.undici !== undefined;
 
 const encoder = new TextEncoder();
@@ -29,8 +29,15 @@ export class FetchHttp {
       redirect: /** @type {const} */ ('manual'),
       signal: controller.signal,
     };
-    if (method === 'POST') Object.assign(init, isNode ? readOnce(body, init) : { body, ...this.#once });
-    this.#exchange(url, init, exchange, controller);
+    let wasNotSent = (error) => isNode && !this.#fetch && wasNotConnected(error?.cause);
+    if (method === 'POST' && isNode) {
+      const reading = readOnce(body, init);
+      wasNotSent = () => !reading.hasBegun;
+    } else if (method === 'POST') {
+      Object.assign(init, { body, ...this.#once });
+      wasNotSent = () => false;
+    }
+    this.#exchange(url, init, exchange, controller, wasNotSent);
     return () => controller.abort();
   }
 
@@ -38,17 +45,10 @@ export class FetchHttp {
     this.#once?.client.close();
   }
 
-  async #exchange(url, init, exchange, controller) {
-    let response;
+  async #exchange(url, init, exchange, controller, wasNotSent) {
     try {
-      response = await (this.#fetch ?? fetch)(url, init);
-    } catch (error) {
-      const isKnown = isNode && !this.#fetch && wasNotSent(error?.cause);
-      exchange.fail(isKnown ? 'NotSent' : 'Unknown', told(error));
-      return;
-    }
-    exchange.head(response.status, read(response.headers));
-    try {
+      const response = await (this.#fetch ?? fetch)(url, init);
+      exchange.head(response.status, read(response.headers));
       const reader = response.body?.getReader();
       for (;;) {
         const { done, value } = reader ? await reader.read() : { done: true };
@@ -60,7 +60,9 @@ export class FetchHttp {
       }
       exchange.end();
     } catch (error) {
-      exchange.end(told(error));
+      exchange.fail(wasNotSent(error) ? 'NotSent' : 'Unknown', described(error));
+      // What is left of an answer that cannot be read.
+      controller.abort();
     }
   }
 }
@@ -70,27 +72,36 @@ function read(headers) {
   for (const name of READ) {
     // Its encoding is taken off already.
     const value = name === 'content-encoding' ? null : headers.get(name);
-    if (value !== null) read.push([name, value]);
+    if (typeof value === 'string') read.push([name, value]);
   }
   return read;
 }
 
 /**
- * Node sends a request again, a `POST` as well, on another connection after a 421; if that one is
- * refused, it says so as if nothing had been sent. A stream cannot be sent again. Without
- * credentials, of which there are none, some versions would take a 401 to one for a failure.
+ * Gives a request its body as a stream; `hasBegun` says whether it was read. Until then nothing of
+ * the request can have left this process, whatever error there is: interceptors, retrying agents
+ * and wrappers of `fetch` may have sent it before they fail to connect. Its type and its mark of 0
+ * have copies of a stream read it only when they are read.
+ *
+ * And a stream cannot be sent again: Node sends a request again, a `POST` as well, on another
+ * connection after a 421. Without credentials, of which there are none, some versions would take a
+ * 401 to a stream for a failure.
  */
-function readOnce(body, { headers }) {
+function readOnce(body, init) {
+  const reading = { hasBegun: false };
   const bytes = encoder.encode(body);
   // Otherwise it would be chunked.
-  headers.set('content-length', String(bytes.length));
+  init.headers.set('content-length', String(bytes.length));
   const stream = new ReadableStream({
-    start(controller) {
+    type: 'bytes',
+    pull(controller) {
+      reading.hasBegun = true;
       controller.enqueue(bytes);
       controller.close();
     },
-  });
-  return { body: stream, duplex: 'half', credentials: 'omit' };
+  }, { highWaterMark: 0 });
+  Object.assign(init, { body: stream, duplex: 'half', credentials: 'omit' });
+  return reading;
 }
 
 /**
@@ -103,15 +114,8 @@ function connectionsUsedOnce() {
 }
 
 /** Whether Node's error says that it is a name that was not found, or a connection that was not made. */
-function wasNotSent(cause) {
-  if (Array.isArray(cause?.errors)) return cause.errors.length > 0 && cause.errors.every(wasNotSent);
+function wasNotConnected(cause) {
+  if (Array.isArray(cause?.errors)) return cause.errors.length > 0 && cause.errors.every(wasNotConnected);
   if (cause?.code === 'UND_ERR_CONNECT_TIMEOUT') return true;
   return cause?.syscall === 'connect' || cause?.syscall === 'getaddrinfo';
-}
-
-/** What an error says for people. */
-function told(error) {
-  const reason = error?.cause?.code ?? error?.cause?.message ?? error?.code;
-  const message = String(error?.message ?? error);
-  return (reason ? `${message}: ${reason}` : message).slice(0, 200);
 }

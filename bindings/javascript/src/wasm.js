@@ -2,9 +2,9 @@
 
 let compiled;
 
-/** The module that is in the package. It lies in text, so that bundlers take it along. */
+/** The module that is in the package. It lies in text, so that bundlers take it along, and is CommonJS, which all load. */
 export function compiledOnce() {
-  compiled ??= import('../dist/packed.js').then(({ packed }) => unpacked(packed));
+  compiled ??= import('../dist/packed.cjs').then(({ packed }) => unpacked(packed));
   return compiled;
 }
 
