@@ -23,6 +23,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export class Exchange {
   isOver = false;
+  /** Whether it is certain that nothing of it has left this process; transports know that for a while. */
+  isUnsent = false;
   /** For which operation it is. */
   operation;
   /** For which request of a batch. */
@@ -102,6 +104,11 @@ export class Exchange {
     this.#hear([{ Failed: failed }], delivery);
   }
 
+  /** The connection broke, or none was made. */
+  broken(message) {
+    this.fail(this.isUnsent ? 'NotSent' : 'Unknown', message);
+  }
+
   /** The script of a test has a mistake, which is no answer: the operation ends with it. */
   misplayed(error) {
     this.isOver = true;
@@ -112,6 +119,14 @@ export class Exchange {
   /** What came and was not reported yet, as events: its time is up. */
   arrived() {
     return this.isOver || this.status === undefined ? [] : this.#arrived();
+  }
+
+  /** Ends it, if nothing of it was sent: then nothing will be. Returns the events. */
+  withdrawn() {
+    if (this.isOver || !this.isUnsent) return this.arrived();
+    this.isOver = true;
+    const message = 'cancelled before it was sent';
+    return [{ Failed: { exchange: this.#number, delivery: 'NotSent', message } }];
   }
 
   #arrived() {

@@ -29,15 +29,8 @@ export class FetchHttp {
       redirect: /** @type {const} */ ('manual'),
       signal: controller.signal,
     };
-    let wasNotSent = (error) => isNode && !this.#fetch && wasNotConnected(error?.cause);
-    if (method === 'POST' && isNode) {
-      const reading = readOnce(body, init);
-      wasNotSent = () => !reading.hasBegun;
-    } else if (method === 'POST') {
-      Object.assign(init, { body, ...this.#once });
-      wasNotSent = () => false;
-    }
-    this.#exchange(url, init, exchange, controller, wasNotSent);
+    if (method === 'POST') Object.assign(init, isNode ? readOnce(body, init, exchange) : { body, ...this.#once });
+    this.#exchange(url, init, exchange, controller);
     return () => controller.abort();
   }
 
@@ -45,7 +38,7 @@ export class FetchHttp {
     this.#once?.client.close();
   }
 
-  async #exchange(url, init, exchange, controller, wasNotSent) {
+  async #exchange(url, init, exchange, controller) {
     try {
       const response = await (this.#fetch ?? fetch)(url, init);
       exchange.head(response.status, read(response.headers));
@@ -60,7 +53,8 @@ export class FetchHttp {
       }
       exchange.end();
     } catch (error) {
-      exchange.fail(wasNotSent(error) ? 'NotSent' : 'Unknown', described(error));
+      if (init.method === 'GET') exchange.isUnsent = isNode && !this.#fetch && wasNotConnected(error?.cause);
+      exchange.broken(described(error));
       // What is left of an answer that cannot be read.
       controller.abort();
     }
@@ -78,30 +72,30 @@ function read(headers) {
 }
 
 /**
- * Gives a request its body as a stream; `hasBegun` says whether it was read. Until then nothing of
- * the request can have left this process, whatever error there is: interceptors, retrying agents
- * and wrappers of `fetch` may have sent it before they fail to connect. Its type and its mark of 0
- * have copies of a stream read it only when they are read.
+ * A body as a stream. Until it is read the request is unsent, whatever error there is, and it is not
+ * read any more once the exchange is over. (Interceptors, retrying agents and wrappers of `fetch`
+ * may have sent a request before they fail to connect, or send it late.) Copies of a stream of
+ * this type and mark read it only when they are read.
  *
  * And a stream cannot be sent again: Node sends a request again, a `POST` as well, on another
  * connection after a 421. Without credentials, of which there are none, some versions would take a
  * 401 to a stream for a failure.
  */
-function readOnce(body, init) {
-  const reading = { hasBegun: false };
+function readOnce(body, { headers }, exchange) {
+  exchange.isUnsent = true;
   const bytes = encoder.encode(body);
   // Otherwise it would be chunked.
-  init.headers.set('content-length', String(bytes.length));
+  headers.set('content-length', String(bytes.length));
   const stream = new ReadableStream({
     type: 'bytes',
     pull(controller) {
-      reading.hasBegun = true;
+      if (exchange.isOver) throw new Error('the request was cancelled');
+      exchange.isUnsent = false;
       controller.enqueue(bytes);
       controller.close();
     },
   }, { highWaterMark: 0 });
-  Object.assign(init, { body: stream, duplex: 'half', credentials: 'omit' });
-  return reading;
+  return { body: stream, duplex: 'half', credentials: 'omit' };
 }
 
 /**

@@ -150,10 +150,12 @@ export class Machine {
     try {
       const isDue = this.#isDue(nowMs);
       if (isDue || abandoned.size > 0) {
-        for (const { exchange } of this.#exchanges.values()) {
-          if (isDue || abandoned.has(exchange.operation)) events.push(...exchange.arrived());
+        for (const [number, { exchange }] of this.#exchanges) {
+          if (abandoned.has(exchange.operation)) events.push(...exchange.withdrawn());
+          else if (isDue) events.push(...exchange.arrived());
+          if (exchange.isOver) this.#cancel(number);
         }
-        for (const number of abandoned) events.push({ Abandon: number });
+        for (const number of abandoned) if (this.#operations.has(number)) events.push({ Abandon: number });
       }
       const { effects, wake_at_ms: wakeAtMs } = this.#steps.step(events, nowMs, secondsOf(this.#clock.date()));
       this.#wakeAtMs = wakeAtMs ?? undefined;

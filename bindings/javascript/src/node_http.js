@@ -40,8 +40,6 @@ class Sending {
   #connections;
   #request;
   #stopConnecting;
-  /** Whether it was handed to a connection. From then on the service may have it. */
-  #wasSent = false;
   #isOver = false;
 
   constructor(request, exchange, connections) {
@@ -52,6 +50,7 @@ class Sending {
     this.#body = method === 'POST' ? body : undefined;
     this.#mostBytes = mostBytes;
     this.#exchange = exchange;
+    exchange.isUnsent = true;
     this.#connections = connections;
     try {
       this.#open();
@@ -71,7 +70,7 @@ class Sending {
   }
 
   #giveUp(connectMs) {
-    if (this.#wasSent || this.#isOver) return;
+    if (!this.#exchange.isUnsent || this.#isOver) return;
     this.#fail(`no connection within ${connectMs} ms`);
   }
 
@@ -85,9 +84,10 @@ class Sending {
   }
 
   #send(request) {
-    if (request !== this.#request || this.#isOver) return;
+    if (request !== this.#request || this.#isOver || this.#exchange.isOver) return;
     this.#stopConnecting?.();
-    this.#wasSent = true;
+    // Handed to a connection: from now on the service may have it.
+    this.#exchange.isUnsent = false;
     request.end(this.#body);
   }
 
@@ -129,7 +129,7 @@ class Sending {
    * it. Some services say goodbye with an answer, a 408, that is none to this request.
    */
   #isStale(request) {
-    return request.reusedSocket && !this.#wasSent;
+    return request.reusedSocket && this.#exchange.isUnsent;
   }
 
   /** Takes another connection: nothing was sent on this one. */
@@ -146,7 +146,7 @@ class Sending {
   #fail(message) {
     this.#over();
     this.#request.destroy();
-    this.#exchange.fail(this.#wasSent ? 'Unknown' : 'NotSent', message);
+    this.#exchange.broken(message);
   }
 
   #over() {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VoiceClient } from 'voice-calling';
 import { ScriptedService } from 'voice-calling/testing';
-import { DOCKET, REQUEST, failure, withBoth } from './service.js';
+import { DOCKET, REQUEST, failure, logged, withBoth } from './service.js';
 
 const REASON = new Error('the user left');
 const CREATED = { json: { docket_id: DOCKET } };
@@ -114,19 +114,6 @@ test('an abort ends a batch whose loop was left at once', async () => {
   assert.match(lines.join(), /requests\[1\] \(externalId "crm-1"\): OutcomeUnknown/);
   assert.equal(service.elapsedMs, 0);
 });
-
-/** The lines that are written to stderr meanwhile. */
-async function logged(act) {
-  const lines = [];
-  const { write } = process.stderr;
-  process.stderr.write = (line) => lines.push(line);
-  try {
-    await act();
-  } finally {
-    process.stderr.write = write;
-  }
-  return lines;
-}
 
 test('leaving the loop before it has begun sends nothing', async () => {
   const { client, service } = scripted();
