@@ -144,6 +144,8 @@ const THROWN = {
 };
 
 test('fetch: what a fetch of the user returns or throws is that call\'s alone', async (t) => {
+  const unhandled = [];
+  process.on('unhandledRejection', (reason) => unhandled.push(reason));
   const cases = [
     ...Object.entries(ANSWERS).map(([what, [answer, isRead]]) => [`returns ${what}`, async () => answer, isRead]),
     ...Object.entries(THROWN).map(([what, error]) => [`throws ${what}`, async () => { throw error; }, false]),
@@ -166,6 +168,8 @@ test('fetch: what a fetch of the user returns or throws is that call\'s alone', 
           if (isRead) assert.equal(third.value.docketId, DOCKET);
           else assert.equal(third.error.mayHaveCreated, true, third.error.stack);
           assert.equal(requests.length, 6);
+          // It would end the process.
+          assert.deepEqual(unhandled.splice(0), []);
         }, FetchClient);
       }));
   }

@@ -25,7 +25,7 @@ export class Fault {
     this.#does = does;
     this.#at = at;
     this.options = driver === 'fetch' ? { fetch: fetchWith(this) } : { agent: new AgentWith(this) };
-    if (at === 'result') this.options.onCreated = () => this.reaches('result');
+    if (at === 'result' && does === 'interrupt') this.options.onCreated = () => this.reaches('result');
     if (does === 'interrupt') this.callOptions = { signal: this.#controller.signal };
   }
 
