@@ -8,7 +8,7 @@ import { Machine } from './machine.js';
 import { Signals, operate, operateBatch, parse } from './operation.js';
 import { NONE, defaultOptions } from './options.js';
 import { environment, misconfigured, settingNames, refuseUnknown } from './settings.js';
-import { compiledOnce } from './wasm.js';
+import { compiledOnce } from './steps.js';
 import { found, isPlain, kind, tag } from './words.js';
 
 /** Options that are not settings, beside those of a platform. */

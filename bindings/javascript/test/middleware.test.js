@@ -75,6 +75,23 @@ for (const [place, within] of Object.entries(PLACES)) {
   }
 }
 
+test('fetch: a middleware that sends late, whatever the signal says, has nothing to send after an abort', () =>
+  withService(() => ({}), ({ url, requests }) => {
+    const controller = new AbortController();
+    let late;
+    const own = (...given) => {
+      const [, { signal }] = given;
+      late = failure(new Promise((resolve) => signal.addEventListener('abort', resolve)).then(() => sent(...given)));
+      controller.abort(DOCKET);
+      return late;
+    };
+    return withClient(url, { fetch: own }, async (client) => {
+      assert.equal(await failure(client.dockets.create(REQUEST, { signal: controller.signal })), DOCKET);
+      assert.match((await late).message, /cancelled/);
+      assert.deepEqual(requests, []);
+    }, FetchClient);
+  }));
+
 test('fetch: a create whose request was sent by a retrying agent is never sent again by the client', () =>
   withSockets(
     (socket, _, service) => {
