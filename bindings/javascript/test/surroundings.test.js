@@ -21,6 +21,9 @@ function loaded(file, options = {}) {
   return module.exports;
 }
 
+/** A call that hangs goes on when the time of an attempt is over. */
+const IN_TIME = { timeout: 5000 };
+
 const DRIVERS = { 'node:http': 'index', fetch: 'fetch' };
 
 for (const [driver, name] of Object.entries(DRIVERS)) {
@@ -32,7 +35,7 @@ for (const [driver, name] of Object.entries(DRIVERS)) {
         assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
       }, load())));
 
-  test(`${driver}: imported under the timers of a test, it works when they are gone`, () =>
+  test(`${driver}: imported under the timers of a test, it works when they are gone`, IN_TIME, () =>
     withService((_, __, nth) => (nth === 2 ? { status: 503 } : {}), ({ url, requests }) => {
       const restore = frozen('setTimeout', 'clearTimeout', 'setImmediate', 'queueMicrotask');
       let Client;
@@ -52,15 +55,19 @@ for (const [driver, name] of Object.entries(DRIVERS)) {
       }, Client);
     }));
 
-  test(`${driver}: a call that waits under the timers of a test holds up no call after them`, () =>
+  test(`${driver}: a call that waits under the timers of a test holds up no call after them`, IN_TIME, () =>
     withService((_, __, nth) => (nth <= 2 ? { status: 503 } : {}), ({ url }) =>
-      withClient(url, {}, async (client) => {
+      withClient(url, { backoffMs: 50, maxBackoffMs: 50 }, async (client) => {
         const controller = new AbortController();
         const restore = frozen('setTimeout', 'clearTimeout');
         let waiting;
         try {
-          waiting = failure(client.dockets.waitFor(DOCKET, { timeoutMs: 60_000, signal: controller.signal }));
-          await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+          await new Promise((resolve) => {
+            const options = { timeoutMs: 60_000, signal: controller.signal, onProgress: resolve };
+            waiting = failure(client.dockets.waitFor(DOCKET, options));
+          });
+          // The pause before the next poll has begun.
+          await new Promise(setImmediate);
         } finally {
           restore();
         }
