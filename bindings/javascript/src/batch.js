@@ -11,7 +11,7 @@ export class Batch {
   #wake = [];
   #all;
   #isRead = false;
-  /** Whether somebody takes all results. */
+  /** Whether a caller awaits all results. */
   #isAwaited = false;
   #leave;
   #lost;
@@ -19,9 +19,9 @@ export class Batch {
   /**
    * @param count how many requests there are
    * @param run begins it: takes what takes a result, and returns a promise of its end
-   * @param leave begins nothing more of it
+   * @param leave sends nothing more, and ends it when the open requests have
    * @param unread hears of a failure of all that nobody awaits
-   * @param lost hears of each result that came when the loop over them was left
+   * @param lost is called with each result that a loop was not given before it was left
    */
   constructor(count, run, { leave, unread, lost }) {
     this.#results = Array(count).fill(undefined);
@@ -89,8 +89,8 @@ export class Batch {
   }
 
   /**
-   * Waits for what is open, and begins nothing more. The loop that was left has no other way to
-   * hear of what came after the results that it was given.
+   * Waits for the open requests, and sends nothing more. A loop that was left has no other way to
+   * report the results after those that it was given.
    */
   async #leaveAfter(given) {
     if (!this.#isOver) {

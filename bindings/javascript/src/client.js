@@ -117,8 +117,8 @@ export function clientOn(platform) {
 }
 
 /**
- * Logs what may have been created for a result that no one was given. It is a line, and no warning
- * of Node's: that would come too late for a program that ends now, and may be turned off.
+ * Logs a result that no one was given, if something may have been created. It is a line and not a
+ * warning of Node's, which comes too late for a program that ends now, and may be turned off.
  */
 function logLost({ index, ok, value, error }, requests, writeLine) {
   if (!ok && !error.mayHaveCreated) return;

@@ -6,7 +6,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 /** Node's `queueMicrotask` costs more. */
 const now = Promise.resolve();
 
-/** Looked up each time, as all timers are: those of a test may be in their place for a while. */
+/** Timers are looked up each time: a test may have its own in their place for a while. */
 export function nextTurn(then) {
   (globalThis.setImmediate ?? setTimeout)(then);
 }
@@ -32,7 +32,7 @@ export const clock = {
   onceAllIsHeard: (then) => nextTurn(() => nextTurn(then)),
 };
 
-/** A clock that goes on from where it was when the one that is read is set back, or is none. */
+/** A clock that never goes back: it goes on from its last time if `read` is set back, and stands still if `read` returns no number. */
 function steady(read) {
   let nowMs = 0;
   let offsetMs = 0;

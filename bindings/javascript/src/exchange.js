@@ -23,7 +23,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export class Exchange {
   isOver = false;
-  /** Whether it is certain that nothing of it has left this process; transports know that for a while. */
+  /** Whether it is certain that nothing of it has left this process. A transport sets it. */
   isUnsent = false;
   /** For which operation it is. */
   operation;
@@ -162,7 +162,7 @@ function bytesOf(piece) {
   throw new TypeError(`a piece of the body: found ${kind(piece)}; allowed: bytes`);
 }
 
-/** What an error says for people, if it is one: programs of users throw anything. */
+/** The message of an error. Programs of users throw anything. */
 export function described(error) {
   let texts = [];
   try {

@@ -55,7 +55,7 @@ export class FetchHttp {
     } catch (error) {
       if (init.method === 'GET') exchange.isUnsent = isNode && !this.#fetch && wasNotConnected(error?.cause);
       exchange.broken(described(error));
-      // What is left of an answer that cannot be read.
+      // Ends an answer that cannot be read.
       controller.abort();
     }
   }

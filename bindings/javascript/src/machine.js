@@ -84,13 +84,13 @@ export class Machine {
   begin(call, options, operation) {
     const number = ++this.#lastOperation;
     this.#operations.set(number, { told: operation, creating: new Set(), isLeft: false });
-    // A timer of another clock, such as a test's that is gone, would never be over.
+    // The timer may be one of a test that has ended, which never fires.
     this.#armedForMs = Infinity;
     this.#happened([{ Begin: { operation: number, call, options } }]);
     return number;
   }
 
-  /** Begins nothing more for it: what is open is finished, and then it is abandoned. */
+  /** Sends nothing more for an operation, and abandons it when the open exchanges have ended. */
   leave(number) {
     const operation = this.#operations.get(number);
     if (!operation) return;
@@ -213,7 +213,7 @@ export class Machine {
     this.#onEnd(entry.exchange.operation);
   }
 
-  /** Abandons an operation that was left when its last exchange is over. */
+  /** Abandons an operation that was left, after its last exchange. */
   #onEnd(number) {
     if (this.#operations.get(number)?.isLeft && !this.#isOpen(number)) this.abandon(number);
   }
@@ -259,7 +259,7 @@ export class Machine {
   }
 }
 
-/** A `Date` that is not to be relied on, such as one of a test, is none. */
+/** Seconds since 1970; 0 if the clock gives no time, as that of a test may. */
 function secondsOf(dateMs) {
   return dateMs >= 0 && Number.isFinite(dateMs) ? Math.floor(dateMs / 1000) : 0;
 }

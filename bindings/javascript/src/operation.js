@@ -188,7 +188,7 @@ function created({ onCreated, warn }, called, row, value) {
   return value;
 }
 
-/** That by which the user finds the request that an error or an id is of. */
+/** Identifies the request of an error or an id for the user. */
 function rowOf({ external_id: externalId }, index = undefined) {
   const row = {};
   if (index !== undefined) row.index = index;

@@ -44,7 +44,7 @@ export class Fault {
     return Array.from(results);
   }
 
-  /** Does what it does at its step, once, and returns whether it did. Errors are for each request. */
+  /** Acts at its step, once, and returns whether it did. A connection error is thrown each time. */
   reaches(step) {
     if (step !== this.#at || this.#isOver) return false;
     if (this.#does === 'connection-error') throw refused();
@@ -54,7 +54,7 @@ export class Fault {
     return true;
   }
 
-  /** Whether what is interrupted goes on only when the client has heard of it. */
+  /** Whether the request goes on only after the client has acted. */
   get interrupts() {
     return this.#does === 'interrupt';
   }
@@ -108,7 +108,7 @@ function fetchWith(fault) {
             return;
           }
           controller.close();
-          // Nothing can be told of an answer that has ended.
+          // An answer that has ended cannot fail any more.
           await reach('end').catch(() => {});
         },
       }),
