@@ -23,8 +23,8 @@ mkdirSync(dist);
 copyFileSync(wasm, join(dist, basename(wasm)));
 const packed = gzipSync(bytes, { level: 9 }).toString('base64');
 writeFileSync(
-  join(dist, 'packed.js'),
-  `// Written by build.mjs: ${basename(wasm)}, gzip, base64.\nexport const packed =\n  '${packed}';\n`,
+  join(dist, 'packed.cjs'),
+  `// Written by build.mjs: ${basename(wasm)}, gzip, base64.\nexports.packed =\n  '${packed}';\n`,
 );
 await build({
   entryPoints: ['index', 'fetch', 'testing'].map((name) => join(folder, 'src', `${name}.js`)),
@@ -34,8 +34,9 @@ await build({
   platform: 'node',
   format: 'cjs',
   target: 'node20',
-  // Loaded when it is needed.
-  external: ['../dist/packed.js'],
+  // Loaded when it is needed, and by `require`: test runners such as Jest have no `import()`.
+  external: ['../dist/packed.cjs'],
+  supported: { 'dynamic-import': false },
 });
 // The types are the same, but TypeScript asks how they are loaded.
 for (const name of readdirSync(join(folder, 'types'))) {

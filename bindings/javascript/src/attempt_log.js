@@ -15,13 +15,16 @@ export function attemptLog(listener, warn) {
   };
 }
 
-/** Calls a listener of the user when this turn is over. What it throws becomes a warning. */
+/** Calls a listener of the user when this turn is over. */
 export function later(name, listener, told, warn) {
-  queueMicrotask(async () => {
-    try {
-      await listener(told);
-    } catch (error) {
-      warn(`${name} failed`, error);
-    }
-  });
+  queueMicrotask(() => notify(name, listener, told, warn));
+}
+
+/** Calls a listener of the user. What it throws becomes a warning. */
+export async function notify(name, listener, told, warn) {
+  try {
+    await listener(told);
+  } catch (error) {
+    warn(`${name} failed`, error);
+  }
 }

@@ -11,17 +11,22 @@ export class Batch {
   #wake = [];
   #all;
   #isRead = false;
-  #abandon;
+  /** Whether a caller awaits all results. */
+  #isAwaited = false;
+  #leave;
+  #lost;
 
   /**
    * @param count how many requests there are
    * @param run begins it: takes what takes a result, and returns a promise of its end
-   * @param abandon ends it early
+   * @param leave sends nothing more, and ends it when the open requests have
    * @param unread hears of a failure of all that nobody awaits
+   * @param lost is called with each result that a loop was not given before it was left
    */
-  constructor(count, run, abandon, unread) {
+  constructor(count, run, { leave, unread, lost }) {
     this.#results = Array(count).fill(undefined);
-    this.#abandon = abandon;
+    this.#leave = leave;
+    this.#lost = lost;
     this.#all = run((result) => this.#take(result)).then(
       () => this.#end(),
       (error) => {
@@ -42,6 +47,7 @@ export class Batch {
 
   then(resolve, reject) {
     this.#isRead = true;
+    this.#isAwaited ||= typeof resolve === 'function';
     return this.#all.then(resolve, reject);
   }
 
@@ -60,35 +66,38 @@ export class Batch {
 
   [Symbol.asyncIterator]() {
     this.#isRead = true;
-    const results = this.#eachAsItComes();
+    let given = 0;
+    const next = async () => {
+      while (given >= this.#arrived.length && !this.#isOver) {
+        await new Promise((resolve) => this.#wake.push(resolve));
+      }
+      if (given < this.#arrived.length) return { done: false, value: this.#arrived[given++] };
+      if (this.#failure) throw this.#failure.error;
+      return { done: true, value: undefined };
+    };
+    const leave = async (value) => {
+      await this.#leaveAfter(given);
+      return { done: true, value };
+    };
     return {
-      next: () => results.next(),
-      // A generator would go on until its next result.
-      return: async (value) => {
-        await this.#leave();
-        return results.return(value);
-      },
+      next,
+      return: leave,
       [Symbol.asyncIterator]() {
         return this;
       },
     };
   }
 
-  async *#eachAsItComes() {
-    let next = 0;
-    for (;;) {
-      while (next < this.#arrived.length) yield this.#arrived[next++];
-      if (this.#isOver) break;
-      await new Promise((resolve) => this.#wake.push(resolve));
+  /**
+   * Waits for the open requests, and sends nothing more. A loop that was left has no other way to
+   * report the results after those that it was given.
+   */
+  async #leaveAfter(given) {
+    if (!this.#isOver) {
+      this.#leave(new Error('the loop over the results ended early'));
+      await this.#all.catch(() => {});
     }
-    if (this.#failure) throw this.#failure.error;
-  }
-
-  /** Who leaves the loop does not wait for the rest. What is known of it is in `results`. */
-  async #leave() {
-    if (this.#isOver) return;
-    this.#abandon(new Error('the loop over the results ended early'));
-    await this.#all.catch(() => {});
+    if (!this.#isAwaited) for (const result of this.#arrived.slice(given)) this.#lost(result);
   }
 
   #take(result) {

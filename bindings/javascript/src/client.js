@@ -3,29 +3,31 @@ import { settings } from '../generated/settings.js';
 import { attemptLog } from './attempt_log.js';
 import { Batch } from './batch.js';
 import { clock as systemClock } from './clock.js';
+import { absent } from './conversion.js';
 import { Machine } from './machine.js';
 import { Signals, operate, operateBatch, parse } from './operation.js';
 import { NONE, defaultOptions } from './options.js';
 import { environment, misconfigured, settingNames, refuseUnknown } from './settings.js';
-import { compiledOnce } from './wasm.js';
+import { compiledOnce } from './steps.js';
 import { found, isPlain, kind, tag } from './words.js';
 
 /** Options that are not settings, beside those of a platform. */
-const OWN_OPTIONS = ['accounts', 'env', 'onAttempt', 'history', 'transport', 'wasm'];
+const OWN_OPTIONS = ['accounts', 'env', 'onAttempt', 'onCreated', 'history', 'transport', 'wasm'];
+
+const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 /** What is shared by a client and those that `withOptions` made of it. */
 class Shared {
   running = new Set();
   isClosed = false;
   signals = new Signals();
+  #transport;
   #closed;
 
-  constructor(machine, transport, clock, warn, settingNames) {
-    this.machine = machine;
-    this.settingNames = settingNames;
-    this.transport = transport;
-    this.clock = clock;
-    this.warn = warn;
+  /** @param {any} parts what the operations need */
+  constructor({ transport, ...parts }) {
+    this.#transport = transport;
+    Object.assign(this, parts);
   }
 
   async run(operation) {
@@ -41,7 +43,7 @@ class Shared {
 
   close() {
     this.isClosed = true;
-    this.#closed ??= Promise.allSettled(this.running).then(() => this.transport.close?.());
+    this.#closed ??= Promise.allSettled(this.running).then(() => this.#transport.close?.());
     return this.#closed;
   }
 }
@@ -105,10 +107,25 @@ export function clientOn(platform) {
         this.#shared.run(() =>
           operateBatch(this.#shared, [requests], options, this.#defaults, left.signal, take),
         );
-      const unread = (error) => this.#shared.warn('a batch that nobody awaits failed', error);
-      return new Batch(count, run, (reason) => left.abort(reason), unread);
+      return new Batch(count, run, {
+        leave: (reason) => left.abort(reason),
+        unread: (error) => this.#shared.warn('a batch that nobody awaits failed', error),
+        lost: (result) => logLost(result, requests, this.#shared.writeLine),
+      });
     }
   };
+}
+
+/**
+ * Logs a result that no one was given, if something may have been created. It is a line and not a
+ * warning of Node's, which comes too late for a program that ends now, and may be turned off.
+ */
+function logLost({ index, ok, value, error }, requests, writeLine) {
+  if (!ok && !error.mayHaveCreated) return;
+  const { externalId } = requests[index];
+  const named = absent(externalId) ? '' : ` (externalId ${JSON.stringify(externalId)})`;
+  const what = ok ? `created docket ${value.docketId}` : `${error.name}: ${error.message}`;
+  writeLine(`voice-calling: the loop over a batch was left before the result of requests[${index}]${named}: ${what}`);
 }
 
 /** @param {any} options */
@@ -116,11 +133,11 @@ function checked(options, platform) {
   // It may be the token that is given in their place.
   if (!isPlain(options)) throw misconfigured('options', kind(options), 'a plain object');
   refuseUnknown(options, [...Object.keys(settings), ...OWN_OPTIONS, ...platform.options]);
-  const { env, onAttempt, history, transport, wasm } = options;
+  const { env, onAttempt, onCreated, history, transport, wasm } = options;
   if (env !== undefined && tag(env) !== 'Object' && env !== globalThis.process?.env) {
     throw misconfigured('env', kind(env), 'an object of variables');
   }
-  for (const [name, listener] of Object.entries({ onAttempt, history })) {
+  for (const [name, listener] of Object.entries({ onAttempt, onCreated, history })) {
     if (listener !== undefined && typeof listener !== 'function') {
       throw misconfigured(name, found(listener), 'a function');
     }
@@ -131,11 +148,24 @@ function checked(options, platform) {
   if (wasm !== undefined && !(wasm instanceof WebAssembly.Module)) {
     throw misconfigured('wasm', kind(wasm), 'a WebAssembly.Module');
   }
+  if (wasm === undefined) checkThatItCompiles();
   platform.check(options);
   return options;
 }
 
-function shared({ env, onAttempt, history, transport: own, wasm, ...options }, platform) {
+/** Edge runtimes compile when a program is deployed, and nothing while it runs. */
+function checkThatItCompiles() {
+  try {
+    new WebAssembly.Module(EMPTY_MODULE);
+  } catch (cause) {
+    const allowed =
+      'the compiled module, since this runtime compiles none: ' +
+      "import wasm from 'voice-calling/voice-calling-steps-text.wasm', then new VoiceClient({ wasm })";
+    throw misconfigured('wasm', 'nothing', allowed, { cause });
+  }
+}
+
+function shared({ env, onAttempt, onCreated, history, transport: own, wasm, ...options }, platform) {
   const { warn, writeLine } = platform;
   const variables = environment(options, env ?? platform.variables(), onAttempt !== undefined);
   const transport = own ?? platform.transport(options, variables);
@@ -148,7 +178,7 @@ function shared({ env, onAttempt, history, transport: own, wasm, ...options }, p
     log: onAttempt ? attemptLog(onAttempt, warn) : writeLine,
     record: history && guarded(history, warn),
   });
-  return new Shared(machine, transport, clock, warn, settingNames(options));
+  return new Shared({ machine, transport, clock, warn, writeLine, onCreated, settingNames: settingNames(options) });
 }
 
 /** A recorder that fails costs its lines, and one warning. */

@@ -6,15 +6,19 @@ const LONGEST_MS = 2 ** 31 - 1;
 /** Node's `queueMicrotask` costs more. */
 const now = Promise.resolve();
 
-const nextTurn = globalThis.setImmediate ?? ((then) => setTimeout(then, 0));
+/** Timers are looked up each time: a test may have its own in their place for a while. */
+export function nextTurn(then) {
+  (globalThis.setImmediate ?? setTimeout)(then);
+}
 
 export const clock = {
   /** It never goes back. Unit: milliseconds. */
-  now: () => performance.now(),
+  now: steady(() => performance.now()),
   /** Unit: milliseconds since 1970. */
   date: () => Date.now(),
   /** Calls `then` after a time, or earlier. Returns what takes that back. */
   after(milliseconds, then) {
+    const { setTimeout, clearTimeout } = globalThis;
     const timer = setTimeout(then, Math.min(milliseconds, LONGEST_MS));
     return () => clearTimeout(timer);
   },
@@ -27,3 +31,15 @@ export const clock = {
    */
   onceAllIsHeard: (then) => nextTurn(() => nextTurn(then)),
 };
+
+/** A clock that never goes back: it goes on from its last time if `read` is set back, and stands still if `read` returns no number. */
+function steady(read) {
+  let nowMs = 0;
+  let offsetMs = 0;
+  return () => {
+    const readMs = read() + offsetMs;
+    if (readMs < nowMs) offsetMs += nowMs - readMs;
+    else if (readMs >= nowMs) nowMs = readMs;
+    return nowMs;
+  };
+}

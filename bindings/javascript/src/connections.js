@@ -1,6 +1,8 @@
 /** The connections of a client on `node:http` and `node:https`. */
 import http from 'node:http';
 import https from 'node:https';
+import { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { clock } from './clock.js';
 
 /**
@@ -69,16 +71,22 @@ export class Connections {
 
 /**
  * Calls `then` once a request can be written to its socket: connected, with TLS's handshake done.
- * If it is never called, nothing was sent.
+ * If it is never called, nothing was sent. A socket that is none of Node's, such as one of a mock,
+ * may connect only after it was written to.
  */
 export function whenConnected(request, then) {
   request.once('socket', (socket) => {
     if (socket.destroyed) return undefined;
     if (request.reusedSocket) return onceItIsKnownToLive(request, then);
+    if (!isOfNode(socket)) return then();
     if (socket.encrypted && isHandshaking(socket)) return socket.once('secureConnect', then);
     if (socket.connecting) return socket.once('connect', then);
     return then();
   });
+}
+
+function isOfNode({ constructor }) {
+  return constructor === Socket || constructor === TLSSocket;
 }
 
 /** The service may have said while nobody listened that it closed the connection. */
@@ -88,7 +96,7 @@ function onceItIsKnownToLive(request, then) {
   });
 }
 
-/** Agents of other makers may give a socket that is ready, or that is none of Node's. */
+/** Agents of other makers may give a socket that is ready. */
 function isHandshaking({ secureConnecting, connecting }) {
   return secureConnecting ?? connecting;
 }

@@ -2,6 +2,7 @@
  * One request and what came of it so far. A transport fills it; the machine gets it as events, all
  * at once as a rule, and what there is when time is up.
  */
+import { found, kind, tag } from './words.js';
 
 /** The headers that are read, in lower case. */
 export const READ = new Set([
@@ -15,10 +16,15 @@ export const READ = new Set([
   'x-correlation-id',
 ]);
 
+const MOST_U16 = 0xffff;
+
+const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export class Exchange {
   isOver = false;
+  /** Whether it is certain that nothing of it has left this process. A transport sets it. */
+  isUnsent = false;
   /** For which operation it is. */
   operation;
   /** For which request of a batch. */
@@ -49,13 +55,16 @@ export class Exchange {
   /** The head of the answer: names and values of the headers that are read. */
   head(status, headers) {
     if (this.isOver || this.status !== undefined) return;
+    const isStatus = Number.isInteger(status) && status >= 0 && status <= MOST_U16;
+    if (!isStatus) throw new TypeError(`status: found ${found(status)}; allowed: 0 to ${MOST_U16}`);
+    this.#headers = headers.map(([name, value]) => [name, String(value).toWellFormed()]);
     this.status = status;
-    this.#headers = headers;
   }
 
   /** A piece of the body. Returns whether more is wanted: if not, this is over. */
-  chunk(bytes) {
+  chunk(piece) {
     if (this.isOver) return false;
+    const bytes = bytesOf(piece);
     // One byte more says that there is more.
     const wanted = this.#most + 1 - this.#bytes;
     this.#chunks.push(bytes.length > wanted ? bytes.subarray(0, wanted) : bytes);
@@ -75,7 +84,7 @@ export class Exchange {
       const body = this.#taken() ?? { Text: '' };
       this.#hear([{ Answered: { exchange, status, headers: this.#headers, body } }]);
     } else {
-      this.#hear([...this.#arrived(), { Ended: { exchange, error: error ?? null } }]);
+      this.#hear([...this.#arrived(), { Ended: { exchange, error: error?.toWellFormed() ?? null } }]);
     }
   }
 
@@ -91,7 +100,13 @@ export class Exchange {
       return;
     }
     this.isOver = true;
-    this.#hear([{ Failed: { exchange: this.#number, delivery, message } }], delivery);
+    const failed = { exchange: this.#number, delivery, message: message.toWellFormed() };
+    this.#hear([{ Failed: failed }], delivery);
+  }
+
+  /** The connection broke, or none was made. */
+  broken(message) {
+    this.fail(this.isUnsent ? 'NotSent' : 'Unknown', message);
   }
 
   /** The script of a test has a mistake, which is no answer: the operation ends with it. */
@@ -104,6 +119,14 @@ export class Exchange {
   /** What came and was not reported yet, as events: its time is up. */
   arrived() {
     return this.isOver || this.status === undefined ? [] : this.#arrived();
+  }
+
+  /** Ends it, if nothing of it was sent: then nothing will be. Returns the events. */
+  withdrawn() {
+    if (this.isOver || !this.isUnsent) return this.arrived();
+    this.isOver = true;
+    const message = 'cancelled before it was sent';
+    return [{ Failed: { exchange: this.#number, delivery: 'NotSent', message } }];
   }
 
   #arrived() {
@@ -128,6 +151,31 @@ export class Exchange {
       return { Bytes: Array.from(bytes) };
     }
   }
+}
+
+/** A `fetch` of the user may give pieces of any kind. */
+function bytesOf(piece) {
+  if (piece instanceof Uint8Array) return piece;
+  if (typeof piece === 'string') return encoder.encode(piece);
+  if (ArrayBuffer.isView(piece)) return new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength);
+  if (tag(piece) === 'ArrayBuffer') return new Uint8Array(piece);
+  throw new TypeError(`a piece of the body: found ${kind(piece)}; allowed: bytes`);
+}
+
+/** The message of an error. Programs of users throw anything. */
+export function described(error) {
+  let texts = [];
+  try {
+    const { message, code, cause } = typeof error === 'string' ? { message: error } : Object(error);
+    const reason = [cause?.code, cause?.message, code].find(isText);
+    texts = [message, reason].filter(isText);
+  } catch {}
+  const [first = 'the request failed', reason = ''] = texts;
+  return (first.includes(reason) ? first : `${first}: ${reason}`).slice(0, 200);
+}
+
+function isText(value) {
+  return typeof value === 'string' && value !== '';
 }
 
 function joined(chunks) {

@@ -1,10 +1,10 @@
 /**
- * Requests on `fetch`. It does not report whether a request that failed was sent, so that hardly a
- * create is retried that got no answer.
+ * Requests on `fetch`. It does not report whether a request that failed was sent: on Node that is
+ * known by the body, elsewhere hardly a create is retried that got no answer.
  */
-import { READ } from './exchange.js';
+import { READ, described } from './exchange.js';
 
-/** Only Node's `fetch` is undici's, and reports that a connection was not made. */
+/** Only Node's `fetch`, which is undici's, takes streams with a length, and says why a connection was not made. */
 const isNode = globalThis.process?.versions?.undici !== undefined;
 
 const encoder = new TextEncoder();
@@ -29,7 +29,7 @@ export class FetchHttp {
       redirect: /** @type {const} */ ('manual'),
       signal: controller.signal,
     };
-    if (method === 'POST') Object.assign(init, isNode ? readOnce(body, init) : { body, ...this.#once });
+    if (method === 'POST') Object.assign(init, isNode ? readOnce(body, init, exchange) : { body, ...this.#once });
     this.#exchange(url, init, exchange, controller);
     return () => controller.abort();
   }
@@ -39,16 +39,9 @@ export class FetchHttp {
   }
 
   async #exchange(url, init, exchange, controller) {
-    let response;
     try {
-      response = await (this.#fetch ?? fetch)(url, init);
-    } catch (error) {
-      const isKnown = isNode && !this.#fetch && wasNotSent(error?.cause);
-      exchange.fail(isKnown ? 'NotSent' : 'Unknown', told(error));
-      return;
-    }
-    exchange.head(response.status, read(response.headers));
-    try {
+      const response = await (this.#fetch ?? fetch)(url, init);
+      exchange.head(response.status, read(response.headers));
       const reader = response.body?.getReader();
       for (;;) {
         const { done, value } = reader ? await reader.read() : { done: true };
@@ -60,7 +53,10 @@ export class FetchHttp {
       }
       exchange.end();
     } catch (error) {
-      exchange.end(told(error));
+      if (init.method === 'GET') exchange.isUnsent = isNode && !this.#fetch && wasNotConnected(error?.cause);
+      exchange.broken(described(error));
+      // Ends an answer that cannot be read.
+      controller.abort();
     }
   }
 }
@@ -70,26 +66,35 @@ function read(headers) {
   for (const name of READ) {
     // Its encoding is taken off already.
     const value = name === 'content-encoding' ? null : headers.get(name);
-    if (value !== null) read.push([name, value]);
+    if (typeof value === 'string') read.push([name, value]);
   }
   return read;
 }
 
 /**
- * Node sends a request again, a `POST` as well, on another connection after a 421; if that one is
- * refused, it says so as if nothing had been sent. A stream cannot be sent again. Without
- * credentials, of which there are none, some versions would take a 401 to one for a failure.
+ * A body as a stream. Until it is read the request is unsent, whatever error there is, and it is not
+ * read any more once the exchange is over. (Interceptors, retrying agents and wrappers of `fetch`
+ * may have sent a request before they fail to connect, or send it late.) Copies of a stream of
+ * this type and mark read it only when they are read.
+ *
+ * And a stream cannot be sent again: Node sends a request again, a `POST` as well, on another
+ * connection after a 421. Without credentials, of which there are none, some versions would take a
+ * 401 to a stream for a failure.
  */
-function readOnce(body, { headers }) {
+function readOnce(body, { headers }, exchange) {
+  exchange.isUnsent = true;
   const bytes = encoder.encode(body);
   // Otherwise it would be chunked.
   headers.set('content-length', String(bytes.length));
   const stream = new ReadableStream({
-    start(controller) {
+    type: 'bytes',
+    pull(controller) {
+      if (exchange.isOver) throw new Error('the request was cancelled');
+      exchange.isUnsent = false;
       controller.enqueue(bytes);
       controller.close();
     },
-  });
+  }, { highWaterMark: 0 });
   return { body: stream, duplex: 'half', credentials: 'omit' };
 }
 
@@ -103,15 +108,8 @@ function connectionsUsedOnce() {
 }
 
 /** Whether Node's error says that it is a name that was not found, or a connection that was not made. */
-function wasNotSent(cause) {
-  if (Array.isArray(cause?.errors)) return cause.errors.length > 0 && cause.errors.every(wasNotSent);
+function wasNotConnected(cause) {
+  if (Array.isArray(cause?.errors)) return cause.errors.length > 0 && cause.errors.every(wasNotConnected);
   if (cause?.code === 'UND_ERR_CONNECT_TIMEOUT') return true;
   return cause?.syscall === 'connect' || cause?.syscall === 'getaddrinfo';
-}
-
-/** What an error says for people. */
-function told(error) {
-  const reason = error?.cause?.code ?? error?.cause?.message ?? error?.code;
-  const message = String(error?.message ?? error);
-  return (reason ? `${message}: ${reason}` : message).slice(0, 200);
 }

@@ -2,7 +2,7 @@
  * Drives the client without I/O: hands over what happened, and does what it says. It knows nothing
  * of HTTP, which is a transport's business, and decides nothing.
  */
-import { Exchange } from './exchange.js';
+import { Exchange, described } from './exchange.js';
 import { Steps } from './steps.js';
 
 /** What a transport says where nothing can have been created. */
@@ -83,9 +83,24 @@ export class Machine {
    */
   begin(call, options, operation) {
     const number = ++this.#lastOperation;
-    this.#operations.set(number, { told: operation, creating: new Set() });
+    this.#operations.set(number, { told: operation, creating: new Set(), isLeft: false });
+    // The timer may be one of a test that has ended, which never fires.
+    this.#armedForMs = Infinity;
     this.#happened([{ Begin: { operation: number, call, options } }]);
     return number;
+  }
+
+  /** Sends nothing more for an operation, and abandons it when the open exchanges have ended. */
+  leave(number) {
+    const operation = this.#operations.get(number);
+    if (!operation) return;
+    operation.isLeft = true;
+    if (!this.#isOpen(number)) this.abandon(number);
+  }
+
+  #isOpen(number) {
+    for (const { exchange } of this.#exchanges.values()) if (exchange.operation === number) return true;
+    return false;
   }
 
   /** Nobody waits for it any more. What has come of its answers by now counts. */
@@ -135,13 +150,14 @@ export class Machine {
     try {
       const isDue = this.#isDue(nowMs);
       if (isDue || abandoned.size > 0) {
-        for (const { exchange } of this.#exchanges.values()) {
-          if (isDue || abandoned.has(exchange.operation)) events.push(...exchange.arrived());
+        for (const [number, { exchange }] of this.#exchanges) {
+          if (abandoned.has(exchange.operation)) events.push(...exchange.withdrawn());
+          else if (isDue) events.push(...exchange.arrived());
+          if (exchange.isOver) this.#cancel(number);
         }
-        for (const number of abandoned) events.push({ Abandon: number });
+        for (const number of abandoned) if (this.#operations.has(number)) events.push({ Abandon: number });
       }
-      const unixS = Math.floor(this.#clock.date() / 1000);
-      const { effects, wake_at_ms: wakeAtMs } = this.#steps.step(events, nowMs, unixS);
+      const { effects, wake_at_ms: wakeAtMs } = this.#steps.step(events, nowMs, secondsOf(this.#clock.date()));
       this.#wakeAtMs = wakeAtMs ?? undefined;
       for (const effect of effects) this.#do(effect);
     } catch (cause) {
@@ -162,7 +178,7 @@ export class Machine {
   #send(send) {
     const { exchange: number, operation, creates, request } = send;
     const item = send.item ?? undefined;
-    const { told, creating } = this.#operations.get(operation) ?? {};
+    const { told, creating, isLeft } = this.#operations.get(operation) ?? {};
     if (creates) creating?.add(item);
     const exchange = new Exchange(send, (events, delivery, mistake) => {
       this.#exchanges.delete(number);
@@ -171,13 +187,18 @@ export class Machine {
       const { Answered: answered } = events[0];
       if (answered) told?.heard?.(answered.status, answered.body.Text);
       this.#happened(events);
+      this.#onEnd(operation);
     });
     this.#exchanges.set(number, { exchange, cancel: undefined });
+    if (isLeft) {
+      exchange.fail('NotSent', 'the batch was left before this was sent');
+      return;
+    }
     let cancel;
     try {
       cancel = this.#transport.send(request, exchange);
     } catch (refusal) {
-      exchange.fail('Refused', String(refusal?.message));
+      exchange.fail('Refused', described(refusal));
     }
     const entry = this.#exchanges.get(number);
     if (entry) entry.cancel = cancel;
@@ -189,6 +210,12 @@ export class Machine {
     this.#exchanges.delete(number);
     entry.exchange.isOver = true;
     entry.cancel?.();
+    this.#onEnd(entry.exchange.operation);
+  }
+
+  /** Abandons an operation that was left, after its last exchange. */
+  #onEnd(number) {
+    if (this.#operations.get(number)?.isLeft && !this.#isOpen(number)) this.abandon(number);
   }
 
   #tellItem({ operation, index, created }) {
@@ -209,9 +236,9 @@ export class Machine {
     this.#events = [];
     this.#abandoned.clear();
     this.#wakeAtMs = undefined;
-    for (const number of [...this.#exchanges.keys()]) this.#cancel(number);
     const operations = [...this.#operations.values()];
     this.#operations.clear();
+    for (const number of [...this.#exchanges.keys()]) this.#cancel(number);
     for (const { told, creating } of operations) told.broken(cause, creating);
   }
 
@@ -230,4 +257,9 @@ export class Machine {
       else this.#arm();
     });
   }
+}
+
+/** Seconds since 1970; 0 if the clock gives no time, as that of a test may. */
+function secondsOf(dateMs) {
+  return dateMs >= 0 && Number.isFinite(dateMs) ? Math.floor(dateMs / 1000) : 0;
 }

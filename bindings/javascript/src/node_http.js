@@ -4,7 +4,8 @@
  */
 import { clock } from './clock.js';
 import { Connections, whenConnected } from './connections.js';
-import { READ } from './exchange.js';
+import { Decoding, decoderOf } from './decoding.js';
+import { READ, described } from './exchange.js';
 
 /** Codes of errors that Node throws because of what is in a request. */
 const REFUSED = new Set(['ERR_INVALID_CHAR', 'ERR_UNESCAPED_CHARACTERS', 'ERR_HTTP_INVALID_HEADER_VALUE', 'ERR_INVALID_HTTP_TOKEN']);
@@ -34,26 +35,28 @@ class Sending {
   #scheme;
   #options;
   #body;
+  #mostBytes;
   #exchange;
   #connections;
   #request;
   #stopConnecting;
-  /** Whether it was handed to a connection. From then on the service may have it. */
-  #wasSent = false;
   #isOver = false;
 
-  constructor({ method, url, headers, body, connect_ms: connectMs }, exchange, connections) {
+  constructor(request, exchange, connections) {
+    const { method, url, headers, body, connect_ms: connectMs, max_response_bytes: mostBytes } = request;
     const [, scheme, authority, path] = /^(https?):\/\/([^/?#]*)(.*)$/.exec(url);
     this.#scheme = scheme;
     this.#options = { method, path, setHost: false, headers: named(authority, headers), ...place(scheme, authority) };
     this.#body = method === 'POST' ? body : undefined;
+    this.#mostBytes = mostBytes;
     this.#exchange = exchange;
+    exchange.isUnsent = true;
     this.#connections = connections;
     try {
       this.#open();
     } catch (error) {
       this.#isOver = true;
-      exchange.fail(REFUSED.has(error?.code) ? 'Refused' : 'NotSent', told(error));
+      exchange.fail(REFUSED.has(error?.code) ? 'Refused' : 'NotSent', described(error));
       return;
     }
     this.#stopConnecting = clock.after(connectMs, () => clock.onceAllIsHeard(() => this.#giveUp(connectMs)));
@@ -67,7 +70,7 @@ class Sending {
   }
 
   #giveUp(connectMs) {
-    if (this.#wasSent || this.#isOver) return;
+    if (!this.#exchange.isUnsent || this.#isOver) return;
     this.#fail(`no connection within ${connectMs} ms`);
   }
 
@@ -81,9 +84,10 @@ class Sending {
   }
 
   #send(request) {
-    if (request !== this.#request || this.#isOver) return;
+    if (request !== this.#request || this.#isOver || this.#exchange.isOver) return;
     this.#stopConnecting?.();
-    this.#wasSent = true;
+    // Handed to a connection: from now on the service may have it.
+    this.#exchange.isUnsent = false;
     request.end(this.#body);
   }
 
@@ -95,8 +99,10 @@ class Sending {
       else request.destroy();
       return;
     }
-    const exchange = this.#exchange;
-    exchange.head(response.statusCode, pairs(response.rawHeaders));
+    const headers = pairs(response.rawHeaders);
+    const decode = decoderOf(headers);
+    const exchange = decode ? new Decoding(this.#exchange, decode, this.#mostBytes) : this.#exchange;
+    this.#exchange.head(response.statusCode, decode ? headers.filter(([name]) => name !== 'content-encoding') : headers);
     response.on('data', (chunk) => {
       if (this.#isOver || exchange.chunk(chunk)) return;
       this.cancel();
@@ -105,7 +111,7 @@ class Sending {
       if (this.#isOver) return;
       this.#over();
       if (response.complete && !error) exchange.end();
-      else exchange.end(told(error ?? new Error('the body ended early')));
+      else exchange.end(described(error ?? 'the body ended early'));
     };
     response.once('end', () => end());
     response.on('error', end);
@@ -115,7 +121,7 @@ class Sending {
   #broken(request, error) {
     if (request !== this.#request || this.#isOver || this.#exchange.status !== undefined) return;
     if (this.#isStale(request)) this.#reopen(request);
-    else this.#fail(told(error));
+    else this.#fail(described(error));
   }
 
   /**
@@ -123,7 +129,7 @@ class Sending {
    * it. Some services say goodbye with an answer, a 408, that is none to this request.
    */
   #isStale(request) {
-    return request.reusedSocket && !this.#wasSent;
+    return request.reusedSocket && this.#exchange.isUnsent;
   }
 
   /** Takes another connection: nothing was sent on this one. */
@@ -131,7 +137,7 @@ class Sending {
     try {
       this.#open();
     } catch (error) {
-      this.#fail(told(error));
+      this.#fail(described(error));
     }
     request.destroy();
   }
@@ -140,7 +146,7 @@ class Sending {
   #fail(message) {
     this.#over();
     this.#request.destroy();
-    this.#exchange.fail(this.#wasSent ? 'Unknown' : 'NotSent', message);
+    this.#exchange.broken(message);
   }
 
   #over() {
@@ -150,7 +156,7 @@ class Sending {
 }
 
 function named(authority, headers) {
-  const named = { host: authority };
+  const named = { host: authority, 'accept-encoding': 'identity' };
   for (const [name, value] of headers) named[name] = value;
   return named;
 }
@@ -182,12 +188,4 @@ function pairs(raw) {
 function text(latin1) {
   // eslint-disable-next-line no-control-regex
   return /^[\x00-\x7f]*$/.test(latin1) ? latin1 : Buffer.from(latin1, 'latin1').toString();
-}
-
-/** What an error says for people. An agent may break its sockets with anything. */
-function told(error) {
-  const code = typeof error?.code === 'string' ? error.code : '';
-  const message = typeof error?.message === 'string' ? error.message : '';
-  const both = message.includes(code) ? message : `${code}: ${message}`;
-  return both.slice(0, 200) || 'the connection broke';
 }

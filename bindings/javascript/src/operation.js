@@ -1,6 +1,6 @@
 /** One call of a function, from its arguments to its result. */
 import { functions, types } from '../generated/wit.js';
-import { later } from './attempt_log.js';
+import { later, notify } from './attempt_log.js';
 import { FROM_OPTIONS, reader, written } from './conversion.js';
 import { aborted, broken, returned } from './failure.js';
 import { accepted, optionNames } from './options.js';
@@ -23,14 +23,15 @@ export async function operate(shared, name, given, options, defaults) {
     heard: onProgress && progress(onProgress, shared),
   });
   const { outcome, cause, creating, abort } = ended;
-  if (!outcome) throw broken(called.creates, creating.size > 0, cause);
+  const row = called.creates ? rowOf(json.call[name]) : {};
+  if (!outcome) throw of(row, broken(called.creates, creating.size > 0, cause));
   if (outcome.Err === undefined) {
     // An abandoned wait ends early with what it saw last, which is not a result of a wait that was aborted.
     if (abort && called.kind === 'wait' && 'Pending' in outcome.Ok[name].outcome) throw abort.reason;
     // Whatever it was that came, it was created.
-    return guarded(called, () => reader(called.ok)(outcome.Ok[name]));
+    return guarded(called, row, () => created(shared, called, row, reader(called.ok)(outcome.Ok[name])));
   }
-  const error = returned(outcome.Err, called);
+  const error = of(row, returned(outcome.Err, called));
   throw abort ? aborted(error, abort.reason) : error;
 }
 
@@ -38,15 +39,16 @@ export async function operate(shared, name, given, options, defaults) {
  * Begins a batch. `take` gets each result as soon as it is known: `{ index, ok, value }` or
  * `{ index, ok, error }`. It reports all of them, unless nothing was begun.
  *
- * @param {AbortSignal} left ends it as well
+ * @param {AbortSignal} left finishes what is open, and begins nothing more
  */
 export async function operateBatch(shared, given, options, defaults, left, take) {
   const name = 'CreateDocketsV2';
   const called = calledAs(name);
   const { json, signal } = checked(called, given, options, defaults, operateBatch);
+  const [requests] = json.call[name];
   const read = reader(called.ok.list.result[0]);
   let abort;
-  const fail = (index, error) => take(Object.freeze({ index, ok: false, error }));
+  const fail = (index, error) => take(Object.freeze({ index, ok: false, error: of(rowOf(requests[index], index), error) }));
   const item = (index, { Ok: ok, Err: error }) => {
     if (error !== undefined) {
       const it = returned(error, called);
@@ -55,7 +57,8 @@ export async function operateBatch(shared, given, options, defaults, left, take)
       return;
     }
     try {
-      take(Object.freeze({ index, ok: true, value: read(ok) }));
+      const value = created(shared, called, rowOf(requests[index], index), read(ok));
+      take(Object.freeze({ index, ok: true, value }));
     } catch (cause) {
       fail(index, broken(true, true, cause));
     }
@@ -65,7 +68,6 @@ export async function operateBatch(shared, given, options, defaults, left, take)
   if (outcome?.Err !== undefined) throw returned(outcome.Err, called);
   if (outcome) return;
   // Those that were reported stay as they are.
-  const [requests] = json.call[name];
   requests.forEach((_, index) => fail(index, broken(true, creating.has(index), cause)));
 }
 
@@ -104,15 +106,17 @@ async function run({ machine, signals, settingNames }, called, { call, options }
       misplayed: (error) => reject(error),
       broken: (cause, creating) => resolve({ cause, creating }),
     });
-    for (const it of [signal, left]) {
-      if (!it) continue;
-      const end = signals.listen(it, () => {
+    const listen = (it, end) => {
+      if (!it) return;
+      const heard = () => {
         abort ??= { reason: it.reason };
         told.onAbort?.(abort);
-        machine.abandon(number);
-      });
-      leave.push(end);
-    }
+        end();
+      };
+      leave.push(signals.listen(it, heard));
+    };
+    listen(signal, () => machine.abandon(number));
+    listen(left, () => machine.leave(number));
   });
   for (const end of leave) end();
   return { ...ended, abort };
@@ -167,12 +171,33 @@ function parsed(text) {
   }
 }
 
-function guarded(called, read) {
+function guarded(called, row, read) {
   try {
     return read();
   } catch (cause) {
-    throw broken(called.creates, called.creates, cause);
+    throw of(row, broken(called.creates, called.creates, cause));
   }
+}
+
+/** Reports what was created before the caller gets it, and returns it. */
+function created({ onCreated, warn }, called, row, value) {
+  if (called.creates && onCreated) {
+    const id = value.docketId ?? value.taskId ?? value.agentId;
+    notify('onCreated', onCreated, Object.freeze({ function: called.wit, id, ...row }), warn);
+  }
+  return value;
+}
+
+/** Identifies the request of an error or an id for the user. */
+function rowOf({ external_id: externalId }, index = undefined) {
+  const row = {};
+  if (index !== undefined) row.index = index;
+  if (externalId !== undefined) row.externalId = externalId;
+  return row;
+}
+
+function of(row, error) {
+  return Object.assign(error, row);
 }
 
 // ----------------------------------------------------------------------------- what it is given

@@ -34,13 +34,15 @@ export class RequestError extends Error {
 
   /** @this {any} */
   toJSON() {
-    const { name, kind, message, isPermanent, mayHaveCreated, problem, response, attempts } = this;
-    return { name, kind, message, isPermanent, mayHaveCreated, problem, response, attempts };
+    const { name, kind, message, index, externalId, isPermanent, mayHaveCreated, problem, response, attempts } = this;
+    return { name, kind, message, index, externalId, isPermanent, mayHaveCreated, problem, response, attempts };
   }
 }
 
 named(RequestError, 'RequestError', {
   kind: '',
+  index: undefined,
+  externalId: undefined,
   mayHaveCreated: false,
   problem: undefined,
   response: undefined,

@@ -86,3 +86,20 @@ function json(value) {
 function byteLength(text) {
   return encoder.encode(text).length;
 }
+
+let compiled;
+
+/**
+ * The module that is in the package, compiled once for the process. It lies in text, so that bundlers
+ * take it along, and in CommonJS, which all test runners load.
+ */
+export function compiledOnce() {
+  compiled ??= import('../dist/packed.cjs').then(({ packed }) => unpacked(packed));
+  return compiled;
+}
+
+async function unpacked(packed) {
+  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return WebAssembly.compile(await new Response(stream).arrayBuffer());
+}

@@ -2,6 +2,7 @@
  * For the tests of programs that use this package: a service that does what a script says, in
  * their own process, without a network, and in a time of its own that passes at once.
  */
+import { nextTurn } from './clock.js';
 import { found, isPlain } from './words.js';
 
 export class ScriptedService {
@@ -119,8 +120,6 @@ class UsualService {
     return { docket_id, status: 'OPEN', created: true };
   }
 }
-
-const nextTurn = globalThis.setImmediate ?? ((then) => setTimeout(then, 0));
 
 /** So many turns of the event loop without an event, and everybody waits for the time. */
 const QUIET_TURNS = 5;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VoiceClient } from 'voice-calling';
 import { ScriptedService } from 'voice-calling/testing';
-import { DOCKET, REQUEST, failure, withBoth } from './service.js';
+import { DOCKET, REQUEST, failure, logged, withBoth } from './service.js';
 
 const REASON = new Error('the user left');
 const CREATED = { json: { docket_id: DOCKET } };
@@ -46,31 +46,72 @@ test('a refused batch that nobody awaits is a warning; one that is awaited is no
   assert.deepEqual(service.requests, []);
 });
 
-test('leaving the loop ends the batch, and keeps what is known', async () => {
-  const { client, service } = scripted([CREATED, NEVER, NEVER], { maxInFlight: 2 });
-  const batch = client.dockets.createMany(Array(5).fill(REQUEST), { timeoutMs: 5000 });
-  for await (const { ok } of batch) {
-    assert.equal(ok, true);
-    break;
-  }
-  const told = batch.results.map(({ ok, error }) => (ok ? 'created' : [error.name, error.mayHaveCreated]));
-  const unknown = ['OutcomeUnknown', true];
-  assert.deepEqual(told, ['created', unknown, unknown, ['TimedOut', false], ['TimedOut', false]]);
-  assert.equal(service.requests.length, 3);
+const ROWS = Array.from({ length: 6 }, (_, i) => ({ ...REQUEST, externalId: `crm-${i}` }));
+const OTHER = '11111111-1111-4111-8111-111111111111';
+
+/** The ways out of a loop. */
+const WAYS = {
+  break: async (batch) => {
+    for await (const _ of batch) break;
+  },
+  throw: (batch) =>
+    failure((async () => {
+      for await (const _ of batch) throw REASON;
+    })()),
+  'return, while it waits for a result': async (batch) => {
+    const results = batch[Symbol.asyncIterator]();
+    await results.next();
+    const next = results.next();
+    assert.deepEqual(await results.return('left'), { done: true, value: 'left' });
+    assert.equal((await next).done, false);
+  },
+};
+
+for (const [way, leave] of Object.entries(WAYS)) {
+  test(`leaving the loop (${way}) finishes what is open, begins nothing more, and logs what no one was given`, async () => {
+    const script = [CREATED, { json: { docket_id: OTHER }, afterMs: 300 }, { status: 503, afterMs: 100 }, { lost: 'reset', afterMs: 400 }, { status: 422, afterMs: 100 }];
+    const { client, service } = scripted(script, { maxInFlight: 4 });
+    const batch = client.dockets.createMany(ROWS, { timeoutMs: 60_000 });
+    const lines = await logged(() => leave(batch));
+    const told = batch.results.map(({ ok, error }) => (ok ? 'created' : error.mayHaveCreated));
+    assert.deepEqual(told, ['created', 'created', true, true, false, false]);
+    assert.equal(service.requests.length, 5);
+    assert.ok(service.elapsedMs <= 400);
+    assert.equal(lines.length, 3, lines.join(''));
+    const [created, ...unknown] = lines.toSorted();
+    assert.match(created, new RegExp(`requests\\[1\\] \\(externalId "crm-1"\\): created docket ${OTHER}`));
+    assert.match(unknown[0], /requests\[2\] \(externalId "crm-2"\): OutcomeUnknown: /);
+    assert.match(unknown[1], /requests\[3\] \(externalId "crm-3"\): OutcomeUnknown: /);
+  });
+}
+
+test('what came before a loop was left is logged as well; where the batch is awaited, nothing is', async () => {
+  const left = async (isAwaited) => {
+    const { client } = scripted([], { maxInFlight: 6 });
+    const batch = client.dockets.createMany(ROWS, { timeoutMs: 60_000 });
+    const all = isAwaited ? batch.then((results) => results) : batch.finally(() => {});
+    return logged(async () => {
+      for await (const _ of batch) {
+        await all;
+        break;
+      }
+    });
+  };
+  assert.equal((await left(false)).length, 5);
+  assert.deepEqual(await left(true), []);
 });
 
-test('leaving the loop while it waits for a result ends the batch at once', async () => {
-  const { client, service } = scripted([CREATED, { ...CREATED, afterMs: 1000 }], { maxInFlight: 1 });
-  const batch = client.dockets.createMany(Array(5).fill(REQUEST), { timeoutMs: 60_000 });
-  const results = batch[Symbol.asyncIterator]();
-  await results.next();
-  const next = results.next();
-  assert.deepEqual(await results.return('left'), { done: true, value: 'left' });
-  assert.equal((await next).done, false);
-  assert.deepEqual(batch.results.map(({ ok, error }) => (ok ? 'created' : error.name)), [
-    'created', 'OutcomeUnknown', 'TimedOut', 'TimedOut', 'TimedOut',
-  ]);
-  assert.equal(service.requests.length, 2);
+test('an abort ends a batch whose loop was left at once', async () => {
+  const { client, service } = scripted([CREATED, NEVER], { maxInFlight: 2 });
+  const controller = new AbortController();
+  const batch = client.dockets.createMany(ROWS, { timeoutMs: 60_000, signal: controller.signal });
+  const lines = await logged(async () => {
+    for await (const _ of batch) {
+      setImmediate(() => controller.abort(REASON));
+      break;
+    }
+  });
+  assert.match(lines.join(), /requests\[1\] \(externalId "crm-1"\): OutcomeUnknown/);
   assert.equal(service.elapsedMs, 0);
 });
 

@@ -13,6 +13,8 @@ import * as onFetch from 'voice-calling/fetch';
 import { functions, types } from '../generated/wit.js';
 import { jsonText } from '../src/json_text.js';
 import { camel } from '../src/words.js';
+import { Fault, REASON, notHad } from './program.js';
+import { logged } from './service.js';
 
 const DRIVERS = { node: onNode, fetch: onFetch };
 
@@ -41,20 +43,30 @@ for (const [driver, { VoiceClient }] of judge ? Object.entries(DRIVERS) : []) {
 
   test(`${driver}: the table has cases`, () => assert.ok(cases.length > 0));
 
+  const judged = async (id, outcome) => {
+    const { differences } = JSON.parse(await text(`${url}/cases/${id}/outcome`, jsonText(outcome)));
+    assert.deepEqual(differences, [], jsonText(outcome));
+  };
+
   test(`${driver}: ${cases.length} cases`, { concurrency: AT_ONCE }, async (t) => {
-    const tests = cases.map(({ id, name, operation, arguments: given, settings }) =>
-      t.test(name, async () => {
-        const outcome = await played(VoiceClient, operation, given, settings);
-        const judged = await text(`${url}/cases/${id}/outcome`, jsonText(outcome));
-        assert.deepEqual(JSON.parse(judged), { differences: [] }, jsonText(outcome));
-      }),
-    );
+    const tests = cases
+      .filter(({ program }) => !program)
+      .map((row) => t.test(row.name, async () => judged(row.id, await played(VoiceClient, row))));
     await Promise.all(tests);
   });
 
+  // One after the other: what is logged meanwhile belongs to the case.
+  const programs = cases.filter(({ program }) => program);
+  for (const row of programs) {
+    test(`${driver}: ${row.name}`, async () =>
+      judged(row.id, await playedWith(row.program, driver, VoiceClient, row)));
+  }
+
   test(`${driver}: no case was left out, and nothing was sent after the end`, async () => {
-    const { failed, not_judged } = JSON.parse(await text(`${url}/summary`));
+    const { failed, not_judged, not_had } = JSON.parse(await text(`${url}/summary`));
     assert.deepEqual({ failed, not_judged }, { failed: [], not_judged: [] });
+    const missing = programs.filter(({ program }) => notHad(program));
+    assert.deepEqual(not_had, missing.map(({ name, program }) => [name, notHad(program)]));
   });
 }
 
@@ -66,18 +78,31 @@ async function text(url, body) {
 }
 
 /** Calls the operation as a user does, and says what came of it as the table writes it. */
-async function played(VoiceClient, operation, given, env) {
+async function played(VoiceClient, { operation, arguments: given, settings: env }, fault = undefined) {
   const called = Object.values(functions).find(({ wit }) => wit === operation);
   const [group, name] = called.method.split('.').map(camel);
-  const client = new VoiceClient({ env });
+  const client = new VoiceClient({ env, ...fault?.options });
+  fault?.begin(client);
   try {
-    const value = await client[group][name](...arguments_(called, given));
+    const begun = client[group][name](...arguments_(called, given, fault?.callOptions));
+    const value = await (fault ? fault.outcome(begun) : begun);
     return { value: value === undefined ? null : told(called, called.ok, value) };
   } catch (error) {
+    // Nothing came of it.
+    if (error === REASON) return { value: null };
     return { error: toldError(called, error) };
   } finally {
     await client.close();
   }
+}
+
+/** The same in a program that has a fault, with what was logged. */
+async function playedWith(program, driver, VoiceClient, row) {
+  const reason = notHad(program);
+  if (reason) return { not_had: reason };
+  let outcome;
+  const log = await logged(async () => (outcome = await played(VoiceClient, row, new Fault(program, driver))));
+  return { ...outcome, log };
 }
 
 // ---------------------------------------------------------------------------- what is given
@@ -88,7 +113,7 @@ function deadline({ parameters }) {
   return 'timeout-ms' in parameters ? 'requestTimeoutMs' : 'timeoutMs';
 }
 
-function arguments_(called, given) {
+function arguments_(called, given, callOptions = {}) {
   const { parameters } = called;
   const positional = [];
   const options = {};
@@ -99,7 +124,7 @@ function arguments_(called, given) {
     else if (name === 'options') Object.assign(options, inOptions(called, value ?? {}));
     else Object.assign(options, type === 'u32' ? { [camel(name)]: value } : value);
   }
-  return 'options' in parameters ? [...positional, options] : positional;
+  return 'options' in parameters ? [...positional, { ...options, ...callOptions }] : positional;
 }
 
 function inOptions(called, { account, deadlineMs, maxAttempts }) {

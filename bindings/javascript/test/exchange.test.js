@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';
 import { test } from 'node:test';
-import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Exchange } from '../src/exchange.js';
@@ -64,45 +63,6 @@ test('a failure after the head is a body that ended early', () => {
   it.fail('NotSent', 'the connection broke');
   assert.deepEqual(told.map((event) => Object.keys(event)[0]), ['Head', 'Ended']);
 });
-
-/** When a socket breaks, with an error whose code is not text. */
-const MOMENTS = {
-  'before it connects': [(socket) => process.nextTick(socket.breakDown), () => {}, 'Unreachable'],
-  'before an answer': [() => {}, (_, mine) => mine.breakDown(), 'OutcomeUnknown'],
-  'within an answer': [
-    () => {},
-    (socket, mine) => {
-      mine.once('data', () => setImmediate(mine.breakDown));
-      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{');
-    },
-    'UnexpectedResponse',
-  ],
-};
-
-for (const [moment, [made, behave, name]] of Object.entries(MOMENTS)) {
-  for (const code of [5, Symbol('broken'), null, {}]) {
-    test(`a socket that breaks ${moment}, with ${inspect(code)} as its code, is ${name}`, () => {
-      let mine;
-      return withSockets(
-        (socket) => behave(socket, mine),
-        ({ url }) => {
-          class Agent extends http.Agent {
-            createConnection(options) {
-              mine = net.connect(options);
-              mine.breakDown = () => mine.destroy(Object.assign(new Error('broken'), { code }));
-              made(mine);
-              return mine;
-            }
-          }
-          return withClient(url, { agent: new Agent(), maxAttempts: 1 }, async (client) => {
-            const error = await failure(client.dockets.create(REQUEST));
-            assert.equal(error.name, name, error.stack);
-          });
-        },
-      );
-    });
-  }
-}
 
 test('a wait keeps nothing of the polls that are over', () => {
   setFlagsFromString('--expose-gc');

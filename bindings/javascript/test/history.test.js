@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VoiceClient } from 'voice-calling';
-import { Steps } from '../src/steps.js';
-import { compiledOnce } from '../src/wasm.js';
+import { Steps, compiledOnce } from '../src/steps.js';
 import { DOCKET, REQUEST, TOKEN, failure, withBoth } from './service.js';
 
 test('a history has all that happened without the token, and can be played again', async () => {

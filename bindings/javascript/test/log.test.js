@@ -77,10 +77,10 @@ const LISTENERS = {
 for (const [what, listener] of Object.entries(LISTENERS)) {
   test(`a listener that ${what} is warned of, and no failure`, () =>
     withService(() => ({}), async ({ url }) => {
-      const flags = ['--input-type=module', '--eval', program(url, `{ onAttempt: ${listener} }`)];
+      const flags = ['--input-type=module', '--eval', program(url, `{ onAttempt: ${listener}, onCreated: ${listener} }`)];
       const { stdout, stderr } = await run(process.execPath, flags, { cwd });
       assert.equal(stdout, THREE);
-      assert.match(stderr, /VoiceCallingWarning: onAttempt failed: /);
+      for (const name of ['onAttempt', 'onCreated']) assert.match(stderr, new RegExp(`VoiceCallingWarning: ${name} failed: `));
     }));
 }
 
@@ -94,5 +94,37 @@ test('an attempt is reported as it was', () => {
     const [{ function: name, method, attempt, status }] = entries;
     assert.deepEqual([name, method, attempt, status], ['dockets.get-docket', 'GET', 1, 404]);
     assert.ok(Object.isFrozen(entries[0]));
+  });
+});
+
+test('what was created is reported before its call returns, with what finds its row', () => {
+  const ids = { docket_id: DOCKET, task_id: 'task-1', agent_id: 7 };
+  const log = [];
+  const onCreated = (entry) => log.push(entry);
+  return withBoth((_, body) => (body.includes('crm-2') ? { status: 422 } : { body: ids }), { onCreated }, async (client) => {
+    const row = (i) => ({ ...REQUEST, externalId: `crm-${i}` });
+    const called = async (call) => log.push((await call) && 'returned');
+    await called(client.dockets.create(row(1)));
+    await called(client.dockets.createV1(REQUEST));
+    await called(client.calls.make({ fromAgentName: 'renewals', toPhoneNumber: '919876543210' }));
+    await called(client.agents.create({ agentName: 'renewals' }));
+    await client.dockets.get(DOCKET);
+    const error = await failure(client.dockets.create(row(2)));
+    const [first, second] = await client.dockets.createMany([row(3), row(2)], { timeoutMs: 5000 });
+    assert.equal(first.ok, true);
+    assert.deepEqual(log, [
+      { function: 'dockets.create-docket-v2', id: DOCKET, externalId: 'crm-1' },
+      'returned',
+      { function: 'dockets.create-docket', id: DOCKET },
+      'returned',
+      { function: 'calls.make-call', id: 'task-1' },
+      'returned',
+      { function: 'agents.create-agent', id: 7 },
+      'returned',
+      { function: 'bulk.create-dockets-v2', id: DOCKET, index: 0, externalId: 'crm-3' },
+    ]);
+    assert.deepEqual([error.externalId, error.index], ['crm-2', undefined]);
+    assert.deepEqual([second.error.externalId, second.error.index], ['crm-2', 1]);
+    assert.match(JSON.stringify(second.error), /"index":1,"externalId":"crm-2"/);
   });
 });

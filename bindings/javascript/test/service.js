@@ -135,6 +135,24 @@ export async function failure(promise) {
   );
 }
 
+/** The lines that a user sees meanwhile: those of stderr, and warnings. */
+export async function logged(act) {
+  const lines = [];
+  const { write } = process.stderr;
+  const warned = ({ message }) => lines.push(message);
+  process.on('warning', warned);
+  process.stderr.write = (line) => lines.push(line);
+  try {
+    await act();
+    // Warnings come a turn later.
+    await new Promise(setImmediate);
+  } finally {
+    process.stderr.write = write;
+    process.off('warning', warned);
+  }
+  return lines;
+}
+
 async function listening(server) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -4,8 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { VoiceClient } from 'voice-calling';
 import { functions } from '../generated/wit.js';
-import { Steps } from '../src/steps.js';
-import { compiledOnce } from '../src/wasm.js';
+import { Steps, compiledOnce } from '../src/steps.js';
 import { camel } from '../src/words.js';
 import { TOKEN } from './service.js';
 

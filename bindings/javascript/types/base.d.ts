@@ -37,7 +37,8 @@ export interface SharedOptions {
    */
   readonly maxRetries?: number | null | undefined;
   /**
-   * Ends the call as soon as it is aborted. A call that creates something rejects with an error
+   * Ends the call as soon as it is aborted. It cancels nothing at the service, which has no endpoint
+   * for that. A call that creates something rejects with an error
    * whose `mayHaveCreated` is true if it may have been created by then, and whose `cause` is the
    * signal's reason; any other call rejects with that reason, as `fetch` does. Nothing is sent
    * afterwards.
@@ -114,6 +115,12 @@ export interface SharedClientOptions extends Settings {
    */
   readonly onAttempt?: ((entry: AttemptEntry) => void | Promise<void>) | undefined;
   /**
+   * Called as soon as something was created, before the call returns it or the batch reports it, so
+   * that its id can be logged whatever happens to the caller. What it throws, or rejects with,
+   * becomes a warning, and does not fail the call.
+   */
+  readonly onCreated?: ((entry: CreatedEntry) => void | Promise<void>) | undefined;
+  /**
    * Called with each line of a history of all that happens, for a report of a bug: JSON without
    * line breaks. The tokens are masked; phone numbers and call context are not.
    */
@@ -122,7 +129,8 @@ export interface SharedClientOptions extends Settings {
   readonly transport?: Transport | undefined;
   /**
    * `voice-calling/voice-calling-steps-text.wasm`, compiled, for platforms that compile ahead of
-   * time. If absent, what is in the package is compiled by the first call.
+   * time; the constructor throws if it is absent there. Elsewhere what is in the package is compiled
+   * by the first call.
    */
   readonly wasm?: WebAssemblyModule | undefined;
 }
@@ -134,6 +142,18 @@ export type WebAssemblyModule = object;
 export interface Transport {
   /** Sends a request once, reports to the exchange what comes of it, and returns what ends it. */
   send(request: never, exchange: never): () => void;
+}
+
+/** What `onCreated` is called with. */
+export interface CreatedEntry {
+  /** The function in the WIT, such as `dockets.create-docket-v2`. */
+  readonly function: string;
+  /** The docket id, the task id, or the agent id if the service gave one. */
+  readonly id: string | Integer | undefined;
+  /** `externalId` of the request, if it has one. */
+  readonly externalId?: string;
+  /** The index of the request, in a batch. */
+  readonly index?: number;
 }
 
 /** What `onAttempt` is called with. */
@@ -168,9 +188,10 @@ export type BatchResult<T> =
 
 /**
  * A batch that was begun. `await` gives all results in the order of the requests; `for await` each
- * as it comes, with the index of its request. Leaving the loop, or the signal, ends the batch:
- * nothing more is sent, and each request has a result all the same, which is `OutcomeUnknown` where
- * a create was in flight. If the whole batch is refused, it rejects, and a warning says so where
+ * as it comes, with the index of its request. After the loop is left nothing more is sent. Leaving
+ * it waits for the answers to the requests that are open, and logs each docket that was or may have
+ * been created and that the loop was not given. The signal ends the batch at once: each request has
+ * a result all the same, which is `OutcomeUnknown` if its create was in flight. If the whole batch is refused, it rejects, and a warning says so where
  * nobody awaits it.
  */
 export interface Batch<T> extends Promise<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {
@@ -194,6 +215,10 @@ export declare class RequestError extends Error {
    * only read.
    */
   readonly mayHaveCreated: boolean;
+  /** `externalId` of the create that failed, if it has one. */
+  readonly externalId: string | undefined;
+  /** The index of the create that failed, in a batch. */
+  readonly index: number | undefined;
   /** The setting or argument at fault, where one is. */
   readonly problem: Problem | undefined;
   /**
@@ -225,6 +250,11 @@ export declare class NoAnswerError extends RequestError {
 /**
  * A client of the voice-calling service. It may be used for many calls at once; one client for
  * each service and token is enough.
+ *
+ * By default a create that was carried out and then answered 5xx or 408 is sent again, and two
+ * phones may ring: the result has `mayBeDuplicate`. With `createRetry: 'not-sent'` a create is sent
+ * again only if it was not sent, or was refused with 429 or 425; any other one that got no
+ * conclusive answer is `OutcomeUnknown`.
  */
 export interface Client {
   readonly agents: Agents;
