@@ -47,7 +47,7 @@ export interface Settings {
    */
   readonly deadlineMs?: number | undefined;
   /**
-   * When a create is retried: also after 5xx and 408, as the service asks for; only while nothing can have been created; or never. Default: `server-errors`. Variable: `VOICE_CALLING_CREATE_RETRY`.
+   * When a create is sent again: also after 5xx and 408, as the specification asks, although a phone may ring twice then; only if nothing was sent or the service refused it with 429 or 425; or never. Default: `server-errors`. Variable: `VOICE_CALLING_CREATE_RETRY`.
    */
   readonly createRetry?: 'server-errors' | 'not-sent' | 'never' | undefined;
   /**
@@ -776,8 +776,9 @@ export interface Calls {
    * Makes a phone ring: `POST /make_call`.
    *
    * It is a creating request: it is retried while it is certain that it did
-   * nothing, and where the service asks for it (5xx, 408; `createRetry: 'not-sent'`
-   * turns that off, `createRetry: 'never'` every retry). Once it was handed to the network
+   * nothing, and where the service asks for it (5xx, 408): a call that was placed and then
+   * answered so is placed again, and two phones ring. `createRetry: 'not-sent'` turns that off,
+   * `createRetry: 'never'` every retry. Once it was handed to the network
    * without a conclusive answer, it fails with `OutcomeUnknown` and is never
    * retried. No attempt begins with less time left than an answer may take:
    * `attemptTimeoutMs`, or half of `deadlineMs` where that is less.

@@ -83,8 +83,9 @@ pub const SETTINGS: [Setting; 14] = [
         variable: "CREATE_RETRY",
         kind: Kind::Choice(&["server-errors", "not-sent", "never"]),
         default: Some("server-errors"),
-        meaning: "When a create is retried: also after 5xx and 408, as the service asks for; only \
-                  while nothing can have been created; or never.",
+        meaning: "When a create is sent again: also after 5xx and 408, as the specification asks, \
+                  although a phone may ring twice then; only if nothing was sent or the service \
+                  refused it with 429 or 425; or never.",
     },
     Setting {
         variable: "MAX_IN_FLIGHT",

@@ -77,8 +77,9 @@ class Account:
     """For an operation, an item of a batch, a poll of a wait. Unit: seconds."""
 
     create_retry: str | None = None
-    """When a create is retried: also after 5xx and 408, as the service asks for; only while nothing
-    can have been created; or never.
+    """When a create is sent again: also after 5xx and 408, as the specification asks, although a
+    phone may ring twice then; only if nothing was sent or the service refused it with 429 or
+    425; or never.
     """
 
     max_in_flight: int | None = None
