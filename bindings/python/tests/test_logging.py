@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import CREATED, TOKEN, Answer, Serve, Service
+from conftest import CREATED, DOCKET_ID, TOKEN, Answer, Serve, Service
 
-from voice_calling import VoiceClient
+from voice_calling import DocketRequest, VoiceClient
 
 
 @pytest.fixture(autouse=True)

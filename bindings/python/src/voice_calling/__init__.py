@@ -21,11 +21,11 @@ from . import _batch, _errors, _operations, _outcomes, _types
 from ._batch import *
 from ._client import AsyncVoiceClient, VoiceClient
 from ._errors import *
-from ._given_up import outcome_of
 from ._json import Json
 from ._operations import *
 from ._options import Account
 from ._outcomes import *
+from ._running import outcome_of
 from ._types import *
 from ._webhooks import parse_docket_completed
 

@@ -189,7 +189,7 @@ class ScriptedService:
             request.method,
             request.url.raw_path.decode(),
             {name.lower(): value for name, value in request.headers.items()},
-            request.content.decode(),
+            request.extensions["voice_calling_exchange"].request["body"],
         )
         with self._lock:
             self.requests.append(came)
@@ -220,9 +220,9 @@ class _Transport(httpx.BaseTransport):
         self._time = time
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        request.read()
         step = self._service._step(request)
         if not isinstance(step, Unreachable):
+            request.read()
             self._time.sleep(step.after, request)
         return _response(step, request, _Body(step, request, self._time))
 
@@ -233,9 +233,9 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
         self._time = time
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        await request.aread()
         step = self._service._step(request)
         if not isinstance(step, Unreachable):
+            await request.aread()
             await self._time.sleep_async(step.after, request)
         return _response(step, request, _Body(step, request, self._time))
 
