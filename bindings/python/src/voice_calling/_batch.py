@@ -175,6 +175,7 @@ class AsyncBatch(_Batch):
             elif on_result is not None:
                 on_result(result)
         await self._driver.close_if_idle()
+        await self._driver.cancelled_now(running)
         return self._all(running)
 
     async def aclose(self) -> None:

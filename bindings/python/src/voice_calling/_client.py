@@ -235,7 +235,7 @@ class Dockets(DocketMethods, InThreads):
         try:
             return results.all(on_result)
         except BaseException as error:
-            results.ends_by(error)
+            results.fails(error)
             raise
 
 
@@ -363,7 +363,7 @@ class AsyncDockets(DocketMethods, InCoroutines):
         try:
             return await results.all(on_result)
         except BaseException as error:
-            results.ends_by(error)
+            results.fails(error)
             raise
 
 

@@ -110,6 +110,14 @@ class Coroutines:
         """Ends an operation at once."""
         self._machine.give_up(running)
 
+    async def cancelled_now(self, running: Running) -> None:
+        """Lets asyncio cancel a create, if it is about to. It would not be raised in a coroutine
+        that returns, and the result would be gone."""
+        if self._is_asyncio and running.operation.creates:
+            import asyncio
+
+            await asyncio.sleep(0)
+
     def settled(self, running: Running) -> None:
         """The caller of an operation has all of it."""
         running.is_settled = True
@@ -159,6 +167,7 @@ class Coroutines:
         if not self._machine.is_idle:
             if not _has_ended(self._loop):
                 raise RuntimeError("an AsyncVoiceClient serves one event loop at a time")
+            self._leave_all("the event loop of a call was closed")
             self._machine.forget()
         self._loop = loop
         self._own = None  # its connections are the other loop's
@@ -258,9 +267,14 @@ class Coroutines:
         self._machine.forget()
 
     def at_exit(self) -> None:
+        self._leave_all("the process ends")
         self._machine.stop()
+
+    def _leave_all(self, why: str) -> None:
         for running in list(self._open):
-            running.account(None, "the process ends")
+            self._machine.give_up(running)
+            running.account(None, why)
+            self.settled(running)
 
 
 class Call(Caller[T]):
@@ -288,6 +302,7 @@ class Call(Caller[T]):
         while running.progress:
             running.tell_progress()
         await self._driver.close_if_idle()
+        await self._driver.cancelled_now(running)
         outcome: T = running.outcome()
         self._driver.settled(running)
         return outcome

@@ -222,8 +222,9 @@ class Exchange:
             delivery, message = self._failure
             return [{"Failed": {"exchange": self.number, "delivery": delivery, "message": message}}]
         if self._error is not None or self._said_head:
-            ended = {"exchange": self.number, "error": self._error}
-            return [*self.so_far(), {"Ended": ended}]
+            so_far = self.so_far()  # all of it may be here, whatever came after that
+            ended = {"exchange": self.number, "error": None if self.is_over else self._error}
+            return [*so_far, {"Ended": ended}]
         answered = {
             "exchange": self.number,
             "status": self._status,

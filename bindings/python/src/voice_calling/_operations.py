@@ -172,7 +172,7 @@ class method(Generic[P, T]):
             try:
                 return cast("T", call.run())
             except BaseException as error:
-                call.ends_by(error)
+                call.fails(error)
                 raise
 
         async def in_coroutines(group: InCoroutines, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -180,7 +180,7 @@ class method(Generic[P, T]):
             try:
                 return cast("T", await call.run())
             except BaseException as error:
-                call.ends_by(error)
+                call.fails(error)
                 raise
 
         self.__doc__ = make.__doc__

@@ -222,8 +222,13 @@ class Caller(Generic[T]):
 
     def ends_by(self, error: BaseException | None) -> None:
         """Gives the operation up, unless it has ended."""
+        if self._running is not None and not self._running.is_settled:
+            self.fails(error)
+
+    def fails(self, error: BaseException | None) -> None:
+        """The same, although a result was on its way to the caller."""
         running = self._running
-        if running is not None and not running.is_settled:
+        if running is not None:
             if error is None or error is not running.raised:
                 self._driver.give_up(running)
                 running.account(error)

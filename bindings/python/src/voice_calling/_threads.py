@@ -37,6 +37,8 @@ Tick: TypeAlias = Callable[[], "Callable[[], None] | None"]
 _IDLE_SECONDS = 10.0
 """How long a thread without work stays."""
 
+_LOOKS_UP_SECONDS = 0.2
+
 _PATIENCE = 2.0
 """How long a cancelled caller waits to learn what is known. It takes a step."""
 
@@ -53,7 +55,10 @@ class Waiting:
         self._rings.put(None)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Whether it was rung since the last time."""
+        """Whether it was rung since the last time. The main thread looks up now and then: Ctrl-C
+        does not wake it on Windows, nor elsewhere just before it sleeps."""
+        if timeout is None and threading.current_thread() is threading.main_thread():
+            timeout = _LOOKS_UP_SECONDS
         try:
             self._rings.get(timeout=timeout)
         except queue.Empty:
@@ -258,8 +263,11 @@ class Threads:
         self._machine.forget()
 
     def at_exit(self) -> None:
+        still_open = list(self._open)
+        for running in still_open:
+            self._machine.give_up(running)
         self._machine.stop()
-        for running in list(self._open):
+        for running in still_open:
             running.account(None, "the process ends")
 
 
