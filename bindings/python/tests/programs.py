@@ -29,37 +29,43 @@ HELD_S = 20
 
 
 class Step:
-    """A step of the first request, at which something happens to the program."""
+    """A step of the first request, at which something happens to the program. The others of a batch
+    have their answers by then, so that no request comes later."""
 
-    def __init__(self, at: str, acts: Callable[[], None]) -> None:
+    def __init__(self, at: str, acts: Callable[[], None], requests: int) -> None:
         self.at = at
         self.acts = acts
         self.released = threading.Event()
         """Set when the exchange may go on."""
         self.is_every = False
         """Whether it happens to every request."""
-        self._has_acted = False
+        self._heads_before = requests - (at in ("before-request", "request-begun"))
+        self._heads = 0
+        self._has_come = False
         self._turn = threading.Lock()
 
-    def reached(self, at: str) -> bool:
-        """Acts, if this is the step. Returns whether the exchange has to be held."""
+    def _is_reached(self, at: str) -> bool:
         with self._turn:
-            if at != self.at or (self._has_acted and not self.is_every):
+            self._heads += at == "head"
+            if at != self.at or (self._has_come and not self.is_every):
                 return False
-            self._has_acted = True
-        self.acts()
-        return True
+            self._has_come = True
+            return True
 
     def comes(self, at: str) -> None:
-        if self.reached(at):
+        if self._is_reached(at):
+            while self._heads < self._heads_before:
+                time.sleep(0.001)
+            self.acts()
             self.released.wait(HELD_S)
 
     async def comes_async(self, at: str) -> None:
-        if self.reached(at):
-            for _ in range(HELD_S * 100):
-                if self.released.is_set():
-                    return
-                await asyncio.sleep(0.01)
+        if self._is_reached(at):
+            while self._heads < self._heads_before:
+                await asyncio.sleep(0.001)
+            self.acts()
+            while not self.released.is_set():
+                await asyncio.sleep(0.001)
 
 
 class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -160,6 +166,10 @@ class Log(logging.Handler):
         logging.getLogger("voice_calling").removeHandler(self)
 
 
+def requests_of(case: dict[str, Any]) -> int:
+    return len(case["arguments"].get("requests", [None]))
+
+
 def connection_error() -> None:
     raise httpx.ConnectError("connection refused")
 
@@ -188,7 +198,7 @@ def play(client: type[Any], case: dict[str, Any], call: Call) -> tuple[Any, list
         if does == "close":
             return None, gone(client, case)
         player = play_async if client is AsyncVoiceClient else play_blocking
-        outcome = player(case["settings"], does, at, call)
+        outcome = player(case["settings"], does, at, call, requests_of(case))
     return outcome, log.lines
 
 
@@ -200,8 +210,8 @@ def settle(client: Any) -> None:
         time.sleep(0.005)
 
 
-def play_blocking(settings: dict[str, str], does: str, at: str, call: Call) -> Any:
-    step = Step(at, connection_error if does == "connection-error" else interrupt_main)
+def play_blocking(settings: dict[str, str], does: str, at: str, call: Call, requests: int) -> Any:
+    step = Step(at, connection_error if does == "connection-error" else interrupt_main, requests)
     step.is_every = does == "connection-error"
     with httpx.Client(transport=Transport(step)) as http_client:
         client = VoiceClient(environ=settings, http_client=http_client)
@@ -227,7 +237,7 @@ def first_of(batch: Any) -> list[BatchResult]:
     return []
 
 
-def play_async(settings: dict[str, str], does: str, at: str, call: Call) -> Any:
+def play_async(settings: dict[str, str], does: str, at: str, call: Call, requests: int) -> Any:
     loop = asyncio.new_event_loop()
     held: dict[str, Any] = {}
 
@@ -239,7 +249,7 @@ def play_async(settings: dict[str, str], does: str, at: str, call: Call) -> Any:
             step.released.set()
 
     # The last moment before a result is handed over in which anything else runs.
-    step = Step("end" if at == "result" else at, acts)
+    step = Step("end" if at == "result" else at, acts, requests)
     step.is_every = does == "connection-error"
 
     async def main() -> Any:
@@ -294,7 +304,7 @@ def go_away(client: str, case: dict[str, Any]) -> None:
     arguments = (case["operation"], case["arguments"])
     if client == VoiceClient.__name__:
         reached = threading.Event()
-        step = Step(case["program"]["at"], reached.set)
+        step = Step(case["program"]["at"], reached.set, requests_of(case))
         blocking = VoiceClient(
             environ=case["settings"], http_client=httpx.Client(transport=Transport(step))
         )
@@ -303,7 +313,7 @@ def go_away(client: str, case: dict[str, Any]) -> None:
         return
 
     loop = asyncio.new_event_loop()
-    step = Step(case["program"]["at"], loop.stop)
+    step = Step(case["program"]["at"], loop.stop, requests_of(case))
 
     async def main() -> None:
         http_client = httpx.AsyncClient(transport=AsyncTransport(step))

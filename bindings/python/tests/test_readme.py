@@ -16,7 +16,7 @@ import pytest
 import readme
 
 import voice_calling
-from voice_calling import AsyncVoiceClient, VoiceClient, _given_up, _options, _webhooks
+from voice_calling import AsyncVoiceClient, VoiceClient, _running, _options, _webhooks
 from voice_calling._options import OPTIONS
 
 USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
@@ -227,7 +227,7 @@ def test_methods_look_like_functions_to_those_who_inspect_them() -> None:
         wrong(external_identifier="crm-1")
 
 
-@pytest.mark.parametrize("module", [voice_calling, _webhooks, _given_up])
+@pytest.mark.parametrize("module", [voice_calling, _webhooks, _running])
 def test_examples_in_docstrings_are_right(module: Any) -> None:
     failed, tried = doctest.testmod(module)
     assert (failed, tried > 0) == (0, True)

@@ -77,7 +77,7 @@ class Coroutines:
         self._machine = Machine(settings, history, self, clock)
         self._clock: Callable[[], float] = clock
         self._timer: Any = None
-        self._open: set[Running] = set()
+        self._open: weakref.WeakSet[Running] = weakref.WeakSet()
         """What has a caller that does not have all of it."""
         DRIVERS.add(self)
 
@@ -88,7 +88,7 @@ class Coroutines:
         return Call(self, operation, defaults)
 
     def prepared(self, operation: Operation[Any], defaults: dict[str, Any], bell: Any) -> Running:
-        """An operation that is to be begun. It is open until it is settled."""
+        """An operation that is to be begun."""
         if self._is_closed:
             raise RuntimeError("the client is closed")
         refuse_at_exit()
@@ -99,11 +99,11 @@ class Coroutines:
             )
         self._enter_loop()
         self._http_client()  # takes a while, which is not part of an attempt
-        running = self._machine.operation(operation, {**defaults, **operation.options}, bell)
-        self._open.add(running)
-        return running
+        return self._machine.operation(operation, {**defaults, **operation.options}, bell)
 
     def begin(self, running: Running) -> None:
+        """Begins an operation. It is open until it is settled."""
+        self._open.add(running)
         self._machine.begin(running)
 
     def give_up(self, running: Running) -> None:
@@ -120,9 +120,9 @@ class Coroutines:
 
     def settled(self, running: Running) -> None:
         """The caller of an operation has all of it."""
+        self._open.discard(running)
         running.is_settled = True
         running.bell.ring()  # for others who wait
-        self._open.discard(running)
 
     def leave_soon(self, running: Running) -> None:
         """Gives an operation up whose caller is gone, on the loop's own thread; at once, if the
@@ -263,7 +263,7 @@ class Coroutines:
         self._was_forked = self._given is not None and self._machine.was_used
         self._loop = None
         self._own = None
-        self._open = set()
+        self._open = weakref.WeakSet()
         self._machine.forget()
 
     def at_exit(self) -> None:

@@ -125,6 +125,9 @@ class Machine:
             if not isinstance(job, Running) or self._is_ready(job):
                 jobs.append(job)
         if self._guest is None:
+            for job in jobs:
+                if callable(job):
+                    job()
             return
         # Rounded, since 1.001 s is less than 1001 ms to a float. The module is compiled by now.
         now_ms = int(round((self._clock() - self._began) * 1000, 3))
@@ -202,7 +205,8 @@ class Machine:
 
     def _abandoning(self, running: Running) -> list[dict[str, Any]]:
         """An answer that is here already counts, and what was not sent is not sent any more."""
-        if running.number not in self._running:
+        if running.number not in self._running:  # it has ended, or will not begin
+            running.finish(Done(error=execution_failed("nothing was sent")))
             return []
         own = [it for it in self._exchanges.values() if it.running is running]
         events = [event for exchange in own for event in self._come(exchange, True)]

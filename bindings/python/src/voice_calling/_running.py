@@ -43,6 +43,7 @@ class Running:
     """An operation that is under way."""
 
     __slots__ = (
+        "__weakref__",
         "began_ms",
         "bell",
         "context",
@@ -213,6 +214,12 @@ class Running:
             say(logging.WARNING, text, said, self.row(index))
 
 
+class NoBell:
+    """What is rung where nothing may go on: at the end of the process."""
+
+    def ring(self) -> None: ...
+
+
 class Caller(Generic[T]):
     """The caller's side of an operation. When it is gone, nothing waits for the operation any
     more."""
@@ -233,6 +240,7 @@ class Caller(Generic[T]):
                 self._driver.give_up(running)
                 running.account(error)
             self._driver.settled(running)
+            running.raised = None  # its traceback holds the caller
 
     def __del__(self) -> None:
         running = self._running
@@ -272,8 +280,6 @@ def outcome_of(error: BaseException | None) -> Any:
     while error is not None and id(error) not in seen:
         if hasattr(error, _ATTRIBUTE):
             return getattr(error, _ATTRIBUTE)
-        if isinstance(error, RequestError):
-            return error
         seen.add(id(error))
         error = error.__cause__ or error.__context__
     return None

@@ -26,7 +26,7 @@ from ._history import History
 from ._log import say
 from ._machine import Machine
 from ._operations import Operation
-from ._running import Caller, Done, Running, refuse_at_exit
+from ._running import Caller, Done, NoBell, Running, refuse_at_exit
 from ._settings import Settings
 
 T = TypeVar("T")
@@ -41,6 +41,8 @@ _LOOKS_UP_SECONDS = 0.2
 
 _PATIENCE = 2.0
 """How long a cancelled caller waits to learn what is known. It takes a step."""
+
+_PATIENCE_AT_EXIT = 0.5
 
 
 class Waiting:
@@ -79,7 +81,7 @@ class Threads:
             threading.RLock()
         )  # garbage collection may end a batch in a thread that holds it
         self._local = threading.local()
-        self._open: set[Running] = set()
+        self._open: weakref.WeakSet[Running] = weakref.WeakSet()
         """What has a caller that does not have all of it."""
         self._is_closed = False
         self._was_forked = False
@@ -98,26 +100,30 @@ class Threads:
         return Call(self, operation, defaults)
 
     def prepared(self, operation: Operation[Any], defaults: dict[str, Any], bell: Any) -> Running:
-        """An operation that is to be begun. It is open until it is settled."""
-        with self._lock:
-            if self._is_closed:
-                raise RuntimeError("the client is closed")
-            refuse_at_exit()
-            if self._was_forked:
-                raise execution_failed(
-                    "the process was forked after calls, and both would use the connections of "
-                    "http_client: nothing was sent. Make the client after the fork"
-                )
-            self._http_client()  # takes a while, which is not part of an attempt
-            running = self._machine.operation(operation, {**defaults, **operation.options}, bell)
-            self._open.add(running)
-        return running
+        """An operation that is to be begun."""
+        self._refuse_if_closed()
+        refuse_at_exit()
+        if self._was_forked:
+            raise execution_failed(
+                "the process was forked after calls, and both would use the connections of "
+                "http_client: nothing was sent. Make the client after the fork"
+            )
+        self._http_client()  # takes a while, which is not part of an attempt
+        return self._machine.operation(operation, {**defaults, **operation.options}, bell)
 
     def begin(self, running: Running) -> None:
+        """Begins an operation. It is open until it is settled."""
+        with self._lock:
+            self._refuse_if_closed()
+            self._open.add(running)
         try:
             WORKERS.submit(partial(self._work, self._machine.begin, running))
         except RuntimeError as error:  # no thread can be started
             running.finish(Done(error=execution_failed(f"nothing was sent: {error}")))
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise RuntimeError("the client is closed")
 
     def give_up(self, running: Running) -> None:
         """Ends an operation at once."""
@@ -133,7 +139,7 @@ class Threads:
         """Gives an operation up whose caller is gone."""
 
         def leave() -> None:
-            self._machine.give_up(running)
+            self.give_up(running)
             running.account(None)
             self.settled(running)
 
@@ -158,9 +164,9 @@ class Threads:
 
     def settled(self, running: Running) -> None:
         """The caller of an operation has all of it."""
+        self._open.discard(running)
         running.is_settled = True
         running.bell.ring()  # for others who wait
-        self._open.discard(running)
         self._close_if_idle()
 
     def _close_if_idle(self) -> None:
@@ -258,17 +264,21 @@ class Threads:
         self._was_forked = self._given is not None and self._machine.was_used
         self._own = None
         self._lock = threading.RLock()
-        self._open = set()
+        self._open = weakref.WeakSet()
         self._local = threading.local()
         self._machine.forget()
 
     def at_exit(self) -> None:
         still_open = list(self._open)
         for running in still_open:
+            running.bell = NoBell()
             self._machine.give_up(running)
-        self._machine.stop()
-        for running in still_open:
+        until = time.monotonic() + _PATIENCE_AT_EXIT
+        for running in still_open:  # where another thread steps
+            while running.done is None and time.monotonic() < until:
+                time.sleep(0.001)
             running.account(None, "the process ends")
+        self._machine.stop()
 
 
 class Call(Caller[T]):

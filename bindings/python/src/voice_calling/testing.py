@@ -185,22 +185,24 @@ class ScriptedService:
         return made
 
     def _step(self, request: httpx.Request) -> Reply:
+        exchange: Exchange = request.extensions["voice_calling_exchange"]
         came = Request(
             request.method,
             request.url.raw_path.decode(),
             {name.lower(): value for name, value in request.headers.items()},
-            request.extensions["voice_calling_exchange"].request["body"],
+            exchange.request["body"],
         )
         with self._lock:
-            self.requests.append(came)
             step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
-        if not callable(step):
-            return step
         try:
-            reply = step(came)
+            reply = step if isinstance(step, (Answer, Unreachable, Lost)) else step(came)
             _check(reply, "what a step returned")
         except BaseException as error:  # what ends a test need not be an `Exception`
+            self.requests.append(came)
             raise ScriptFailed from error
+        if not isinstance(reply, Unreachable):
+            exchange.leaves()
+        self.requests.append(came)
         return reply
 
 
@@ -222,7 +224,6 @@ class _Transport(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         step = self._service._step(request)
         if not isinstance(step, Unreachable):
-            request.read()
             self._time.sleep(step.after, request)
         return _response(step, request, _Body(step, request, self._time))
 
@@ -235,7 +236,6 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         step = self._service._step(request)
         if not isinstance(step, Unreachable):
-            await request.aread()
             await self._time.sleep_async(step.after, request)
         return _response(step, request, _Body(step, request, self._time))
 
