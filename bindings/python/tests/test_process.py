@@ -179,6 +179,75 @@ def test_a_thread_that_cannot_be_started_fails_its_call_alone(
         assert client.dockets.create(**DOCKET).status == "OPEN"
 
 
+def test_a_call_in_a_finalizer_at_the_end_of_the_interpreter_is_refused() -> None:
+    program = """
+        import voice_calling
+
+        class Late:
+            def __del__(self):
+                try:
+                    client.dockets.create(agent_id=7, to_phone_number="9", call_context={})
+                except voice_calling.ExecutionFailed as error:
+                    print(error)
+
+        client = voice_calling.VoiceClient(base_url="http://127.0.0.1:9", token="token-token")
+        client.with_options(account="late")
+        late = Late()
+    """
+    assert "nothing was sent" in python(program)
+
+
+def test_closed_clients_leave_no_threads_behind(serve: Serve) -> None:
+    service = serve(Answer(503, ""), CREATED)
+    code = f"""
+        import threading
+        for _ in range(100):
+            with VoiceClient() as client:
+                {CREATE}
+        print(threading.active_count())
+    """
+    assert int(finished(service, code)) <= 4
+
+
+def test_the_time_to_compile_is_not_part_of_a_deadline(service: Service) -> None:
+    code = f"""
+        import wasmtime
+        from voice_calling import _guest
+        compiles = wasmtime.Module
+        def slow(*arguments):
+            time.sleep(0.5)
+            return compiles(*arguments)
+        wasmtime.Module = slow
+        client = VoiceClient(deadline=0.3, attempt_timeout=0.3)
+        docket = {CREATE}
+        print(docket.status, docket.attempts[0].duration_ms < 300)
+    """
+    assert finished(service, code) == "OPEN True"
+
+
+@posix
+def test_a_fork_while_the_module_is_compiled_waits_for_it(service: Service) -> None:
+    code = f"""
+        import threading, wasmtime
+        compiles, begun = wasmtime.Module, threading.Event()
+        def slow(*arguments):
+            begun.set()
+            time.sleep(0.5)
+            return compiles(*arguments)
+        wasmtime.Module = slow
+        thread = threading.Thread(target=lambda: {CREATE})
+        thread.start()
+        begun.wait()
+        if os.fork() == 0:
+            wasmtime.Module = None  # it is not compiled again
+            print({CREATE}.status, flush=True)
+            os._exit(0)
+        os.wait()
+        thread.join()
+    """
+    assert finished(service, code) == "OPEN"
+
+
 @posix
 def test_after_a_fork_the_child_has_connections_of_its_own(service: Service) -> None:
     code = f"""

@@ -16,7 +16,7 @@ import pytest
 import readme
 
 import voice_calling
-from voice_calling import AsyncVoiceClient, VoiceClient, _running, _options, _webhooks
+from voice_calling import AsyncVoiceClient, VoiceClient, _options, _running, _webhooks
 from voice_calling._options import OPTIONS
 
 USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
