@@ -309,6 +309,25 @@ def test_a_client_serves_one_event_loop_after_another() -> None:
     assert len(service.requests) == 4
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # asyncio's own
+def test_a_create_whose_loop_was_closed_is_logged_when_the_client_is_used_again(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = serve()
+    service.hangs_after = 0
+    client = AsyncVoiceClient(environ=service.environ())
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(client.dockets.create(**DOCKET, external_id="crm-7"))
+    loop.run_until_complete(requested(service))
+    loop.close()
+    service.hangs_after = None
+    assert asyncio.run(client.dockets.create(**DOCKET)).status == "OPEN"
+    [line] = caplog.messages
+    assert line.startswith("the event loop of a call was closed: the request was sent")
+    assert "external_id 'crm-7'" in line
+    assert not task.done()
+
+
 # ------------------------------------------------------------------------------------- batches
 
 

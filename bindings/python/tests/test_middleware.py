@@ -1,5 +1,5 @@
-"""What users put around httpx, failing before, between and after a request is sent: a create that may
-have been sent is sent once, and one that was not is said not to be."""
+"""What users put around httpx, failing before, between and after a request is sent: a create that
+may have been sent is sent once, and one that was not is reported so."""
 
 from __future__ import annotations
 

@@ -144,9 +144,12 @@ def test_a_call_is_cancelled(tmp_path: Path) -> None:
 
 def test_logging_is_switched_on(tmp_path: Path) -> None:
     code = EXAMPLES["Settings"] + "from voice_calling import VoiceClient\n"
-    code += 'VoiceClient().agents.list("org-1")\n'
-    told = run_as_user(code, tmp_path).stderr
-    assert re.search(r"DEBUG:voice_calling:agents.list-agents: attempt 1, GET .*: 200", told)
+    code += "create = VoiceClient().dockets.create\n"
+    code += 'made = create(agent_id=7, to_phone_number="919876543210", call_context={})\n'
+    code += "print(made.docket_id)\n"
+    finished = run_as_user(code, tmp_path)
+    created = f"INFO:voice_calling.created:docket_id {finished.stdout.strip()} was created\n"
+    assert finished.stderr == created
 
 
 def test_every_example_is_run() -> None:

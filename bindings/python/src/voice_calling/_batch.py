@@ -188,11 +188,11 @@ class AsyncBatch(_Batch):
         if self._running is None:
             if self._is_closed:
                 raise StopAsyncIteration
-            self._running = self._driver.prepared(
-                self._operation, self._defaults, _coroutines.Waiting()
-            )
+            bell = _coroutines.Waiting()
+            self._running = self._driver.prepared(self._operation, self._defaults, bell)
             self._driver.begin(self._running)
-        return self._running
+        running: Running = self._running
+        return running
 
     async def __aenter__(self) -> AsyncBatch:
         self._begun()

@@ -244,6 +244,10 @@ class VoiceClient(_Client[httpx.Client]):
     taken from the environment, from the variables with the prefix `VOICE_CALLING_`. Settings are
     checked by the first call: `ConfigurationProblem` names the one at fault.
 
+    By default a create that was answered 5xx or 408 is sent again: if it was carried out all the
+    same, two phones ring, and the result has `may_be_duplicate`. `create_retry="not-sent"` retries
+    what was not sent, and after 429 and 425, which are refusals.
+
     Ctrl-C ends a call at once with `KeyboardInterrupt`. No further attempt is sent then, but what
     was on the way may have been processed: a phone may ring. `outcome_of` says what is known.
 
@@ -274,9 +278,9 @@ class VoiceClient(_Client[httpx.Client]):
       of which methods take one as `account`. They are added to those of the variable
       `VOICE_CALLING_ACCOUNTS`.
     - `environ`: taken instead of the process's environment.
-    - `http_client`: what sends the requests: proxies, authorities, HTTP/2, hooks and all else are
-      its own; its timeouts, redirects and `auth` are not used. `None`: one of this client's own,
-      with kept connections.
+    - `http_client`: what sends the requests: proxies, authorities, hooks and all else are its own,
+      except HTTP/2, which is for `AsyncVoiceClient`; its timeouts, redirects and `auth` are not
+      used. `None`: one of this client's own, with kept connections.
     - `history`: a file to which all that happens is appended, for bug reports. Tokens are masked
       in it, phone numbers are not.
     """
@@ -373,7 +377,8 @@ class AsyncVoiceClient(_Client[httpx.AsyncClient]):
 
     A cancelled call ends at once and sends nothing more; what was on the way may have been
     processed. `outcome_of` says what is known, and the logger `voice_calling` warns where something
-    may exist.
+    may exist. A create in flight when the event loop is closed is logged when the client is used
+    again, or at the end of the process.
     """
 
     _http_class = httpx.AsyncClient

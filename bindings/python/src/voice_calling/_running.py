@@ -225,7 +225,8 @@ class Caller(Generic[T]):
     more."""
 
     _driver: Any
-    _running: Running | None = None
+    _running: Any = None
+    """The `Running`, once there is one."""
 
     def ends_by(self, error: BaseException | None) -> None:
         """Gives the operation up, unless it has ended."""
