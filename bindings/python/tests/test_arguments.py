@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import OrderedDict, UserString
 from collections.abc import Iterator
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from unittest.mock import create_autospec
 
 import pytest
 from conftest import DOCKET_ID, Answer, Service
 
 from voice_calling import (
     AgentText,
+    AsyncVoiceClient,
     DocketRequest,
     InvalidInput,
     Problem,
@@ -249,3 +252,12 @@ def test_a_batch_takes_any_iterable_and_tells_each_outcome(
     assert second.problem.subject == "to_phone_number"
     assert not isinstance(third, Exception)
     assert len(service.requests) == 2
+
+
+def test_a_mock_with_the_spec_of_a_client_has_its_methods() -> None:
+    client = create_autospec(VoiceClient).return_value
+    client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    with pytest.raises(TypeError):
+        client.dockets.create(agent=7)
+    coroutines = create_autospec(AsyncVoiceClient).return_value
+    asyncio.run(coroutines.dockets.get("7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"))

@@ -14,11 +14,13 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import programs
 import pytest
 
 from voice_calling import (
     AgentText,
     AsyncVoiceClient,
+    BatchResult,
     DocketRequest,
     RequestError,
     VoiceClient,
@@ -56,12 +58,16 @@ def test_all_cases_of_the_table_end_as_they_must(client: type[Any]) -> None:
     run = f"python-{version}-{client.__name__}-{uuid.uuid4().hex[:8]}"
     cases = ask(f"/runs/{run}")
     assert cases
+    programs = [case for case in cases if "program" in case]
     with ThreadPoolExecutor(8) as players:
-        judged = players.map(lambda case: play(client, run, case), cases)
-        differences = {name: found for name, found in judged if found}
+        others = [case for case in cases if "program" not in case]
+        judged = list(players.map(lambda case: play(client, run, case), others))
+    judged += [play_program(client, run, case) for case in programs]  # Ctrl-C is the main thread's
+    differences = {name: found for name, found in judged if found}
     assert not differences, json.dumps(differences, indent=2, ensure_ascii=False)
     summary = ask(f"/runs/{run}/summary")
     assert summary["failed"] == []
+    assert summary["not_had"] == []
     assert summary["not_judged"] == []
     assert summary["judged"] == len(cases)
 
@@ -90,6 +96,26 @@ def play(client: type[Any], run: str, case: dict[str, Any]) -> tuple[str, list[s
     return case["name"], judged["differences"]
 
 
+def play_program(client: type[Any], run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
+    """The same for a case whose fault is the program's own."""
+    operation = case["operation"]
+
+    def calls(of: Any) -> Any:
+        return call(of, operation, case["arguments"])
+
+    outcome, log = programs.play(client, case, calls)
+    if isinstance(outcome, list) and any(isinstance(it, BatchResult) for it in outcome):
+        known = {result.index: result.outcome for result in outcome}
+        outcome = [known.get(index) for index in range(len(case["arguments"]["requests"]))]
+    machine: dict[str, Any]
+    if isinstance(outcome, RequestError):
+        machine = {"error": error_as_machine(outcome, operation)}
+    else:
+        machine = {"value": as_machine(outcome, operation)}
+    judged = ask(f"/runs/{run}/cases/{case['id']}/outcome", {**machine, "log": log})
+    return case["name"] + " " + case["program"]["at"], judged["differences"]
+
+
 async def in_coroutine(case: dict[str, Any]) -> Any:
     async with AsyncVoiceClient(environ=case["settings"]) as client:
         value = call(client, case["operation"], case["arguments"])
@@ -97,8 +123,11 @@ async def in_coroutine(case: dict[str, Any]) -> Any:
 
 
 def call(client: Any, operation: str, arguments: dict[str, Any]) -> Any:
-    group, name = METHODS[operation].split(".")
-    method = getattr(getattr(client, group), name)
+    """Calls a method of a client, or this one."""
+    method = client
+    if not callable(client):
+        group, name = METHODS[operation].split(".")
+        method = getattr(getattr(client, group), name)
     given = dict(arguments)
     for record in ["config", "request", "wait"]:
         given.update(given.pop(record, None) or {})
@@ -133,7 +162,7 @@ def as_machine(value: Any, operation: str) -> Any:
         return value.name.lower() if value.is_known else {"other": str(value)}
     if isinstance(value, list):
         items = [as_machine(item, operation) for item in value]
-        return [item if "error" in item else {"ok": item} for item in items]
+        return [item if item is None or "error" in item else {"ok": item} for item in items]
     if isinstance(value, tuple):
         return [as_machine(item, operation) for item in value]
     if isinstance(value, Record):

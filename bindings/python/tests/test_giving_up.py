@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import queue
 import threading
 import weakref
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 import trio
-from conftest import DOCKET, Answer, Serve, Service
+from conftest import DOCKET, DOCKET_ID, Answer, Serve, Service
 
 from voice_calling import (
     AsyncVoiceClient,
@@ -29,10 +28,11 @@ from voice_calling import (
     outcome_of,
 )
 from voice_calling import testing as script
-from voice_calling._exchange import Exchange
+from voice_calling._exchange import Abandoned, Exchange
 from voice_calling._machine import Machine
 from voice_calling._operations import Operation
 from voice_calling._settings import Settings
+from voice_calling._threads import Waiting
 from voice_calling.testing import ScriptedService
 
 REQUESTS = [DocketRequest(**DOCKET) for _ in range(6)]
@@ -165,30 +165,53 @@ def test_trio_cancels_as_well(service: Service) -> None:
     assert len(service.requests) == 1
 
 
-def test_an_answer_that_is_here_counts_when_its_call_is_given_up() -> None:
+@pytest.mark.parametrize(
+    ("body", "is_whole"),
+    [
+        (f'{{"docket_id":"{DOCKET_ID}","status":"OPEN","created":true}}', True),
+        (f'{{"docket_id":"{DOCKET_ID}","status":"OPEN","created":true', False),
+    ],
+)
+def test_an_answer_that_is_here_counts_when_its_call_is_given_up(body: str, is_whole: bool) -> None:
     driver = Starting()
     machine = Machine(settings(), None, driver)
-    mailbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    running = machine.operation(creation(), {}, mailbox)
+    running = machine.operation(creation(), {}, Waiting())
     machine.begin(running)
     [exchange] = driver.started
+    exchange.leaves()
     exchange.begins(httpx.Response(200, headers={"x-request-id": "r-1"}))
-    exchange.takes(b'{"docket_id":"7d0c5a7e-5f0c-4b0e-8a55-0c4b6a9d2f11","created":true}')
+    exchange.takes(body.encode())
     machine.give_up(running)
+    if is_whole:
+        assert running.outcome()["docket_id"] == DOCKET_ID
+        return
     with pytest.raises(RequestError) as raised:
-        running.outcome(mailbox.get_nowait())
+        running.outcome()
     assert raised.value.may_have_created
     assert raised.value.response is not None
-    assert "7d0c5a7e-5f0c-4b0e-8a55-0c4b6a9d2f11" in raised.value.response.body
+    assert DOCKET_ID in raised.value.response.body
+
+
+def test_a_create_that_is_given_up_before_its_first_byte_is_never_sent() -> None:
+    driver = Starting()
+    machine = Machine(settings(), None, driver)
+    running = machine.operation(creation(), {}, Waiting())
+    machine.begin(running)
+    [exchange] = driver.started
+    machine.give_up(running)
+    with pytest.raises(RequestError) as raised:
+        running.outcome()
+    assert not raised.value.may_have_created
+    with pytest.raises(Abandoned):
+        exchange.leaves()
 
 
 def test_an_answer_of_a_lost_guest_is_not_taken_for_another() -> None:
     driver = Starting()
     machine = Machine(settings(), None, driver)
-    mailbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    machine.begin(machine.operation(creation(), {}, mailbox))
+    machine.begin(machine.operation(creation(), {}, Waiting()))
     machine._lose(RuntimeError("a trap"))
-    machine.begin(machine.operation(creation(), {}, mailbox))
+    machine.begin(machine.operation(creation(), {}, Waiting()))
     old, new = driver.started
     assert old.number == new.number
     old.is_not_sent("nobody listens")
@@ -284,6 +307,25 @@ def test_a_client_serves_one_event_loop_after_another() -> None:
         asyncio.run(main())
     trio.run(main)
     assert len(service.requests) == 4
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # asyncio's own
+def test_a_create_whose_loop_was_closed_is_logged_when_the_client_is_used_again(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = serve()
+    service.hangs_after = 0
+    client = AsyncVoiceClient(environ=service.environ())
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(client.dockets.create(**DOCKET, external_id="crm-7"))
+    loop.run_until_complete(requested(service))
+    loop.close()
+    service.hangs_after = None
+    assert asyncio.run(client.dockets.create(**DOCKET)).status == "OPEN"
+    [line] = caplog.messages
+    assert line.startswith("the event loop of a call was closed: the request was sent")
+    assert "external_id 'crm-7'" in line
+    assert not task.done()
 
 
 # ------------------------------------------------------------------------------------- batches

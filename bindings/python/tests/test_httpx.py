@@ -269,10 +269,18 @@ def test_a_proxy_that_refuses_the_tunnel_has_sent_nothing(service: Service) -> N
     assert service.requests == []
 
 
-def test_http_2_is_switched_on_at_the_http_client(service: Service) -> None:
-    with httpx.Client(http2=True) as http_client:  # over TLS, where the service knows it
-        with VoiceClient(environ=service.environ(), http_client=http_client) as client:
-            assert client.dockets.create(**DOCKET).docket_id == DOCKET_ID
+def test_http_2_is_refused_for_threads_and_switched_on_for_coroutines(service: Service) -> None:
+    with httpx.Client(http2=True) as http_client:
+        with pytest.raises(ConfigurationProblem, match="AsyncVoiceClient"):
+            VoiceClient(environ=service.environ(), http_client=http_client)
+
+    async def main() -> None:
+        async with httpx.AsyncClient(http2=True) as http_client:  # over TLS, if the service does
+            environ = service.environ()
+            async with AsyncVoiceClient(environ=environ, http_client=http_client) as client:
+                assert (await client.dockets.create(**DOCKET)).docket_id == DOCKET_ID
+
+    asyncio.run(main())
 
 
 def test_redirects_and_repeating_authentication_of_the_http_client_are_not_used(

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import CREATED, TOKEN, Answer, Serve, Service
+from conftest import CREATED, DOCKET, DOCKET_ID, TOKEN, Answer, Serve, Service
 
-from voice_calling import VoiceClient
+from voice_calling import DocketRequest, VoiceClient
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,22 @@ def test_listening_may_begin_and_end_at_any_time(
         for level, logged in [("WARNING", 0), ("DEBUG", 1), ("WARNING", 1)]:
             logger.setLevel(level)
             create(client)
-            assert len(caplog.records) == logged
+            assert len([it for it in caplog.records if it.name == "voice_calling"]) == logged
+
+
+def test_each_created_id_is_logged_with_what_its_caller_knows_the_request_by(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "voice_calling.created")
+    requests = [DocketRequest(**DOCKET, external_id=it) for it in ["crm-0", None]]
+    with VoiceClient(environ=service.environ()) as client:
+        client.dockets.create(**DOCKET, external_id="crm-7")
+        client.dockets.create_many(requests, timeout=60)
+    assert sorted(caplog.messages) == [
+        f"docket_id {DOCKET_ID} was created (external_id 'crm-7')",
+        f"docket_id {DOCKET_ID} was created (request 0 of the batch, external_id 'crm-0')",
+        f"docket_id {DOCKET_ID} was created (request 1 of the batch)",
+    ]
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt])

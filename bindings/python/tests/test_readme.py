@@ -16,7 +16,7 @@ import pytest
 import readme
 
 import voice_calling
-from voice_calling import AsyncVoiceClient, VoiceClient, _given_up, _options, _webhooks
+from voice_calling import AsyncVoiceClient, VoiceClient, _options, _running, _webhooks
 from voice_calling._options import OPTIONS
 
 USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
@@ -144,9 +144,12 @@ def test_a_call_is_cancelled(tmp_path: Path) -> None:
 
 def test_logging_is_switched_on(tmp_path: Path) -> None:
     code = EXAMPLES["Settings"] + "from voice_calling import VoiceClient\n"
-    code += 'VoiceClient().agents.list("org-1")\n'
-    told = run_as_user(code, tmp_path).stderr
-    assert re.search(r"DEBUG:voice_calling:agents.list-agents: attempt 1, GET .*: 200", told)
+    code += "create = VoiceClient().dockets.create\n"
+    code += 'made = create(agent_id=7, to_phone_number="919876543210", call_context={})\n'
+    code += "print(made.docket_id)\n"
+    finished = run_as_user(code, tmp_path)
+    created = f"INFO:voice_calling.created:docket_id {finished.stdout.strip()} was created\n"
+    assert finished.stderr == created
 
 
 def test_every_example_is_run() -> None:
@@ -227,7 +230,7 @@ def test_methods_look_like_functions_to_those_who_inspect_them() -> None:
         wrong(external_identifier="crm-1")
 
 
-@pytest.mark.parametrize("module", [voice_calling, _webhooks, _given_up])
+@pytest.mark.parametrize("module", [voice_calling, _webhooks, _running])
 def test_examples_in_docstrings_are_right(module: Any) -> None:
     failed, tried = doctest.testmod(module)
     assert (failed, tried > 0) == (0, True)

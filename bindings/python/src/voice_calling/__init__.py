@@ -4,7 +4,7 @@
 >>> with VoiceClient() as client:  # settings from the environment: VOICE_CALLING_BASE_URL, …
 ...     docket = client.dockets.create(
 ...         agent_id=7,
-...         to_phone_number="919876543210",
+...         to_phone_number="919876543210",  # your own number
 ...         call_context={"reference": "crm-1001"},
 ...     )
 ...     done = client.dockets.wait_for(docket.docket_id, timeout=60)
@@ -13,19 +13,21 @@ True
 >>> done.outcome.value.call_context
 {'reference': 'crm-1001'}
 
-A request that creates something is retried only while it is certain that the first one did
-nothing, or where the service asks for it. What cannot be known is `OutcomeUnknown`.
+A create that was answered 5xx or 408 is sent again by default, as the service asks for, even if it
+was carried out: then two phones ring, and the result has `may_be_duplicate`. With
+`create_retry="not-sent"` it is sent again only if it was not sent, or refused (429, 425). What
+cannot be known is `OutcomeUnknown`.
 """
 
 from . import _batch, _errors, _operations, _outcomes, _types
 from ._batch import *
 from ._client import AsyncVoiceClient, VoiceClient
 from ._errors import *
-from ._given_up import outcome_of
 from ._json import Json
 from ._operations import *
 from ._options import Account
 from ._outcomes import *
+from ._running import outcome_of
 from ._types import *
 from ._webhooks import parse_docket_completed
 

@@ -2,95 +2,57 @@
 
 from __future__ import annotations
 
-import queue
-from functools import partial
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from ._coroutines import Coroutines, Mailbox
+from . import _coroutines
 from ._errors import RequestError
-from ._given_up import attach, warn
-from ._lift import record
-from ._machine import Done, Item, Running
 from ._operations import BatchResult, Operation
-from ._threads import Threads
+from ._running import Caller, Running
+from ._threads import Threads, Waiting
 from ._types import CreatedDocket
 
 __all__ = ["AsyncBatch", "Batch"]
 
-_created = record(CreatedDocket)
+_OnResult = Callable[[BatchResult], object] | None
 
 
-class _Results:
-    """What is known of a batch. What is under way holds this, and not the batch, which ends with
-    who reads it."""
-
-    def __init__(self, operation: Operation[None]) -> None:
-        self._operation = operation
-        self._results: dict[int, BatchResult] = {}
-
-    def in_order(self) -> list[BatchResult]:
-        return [self._results[index] for index in sorted(self._results)]
-
-    def take(self, message: Any) -> BatchResult | None:
-        if not isinstance(message, Item):
-            return None
-        wire = message.wire
-        outcome: CreatedDocket | RequestError
-        if isinstance(wire, RequestError):
-            outcome = wire
-        elif "Ok" in wire:
-            outcome = _created(wire["Ok"])
-        else:
-            outcome = self._operation.error(wire["Err"])
-        return self.keep(message.index, outcome)
-
-    def keep(self, index: int, outcome: CreatedDocket | RequestError) -> BatchResult:
-        request = self._operation.requests[index]
-        result = BatchResult(index=index, request=request, outcome=outcome)
-        self._results[index] = result
-        return result
-
-    def given_up(
-        self, running: Running, read: list[BatchResult], error: BaseException | None
-    ) -> None:
-        """The batch was given up: what may exist and was not read is logged, and all is found on
-        the exception."""
-        known = set(self._results)
-        for index in sorted(index for index in running.sent - known if index is not None):
-            self.keep(index, running.lost(index, "the batch was cancelled"))
-        for result in self.in_order():
-            if result not in read:
-                warn(result.outcome)
-        if error is not None:
-            attach(self.in_order(), error)
-
-
-class _Batch:
+class _Batch(Caller[None]):
     """What batches have in common."""
-
-    def __init__(self, operation: Operation[None]) -> None:
-        self._operation = operation
-        self._known = _Results(operation)
-        self._running: Running | None = None
-        self._has_ended = False
 
     @property
     def results(self) -> list[BatchResult]:
         """All results so far, in the order of the requests; also after the batch was cancelled."""
-        return self._known.in_order()
+        return [] if self._running is None else self._running.results()
 
-    def _end(self, message: Done) -> None:
-        """All results are reported. What ended the whole batch is raised."""
-        self._has_ended = True
-        assert self._running is not None
-        self._running.outcome(message)
+    def _next(self, running: Running) -> BatchResult | None:
+        """The next result that is there."""
+        try:
+            return None if running.is_settled else running.result(running.unread.popleft())
+        except IndexError:
+            return None
 
-    def _rest(self, error: RequestError) -> list[CreatedDocket | RequestError]:
-        """All outcomes, where the batch has failed."""
-        outcomes: list[CreatedDocket | RequestError] = [error] * len(self._operation.requests)
-        for result in self.results:
-            outcomes[result.index] = result.outcome
+    def _has_ended(self, running: Running) -> bool:
+        """Whether no result comes any more. What ended the whole batch is raised."""
+        if not running.is_settled:
+            if running.done is None or running.unread:
+                return False
+            running.outcome()
+        running.bell.ring()  # for others who wait
+        return True
+
+    def _all(self, running: Running) -> list[CreatedDocket | RequestError]:
+        """All outcomes, once there are no more."""
+        try:
+            running.outcome()
+        except RequestError as error:
+            if not running.outcomes:
+                raise
+            for index in range(len(running.operation.requests)):
+                running.outcomes.setdefault(index, error)
+        outcomes = [result.outcome for result in running.results()]
+        self._driver.settled(running)
         return outcomes
 
 
@@ -102,47 +64,53 @@ class Batch(_Batch):
     `OutcomeUnknown`. What is known stays in `results`.
     """
 
+    _running: Running
+
     def __init__(
         self, driver: Threads, operation: Operation[None], defaults: dict[str, Any]
     ) -> None:
-        super().__init__(operation)
         self._driver = driver
-        self._mailbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._running = driver.prepared(operation, defaults, self._mailbox)
-        self._running.on_item = self._known.take
+        self._running = driver.prepared(operation, defaults, Waiting())
         driver.begin(self._running)
 
     def __iter__(self) -> Batch:
         return self
 
     def __next__(self) -> BatchResult:
-        if self._has_ended:
-            raise StopIteration
+        running = self._running
         try:
-            message = self._mailbox.get()
-        except BaseException as error:  # Ctrl-C
-            self._give_up(error)
+            result = self._wait()
+            if result is not None:
+                running.handed_over.add(result.index)
+                return result
+            self._driver.settled(running)
+        except BaseException as error:
+            self.ends_by(error)
             raise
-        if isinstance(message, Done):
-            self._mailbox.put(message)  # for others who wait
-            if not self._has_ended:
-                self._driver.finished()
-                self._end(message)
-            raise StopIteration
-        result = self._known.take(message)
-        assert result is not None
+        raise StopIteration
+
+    def _wait(self) -> BatchResult | None:
+        """The next result; `None` at the end."""
+        while (result := self._next(self._running)) is None:
+            if self._has_ended(self._running):
+                break
+            self._running.bell.wait()
         return result
+
+    def all(self, on_result: _OnResult) -> list[CreatedDocket | RequestError]:
+        """Waits for all outcomes."""
+        running = self._running
+        while running.done is None or running.unread:
+            result = self._next(running)
+            if result is None:
+                running.bell.wait()
+            elif on_result is not None:
+                on_result(result)
+        return self._all(running)
 
     def close(self) -> None:
         """Gives the batch up, unless it has ended."""
-        if not self._has_ended:
-            self._give_up(None)
-
-    def _give_up(self, error: BaseException | None) -> None:
-        assert self._running is not None
-        self._has_ended = True
-        _give_up(self._driver, self._running, self._mailbox, self._known, error)
-        self._driver.finished()
+        self.ends_by(None)
 
     def __enter__(self) -> Batch:
         return self
@@ -153,20 +121,7 @@ class Batch(_Batch):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if not self._has_ended:
-            self._give_up(error)
-
-    def __del__(self) -> None:
-        running = getattr(self, "_running", None)  # `prepared` may have raised
-        if running is not None and not self._has_ended:
-            # This may be any thread, one that steps as well, and the batch is gone.
-            driver, mailbox, known = self._driver, self._mailbox, self._known
-
-            def leave() -> None:
-                _give_up(driver, running, mailbox, known, None)
-                driver.finished()
-
-            driver.soon(leave)
+        self.ends_by(error)
 
 
 class AsyncBatch(_Batch):
@@ -178,56 +133,69 @@ class AsyncBatch(_Batch):
     """
 
     def __init__(
-        self, driver: Coroutines, operation: Operation[None], defaults: dict[str, Any]
+        self, driver: _coroutines.Coroutines, operation: Operation[None], defaults: dict[str, Any]
     ) -> None:
-        super().__init__(operation)
         self._driver = driver
+        self._operation = operation
         self._defaults = defaults
-        self._mailbox = Mailbox()
+        self._is_closed = False
 
     def __aiter__(self) -> AsyncBatch:
         return self
 
     async def __anext__(self) -> BatchResult:
-        if self._has_ended:
-            raise StopAsyncIteration
-        self._begin()
+        running = self._begun()
         try:
-            message = await self._mailbox.get()
-        except BaseException as error:  # cancelled
-            self._give_up(error)
+            result = await self._wait(running)
+            if result is not None:
+                running.handed_over.add(result.index)
+                return result
+            self._driver.settled(running)
+        except BaseException as error:
+            self.ends_by(error)
             raise
-        if isinstance(message, Done):
-            self._mailbox.put(message)  # for others who wait
-            if not self._has_ended:
-                self._end(message)
-                await self._driver.close_if_idle()
-            raise StopAsyncIteration
-        result = self._known.take(message)
-        assert result is not None
+        await self._driver.close_if_idle()
+        raise StopAsyncIteration
+
+    async def _wait(self, running: Running) -> BatchResult | None:
+        """The next result; `None` at the end."""
+        while (result := self._next(running)) is None:
+            if self._has_ended(running):
+                break
+            await running.bell.wait()
         return result
+
+    async def all(self, on_result: _OnResult) -> list[CreatedDocket | RequestError]:
+        """Waits for all outcomes."""
+        running = self._begun()
+        while running.done is None or running.unread:
+            result = self._next(running)
+            if result is None:
+                await running.bell.wait()
+            elif on_result is not None:
+                on_result(result)
+        await self._driver.close_if_idle()
+        await self._driver.cancelled_now(running)
+        return self._all(running)
 
     async def aclose(self) -> None:
         """Gives the batch up, unless it has ended."""
-        if self._running is not None and not self._has_ended:
-            self._give_up(None)
-        self._has_ended = True
+        self._is_closed = True
+        self.ends_by(None)
         await self._driver.close_if_idle()
 
-    def _begin(self) -> None:
+    def _begun(self) -> Running:
         if self._running is None:
-            running = self._driver.prepared(self._operation, self._defaults, self._mailbox)
-            running.on_item = self._known.take
-            self._running = running
-            self._driver.begin(running)
-
-    def _give_up(self, error: BaseException | None) -> None:
-        assert self._running is not None
-        self._has_ended = True
-        _give_up(self._driver, self._running, self._mailbox, self._known, error)
+            if self._is_closed:
+                raise StopAsyncIteration
+            bell = _coroutines.Waiting()
+            self._running = self._driver.prepared(self._operation, self._defaults, bell)
+            self._driver.begin(self._running)
+        running: Running = self._running
+        return running
 
     async def __aenter__(self) -> AsyncBatch:
-        self._begin()
+        self._begun()
         return self
 
     async def __aexit__(
@@ -236,27 +204,5 @@ class AsyncBatch(_Batch):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._running is not None and not self._has_ended:
-            self._give_up(error)
+        self.ends_by(error)
         await self.aclose()
-
-    def __del__(self) -> None:
-        running = getattr(self, "_running", None)
-        if running is not None and not self._has_ended:
-            # This may be any thread, and the batch is gone.
-            driver = self._driver
-            driver.soon(partial(_give_up, driver, running, self._mailbox, self._known, None))
-
-
-def _give_up(
-    driver: Threads | Coroutines,
-    running: Running,
-    mailbox: Any,
-    known: _Results,
-    error: BaseException | None,
-) -> None:
-    read = known.in_order()
-    done = driver.give_up(running, mailbox)
-    known.given_up(running, read, error)
-    if done is not None:
-        mailbox.put(done)  # for others who wait

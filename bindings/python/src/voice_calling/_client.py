@@ -13,6 +13,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 import httpx
 
 from ._batch import AsyncBatch, Batch
+from ._connections import has_http_2
 from ._coroutines import Coroutines
 from ._errors import RequestError
 from ._failures import configuration_problem, described
@@ -39,6 +40,7 @@ __all__ = ["AsyncVoiceClient", "VoiceClient"]
 T = TypeVar("T")
 C = TypeVar("C", bound="_Client[Any]")
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
+D = TypeVar("D", bound="Threads | Coroutines")
 
 
 class _Client(Generic[Http]):
@@ -87,6 +89,10 @@ class _Client(Generic[Http]):
         if http_client is not None and not isinstance(http_client, self._http_class):
             allowed = f"an httpx.{self._http_class.__name__}"
             raise configuration_problem("http_client", type(http_client).__name__, allowed)
+        if isinstance(http_client, httpx.Client) and has_http_2(http_client):
+            allowed = "HTTP/1.1 for threads, which break connections of HTTP/2 that they share in "
+            allowed += "httpx; AsyncVoiceClient takes an httpx.AsyncClient(http2=True)"
+            raise configuration_problem("http_client", "httpx.Client(http2=True)", allowed)
         if history is not None and not isinstance(history, (str, os.PathLike)):
             raise configuration_problem("history", described(history), "a path")
         self._base_url = settings.base_url()
@@ -96,7 +102,9 @@ class _Client(Generic[Http]):
         self._make_groups()
 
     def _make_groups(self) -> None:
-        raise NotImplementedError
+        runner: _Runner[Any] = _Runner(self._driver, self._defaults)
+        for name in ("agents", "calls", "dockets", "webhooks"):
+            setattr(self, name, type(getattr(type(self), name))(runner))
 
     def with_options(
         self: C,
@@ -133,20 +141,23 @@ class _Client(Generic[Http]):
         return made
 
 
-# ----------------------------------------------------------------------------------- for threads
-
-
-class _ThreadRunner:
-    """Runs what a group makes."""
+class _Runner(Generic[D]):
+    """Makes the calls of a group, with the options that hold for all of them."""
 
     __slots__ = ("defaults", "driver")
 
-    def __init__(self, driver: Threads, defaults: dict[str, Any]) -> None:
+    def __init__(self, driver: D, defaults: dict[str, Any]) -> None:
         self.driver = driver
         self.defaults = defaults
 
-    def run(self, operation: Operation[T], /) -> T:
-        return self.driver.run(operation, self.defaults)
+    def call(self, operation: Operation[Any], /) -> Any:
+        return self.driver.call(operation, self.defaults)
+
+
+_NO_RUNNER: Any = None
+
+
+# ----------------------------------------------------------------------------------- for threads
 
 
 class Agents(AgentMethods, InThreads):
@@ -175,7 +186,7 @@ class Dockets(DocketMethods, InThreads):
     """
 
     __slots__ = ()
-    _runner: _ThreadRunner
+    _runner: _Runner[Threads]
 
     def create_each(
         self,
@@ -220,22 +231,22 @@ class Dockets(DocketMethods, InThreads):
         - `on_result`: Is called with each result as it comes. What it raises gives the batch up.
         """
         operation = batch(requests, timeout, account, item_timeout, max_retries)
-        with Batch(self._runner.driver, operation, self._runner.defaults) as results:
-            try:
-                for result in results:
-                    if on_result is not None:
-                        on_result(result)
-            except RequestError as error:
-                if not results.results:
-                    raise
-                return results._rest(error)
-        return [result.outcome for result in results.results]
+        results = Batch(self._runner.driver, operation, self._runner.defaults)
+        try:
+            return results.all(on_result)
+        except BaseException as error:
+            results.fails(error)
+            raise
 
 
 class VoiceClient(_Client[httpx.Client]):
     """A client of the voice-calling service, for any number of threads. What is not given here is
     taken from the environment, from the variables with the prefix `VOICE_CALLING_`. Settings are
     checked by the first call: `ConfigurationProblem` names the one at fault.
+
+    By default a create that was answered 5xx or 408 is sent again: if it was carried out all the
+    same, two phones ring, and the result has `may_be_duplicate`. `create_retry="not-sent"` retries
+    what was not sent, and after 429 and 425, which are refusals.
 
     Ctrl-C ends a call at once with `KeyboardInterrupt`. No further attempt is sent then, but what
     was on the way may have been processed: a phone may ring. `outcome_of` says what is known.
@@ -267,9 +278,9 @@ class VoiceClient(_Client[httpx.Client]):
       of which methods take one as `account`. They are added to those of the variable
       `VOICE_CALLING_ACCOUNTS`.
     - `environ`: taken instead of the process's environment.
-    - `http_client`: what sends the requests: proxies, authorities, HTTP/2, hooks and all else are
-      its own; its timeouts, redirects and `auth` are not used. `None`: one of this client's own,
-      with kept connections.
+    - `http_client`: what sends the requests: proxies, authorities, hooks and all else are its own,
+      except HTTP/2, which is for `AsyncVoiceClient`; its timeouts, redirects and `auth` are not
+      used. `None`: one of this client's own, with kept connections.
     - `history`: a file to which all that happens is appended, for bug reports. Tokens are masked
       in it, phone numbers are not.
     """
@@ -277,12 +288,11 @@ class VoiceClient(_Client[httpx.Client]):
     _http_class = httpx.Client
     _driver_class = Threads
 
-    def _make_groups(self) -> None:
-        runner = _ThreadRunner(self._driver, self._defaults)
-        self.agents: Agents = Agents(runner)
-        self.calls: Calls = Calls(runner)
-        self.dockets: Dockets = Dockets(runner)
-        self.webhooks: Webhooks = Webhooks(runner)
+    # Of the class too, for `unittest.mock.create_autospec`.
+    agents: Agents = Agents(_NO_RUNNER)
+    calls: Calls = Calls(_NO_RUNNER)
+    dockets: Dockets = Dockets(_NO_RUNNER)
+    webhooks: Webhooks = Webhooks(_NO_RUNNER)
 
     def close(self) -> None:
         """Refuses further calls with `RuntimeError`. Calls in flight are finished, but not waited
@@ -302,19 +312,6 @@ class VoiceClient(_Client[httpx.Client]):
 
 
 # -------------------------------------------------------------------------------- for coroutines
-
-
-class _CoroutineRunner:
-    """Runs what a group makes."""
-
-    __slots__ = ("defaults", "driver")
-
-    def __init__(self, driver: Coroutines, defaults: dict[str, Any]) -> None:
-        self.driver = driver
-        self.defaults = defaults
-
-    async def run(self, operation: Operation[T], /) -> T:
-        return await self.driver.run(operation, self.defaults)
 
 
 class AsyncAgents(AgentMethods, InCoroutines):
@@ -339,7 +336,7 @@ class AsyncDockets(DocketMethods, InCoroutines):
     """As `Dockets`, to be awaited."""
 
     __slots__ = ()
-    _runner: _CoroutineRunner
+    _runner: _Runner[Coroutines]
 
     def create_each(
         self,
@@ -366,16 +363,12 @@ class AsyncDockets(DocketMethods, InCoroutines):
     ) -> builtins.list[CreatedDocket | RequestError]:
         """As `Dockets.create_many`."""
         operation = batch(requests, timeout, account, item_timeout, max_retries)
-        async with AsyncBatch(self._runner.driver, operation, self._runner.defaults) as results:
-            try:
-                async for result in results:
-                    if on_result is not None:
-                        on_result(result)
-            except RequestError as error:
-                if not results.results:
-                    raise
-                return results._rest(error)
-        return [result.outcome for result in results.results]
+        results = AsyncBatch(self._runner.driver, operation, self._runner.defaults)
+        try:
+            return await results.all(on_result)
+        except BaseException as error:
+            results.fails(error)
+            raise
 
 
 class AsyncVoiceClient(_Client[httpx.AsyncClient]):
@@ -384,18 +377,18 @@ class AsyncVoiceClient(_Client[httpx.AsyncClient]):
 
     A cancelled call ends at once and sends nothing more; what was on the way may have been
     processed. `outcome_of` says what is known, and the logger `voice_calling` warns where something
-    may exist.
+    may exist. A create in flight when the event loop is closed is logged when the client is used
+    again, or at the end of the process.
     """
 
     _http_class = httpx.AsyncClient
     _driver_class = Coroutines
 
-    def _make_groups(self) -> None:
-        runner = _CoroutineRunner(self._driver, self._defaults)
-        self.agents: AsyncAgents = AsyncAgents(runner)
-        self.calls: AsyncCalls = AsyncCalls(runner)
-        self.dockets: AsyncDockets = AsyncDockets(runner)
-        self.webhooks: AsyncWebhooks = AsyncWebhooks(runner)
+    # Of the class too, for `unittest.mock.create_autospec`.
+    agents: AsyncAgents = AsyncAgents(_NO_RUNNER)
+    calls: AsyncCalls = AsyncCalls(_NO_RUNNER)
+    dockets: AsyncDockets = AsyncDockets(_NO_RUNNER)
+    webhooks: AsyncWebhooks = AsyncWebhooks(_NO_RUNNER)
 
     async def aclose(self) -> None:
         """Refuses further calls with `RuntimeError`. Calls in flight are finished, but not waited

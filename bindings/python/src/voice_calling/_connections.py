@@ -32,6 +32,13 @@ def http_client(http_class: type[Http], base_urls: Iterable[str]) -> Http:
         ) from None
 
 
+def has_http_2(given: httpx.Client) -> bool:
+    """Whether a transport of this client speaks HTTP/2. Only httpx's own are looked into."""
+    transports = [given._transport, *given._mounts.values()]
+    pools = [getattr(transport, "_pool", None) for transport in transports]
+    return any(getattr(pool, "_http2", False) for pool in pools)
+
+
 @functools.cache
 def _trust() -> ssl.SSLContext:
     """What certificates are trusted by clients that httpx makes by default. To read them takes

@@ -4,28 +4,26 @@ the task that awaits it; those of a batch have tasks of their own."""
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import logging
 import sys
 import time
 import traceback
 import weakref
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
 from . import _connections
-from ._exchange import Exchange, request_of
+from ._exchange import Decoder, Exchange, request_of
 from ._failures import execution_failed
-from ._given_up import tell
 from ._history import History
 from ._log import say
-from ._machine import Done, Machine, Running, Told
+from ._machine import Machine
 from ._operations import Operation
+from ._running import Caller, Running, refuse_at_exit
 from ._settings import Settings
-from ._threads import DRIVERS, progress
+from ._threads import DRIVERS
 
 if TYPE_CHECKING:
     import asyncio
@@ -37,33 +35,27 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Mailbox:
-    """Where a coroutine waits."""
+class Waiting:
+    """Where coroutines wait."""
 
-    __slots__ = ("_arrived", "_messages")
+    __slots__ = ("_rung",)
 
     def __init__(self) -> None:
-        self._messages: deque[Any] = deque()
-        self._arrived: anyio.Event | None = None
+        self._rung: anyio.Event | None = None
 
-    def put(self, message: Any) -> None:
-        self._messages.append(message)
-        arrived, self._arrived = self._arrived, None
-        if arrived is not None:
-            arrived.set()
+    def ring(self) -> None:
+        rung, self._rung = self._rung, None
+        if rung is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                rung.set()
 
-    def take(self) -> Any:
-        """The next message, or `None`."""
-        return self._messages.popleft() if self._messages else None
-
-    async def get(self) -> Any:
+    async def wait(self) -> None:
+        """Waits for the next ring. What it tells of must not be there yet."""
         import anyio
 
-        while not self._messages:
-            if self._arrived is None:
-                self._arrived = anyio.Event()
-            await self._arrived.wait()
-        return self._messages.popleft()
+        if self._rung is None:
+            self._rung = anyio.Event()
+        await self._rung.wait()
 
 
 class Coroutines:
@@ -85,35 +77,21 @@ class Coroutines:
         self._machine = Machine(settings, history, self, clock)
         self._clock: Callable[[], float] = clock
         self._timer: Any = None
+        self._open: weakref.WeakSet[Running] = weakref.WeakSet()
+        """What has a caller that does not have all of it."""
         DRIVERS.add(self)
 
     # ------------------------------------------------------------------------------ callers
 
-    async def run(self, operation: Operation[T], defaults: dict[str, Any]) -> T:
-        """Runs an operation to its end."""
-        mailbox = Mailbox()
-        running = self.prepared(operation, defaults, mailbox)
-        try:
-            self._machine.begin(running)
-            while not isinstance(message := await mailbox.get(), Done):
-                if isinstance(message, Exchange):
-                    await self._perform(message)
-                elif isinstance(message, Told) and operation.on_progress is not None:
-                    operation.on_progress(progress(message))
-        except BaseException as error:
-            tell(running, self.give_up(running, mailbox), error)
-            raise
-        finally:
-            if self._is_closed:
-                await self.close_if_idle()
-        outcome: T = running.outcome(message)
-        return outcome
+    def call(self, operation: Operation[T], defaults: dict[str, Any]) -> Call[T]:
+        """An operation that is to be run."""
+        return Call(self, operation, defaults)
 
-    def prepared(
-        self, operation: Operation[Any], defaults: dict[str, Any], mailbox: Mailbox
-    ) -> Running:
+    def prepared(self, operation: Operation[Any], defaults: dict[str, Any], bell: Any) -> Running:
+        """An operation that is to be begun."""
         if self._is_closed:
             raise RuntimeError("the client is closed")
+        refuse_at_exit()
         if self._was_forked:
             raise execution_failed(
                 "the process was forked after calls, and both would use the connections of "
@@ -121,32 +99,45 @@ class Coroutines:
             )
         self._enter_loop()
         self._http_client()  # takes a while, which is not part of an attempt
-        running = self._machine.operation(operation, {**defaults, **operation.options}, mailbox)
-        running.context = contextvars.copy_context()
-        return running
+        return self._machine.operation(operation, {**defaults, **operation.options}, bell)
 
     def begin(self, running: Running) -> None:
+        """Begins an operation. It is open until it is settled."""
+        self._open.add(running)
         self._machine.begin(running)
 
-    def give_up(self, running: Running, mailbox: Mailbox) -> Done | None:
-        """Ends an operation at once, and returns what is known of it."""
+    def give_up(self, running: Running) -> None:
+        """Ends an operation at once."""
         self._machine.give_up(running)
-        while (message := mailbox.take()) is not None:
-            if isinstance(message, Done):
-                return message
-            if running.on_item is not None:
-                running.on_item(message)
-        return None
 
-    def soon(self, job: Callable[[], None]) -> None:
-        """Does this on the loop's own thread; at once, if the loop has ended."""
-        if self._loop is None:  # it is the parent's of this fork
-            return
+    async def cancelled_now(self, running: Running) -> None:
+        """Lets asyncio cancel a create, if it is about to. It would not be raised in a coroutine
+        that returns, and the result would be gone."""
+        if self._is_asyncio and running.operation.creates:
+            import asyncio
+
+            await asyncio.sleep(0)
+
+    def settled(self, running: Running) -> None:
+        """The caller of an operation has all of it."""
+        self._open.discard(running)
+        running.is_settled = True
+        running.bell.ring()  # for others who wait
+
+    def leave_soon(self, running: Running) -> None:
+        """Gives an operation up whose caller is gone, on the loop's own thread; at once, if the
+        loop has ended."""
+
+        def leave() -> None:
+            if not running.is_settled:
+                self._machine.give_up(running)
+                running.account(None)
+                self.settled(running)
+
         try:
-            _soon(self._loop, job)
-        except RuntimeError:
-            with contextlib.suppress(Exception):  # what belongs to the loop cannot be ended
-                job()
+            _soon(self._loop, leave)
+        except (RuntimeError, AttributeError):
+            leave()
 
     async def close(self) -> None:
         """Refuses further calls. Those under way are finished, and then connections closed."""
@@ -176,6 +167,7 @@ class Coroutines:
         if not self._machine.is_idle:
             if not _has_ended(self._loop):
                 raise RuntimeError("an AsyncVoiceClient serves one event loop at a time")
+            self._leave_all("the event loop of a call was closed")
             self._machine.forget()
         self._loop = loop
         self._own = None  # its connections are the other loop's
@@ -192,15 +184,16 @@ class Coroutines:
     def start(self, exchange: Exchange) -> None:
         running = exchange.running
         if not running.operation.requests:
-            running.mailbox.put(exchange)
+            running.to_send.append(exchange)
+            running.bell.ring()
         elif self._is_asyncio:
             create: Any = self._loop.create_task
-            task = running.context.copy().run(create, self._perform(exchange))
+            task = running.context.copy().run(create, self.perform(exchange))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         else:
             spawn = _trio().lowlevel.spawn_system_task
-            spawn(self._perform, exchange, context=running.context.copy())
+            spawn(self.perform, exchange, context=running.context.copy())
 
     def end(self, exchange: Exchange) -> None:
         if exchange.cancel is not None:
@@ -209,7 +202,7 @@ class Coroutines:
     def wake(self, at: float) -> None:
         self._timer.wake(at)
 
-    async def _perform(self, exchange: Exchange) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         import anyio
 
         if exchange.is_abandoned:
@@ -240,9 +233,14 @@ class Coroutines:
             return
         try:
             exchange.begins(response)
-            async for part in response.aiter_bytes():
-                if not exchange.takes(part):
-                    break
+            if response.is_stream_consumed:  # a hook has read it
+                exchange.takes(response.content)
+                return
+            decoder = Decoder(exchange, response)
+            async for part in response.aiter_raw():
+                if not decoder.takes(part):
+                    return
+            decoder.ends()
         except Exception as error:
             exchange.fails(error)
         finally:
@@ -265,10 +263,49 @@ class Coroutines:
         self._was_forked = self._given is not None and self._machine.was_used
         self._loop = None
         self._own = None
+        self._open = weakref.WeakSet()
         self._machine.forget()
 
     def at_exit(self) -> None:
-        self._machine.stop()  # a loop that ends has cancelled its tasks, which got their errors
+        self._leave_all("the process ends")
+        self._machine.stop()
+
+    def _leave_all(self, why: str) -> None:
+        for running in list(self._open):
+            self._machine.give_up(running)
+            running.account(None, why)
+            self.settled(running)
+
+
+class Call(Caller[T]):
+    """The caller of an operation that ends in one outcome."""
+
+    def __init__(
+        self, driver: Coroutines, operation: Operation[T], defaults: dict[str, Any]
+    ) -> None:
+        self._driver = driver
+        self._bell = Waiting()
+        self._running = driver.prepared(operation, defaults, self._bell)
+
+    async def run(self) -> T:
+        """Runs it to its end."""
+        running = self._running
+        assert running is not None
+        self._driver.begin(running)
+        while running.done is None:
+            if running.progress:
+                running.tell_progress()
+            elif running.to_send:
+                await self._driver.perform(running.to_send.popleft())
+            else:
+                await self._bell.wait()
+        while running.progress:
+            running.tell_progress()
+        await self._driver.close_if_idle()
+        await self._driver.cancelled_now(running)
+        outcome: T = running.outcome()
+        self._driver.settled(running)
+        return outcome
 
 
 class AsyncioTimer:

@@ -132,11 +132,6 @@ def _wasmtime() -> Any:
     return wasmtime
 
 
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
 def _at_exit() -> None:
     # What lives until the interpreter is taken apart cannot free itself any more.
     global _compiled
@@ -144,5 +139,8 @@ def _at_exit() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    # The compiler has threads, which a child does not get: a fork waits until it is done.
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 atexit.register(_at_exit)

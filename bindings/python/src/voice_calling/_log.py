@@ -11,6 +11,9 @@ from typing import Any
 
 logger = logging.getLogger("voice_calling")
 
+created = logging.getLogger("voice_calling.created")
+"""Gets the id of everything that is created, at INFO."""
+
 
 def write(line: str) -> None:
     """Logs a line of the machine, which is JSON."""
@@ -18,9 +21,9 @@ def write(line: str) -> None:
         _guarded(_log, line)
 
 
-def say(level: int, message: str, *arguments: object) -> None:
+def say(level: int, message: str, *arguments: object, to: logging.Logger = logger) -> None:
     """Logs a message."""
-    _guarded(logger.log, level, message, *arguments)
+    _guarded(to.log, level, message, *arguments)
 
 
 def _guarded(log: Callable[..., None], *arguments: object) -> None:

@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from . import _lift, _lower
 from ._errors import RequestError
@@ -139,16 +139,10 @@ def options(
 # ------------------------------------------------------------------------------------- methods
 
 
-class Blocking(Protocol):
-    """Runs operations in threads."""
+class Runner(Protocol):
+    """Makes the calls of operations."""
 
-    def run(self, operation: Operation[T], /) -> T: ...
-
-
-class Awaiting(Protocol):
-    """Runs operations in coroutines."""
-
-    async def run(self, operation: Operation[T], /) -> T: ...
+    def call(self, operation: Operation[Any], /) -> Any: ...
 
 
 class InThreads:
@@ -156,7 +150,7 @@ class InThreads:
 
     __slots__ = ("_runner",)
 
-    def __init__(self, runner: Blocking) -> None:
+    def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
 
@@ -165,7 +159,7 @@ class InCoroutines:
 
     __slots__ = ("_runner",)
 
-    def __init__(self, runner: Awaiting) -> None:
+    def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
 
@@ -174,10 +168,20 @@ class method(Generic[P, T]):
 
     def __init__(self, make: Callable[Concatenate[Any, P], Operation[T]]) -> None:
         def in_threads(group: InThreads, *args: P.args, **kwargs: P.kwargs) -> T:
-            return group._runner.run(make(group, *args, **kwargs))
+            call = group._runner.call(make(group, *args, **kwargs))
+            try:
+                return cast("T", call.run())
+            except BaseException as error:
+                call.fails(error)
+                raise
 
         async def in_coroutines(group: InCoroutines, *args: P.args, **kwargs: P.kwargs) -> T:
-            return await group._runner.run(make(group, *args, **kwargs))
+            call = group._runner.call(make(group, *args, **kwargs))
+            try:
+                return cast("T", await call.run())
+            except BaseException as error:
+                call.fails(error)
+                raise
 
         self.__doc__ = make.__doc__
         signature = inspect.signature(make)

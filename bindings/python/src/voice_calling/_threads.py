@@ -5,8 +5,8 @@ thread that shut the connection of another might hit one that is a third's by th
 
 from __future__ import annotations
 
-import contextvars
 import logging
+import os
 import queue
 import threading
 import time
@@ -15,27 +15,57 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import httpx
 
 from . import _connections
-from ._exchange import Exchange, request_of
+from ._exchange import Decoder, Exchange, request_of
 from ._failures import execution_failed
-from ._given_up import tell
 from ._history import History
 from ._log import say
-from ._machine import Done, Machine, Running, Told
-from ._operations import Operation, Progress
+from ._machine import Machine
+from ._operations import Operation
+from ._running import Caller, Done, NoBell, Running, refuse_at_exit
 from ._settings import Settings
 
 T = TypeVar("T")
 
+Tick: TypeAlias = Callable[[], "Callable[[], None] | None"]
+"""A weak reference to what is called when it is time."""
+
 _IDLE_SECONDS = 10.0
 """How long a thread without work stays."""
 
+_LOOKS_UP_SECONDS = 0.2
+
 _PATIENCE = 2.0
 """How long a cancelled caller waits to learn what is known. It takes a step."""
+
+_PATIENCE_AT_EXIT = 0.5
+
+
+class Waiting:
+    """Where a thread waits."""
+
+    __slots__ = ("_rings",)
+
+    def __init__(self) -> None:
+        self._rings: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def ring(self) -> None:
+        self._rings.put(None)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether it was rung since the last time. The main thread looks up now and then: Ctrl-C
+        does not wake it on Windows, nor elsewhere just before it sleeps."""
+        if timeout is None and threading.current_thread() is threading.main_thread():
+            timeout = _LOOKS_UP_SECONDS
+        try:
+            self._rings.get(timeout=timeout)
+        except queue.Empty:
+            return False
+        return True
 
 
 class Threads:
@@ -50,92 +80,75 @@ class Threads:
         self._lock = (
             threading.RLock()
         )  # garbage collection may end a batch in a thread that holds it
-        self._workers = Workers()
         self._local = threading.local()
-        self._under_way = 0
+        self._open: weakref.WeakSet[Running] = weakref.WeakSet()
+        """What has a caller that does not have all of it."""
         self._is_closed = False
         self._was_forked = False
         time_of_test = getattr(http_client, "__voice_calling_time__", None)
         clock = time.monotonic if time_of_test is None else time_of_test.now
         self._machine = Machine(settings, history, self, clock)
         tick = weakref.WeakMethod(self._tick)
-        if time_of_test is None:
-            self._timer: Any = Timer(tick)
-        else:
-            self._timer = time_of_test.timer(self._machine, tick)
+        self._weak_tick: Tick = tick
+        self._time = time_of_test and time_of_test.timer(self._machine, tick)
         DRIVERS.add(self)
 
     # ------------------------------------------------------------------------------ callers
 
-    def run(self, operation: Operation[T], defaults: dict[str, Any]) -> T:
-        """Runs an operation, and waits for its end."""
-        mailbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        running = self.prepared(operation, defaults, mailbox)
-        message: Any = None
-        try:
-            self.begin(running)
-            while not isinstance(message := mailbox.get(), Done):
-                if isinstance(message, Told) and operation.on_progress is not None:
-                    operation.on_progress(progress(message))
-        except BaseException as error:
-            done = message if isinstance(message, Done) else self.give_up(running, mailbox)
-            tell(running, done, error)
-            raise
-        finally:
-            self.finished()
-        outcome: T = running.outcome(message)
-        return outcome
+    def call(self, operation: Operation[T], defaults: dict[str, Any]) -> Call[T]:
+        """An operation that is to be run."""
+        return Call(self, operation, defaults)
 
-    def prepared(
-        self, operation: Operation[Any], defaults: dict[str, Any], mailbox: Any
-    ) -> Running:
-        """An operation that is to be begun. Who gets it says when it has `finished`."""
-        with self._lock:
-            if self._is_closed:
-                raise RuntimeError("the client is closed")
-            self._under_way += 1
-        try:
-            if self._was_forked:
-                raise execution_failed(
-                    "the process was forked after calls, and both would use the connections of "
-                    "http_client: nothing was sent. Make the client after the fork"
-                )
-            self._http_client()  # takes a while, which is not part of an attempt
-            running = self._machine.operation(operation, {**defaults, **operation.options}, mailbox)
-            running.context = contextvars.copy_context()
-        except BaseException:
-            self.finished()
-            raise
-        return running
+    def prepared(self, operation: Operation[Any], defaults: dict[str, Any], bell: Any) -> Running:
+        """An operation that is to be begun."""
+        self._refuse_if_closed()
+        refuse_at_exit()
+        if self._was_forked:
+            raise execution_failed(
+                "the process was forked after calls, and both would use the connections of "
+                "http_client: nothing was sent. Make the client after the fork"
+            )
+        self._http_client()  # takes a while, which is not part of an attempt
+        return self._machine.operation(operation, {**defaults, **operation.options}, bell)
 
     def begin(self, running: Running) -> None:
+        """Begins an operation. It is open until it is settled."""
+        with self._lock:
+            self._refuse_if_closed()
+            self._open.add(running)
         try:
-            self._workers.submit(partial(self._work, self._machine.begin, running))
+            WORKERS.submit(partial(self._work, self._machine.begin, running))
         except RuntimeError as error:  # no thread can be started
-            running.mailbox.put(Done(error=execution_failed(f"nothing was sent: {error}")))
+            running.finish(Done(error=execution_failed(f"nothing was sent: {error}")))
 
-    def give_up(self, running: Running, mailbox: Any) -> Done | None:
-        """Ends an operation at once, and returns what is known of it."""
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise RuntimeError("the client is closed")
+
+    def give_up(self, running: Running) -> None:
+        """Ends an operation at once."""
         running.is_given_up = True
-        try:
-            self._workers.submit(partial(self._work, self._machine.give_up, running))
-        except RuntimeError:  # no thread can be started
-            self._machine.give_up(running)
+        if running.done is not None:
+            return
+        self.soon(partial(self._machine.give_up, running))
         until = time.monotonic() + _PATIENCE
-        try:
-            while True:
-                message = mailbox.get(timeout=max(0.0, until - time.monotonic()))
-                if isinstance(message, Done):
-                    return message
-                if running.on_item is not None:
-                    running.on_item(message)
-        except queue.Empty:
-            return None
+        while running.done is None and running.bell.wait(max(0.0, until - time.monotonic())):
+            pass
+
+    def leave_soon(self, running: Running) -> None:
+        """Gives an operation up whose caller is gone."""
+
+        def leave() -> None:
+            self.give_up(running)
+            running.account(None)
+            self.settled(running)
+
+        self.soon(leave)
 
     def soon(self, job: Callable[[], None]) -> None:
         """Does this in a worker."""
         try:
-            self._workers.submit(job)
+            WORKERS.submit(partial(self._work, job))
         except RuntimeError:  # no thread can be started
             job()
 
@@ -149,14 +162,15 @@ class Threads:
     def is_closed(self) -> bool:
         return self._is_closed
 
-    def finished(self) -> None:
-        """An operation that was prepared has ended."""
-        with self._lock:
-            self._under_way -= 1
+    def settled(self, running: Running) -> None:
+        """The caller of an operation has all of it."""
+        self._open.discard(running)
+        running.is_settled = True
+        running.bell.ring()  # for others who wait
         self._close_if_idle()
 
     def _close_if_idle(self) -> None:
-        if self._is_closed and self._own is not None and self._under_way == 0:
+        if self._is_closed and self._own is not None and not self._open:
             self._own.close()
 
     # ------------------------------------------------------------------------------ workers
@@ -178,7 +192,7 @@ class Threads:
             own.append(exchange)
             return
         try:
-            self._workers.submit(partial(self._work, self._perform, exchange))
+            WORKERS.submit(partial(self._work, self._perform, exchange))
         except RuntimeError as error:  # no thread can be started
             exchange.is_not_sent(str(error))
             self._machine.ended(exchange)
@@ -187,13 +201,13 @@ class Threads:
         """Its worker sees that it is abandoned."""
 
     def wake(self, at: float) -> None:
-        self._timer.wake(at)
+        if self._time is None:
+            TIMER.wake(self._weak_tick, at)
+        else:
+            self._time.wake(at)
 
     def _tick(self) -> None:
-        try:
-            self._workers.submit(partial(self._work, self._machine.tick))
-        except RuntimeError:  # no thread can be started
-            self._machine.tick()
+        self.soon(self._machine.tick)
 
     def _perform(self, exchange: Exchange) -> None:
         if not exchange.is_abandoned:
@@ -218,9 +232,14 @@ class Threads:
             return
         try:
             exchange.begins(response)
-            for part in response.iter_bytes():
-                if not exchange.takes(part):
-                    break
+            if response.is_stream_consumed:  # a hook has read it
+                exchange.takes(response.content)
+                return
+            decoder = Decoder(exchange, response)
+            for part in response.iter_raw():
+                if not decoder.takes(part):
+                    return
+            decoder.ends()
         except BaseException as error:
             exchange.fails(error)
         finally:
@@ -245,31 +264,43 @@ class Threads:
         self._was_forked = self._given is not None and self._machine.was_used
         self._own = None
         self._lock = threading.RLock()
-        self._under_way = 0
+        self._open = weakref.WeakSet()
         self._local = threading.local()
-        self._workers = Workers()
-        if isinstance(self._timer, Timer):
-            self._timer = Timer(weakref.WeakMethod(self._tick))
         self._machine.forget()
 
     def at_exit(self) -> None:
-        for running in self._machine.running:
-            if running.sent:
-                say(
-                    logging.WARNING,
-                    "the process ends while a request is in flight: the create may have been "
-                    "processed",
-                )
+        still_open = list(self._open)
+        for running in still_open:
+            running.bell = NoBell()
+            self._machine.give_up(running)
+        until = time.monotonic() + _PATIENCE_AT_EXIT
+        for running in still_open:  # where another thread steps
+            while running.done is None and time.monotonic() < until:
+                time.sleep(0.001)
+            running.account(None, "the process ends")
         self._machine.stop()
 
 
-def progress(told: Told) -> Progress:
-    return Progress(
-        requests=told.requests,
-        waited_ms=told.waited_ms,
-        status=told.status,
-        raw_json=told.raw_json,
-    )
+class Call(Caller[T]):
+    """The caller of an operation that ends in one outcome."""
+
+    def __init__(self, driver: Threads, operation: Operation[T], defaults: dict[str, Any]) -> None:
+        self._driver = driver
+        self._bell = Waiting()
+        self._running = driver.prepared(operation, defaults, self._bell)
+
+    def run(self) -> T:
+        """Runs it, and waits for its end."""
+        running = self._running
+        assert running is not None
+        self._driver.begin(running)
+        while running.done is None:
+            self._bell.wait()
+            while running.progress:
+                running.tell_progress()
+        outcome: T = running.outcome()
+        self._driver.settled(running)
+        return outcome
 
 
 DRIVERS: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -316,20 +347,24 @@ def _work(
         idle.append(inbox)
 
 
-class Timer:
-    """A thread that calls something when it is time; it ends when that is gone, or long idle."""
+WORKERS = Workers()
+"""Those of this process."""
 
-    def __init__(self, tick: Callable[[], Callable[[], None] | None]) -> None:
-        self._tick = tick
+
+class Timer:
+    """A thread that calls ticks when it is time, for all clients of the process. It ends when it is
+    long idle."""
+
+    def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._at: float | None = None
+        self._due: dict[Tick, float] = {}
         self._is_running = False
 
-    def wake(self, at: float) -> None:
+    def wake(self, tick: Tick, at: float) -> None:
         with self._changed:
-            if self._at is not None and self._at <= at:
+            if self._due.get(tick, at + 1) <= at:
                 return
-            self._at = at
+            self._due[tick] = at
             if self._is_running:
                 self._changed.notify()
                 return
@@ -337,29 +372,39 @@ class Timer:
             try:
                 threading.Thread(target=self._wait, name=name, daemon=True).start()
             except BaseException:
-                self._at = None
+                del self._due[tick]
                 raise
             self._is_running = True
 
     def _wait(self) -> None:
         while True:
             with self._changed:
-                if self._at is None:
+                if not self._due:
                     self._changed.wait(_IDLE_SECONDS)
-                if self._at is None:
+                if not self._due:
                     self._is_running = False
                     return
-                delay = self._at - time.monotonic()
+                tick = min(self._due, key=self._due.__getitem__)
+                delay = self._due[tick] - time.monotonic()
                 if delay > 0:
                     self._changed.wait(delay)
                     continue
-                self._at = None
-            tick = self._tick()
-            if tick is None:
-                self._is_running = False
-                return
+                del self._due[tick]
             try:
-                tick()
+                if (call := tick()) is not None:
+                    call()
             except Exception:
                 say(logging.ERROR, "a step failed: %s", traceback.format_exc())
-            del tick
+            call = None  # it holds the client
+
+
+TIMER = Timer()
+
+
+def _after_fork() -> None:
+    global WORKERS, TIMER
+    WORKERS, TIMER = Workers(), Timer()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

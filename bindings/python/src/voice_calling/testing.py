@@ -185,22 +185,24 @@ class ScriptedService:
         return made
 
     def _step(self, request: httpx.Request) -> Reply:
+        exchange: Exchange = request.extensions["voice_calling_exchange"]
         came = Request(
             request.method,
             request.url.raw_path.decode(),
             {name.lower(): value for name, value in request.headers.items()},
-            request.content.decode(),
+            exchange.request["body"],
         )
         with self._lock:
-            self.requests.append(came)
             step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
-        if not callable(step):
-            return step
         try:
-            reply = step(came)
+            reply = step if isinstance(step, (Answer, Unreachable, Lost)) else step(came)
             _check(reply, "what a step returned")
         except BaseException as error:  # what ends a test need not be an `Exception`
+            self.requests.append(came)
             raise ScriptFailed from error
+        if not isinstance(reply, Unreachable):
+            exchange.leaves()
+        self.requests.append(came)
         return reply
 
 
@@ -220,7 +222,6 @@ class _Transport(httpx.BaseTransport):
         self._time = time
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        request.read()
         step = self._service._step(request)
         if not isinstance(step, Unreachable):
             self._time.sleep(step.after, request)
@@ -233,7 +234,6 @@ class _AsyncTransport(httpx.AsyncBaseTransport):
         self._time = time
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        await request.aread()
         step = self._service._step(request)
         if not isinstance(step, Unreachable):
             await self._time.sleep_async(step.after, request)

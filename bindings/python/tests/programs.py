@@ -1,0 +1,329 @@
+"""Faults of the program around a client, at every step of a request. `test_cases` plays them; as a
+program of its own this file is one that goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import httpx
+
+from voice_calling import AsyncVoiceClient, BatchResult, RequestError, VoiceClient, outcome_of
+
+Call = Callable[[Any], Any]
+"""Calls an operation of a client."""
+
+HELD_S = 20
+
+
+class Step:
+    """A step of the first request, at which something happens to the program. The others of a batch
+    have their answers by then, so that no request comes later."""
+
+    def __init__(self, at: str, acts: Callable[[], None], requests: int) -> None:
+        self.at = at
+        self.acts = acts
+        self.released = threading.Event()
+        """Set when the exchange may go on."""
+        self.is_every = False
+        """Whether it happens to every request."""
+        self._heads_before = requests - (at in ("before-request", "request-begun"))
+        self._heads = 0
+        self._has_come = False
+        self._turn = threading.Lock()
+
+    def _is_reached(self, at: str) -> bool:
+        with self._turn:
+            self._heads += at == "head"
+            if at != self.at or (self._has_come and not self.is_every):
+                return False
+            self._has_come = True
+            return True
+
+    def comes(self, at: str) -> None:
+        if self._is_reached(at):
+            while self._heads < self._heads_before:
+                time.sleep(0.001)
+            self.acts()
+            self.released.wait(HELD_S)
+
+    async def comes_async(self, at: str) -> None:
+        if self._is_reached(at):
+            while self._heads < self._heads_before:
+                await asyncio.sleep(0.001)
+            self.acts()
+            while not self.released.is_set():
+                await asyncio.sleep(0.001)
+
+
+class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The body of an answer, whose first piece comes in two."""
+
+    def __init__(self, inner: Any, step: Step) -> None:
+        self.inner = inner
+        self.step = step
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self.inner:
+            yield piece[:20]
+            self.step.comes("body")
+            yield piece[20:]
+
+    def close(self) -> None:
+        self.step.comes("end")
+        self.inner.close()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self.inner:
+            yield piece[:20]
+            await self.step.comes_async("body")
+            yield piece[20:]
+
+    async def aclose(self) -> None:
+        await self.step.comes_async("end")
+        await self.inner.aclose()
+
+
+class Transport(httpx.BaseTransport):
+    """A user's transport around that of httpx."""
+
+    def __init__(self, step: Step) -> None:
+        self.inner = httpx.HTTPTransport()
+        self.step = step
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        trace = request.extensions["trace"]
+
+        def traced(name: str, info: Any) -> None:
+            trace(name, info)
+            if name == "http11.send_request_body.complete":
+                self.step.comes("request-begun")
+
+        request.extensions["trace"] = traced
+        self.step.comes("before-request")
+        response = self.inner.handle_request(request)
+        self.step.comes("head")
+        response.stream = Body(response.stream, self.step)
+        return response
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+class AsyncTransport(httpx.AsyncBaseTransport):
+    """The same for coroutines."""
+
+    def __init__(self, step: Step) -> None:
+        self.inner = httpx.AsyncHTTPTransport()
+        self.step = step
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        trace = request.extensions["trace"]
+
+        async def traced(name: str, info: Any) -> None:
+            await trace(name, info)
+            if name == "http11.send_request_body.complete":
+                await self.step.comes_async("request-begun")
+
+        request.extensions["trace"] = traced
+        await self.step.comes_async("before-request")
+        response = await self.inner.handle_async_request(request)
+        await self.step.comes_async("head")
+        response.stream = Body(response.stream, self.step)
+        return response
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+class Log(logging.Handler):
+    """What a user sees without any configuration."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+    def __enter__(self) -> Log:
+        logging.getLogger("voice_calling").addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger("voice_calling").removeHandler(self)
+
+
+def requests_of(case: dict[str, Any]) -> int:
+    return len(case["arguments"].get("requests", [None]))
+
+
+def connection_error() -> None:
+    raise httpx.ConnectError("connection refused")
+
+
+def interrupt_main() -> None:
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def interrupt_at_return(frame: FrameType, event: str, _: Any) -> Any:
+    """A tracer that interrupts when an outcome is handed over."""
+    if (
+        frame.f_code.co_name not in ("run", "all")
+        or "voice_calling" not in frame.f_code.co_filename
+    ):
+        return None
+    if event == "return":
+        sys.settrace(None)
+        raise KeyboardInterrupt
+    return interrupt_at_return
+
+
+def play(client: type[Any], case: dict[str, Any], call: Call) -> tuple[Any, list[str]]:
+    """What reached the caller, and the log."""
+    does, at = case["program"]["does"], case["program"]["at"]
+    with Log() as log:
+        if does == "close":
+            return None, gone(client, case)
+        player = play_async if client is AsyncVoiceClient else play_blocking
+        outcome = player(case["settings"], does, at, call, requests_of(case))
+    return outcome, log.lines
+
+
+def settle(client: Any) -> None:
+    """Waits for what the package does on its own."""
+    until = time.monotonic() + 10
+    while client._driver._open or not client._driver._machine.is_idle:
+        assert time.monotonic() < until, "the package does not come to an end"
+        time.sleep(0.005)
+
+
+def play_blocking(settings: dict[str, str], does: str, at: str, call: Call, requests: int) -> Any:
+    step = Step(at, connection_error if does == "connection-error" else interrupt_main, requests)
+    step.is_every = does == "connection-error"
+    with httpx.Client(transport=Transport(step)) as http_client:
+        client = VoiceClient(environ=settings, http_client=http_client)
+        try:
+            if does == "leave":
+                return first_of(call(client.dockets.create_each))
+            if at == "result":
+                sys.settrace(interrupt_at_return)
+            return call(client)
+        except RequestError as error:
+            return error
+        except KeyboardInterrupt as interrupted:
+            return outcome_of(interrupted)
+        finally:
+            sys.settrace(None)
+            step.released.set()
+            settle(client)
+
+
+def first_of(batch: Any) -> list[BatchResult]:
+    for result in batch:
+        return [result]
+    return []
+
+
+def play_async(settings: dict[str, str], does: str, at: str, call: Call, requests: int) -> Any:
+    loop = asyncio.new_event_loop()
+    held: dict[str, Any] = {}
+
+    def acts() -> None:
+        if does == "connection-error":
+            connection_error()
+        held["task"].cancel()
+        if at == "result":
+            step.released.set()
+
+    # The last moment before a result is handed over in which anything else runs.
+    step = Step("end" if at == "result" else at, acts, requests)
+    step.is_every = does == "connection-error"
+
+    async def main() -> Any:
+        http_client = held["http_client"] = httpx.AsyncClient(transport=AsyncTransport(step))
+        client = held["client"] = AsyncVoiceClient(environ=settings, http_client=http_client)
+        if does == "leave":
+            step.at = "never"
+            async for result in call(client.dockets.create_each):
+                return [result]
+        return await call(client)
+
+    async def ends(task: Any) -> Any:
+        try:
+            return await task
+        except RequestError as error:
+            return error
+        except asyncio.CancelledError as cancelled:
+            return outcome_of(cancelled)
+        finally:
+            step.released.set()
+            while held["client"]._driver._open or not held["client"]._driver._machine.is_idle:
+                gc.collect()
+                await asyncio.sleep(0.005)
+            await held["http_client"].aclose()
+            await loop.shutdown_asyncgens()
+
+    try:
+        held["task"] = loop.create_task(main())
+        return loop.run_until_complete(ends(held["task"]))
+    finally:
+        loop.close()
+
+
+def gone(client: type[Any], case: dict[str, Any]) -> list[str]:
+    """The log of a process that ends at the step: while a thread of it waits, or after it has
+    closed its event loop."""
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    process = subprocess.run(
+        [sys.executable, __file__, client.__name__, json.dumps(case)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    return process.stderr.splitlines()
+
+
+def go_away(client: str, case: dict[str, Any]) -> None:
+    from test_cases import call
+
+    arguments = (case["operation"], case["arguments"])
+    if client == VoiceClient.__name__:
+        reached = threading.Event()
+        step = Step(case["program"]["at"], reached.set, requests_of(case))
+        blocking = VoiceClient(
+            environ=case["settings"], http_client=httpx.Client(transport=Transport(step))
+        )
+        threading.Thread(target=call, args=(blocking, *arguments), daemon=True).start()
+        assert reached.wait(HELD_S)
+        return
+
+    loop = asyncio.new_event_loop()
+    step = Step(case["program"]["at"], loop.stop, requests_of(case))
+
+    async def main() -> None:
+        http_client = httpx.AsyncClient(transport=AsyncTransport(step))
+        await call(AsyncVoiceClient(environ=case["settings"], http_client=http_client), *arguments)
+
+    held = loop.create_task(main())
+    loop.run_forever()
+    loop.close()
+    assert not held.done()
+
+
+if __name__ == "__main__":
+    go_away(sys.argv[1], json.loads(sys.argv[2]))

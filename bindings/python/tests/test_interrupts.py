@@ -1,0 +1,179 @@
+"""Ctrl-C at every instruction of the thread that waits: no created docket is lost."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from conftest import DOCKET
+
+import voice_calling
+from voice_calling import DocketRequest, RequestError, VoiceClient, outcome_of
+from voice_calling.testing import Answer, Request, ScriptedService
+
+PACKAGE = str(Path(voice_calling.__file__).parent)
+
+WAITING = ("_threads.py", "_batch.py", "_running.py", "_client.py")
+"""The files of the package in which a caller waits; before them nothing is sent."""
+
+REQUESTS = [DocketRequest(**DOCKET, external_id=f"crm-{index}") for index in range(3)]
+
+
+class Interrupt:
+    """A tracer that raises `KeyboardInterrupt` at one instruction of the package: the one with this
+    number. The last of the outermost frame is left out: there the interpreter looks for no
+    signals, and the result is the caller's."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+        self.depth = 0
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        waits = frame.f_code.co_name == "in_threads" or frame.f_code.co_filename.endswith(WAITING)
+        # What is raised in a finalizer is ignored by Python itself.
+        is_finalizer = frame.f_code.co_name == "__del__"
+        is_between_lines = frame.f_lineno is None  # the interpreter's own, around handlers
+        if event == "opcode" and waits and not (is_finalizer or is_between_lines or returns(frame)):
+            self.left -= 1
+            if self.left < 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return self
+
+
+def returns(frame: FrameType) -> bool:
+    """Whether the caller gets a result next."""
+    opcode = frame.f_code.co_code[frame.f_lasti]
+    back = frame.f_back
+    is_outermost = back is None or not back.f_code.co_filename.startswith(PACKAGE)
+    return is_outermost and opcode == RETURN_VALUE
+
+
+RETURN_VALUE = __import__("dis").opmap["RETURN_VALUE"]
+
+
+def create(client: VoiceClient) -> list[Any]:
+    return [client.dockets.create(**DOCKET, external_id="crm-0")]
+
+
+def create_after_a_refusal(client: VoiceClient) -> list[Any]:
+    try:
+        return [client.dockets.create(**DOCKET, external_id="crm-0", account="unknown")]
+    except RequestError:
+        return create(client)
+
+
+def create_many(client: VoiceClient) -> list[Any]:
+    return list(client.dockets.create_many(REQUESTS, timeout=60))
+
+
+def create_many_and_stop(client: VoiceClient) -> list[Any]:
+    def stop(result: Any) -> None:
+        raise ValueError("enough")
+
+    try:
+        return list(client.dockets.create_many(REQUESTS, timeout=60, on_result=stop))
+    except ValueError as error:
+        return [result.outcome for result in outcome_of(error)]
+
+
+def create_each(client: VoiceClient) -> list[Any]:
+    had: list[Any] = []
+    try:
+        for result in client.dockets.create_each(REQUESTS, timeout=60):
+            had.append(result.outcome)
+    except BaseException as error:
+        error.__dict__["had"] = had
+        raise
+    return had
+
+
+def create_each_and_leave(client: VoiceClient) -> list[Any]:
+    had: list[Any] = []
+    try:
+        with client.dockets.create_each(REQUESTS, timeout=60) as batch:
+            for result in batch:
+                had.append(result.outcome)
+                break
+        return [result.outcome for result in batch.results]
+    except BaseException as error:
+        error.__dict__["had"] = had
+        raise
+
+
+def answered(request: Request) -> Answer:
+    number = int(request.json["external_id"].removeprefix("crm-"))
+    made = {"docket_id": f"{number:08}-0d51-4f0c-9a63-2f1a5c0d9e11", "status": "OPEN"}
+    return Answer(body=made)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        create,
+        create_after_a_refusal,
+        create_many,
+        create_many_and_stop,
+        create_each,
+        create_each_and_leave,
+    ],
+)
+def test_ctrl_c_at_any_instruction_loses_no_docket(
+    program: Callable[[VoiceClient], list[Any]], caplog: pytest.LogCaptureFixture
+) -> None:
+    number = 0
+    while True:
+        service = ScriptedService(answered)
+        client = service.client()
+        caplog.clear()
+        has_ended = False
+        known: list[Any] = []
+        try:
+            sys.settrace(Interrupt(number))
+            known = program(client)
+            has_ended = True
+        except KeyboardInterrupt as interrupted:
+            sys.settrace(None)
+            outcome = outcome_of(interrupted)
+            known += outcome if isinstance(outcome, list) else [outcome]
+            known += vars(interrupted).get("had", [])
+        finally:
+            sys.settrace(None)
+        settle(client)
+        reported = " ".join([*map(shown, known), *caplog.messages])
+        for request in service.requests:
+            external_id = request.json["external_id"]
+            identifier = json.loads(answered(request)._content())["docket_id"]
+            is_unknown = any(f"'{external_id}'" in line for line in caplog.messages)
+            assert identifier in reported or is_unknown, f"{number}: {identifier}: {reported}"
+        if has_ended:
+            break
+        number += 1
+    assert number > 100
+
+
+def shown(outcome: Any) -> str:
+    return str(getattr(outcome, "outcome", outcome))
+
+
+def settle(client: VoiceClient) -> None:
+    """Waits for what the package does on its own."""
+    until = time.monotonic() + 10
+    driver = client._driver
+    while driver._open or driver._machine.exchanges or not driver._machine.is_idle:
+        assert time.monotonic() < until, "the package does not come to an end"
+        threading.Event().wait(0.001)
+        if time.monotonic() > until - 9.9:
+            gc.collect()  # an exception may hold the caller, and be held by it
