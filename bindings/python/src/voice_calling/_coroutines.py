@@ -79,6 +79,8 @@ class Coroutines:
         self._timer: Any = None
         self._open: weakref.WeakSet[Running] = weakref.WeakSet()
         """What has a caller that does not have all of it."""
+        self._left: set[Running] = set()
+        """What is to be given up since its caller was collected, as its weak reference was."""
         DRIVERS.add(self)
 
     # ------------------------------------------------------------------------------ callers
@@ -121,6 +123,7 @@ class Coroutines:
     def settled(self, running: Running) -> None:
         """The caller of an operation has all of it."""
         self._open.discard(running)
+        self._left.discard(running)
         running.is_settled = True
         running.bell.ring()  # for others who wait
 
@@ -134,6 +137,7 @@ class Coroutines:
                 running.account(None)
                 self.settled(running)
 
+        self._left.add(running)
         try:
             _soon(self._loop, leave)
         except (RuntimeError, AttributeError):
@@ -264,6 +268,7 @@ class Coroutines:
         self._loop = None
         self._own = None
         self._open = weakref.WeakSet()
+        self._left = set()
         self._machine.forget()
 
     def at_exit(self) -> None:
@@ -271,7 +276,7 @@ class Coroutines:
         self._machine.stop()
 
     def _leave_all(self, why: str) -> None:
-        for running in list(self._open):
+        for running in {*self._open, *self._left}:
             self._machine.give_up(running)
             running.account(None, why)
             self.settled(running)

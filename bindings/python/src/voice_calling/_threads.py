@@ -83,6 +83,8 @@ class Threads:
         self._local = threading.local()
         self._open: weakref.WeakSet[Running] = weakref.WeakSet()
         """What has a caller that does not have all of it."""
+        self._left: set[Running] = set()
+        """What is to be given up since its caller was collected, as its weak reference was."""
         self._is_closed = False
         self._was_forked = False
         time_of_test = getattr(http_client, "__voice_calling_time__", None)
@@ -143,6 +145,7 @@ class Threads:
             running.account(None)
             self.settled(running)
 
+        self._left.add(running)
         self.soon(leave)
 
     def soon(self, job: Callable[[], None]) -> None:
@@ -165,12 +168,13 @@ class Threads:
     def settled(self, running: Running) -> None:
         """The caller of an operation has all of it."""
         self._open.discard(running)
+        self._left.discard(running)
         running.is_settled = True
         running.bell.ring()  # for others who wait
         self._close_if_idle()
 
     def _close_if_idle(self) -> None:
-        if self._is_closed and self._own is not None and not self._open:
+        if self._is_closed and self._own is not None and not (self._open or self._left):
             self._own.close()
 
     # ------------------------------------------------------------------------------ workers
@@ -265,11 +269,12 @@ class Threads:
         self._own = None
         self._lock = threading.RLock()
         self._open = weakref.WeakSet()
+        self._left = set()
         self._local = threading.local()
         self._machine.forget()
 
     def at_exit(self) -> None:
-        still_open = list(self._open)
+        still_open = {*self._open, *self._left}
         for running in still_open:
             running.bell = NoBell()
             self._machine.give_up(running)
