@@ -144,3 +144,11 @@ export function around(node) {
 export function func(id, text) {
   return { id, type: 'function', z: 'flow', func: text, outputs: 1, wires: [[]] };
 }
+
+/** Nodes that log, in a line of their own, when the node completes a message, and what a `catch` node gets of it. */
+export const WATCHERS = [
+  { id: 'complete', type: 'complete', z: 'flow', scope: ['node'], wires: [['log-complete']] },
+  func('log-complete', "node.log(`complete: ${msg.topic}`);"),
+  { id: 'catch', type: 'catch', z: 'flow', scope: ['node'], wires: [['log-catch']] },
+  func('log-catch', "node.log(`catch: ${msg.topic}: ${msg.error.message} ${msg.doNotRetry}`);"),
+];
