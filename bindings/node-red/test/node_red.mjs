@@ -9,8 +9,11 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { TOKEN } from '../../javascript/test/service.js';
 
-const program = createRequire(import.meta.url).resolve('node-red/red.js');
 const folder = fileURLToPath(new URL('..', import.meta.url));
+
+/** Node-RED 4, unless `NODE_RED` names a folder beside this file that has another one. */
+const installed = new URL(`./${process.env.NODE_RED ?? '..'}/package.json`, import.meta.url);
+const program = createRequire(installed).resolve('node-red/red.js');
 
 const SETTINGS = `module.exports = {
   uiHost: '127.0.0.1',
