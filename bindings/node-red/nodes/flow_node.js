@@ -91,7 +91,7 @@ function creates(RED, node, config, what) {
     function succeed(result) {
       msg.payload = plain(result);
       node.status({ fill: 'green', shape: 'dot', text: id });
-      if (waiting.signal.aborted) node.warn(`${id} was created while the flow was stopped`);
+      if (waiting.signal.aborted) node.warn(report('was created while the flow was stopped:', id, request));
       send([msg, null, null]);
     }
 

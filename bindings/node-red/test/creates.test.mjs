@@ -306,7 +306,7 @@ test('a create that is answered while its node is deployed again is waited for',
     await nodeRed.logged(/Stopping modified nodes/, from);
     answer();
     await deployed;
-    await nodeRed.logged(new RegExp(`${DOCKET} was created while the flow was stopped`), from);
+    await nodeRed.logged(new RegExp(`was created while the flow was stopped.*${DOCKET}.*"externalId":"crm-1001"`), from);
     const msg = await sent;
     assert.equal(msg.output, 1);
     assert.equal(msg.docketId, DOCKET);
@@ -318,7 +318,7 @@ test('a create that is answered while all flows are deployed again is in the log
     await nodeRed.logged(/Stopping flows/, from);
     answer();
     await deployed;
-    await nodeRed.logged(new RegExp(`${DOCKET} was created while the flow was stopped`), from);
+    await nodeRed.logged(new RegExp(`was created while the flow was stopped.*${DOCKET}.*"externalId":"crm-1001"`), from);
   }));
 
 test('a create that is not answered while its node is deployed again is of unknown outcome', () =>
