@@ -171,9 +171,7 @@ for (const node of [docket, call]) {
   test(`a message of unknown outcome that a wire or a \`catch\` node leads back to a ${node.type} is sent once`, () =>
     withService(() => ({ status: 503 }), async ({ url, requests }) => {
       const flow = around(node);
-      const answer = flow.find(({ id }) => id === 'answer-3');
-      // `open` takes the request from the payload.
-      answer.wires = [['again']];
+      flow.find(({ id }) => id === 'answer-3').wires = [['again']];
       const again = { ...func('again', 'delete msg.req; delete msg.res; return { ...msg, ...msg.payload };'), wires: [['node']] };
       const back = { id: 'catch', type: 'catch', z: 'flow', scope: ['node'], wires: [['node']] };
       await nodeRed.deploy([account(url), ...flow, again, back]);
