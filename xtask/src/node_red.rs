@@ -25,6 +25,10 @@ pub enum Command {
 
 const FOLDER: &str = "bindings/node-red";
 
+/// In it, Node-RED 5 with the Node that it needs, which is newer than the one that the other tools
+/// need.
+const FOLDER_OF_5: &str = "test/node-red-5";
+
 /// Names an installed browser, and passes it to the tests.
 const BROWSER_VARIABLE: &str = "CHROMIUM";
 
@@ -40,15 +44,24 @@ fn test(workspace: &Workspace) -> Result<()> {
     let folder = workspace.root.join(FOLDER);
     let shell = shell_in(&folder)?;
     NODE.check(&shell)?;
+    install("Node-RED 4", &folder)?;
+    install("Node-RED 5 and its Node", &folder.join(FOLDER_OF_5))?;
+    announce("the nodes in Node-RED 4, and in a browser");
+    let test = cmd!(shell, "npm run --silent test");
+    test.env(BROWSER_VARIABLE, browser).quiet().run()?;
+    announce("the nodes in Node-RED 5");
+    Ok(cmd!(shell, "npm run --silent test:5").quiet().run()?)
+}
+
+/// Installs what the lock file in `folder` lists.
+fn install(name: &str, folder: &Path) -> Result<()> {
     let packages = folder.join("node_modules");
-    let tools = Stamp::of("Node-RED", &packages, [folder.join("package-lock.json")])?;
+    let tools = Stamp::of(name, &packages, [folder.join("package-lock.json")])?;
+    let shell = shell_in(folder)?;
     tools.unless_fresh(|| {
         let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
         run_quietly(shell.cmd("npm").args(install).quiet())
-    })?;
-    announce("the nodes in Node-RED");
-    let test = cmd!(shell, "npm run --silent test");
-    Ok(test.env(BROWSER_VARIABLE, browser).quiet().run()?)
+    })
 }
 
 /// Chromium: the one that the variable names, or Debian's.

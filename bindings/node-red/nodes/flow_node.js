@@ -9,6 +9,8 @@ const REPORT_MS = 1_000;
 
 const STOPPED = 'the flow was stopped';
 
+const REFUSED = 'msg.doNotRetry is set: a phone may be ringing for this message, so nothing was sent';
+
 /** The account's client. Without an account, the error that says so is thrown. */
 function client(account) {
   if (account) return account.client();
@@ -24,6 +26,23 @@ async function showAccount(node, account) {
 }
 
 /**
+ * Handles each message of `node` by `handle(msg, send)`, which returns the text of an error if it had
+ * one. The node is closed when `close()` was called and all messages are handled.
+ */
+function handles(node, handle, close) {
+  const running = new Set();
+  node.on('input', (msg, send, done) => {
+    const run = handle(msg, send).then(done, done);
+    running.add(run);
+    run.then(() => running.delete(run));
+  });
+  node.on('close', (done) => {
+    close();
+    Promise.all(running).then(() => done());
+  });
+}
+
+/**
  * Makes `node` one that creates something for each message, and waits for its end if it is
  * configured to.
  *
@@ -31,62 +50,48 @@ async function showAccount(node, account) {
  */
 function creates(RED, node, config, what) {
   const account = RED.nodes.getNode(config.account);
-  const running = new Set();
   const creating = new AbortController();
   const waiting = new AbortController();
-  let isClosing = false;
   showAccount(node, account);
 
-  node.on('input', (msg, send, done) => {
-    const run = handle(msg, send).then(done, done);
-    running.add(run);
-    run.then(() => running.delete(run));
-  });
-
   // The flow goes away, but a phone may be ringing: a create is waited for, and reported.
-  node.on('close', (done) => {
-    isClosing = true;
+  handles(node, handle, () => {
     waiting.abort(new Error(STOPPED));
     const timeoutMs = (RED.settings.nodeCloseTimeout ?? CLOSE_TIMEOUT_MS) - REPORT_MS;
-    const timer = setTimeout(() => creating.abort(new Error(STOPPED)), timeoutMs);
-    Promise.all(running).then(() => {
-      clearTimeout(timer);
-      done();
-    });
+    setTimeout(() => creating.abort(new Error(STOPPED)), timeoutMs).unref();
   });
 
   async function handle(msg, send) {
+    // A wire or a `catch` node may lead the message back.
+    if (msg.doNotRetry) {
+      node.status({ fill: 'red', shape: 'ring', text: REFUSED });
+      return REFUSED;
+    }
     const request = requested(msg[what.noun] ?? msg.payload, what.defaults);
     delete msg.error;
     delete msg[what.id];
     let created;
     try {
-      if (isClosing) throw new Error('the flow is being stopped: nothing was sent');
+      if (waiting.signal.aborted) throw new Error('the flow is being stopped: nothing was sent');
       node.status({ fill: 'yellow', shape: 'dot', text: `creating a ${what.noun}` });
       created = await what.create(client(account), request, { signal: creating.signal });
     } catch (error) {
       return fail(error, error.mayHaveCreated === true);
     }
-    msg[what.id] = created[what.id];
+    const id = created[what.id];
+    msg[what.id] = id;
     if (!config.wait) return succeed(created);
-    if (isClosing) return fail(new Error(`${created[what.id]} was created while the flow was stopped`), true);
-    node.status({ fill: 'blue', shape: 'dot', text: `waiting for ${created[what.id]}` });
+    node.status({ fill: 'blue', shape: 'dot', text: `waiting for ${id}` });
     try {
-      const { outcome } = await what.waitFor(client(account), created[what.id], {
-        timeoutMs: Math.round(Number(config.timeout) * 1000),
-        signal: waiting.signal,
-      });
-      if (outcome.kind === 'completed') return succeed(outcome.value);
-      const end = isClosing ? STOPPED : `not completed after ${config.timeout} s`;
-      return fail(new Error(`${end}; last seen: ${outcome.value?.status ?? 'nothing'}`), true);
+      return succeed(await ended((options) => what.waitFor(client(account), id, options), config, waiting.signal));
     } catch (error) {
       return fail(error, true);
     }
 
     function succeed(result) {
       msg.payload = plain(result);
-      node.status({ fill: 'green', shape: 'dot', text: created[what.id] });
-      if (isClosing) node.warn(`${created[what.id]} was created while the flow was stopped`);
+      node.status({ fill: 'green', shape: 'dot', text: id });
+      if (waiting.signal.aborted) node.warn(report('was created while the flow was stopped:', id, request));
       send([msg, null, null]);
     }
 
@@ -94,20 +99,35 @@ function creates(RED, node, config, what) {
     function fail(error, isUnknown) {
       msg.error = described(error, isUnknown);
       msg.request = request;
+      if (isUnknown) msg.doNotRetry = true;
       const text = isUnknown ? `do not retry: ${error.message}` : error.message;
       node.status({ fill: 'red', shape: isUnknown ? 'dot' : 'ring', text });
-      // Also where the output leads nowhere, or nowhere any more.
+      // Also if a `catch` node takes the error, which may be gone too.
       if (isUnknown) node.error(report(text, msg[what.id], request));
-      else node.warn(text);
       send(isUnknown ? [null, null, msg] : [null, msg, null]);
+      return text;
     }
   }
 }
 
+/**
+ * The end that `waitFor(options)` waits for. A wait that takes longer than the node is configured to
+ * wait is an error, as is one that is aborted.
+ */
+async function ended(waitFor, { timeout }, signal) {
+  const { outcome } = await waitFor({ timeoutMs: Math.round(Number(timeout) * 1000), signal });
+  if (outcome.kind === 'completed') return outcome.value;
+  throw problem('not-completed', `not completed after ${timeout} s; last seen: ${outcome.value?.status ?? 'nothing'}`);
+}
+
 /** The request of a message, with what the node adds. What is not an object is refused by the client. */
 function requested(given, defaults) {
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
-  return isObject ? { ...defaults, ...given } : given;
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
+  const request = { ...defaults, ...given };
+  const { toPhoneNumber } = request;
+  // As the `csv` node reads it. With 12 digits it has lost none; a shorter one may have lost zeros.
+  const isExact = typeof toPhoneNumber === 'number' && /^\d{12}$/.test(toPhoneNumber);
+  return isExact ? { ...request, toPhoneNumber: String(toPhoneNumber) } : request;
 }
 
 /** As a flow changes and shows it: neither frozen nor with integers beyond 2^53. */
@@ -115,10 +135,15 @@ function plain(result) {
   return JSON.parse(JSON.stringify(result));
 }
 
-/** An error of the client, or one of this node: a wait that ended, or a flow that was stopped. */
+/** An error of a node itself. */
+function problem(kind, message) {
+  return Object.assign(new Error(message), { kind });
+}
+
+/** An error of the client or of the node, or else the reason for which the node was stopped. */
 function described(error, mayHaveCreated) {
   if (error instanceof RequestError) return { ...plain(error), mayHaveCreated };
-  return { kind: mayHaveCreated ? 'not-completed' : 'stopped', message: error.message, attempts: [], mayHaveCreated };
+  return { kind: error.kind ?? 'stopped', message: error.message, attempts: [], mayHaveCreated };
 }
 
 /** For the log, which is all that is left if the flow is gone: by what a person finds the request. */
@@ -127,4 +152,4 @@ function report(text, id, request) {
   return `${text} ${JSON.stringify(marks)}`;
 }
 
-module.exports = { client, creates, showAccount };
+module.exports = { client, creates, described, ended, handles, plain, problem, showAccount, STOPPED };

@@ -128,6 +128,7 @@ test('the palette shows the help of each node', () =>
     for (const [type, sentence] of [
       ['docket', 'Creates a docket'],
       ['call', 'Makes one call'],
+      ['fetch', 'Fetches a docket'],
       ['completed', 'Receives the webhook'],
       ['account', "An organization's account"],
     ]) {

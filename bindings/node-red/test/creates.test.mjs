@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { DOCKET, TOKEN, withService, withSockets } from '../../javascript/test/service.js';
-import { NodeRed, account, around, func } from './node_red.mjs';
+import { NodeRed, WATCHERS, account, around, func } from './node_red.mjs';
 
 const REQUEST = { agentId: 7, toPhoneNumber: '919876543210', callContext: { reference: 'crm-1001' }, externalId: 'crm-1001' };
 const CALL = { fromAgentName: 'renewals', toPhoneNumber: '919876543210' };
@@ -138,6 +138,69 @@ test('after a 429 nothing was created: it is retried, and then comes out of the 
     assert.equal(requests.length, 4);
   }));
 
+for (const [what, node, answer, payload, output, caught] of [
+  ['that succeeds', docket, () => ({}), REQUEST, 1],
+  ['that is refused', docket, () => ({}), { ...REQUEST, phone: '1' }, 2, /phone: .* undefined$/],
+  ['that the service refuses', call, () => ({ status: 401 }), CALL, 2, /401.* undefined$/],
+  ['of unknown outcome', docket, () => ({ status: 503 }), REQUEST, 3, /do not retry: .* true$/],
+  [
+    'whose wait fails',
+    { ...docket, wait: true },
+    ({ method }) => (method === 'POST' ? {} : { status: 401 }),
+    REQUEST,
+    3,
+    /do not retry: .* true$/,
+  ],
+]) {
+  const reaches = caught ? '`catch` nodes, and no `complete` node' : '`complete` nodes, and no `catch` node';
+  test(`a create ${what} reaches ${reaches}`, () =>
+    withService(answer, async ({ url }) => {
+      await nodeRed.deploy([account(url), ...around(node), ...WATCHERS]);
+      const from = nodeRed.lines.length;
+      assert.equal((await nodeRed.send({ payload, topic: 'lead' })).output, output);
+      const [, ended] = await nodeRed.logged(/\] ((complete|catch): lead.*)/, from);
+      assert.match(ended, caught ? new RegExp(`^catch: lead: .*${caught.source}`) : /^complete: lead$/);
+      // Whatever else it led to would have been logged before the next message is answered.
+      await nodeRed.send({ payload: 'another', topic: 'another' });
+      const ends = nodeRed.lines.slice(from).filter((line) => /(complete|catch): lead/.test(line));
+      assert.equal(ends.length, 1, ends.join('\n'));
+    }));
+}
+
+for (const node of [docket, call]) {
+  test(`a message of unknown outcome that a wire or a \`catch\` node leads back to a ${node.type} is sent once`, () =>
+    withService(() => ({ status: 503 }), async ({ url, requests }) => {
+      const flow = around(node);
+      flow.find(({ id }) => id === 'answer-3').wires = [['again']];
+      const again = { ...func('again', 'delete msg.req; delete msg.res; return { ...msg, ...msg.payload };'), wires: [['node']] };
+      const back = { id: 'catch', type: 'catch', z: 'flow', scope: ['node'], wires: [['node']] };
+      await nodeRed.deploy([account(url), ...flow, again, back]);
+      const from = nodeRed.lines.length;
+      nodeRed.send({ payload: node === docket ? REQUEST : CALL }).catch(() => {});
+      await nodeRed.logged(/Message exceeded maximum number of catches/, from);
+      assert.equal(requests.length, 1);
+    }));
+}
+
+for (const [what, node, request] of [
+  ['docket', docket, REQUEST],
+  ['call', call, CALL],
+]) {
+  test(`a ${what} takes a phone number that is a number if it has 12 digits, and refuses any other number`, () =>
+    withNode(node, () => ({ body: { docket_id: DOCKET, status: 'OPEN', task_id: 'task-1' } }), async ({ requests }) => {
+      const msg = await nodeRed.send({ payload: { ...request, toPhoneNumber: 919876543210 } });
+      assert.equal(msg.output, 1, JSON.stringify(msg.error));
+      assert.match(requests[0].body, /"to_phone_number":"919876543210"/);
+      for (const toPhoneNumber of [9876543210, 9198765432101, 91987654321.5, -91987654321, 9.19876543211e25]) {
+        const msg = await nodeRed.send({ payload: { ...request, toPhoneNumber } });
+        assert.equal(msg.output, 2);
+        assert.equal(msg.error.problem.subject, 'toPhoneNumber');
+        assert.match(msg.error.message, /allowed: a string/);
+      }
+      assert.equal(requests.length, 1);
+    }));
+}
+
 test('bad input is refused before anything is sent, and the error says what is wrong with it', () =>
   withNode(docket, () => ({}), async ({ requests }) => {
     for (const [payload, subject] of [
@@ -241,7 +304,7 @@ test('a create that is answered while its node is deployed again is waited for',
     await nodeRed.logged(/Stopping modified nodes/, from);
     answer();
     await deployed;
-    await nodeRed.logged(new RegExp(`${DOCKET} was created while the flow was stopped`), from);
+    await nodeRed.logged(new RegExp(`was created while the flow was stopped.*${DOCKET}.*"externalId":"crm-1001"`), from);
     const msg = await sent;
     assert.equal(msg.output, 1);
     assert.equal(msg.docketId, DOCKET);
@@ -253,7 +316,7 @@ test('a create that is answered while all flows are deployed again is in the log
     await nodeRed.logged(/Stopping flows/, from);
     answer();
     await deployed;
-    await nodeRed.logged(new RegExp(`${DOCKET} was created while the flow was stopped`), from);
+    await nodeRed.logged(new RegExp(`was created while the flow was stopped.*${DOCKET}.*"externalId":"crm-1001"`), from);
   }));
 
 test('a create that is not answered while its node is deployed again is of unknown outcome', () =>

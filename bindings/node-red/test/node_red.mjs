@@ -9,8 +9,11 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { TOKEN } from '../../javascript/test/service.js';
 
-const program = createRequire(import.meta.url).resolve('node-red/red.js');
 const folder = fileURLToPath(new URL('..', import.meta.url));
+
+/** Node-RED 4, unless `NODE_RED` names a folder beside this file that has another one. */
+const installed = new URL(`./${process.env.NODE_RED ?? '..'}/package.json`, import.meta.url);
+const program = createRequire(installed).resolve('node-red/red.js');
 
 const SETTINGS = `module.exports = {
   uiHost: '127.0.0.1',
@@ -144,3 +147,11 @@ export function around(node) {
 export function func(id, text) {
   return { id, type: 'function', z: 'flow', func: text, outputs: 1, wires: [[]] };
 }
+
+/** Nodes that log, in a line of their own, when the node completes a message, and what a `catch` node gets of it. */
+export const WATCHERS = [
+  { id: 'complete', type: 'complete', z: 'flow', scope: ['node'], wires: [['log-complete']] },
+  func('log-complete', "node.log(`complete: ${msg.topic}`);"),
+  { id: 'catch', type: 'catch', z: 'flow', scope: ['node'], wires: [['log-catch']] },
+  func('log-catch', "node.log(`catch: ${msg.topic}: ${msg.error.message} ${msg.doNotRetry}`);"),
+];

@@ -1,0 +1,56 @@
+/** Fetches the docket or the details of the call that a message names, or waits for their end. */
+const { client, described, ended, handles, plain, problem, showAccount, STOPPED } = require('./flow_node.js');
+
+module.exports = (RED) => {
+  function Fetch(config) {
+    RED.nodes.createNode(this, config);
+    const node = this;
+    const account = RED.nodes.getNode(config.account);
+    const closing = new AbortController();
+    showAccount(node, account);
+
+    handles(node, handle, () => closing.abort(new Error(STOPPED)));
+
+    async function handle(msg, send) {
+      delete msg.error;
+      try {
+        const { id, get, waitFor } = named(msg);
+        const text = `${config.wait ? 'waiting for' : 'fetching'} ${id}`;
+        node.status({ fill: 'blue', shape: 'dot', text });
+        const { signal } = closing;
+        msg.payload = plain(await (config.wait ? ended(waitFor, config, signal) : get({ signal })));
+        node.status({ fill: 'green', shape: 'dot', text: id });
+        send([msg, null]);
+      } catch (error) {
+        msg.error = described(error, false);
+        node.status({ fill: 'red', shape: 'ring', text: error.message });
+        send([null, msg]);
+        const { docketId, taskId } = msg;
+        return `${error.message} ${JSON.stringify({ docketId, taskId })}`;
+      }
+    }
+
+    /** What the message names, and how it is fetched. */
+    function named({ docketId, taskId }) {
+      if ((docketId === undefined) === (taskId === undefined)) {
+        const found = docketId === undefined ? 'neither' : 'both';
+        throw problem('permanent-invalid-input', `msg.docketId, msg.taskId: found ${found}; allowed: one of them`);
+      }
+      const { calls, dockets } = client(account);
+      if (docketId === undefined) {
+        return {
+          id: taskId,
+          get: (options) => calls.getDetails(taskId, options),
+          waitFor: (options) => calls.waitForDetails(taskId, options),
+        };
+      }
+      return {
+        id: docketId,
+        get: (options) => dockets.get(docketId, options),
+        waitFor: (options) => dockets.waitFor(docketId, options),
+      };
+    }
+  }
+
+  RED.nodes.registerType('voice-calling-fetch', Fetch);
+};

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { DOCKET, withService } from '../../javascript/test/service.js';
+import { NodeRed, WATCHERS, account, around } from './node_red.mjs';
+
+const GET_DOCKET = `GET /api/v1/dockets/${DOCKET}`;
+const GET_DETAILS = 'GET /call_details/task-1';
+const ANSWERED = [{ call_status: 'ANSWERED', call_insights: { metadata: { amount: 1 } } }];
+
+let nodeRed;
+before(async () => {
+  nodeRed = await NodeRed.start();
+});
+after(() => nodeRed.stop());
+
+/** Runs `test` with a service and the node in a flow. */
+function withNode(config, answer, test) {
+  return withService(answer, async (service) => {
+    const node = { type: 'voice-calling-fetch', ...config };
+    await nodeRed.deploy([account(service.url), ...around(node), ...WATCHERS]);
+    return test(service);
+  });
+}
+
+const docketIn = (status) => ({ body: { docket_id: DOCKET, status } });
+const NAMED = { docketId: DOCKET };
+const LATE = { wait: true, timeout: 0.1 };
+const sent = (requests) => requests.map(({ method, url }) => `${method} ${url}`);
+
+test('a docket is fetched as it is', () =>
+  withNode({}, () => docketIn('IN_PROGRESS'), async ({ requests }) => {
+    const msg = await nodeRed.send({ docketId: DOCKET, topic: 'lead', payload: 'row 1' });
+    assert.equal(msg.output, 1);
+    assert.equal(msg.topic, 'lead');
+    assert.equal(msg.docketId, DOCKET);
+    assert.equal(msg.payload.status, 'IN_PROGRESS');
+    assert.deepEqual(sent(requests), [GET_DOCKET]);
+  }));
+
+test('the details of a call are fetched as they are', () =>
+  withNode({}, () => ({ body: [] }), async ({ requests }) => {
+    const msg = await nodeRed.send({ taskId: 'task-1' });
+    assert.equal(msg.output, 1);
+    assert.deepEqual(msg.payload.calls, []);
+    assert.deepEqual(sent(requests), [GET_DETAILS]);
+  }));
+
+test('a docket is waited for until it is completed', () =>
+  withNode(
+    { wait: true },
+    (_request, _body, count) => docketIn(count < 3 ? 'IN_PROGRESS' : 'COMPLETED'),
+    async ({ requests }) => {
+      const msg = await nodeRed.send({ docketId: DOCKET });
+      assert.equal(msg.output, 1);
+      assert.equal(msg.payload.status, 'COMPLETED');
+      assert.deepEqual(sent(requests), Array(3).fill(GET_DOCKET));
+    },
+  ));
+
+test('the details of a call are waited for', () =>
+  withNode(
+    { wait: true },
+    (_request, _body, count) => ({ body: count < 3 ? [] : ANSWERED }),
+    async ({ requests }) => {
+      const msg = await nodeRed.send({ taskId: 'task-1' });
+      assert.equal(msg.output, 1);
+      assert.equal(msg.payload.calls[0].callStatus, 'ANSWERED');
+      assert.deepEqual(sent(requests), Array(3).fill(GET_DETAILS));
+    },
+  ));
+
+for (const [what, config, answer, msg, kind, pattern] of [
+  ['a docket that is not completed in time', LATE, docketIn('OPEN'), NAMED, 'not-completed', /after 0\.1 s; last seen: OPEN/],
+  ['an unknown docket', {}, { status: 404 }, NAMED, 'permanent-not-found', /404/],
+  ['an unknown docket that is waited for', { wait: true }, { status: 404 }, NAMED, 'permanent-not-found', /404/],
+  ['a message without an id', {}, {}, {}, 'permanent-invalid-input', /found neither; allowed: one of them/],
+  ['a message with two ids', {}, {}, { ...NAMED, taskId: 'task-1' }, 'permanent-invalid-input', /found both/],
+  ['an id that is a number', {}, {}, { docketId: 7 }, 'permanent-invalid-input', /docketId: found 7; allowed: a string/],
+]) {
+  test(`${what} comes out of the second output, and reaches \`catch\` nodes`, () =>
+    withNode(config, () => answer, async () => {
+      const from = nodeRed.lines.length;
+      const { output, error } = await nodeRed.send({ ...msg, topic: 'lead' });
+      assert.equal(output, 2);
+      assert.equal(error.kind, kind);
+      assert.match(error.message, pattern);
+      assert.equal(error.mayHaveCreated, false);
+      const [, ended] = await nodeRed.logged(/\] ((complete|catch): lead.*)/, from);
+      assert.match(ended, new RegExp(`^catch: .*${pattern.source}`));
+    }));
+}
+
+test('the example waits again, after a deployment, for the dockets that were not completed, and creates nothing more', () => {
+  const events = new EventEmitter();
+  let status = 'IN_PROGRESS';
+  const answer = ({ method }) => {
+    if (method === 'POST') return {};
+    events.emit('asked');
+    return docketIn(status);
+  };
+  return withService(answer, async ({ url, requests }) => {
+    const example = JSON.parse(readFileSync(new URL('../examples/fetch.json', import.meta.url)));
+    const { credentials } = account(url);
+    const nodes = example.map((node) => {
+      if (node.type === 'debug') return { ...node, console: true };
+      return node.baseUrl ? { ...node, baseUrl: url, credentials } : node;
+    });
+    await nodeRed.deploy(nodes);
+    const asked = once(events, 'asked');
+    const injected = await fetch(`${nodeRed.url}/inject/vc-fetch-inject`, { method: 'POST' });
+    assert.equal(injected.status, 200);
+    await asked;
+
+    const from = nodeRed.lines.length;
+    await nodeRed.deploy(nodes);
+    await nodeRed.logged(new RegExp(`\\[error\\].*the flow was stopped.*${DOCKET}`), from);
+    status = 'COMPLETED';
+    await nodeRed.logged(/\[debug:completed\]/, from);
+
+    const { memory } = await (await fetch(`${nodeRed.url}/context/flow/vc-fetch-tab`)).json();
+    assert.equal(memory.open.msg, '[]');
+    assert.deepEqual(sent(requests).filter((it) => it !== GET_DOCKET), ['POST /api/v2/dockets']);
+  });
+});
