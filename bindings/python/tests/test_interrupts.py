@@ -25,8 +25,8 @@ WAITING = ("_threads.py", "_batch.py", "_running.py", "_client.py")
 """The files of the package in which a caller waits; before them nothing is sent."""
 
 STRIDE = 5
-"""Each version of Python takes a fifth of the instructions, and the next version the next fifth: all
-of them take minutes."""
+"""All instructions take minutes: each version of Python takes a fifth of them, and the next version
+the next fifth."""
 
 REQUESTS = [DocketRequest(**DOCKET, external_id=f"crm-{index}") for index in range(3)]
 

@@ -287,7 +287,7 @@ impl Rehearsal<'_> {
         shell.write_file("nodes.cjs", code)?;
         let said = self.offline(cmd!(shell, "node nodes.cjs")).read()?;
         let nodes = "voice-calling-account voice-calling-call voice-calling-completed \
-                     voice-calling-docket";
+                     voice-calling-docket voice-calling-fetch";
         ensure!(said == nodes, "the nodes for Node-RED are: {said}");
         Ok(())
     }

@@ -4,7 +4,7 @@
 >>> with VoiceClient() as client:  # settings from the environment: VOICE_CALLING_BASE_URL, …
 ...     docket = client.dockets.create(
 ...         agent_id=7,
-...         to_phone_number="919876543210",  # your own number
+...         to_phone_number="910000000000",  # your own number
 ...         call_context={"reference": "crm-1001"},
 ...     )
 ...     done = client.dockets.wait_for(docket.docket_id, timeout=60)

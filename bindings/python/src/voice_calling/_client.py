@@ -64,6 +64,7 @@ class _Client(Generic[Http]):
         max_in_flight: int | None = None,
         max_request_bytes: int | None = None,
         max_response_bytes: int | None = None,
+        max_delivery_bytes: int | None = None,
         allow_insecure_http: bool | None = None,
         accounts: Mapping[str, Account] | None = None,
         environ: Mapping[str, str] | None = None,
@@ -83,6 +84,7 @@ class _Client(Generic[Http]):
             max_in_flight=max_in_flight,
             max_request_bytes=max_request_bytes,
             max_response_bytes=max_response_bytes,
+            max_delivery_bytes=max_delivery_bytes,
             allow_insecure_http=allow_insecure_http,
         )
         settings = Settings(given, accounts, environ)
@@ -265,13 +267,16 @@ class VoiceClient(_Client[httpx.Client]):
     - `attempt_timeout`: For an attempt, the body included. Unit: seconds. Default: 10.
     - `deadline`: For an operation, an item of a batch, a poll of a wait. Unit: seconds. Default:
       30.
-    - `create_retry`: When a create is retried: also after 5xx and 408, as the service asks for;
-      only while nothing can have been created; or never. Default: `"server-errors"`; or
+    - `create_retry`: When a create is sent again: also after 5xx and 408, as the specification
+      asks, although a phone may ring twice then; only if nothing was sent or the service refused
+      it with 429 or 425; or never. Default: `"server-errors"`; or
       `"not-sent"`, `"never"`.
     - `max_in_flight`: Open requests of all calls together; 1 to 100000. Default: 16.
     - `max_request_bytes`: The body of a request; 1 to 67108864. Default: 1048576.
     - `max_response_bytes`: The body of an answer; 1 to 67108864. An answer to a create has at
-      most 16384 bytes more than its request. Default: 8388608.
+      most 16384 bytes more than six times its request. Default: 8388608.
+    - `max_delivery_bytes`: The body of a delivery to the webhook, which anyone can send; 1 to
+      67108864. Default: 1048576.
     - `allow_insecure_http`: Whether plain http may go to a host that is not loopback. Default:
       False.
     - `accounts`: further organizations by their names (lower-case letters, digits and hyphens),

@@ -318,7 +318,7 @@ class CallMethods:
         with less time left than it may need to hear the answer: `attempt_timeout`, or half of
         the operation's time where that is less.
 
-        An answer may have 16384 bytes more than its request; a larger one is
+        An answer may have 16384 bytes more than six times its request; a larger one is
         `UnexpectedResponse`, which has its beginning.
 
         - `from_agent_name`: The agent that calls; not empty. May be `None` only where `extra` is
@@ -477,7 +477,7 @@ class DocketMethods:
 
         - `agent_id`: See `agents.list`.
         - `to_phone_number`: Exactly 12 ASCII digits, the country code included, no `+`:
-          `919876543210`.
+          `910000000000`.
         - `call_context`: A JSON object, free-form. The fetched docket and the webhook return it,
           so it is the place for an identifier of your own by which to find the docket again.
         - `external_id`: An identifier of your own, such as a CRM id. It is not known to prevent

@@ -27,7 +27,7 @@ def parse_docket_completed(body: str | bytes | bytearray | memoryview) -> Docket
       `call_insights.call_disposition`, or the status `COMPLETED`. A status of `OPEN` or
       `IN_PROGRESS` is evidence that it is not.
     - `InvalidInput`: it is not JSON, or the completion of a docket whose `docket_id` is not a
-      UUID; or it has more than 8388608 bytes.
+      UUID; or it has more than 1048576 bytes.
 
     >>> body = '{"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11", "status": "COMPLETED"}'
     >>> parse_docket_completed(body).docket_id
