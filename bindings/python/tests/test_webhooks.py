@@ -64,11 +64,16 @@ def test_another_event_is_none() -> None:
     assert parse_docket_completed('{"event": "call"}') is None
 
 
-def test_a_large_delivery_is_read() -> None:
-    padding = "x" * (4 * 1024 * 1024)
-    completed = parse_docket_completed(json.dumps({**DELIVERY, "dashboard_url": padding}))
-    assert completed is not None
-    assert completed.dashboard_url == padding
+def test_a_delivery_has_at_most_a_mebibyte_unless_the_settings_allow_more(serve: Serve) -> None:
+    def padded(size: int) -> str:
+        return json.dumps(DELIVERY).ljust(size)
+
+    assert parse_docket_completed(padded(1_048_576)) is not None
+    with pytest.raises(InvalidInput, match="body: found 1048577 bytes"):
+        parse_docket_completed(padded(1_048_577))
+    service = serve(Answer(200, DOCKET))
+    with VoiceClient(environ=service.environ(), max_delivery_bytes=1_048_577) as client:
+        assert isinstance(client.webhooks.verify(padded(1_048_577)), Confirmed)
 
 
 def test_a_delivery_that_the_service_confirms(serve: Serve) -> None:

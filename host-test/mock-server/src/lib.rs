@@ -251,7 +251,7 @@ mod tests {
         let at_port = Cli::try_parse_from(["mock", "--page", "8081"]).unwrap();
         assert_eq!(at_port.mock.page.page, Some(8081));
         assert!(!options(&[]).unwrap().manual);
-        let error = options(&["--manual"]).unwrap_err().to_string();
+        let error = options(&["--manual"]).err().unwrap().to_string();
         assert!(error.contains("--page"), "{error}");
     }
 

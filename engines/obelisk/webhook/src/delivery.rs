@@ -1,5 +1,6 @@
 //! One delivery: looked at, handed to the workflow that checks it, answered.
 
+use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
 use voice_calling_core::types::RequestError;
 use voice_calling_core::webhooks;
 use voice_calling_correlation::{Completion, OVER};
@@ -19,7 +20,7 @@ const PAUSES_MS: [u64; 6] = [50, 100, 200, 400, 750, 1_500];
 /// Takes a delivery of a docket of this account. The secret was right.
 pub fn take(body: &[u8], account: Option<&str>) -> Answer {
     let text = String::from_utf8_lossy(body);
-    match webhooks::parse_docket_completed(&text) {
+    match webhooks::parse_docket_completed(&text, DEFAULT_MAX_DELIVERY_BYTES) {
         Ok(Some(_)) => {}
         Ok(None) => return Answer::new(200, "ignored: not the completion of a docket"),
         Err(RequestError::PermanentInvalidInput(failure)) => {

@@ -1,5 +1,6 @@
 //! One docket, from its creation to its completion.
 
+use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
 use voice_calling_core::types::{
     CallOptions, Docket, DocketCompleted, DocketRequestV2, Problem, RequestError,
 };
@@ -302,7 +303,7 @@ fn read_completion(told: Result<String, String>) -> Result<(Docket, DocketComple
     let text = told.map_err(|error| format!("the error {error:?}"))?;
     let completion = Completion::read(&text).ok_or("another string")?;
     let docket = dockets::read(&completion.docket)?;
-    match webhooks::parse_docket_completed(&completion.delivery) {
+    match webhooks::parse_docket_completed(&completion.delivery, DEFAULT_MAX_DELIVERY_BYTES) {
         Ok(Some(delivery)) => Ok((docket, delivery)),
         Ok(None) | Err(_) => Err("a delivery of something else".to_owned()),
     }
