@@ -40,11 +40,13 @@ class Guest:
     """An instance of the module, for one thread at a time."""
 
     def __init__(self) -> None:
-        engine, module = _compile()
-        import wasmtime
+        with _lock:
+            engine, module = _compile()
+            import wasmtime
 
-        self._store = wasmtime.Store(engine)
-        exports = wasmtime.Instance(self._store, module, []).exports(self._store)
+            self._store = wasmtime.Store(engine)
+            instance = wasmtime.Instance(self._store, module, [])
+        exports = instance.exports(self._store)
         self._memory: Any = exports["memory"]
         self._functions: dict[str, Any] = {
             name: exports[name]
@@ -91,22 +93,21 @@ class Guest:
 
 
 def _compile() -> tuple[Engine, Module]:
-    """The module as machine code, once for the process."""
+    """The module as machine code, once for the process. The caller holds the lock."""
     global _compiled
-    with _lock:
-        if _compiled is None:
-            wasmtime = _wasmtime()
-            config = wasmtime.Config()
-            with contextlib.suppress(wasmtime.WasmtimeError):  # no folder for caches is known
-                config.cache = True
-            if hasattr(wasmtime.Config, "memory_reservation"):
-                # By default a guest reserves 4 GiB of addresses, which limits may forbid.
-                config.memory_reservation = 64 * 1024 * 1024
-                config.memory_guard_size = 65536
-            engine = wasmtime.Engine(config)
-            code = resources.files("voice_calling").joinpath(MODULE).read_bytes()
-            _compiled = engine, wasmtime.Module(engine, code)
-        return _compiled
+    if _compiled is None:
+        wasmtime = _wasmtime()
+        config = wasmtime.Config()
+        with contextlib.suppress(wasmtime.WasmtimeError):  # no folder for caches is known
+            config.cache = True
+        if hasattr(wasmtime.Config, "memory_reservation"):
+            # By default a guest reserves 4 GiB of addresses, which limits may forbid.
+            config.memory_reservation = 64 * 1024 * 1024
+            config.memory_guard_size = 65536
+        engine = wasmtime.Engine(config)
+        code = resources.files("voice_calling").joinpath(MODULE).read_bytes()
+        _compiled = engine, wasmtime.Module(engine, code)
+    return _compiled
 
 
 def _wasmtime() -> Any:
@@ -139,7 +140,8 @@ def _at_exit() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    # The compiler has threads, which a child does not get: a fork waits until it is done.
+    # The compiler has threads, which a child does not get, and what wasmtime sets up once, at the
+    # first instance, would never be ready there: a fork waits until both are done.
     os.register_at_fork(
         before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
     )
