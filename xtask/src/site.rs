@@ -45,6 +45,7 @@ const PARTS: [(&str, Pages); 7] = [
         &[
             ("Python", "bindings/python/README.md"),
             ("JavaScript", "bindings/javascript/README.md"),
+            ("Rust", "bindings/rust/README.md"),
             ("Composition", "examples/README.md"),
             ("Without I/O: steps", "docs/steps.md"),
             ("Embedding in Rust", "docs/embedding.md"),
@@ -102,7 +103,8 @@ const WORLDS: [(&str, &[&str], &str); 4] = [
 ];
 
 /// Whose documentation is in the folder `rust`.
-const CRATES: [&str; 3] = [
+const CRATES: [&str; 4] = [
+    "voice-calling",
     "voice-calling-host",
     "voice-calling-mock",
     "voice-calling-page",

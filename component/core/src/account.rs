@@ -3,8 +3,7 @@
 use crate::gate::Gate;
 use crate::places::Places;
 use crate::settings::AccountSettings;
-use std::cell::RefCell;
-use std::rc::{Rc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// An account of the service, with a token of its own.
 pub(crate) struct Account {
@@ -13,7 +12,7 @@ pub(crate) struct Account {
     pub(crate) places: Places,
     /// Lives as long as an operation uses it: a rate limit is forgotten with the last
     /// of those that it held back.
-    gate: RefCell<Weak<Gate>>,
+    gate: Mutex<Weak<Gate>>,
 }
 
 impl Account {
@@ -21,17 +20,17 @@ impl Account {
         Self {
             name,
             places: Places::new(settings.max_in_flight),
-            gate: RefCell::default(),
+            gate: Mutex::default(),
             settings,
         }
     }
 
     /// The gate of all operations that are under way. Each holds it until its end.
-    pub(crate) fn gate(&self) -> Rc<Gate> {
-        let mut shared = self.gate.borrow_mut();
+    pub(crate) fn gate(&self) -> Arc<Gate> {
+        let mut shared = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         shared.upgrade().unwrap_or_else(|| {
-            let gate = Rc::default();
-            *shared = Rc::downgrade(&gate);
+            let gate = Arc::default();
+            *shared = Arc::downgrade(&gate);
             gate
         })
     }

@@ -10,7 +10,8 @@ use crate::types::{CallOptions, CreatedDocketV2, DocketRequestV2, Problem, Reque
 use crate::wait::check_timeout;
 use futures_util::future::join_all;
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 const MAX_REQUESTS: usize = 1_000;
 
@@ -73,7 +74,7 @@ impl<T: Transport> Client<T> {
         check_timeout("timeout-ms", timeout_ms)?;
         Ok(Batch {
             requests,
-            next: Cell::new(0),
+            next: AtomicUsize::new(0),
             time: TimeFrame::to_begin(self.now_ms(), timeout_ms.into()),
             operation,
         })
@@ -119,7 +120,7 @@ fn json_bytes(text: &str) -> usize {
 pub struct Batch<'a, T> {
     operation: Operation<'a, T>,
     requests: Cow<'a, [DocketRequestV2]>,
-    next: Cell<usize>,
+    next: AtomicUsize,
     /// In which requests may begin.
     time: TimeFrame,
 }
@@ -145,10 +146,8 @@ impl<T: Transport> Batch<'_, T> {
     }
 
     fn next_request(&self) -> Option<(usize, &DocketRequestV2)> {
-        let index = self.next.get();
-        let request = self.requests.get(index)?;
-        self.next.set(index + 1);
-        Some((index, request))
+        let index = self.next.fetch_add(1, Relaxed);
+        Some((index, self.requests.get(index)?))
     }
 
     /// None if the recipient is gone when the request could begin.

@@ -2,35 +2,33 @@
 //! in flight on one account.
 
 use crate::transport::Transport;
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Closed until some moment.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
-    closed_at_ms: Cell<u64>,
-    closed_until_ms: Cell<u64>,
+    closed_at_ms: AtomicU64,
+    closed_until_ms: AtomicU64,
 }
 
 impl Gate {
     /// Holds everybody back until then.
     pub(crate) fn close(&self, now_ms: u64, until_ms: u64) {
-        self.closed_at_ms.set(now_ms);
-        self.closed_until_ms
-            .set(self.closed_until_ms.get().max(until_ms));
+        self.closed_at_ms.store(now_ms, Relaxed);
+        self.closed_until_ms.fetch_max(until_ms, Relaxed);
     }
 
     /// Takes note of an answer that is not a rate limit: one to a request that began after the gate
     /// was closed shows that the service serves again.
     pub(crate) fn served(&self, started_ms: u64, now_ms: u64) {
-        if started_ms > self.closed_at_ms.get() {
-            self.closed_until_ms
-                .set(self.closed_until_ms.get().min(now_ms));
+        if started_ms > self.closed_at_ms.load(Relaxed) {
+            self.closed_until_ms.fetch_min(now_ms, Relaxed);
         }
     }
 
     /// Whether it holds nobody back who can wait until `patience_ms`.
     pub(crate) fn is_open(&self, now_ms: u64, patience_ms: u64) -> bool {
-        self.closed_until_ms.get().min(patience_ms) <= now_ms
+        self.closed_until_ms.load(Relaxed).min(patience_ms) <= now_ms
     }
 
     /// Waits until the gate is open or `patience_ms` has come, or nobody waits for the operation
@@ -41,7 +39,7 @@ impl Gate {
         loop {
             let now_ms = transport.now_ms();
             // Read again after every sleep: others may have closed it for longer, or opened it.
-            let opens_ms = self.closed_until_ms.get().min(patience_ms);
+            let opens_ms = self.closed_until_ms.load(Relaxed).min(patience_ms);
             if opens_ms <= now_ms || transport.is_abandoned() {
                 return waited_ms;
             }

@@ -13,16 +13,16 @@ use crate::time_frame::TimeFrame;
 use crate::transport::Transport;
 use crate::types::{Attempt, Problem, RequestError};
 use std::borrow::Cow;
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// An operation under way: one call of a function.
 pub(crate) struct Operation<'a, T> {
     pub(crate) transport: &'a T,
     pub(crate) settings: Cow<'a, AccountSettings>,
     account: &'a Account,
-    gate: Rc<Gate>,
-    held_back_ms: Cell<u64>,
+    gate: Arc<Gate>,
+    held_back_ms: AtomicU64,
 }
 
 impl<'a, T: Transport> Operation<'a, T> {
@@ -36,7 +36,7 @@ impl<'a, T: Transport> Operation<'a, T> {
             settings,
             account,
             gate: account.gate(),
-            held_back_ms: Cell::new(0),
+            held_back_ms: AtomicU64::new(0),
         }
     }
 
@@ -155,8 +155,7 @@ impl<'a, T: Transport> Operation<'a, T> {
         }
         loop {
             let held_back_ms = self.gate.pass(transport, time.patience_ms).await;
-            self.held_back_ms
-                .set(self.held_back_ms.get() + held_back_ms);
+            self.held_back_ms.fetch_add(held_back_ms, Relaxed);
             let places = &self.account.places;
             let place = places.take(transport, time.latest_start_ms).await;
             if transport.is_abandoned() {
@@ -181,7 +180,7 @@ impl<'a, T: Transport> Operation<'a, T> {
 
     /// For how long rate limits of others have held it back.
     pub(crate) fn held_back_ms(&self) -> u64 {
-        self.held_back_ms.get()
+        self.held_back_ms.load(Relaxed)
     }
 
     /// One line of JSON for an attempt: nothing in it says who was called or why.

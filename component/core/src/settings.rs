@@ -8,6 +8,7 @@ use crate::transport::Scheme;
 use crate::types::{CallOptions, Problem, RequestError};
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 /// What every variable begins with.
 pub const PREFIX: &str = "VOICE_CALLING_";
@@ -97,6 +98,14 @@ impl Settings {
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, RequestError> {
         Self::read(environment).map_err(configuration_error)
+    }
+
+    /// The longest time that an account gives a connection.
+    pub fn connect_timeout(&self) -> Duration {
+        let named = self.named.iter().map(|(_, settings)| settings);
+        let accounts = named.chain(&self.unnamed);
+        let longest_ms = accounts.map(|settings| settings.connect_timeout_ms).max();
+        Duration::from_millis(longest_ms.unwrap_or(0))
     }
 
     fn read(environment: impl IntoIterator<Item = (String, String)>) -> Result<Self, Problem> {

@@ -112,8 +112,8 @@ pub const ABANDONED: &str = "cancelled by the caller";
 /// What the core needs of the world: send one request, sleep, the time, a
 /// little randomness, and a line of log.
 ///
-/// A dropped future cancels what it was doing. Futures stay on the thread that
-/// made them, as guests have only one.
+/// A dropped future cancels what it was doing. The futures of a client can be sent to another
+/// thread if those of its transport can; those of guests, which have one thread, need not.
 #[allow(async_fn_in_trait)]
 pub trait Transport {
     /// An answer whose head has arrived.

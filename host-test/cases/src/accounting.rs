@@ -41,12 +41,13 @@ pub(crate) fn unaccounted(
 }
 
 /// Returns `true` if the caller learns that this create may exist: by the error that it gets
-/// for it, or by a line of the log with the `external_id`.
+/// for it, or by a line of the log with the `external_id`. A lone create without one has any line.
 fn is_reported_as_unknown(request: &Received, outcome: &Json, log: &[String]) -> bool {
     let external_id = external_id(&request.body);
-    let is_logged = external_id
-        .as_ref()
-        .is_some_and(|external_id| log.iter().any(|line| line.contains(external_id)));
+    let is_logged = match &external_id {
+        Some(external_id) => log.iter().any(|line| line.contains(external_id)),
+        None => !log.is_empty(),
+    };
     is_logged
         || match outcome {
             Json::Array(results) => {

@@ -1,0 +1,154 @@
+//! The settings of a client.
+
+use crate::client::Client;
+use crate::error::Error;
+use crate::transport::ReqwestTransport;
+use reqwest::{redirect, retry};
+use rustls::ClientConfig;
+use rustls_platform_verifier::BuilderVerifierExt;
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+use voice_calling_core::settings::PREFIX;
+use voice_calling_core::types::{Failure, Problem, RequestError};
+use voice_calling_core::{Client as Core, Settings};
+
+/// When a create is sent again, although it may have been processed before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CreateRetry {
+    /// After 5xx and 408, as the specification asks. A create that was carried out and then
+    /// answered so is sent again, and two phones may ring: the result says so in
+    /// `may_be_duplicate`.
+    ServerErrors,
+    /// Only if nothing was sent, or if the service refused it with 429 or 425.
+    NotSent,
+    /// Never.
+    Never,
+}
+
+/// The settings of a client. Those that are not set have the defaults of the README's table.
+#[derive(Default)]
+pub struct Builder {
+    variables: Vec<(String, String)>,
+    http: Option<reqwest::Client>,
+}
+
+impl Builder {
+    /// The settings of the environment variables `VOICE_CALLING_…`, to be changed.
+    pub fn from_env() -> Self {
+        // A variable that is not Unicode is no setting, and none with the prefix may be one.
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+        Self {
+            variables: variables
+                .filter(|(name, _)| name.starts_with(PREFIX))
+                .collect(),
+            http: None,
+        }
+    }
+
+    /// Sets a setting by its name in the README's table, such as `MAX_RESPONSE_BYTES`, or that of
+    /// an account, such as `ALPHA_API_TOKEN`. The value is checked by [`build`](Self::build).
+    #[must_use]
+    pub fn setting(mut self, name: &str, value: impl Display) -> Self {
+        self.variables
+            .push((format!("{PREFIX}{name}"), value.to_string()));
+        self
+    }
+
+    /// The URL of the service.
+    #[must_use]
+    pub fn base_url(self, base_url: impl Display) -> Self {
+        self.setting("BASE_URL", base_url)
+    }
+
+    /// The token, without `Bearer `.
+    #[must_use]
+    pub fn api_token(self, api_token: impl Display) -> Self {
+        self.setting("API_TOKEN", api_token)
+    }
+
+    /// How many attempts an operation, an item of a batch or a poll has: 1 to 100.
+    #[must_use]
+    pub fn max_attempts(self, max_attempts: u32) -> Self {
+        self.setting("MAX_ATTEMPTS", max_attempts)
+    }
+
+    /// How long an operation, an item of a batch or a poll may take: 1 ms to a day.
+    #[must_use]
+    pub fn deadline(self, deadline: Duration) -> Self {
+        self.setting("DEADLINE_MS", deadline.as_millis())
+    }
+
+    /// How long an attempt may take, the body included: 1 ms to the deadline.
+    #[must_use]
+    pub fn attempt_timeout(self, timeout: Duration) -> Self {
+        self.setting("ATTEMPT_TIMEOUT_MS", timeout.as_millis())
+    }
+
+    /// When a create is sent again.
+    #[must_use]
+    pub fn create_retry(self, create_retry: CreateRetry) -> Self {
+        let value = match create_retry {
+            CreateRetry::ServerErrors => "server-errors",
+            CreateRetry::NotSent => "not-sent",
+            CreateRetry::Never => "never",
+        };
+        self.setting("CREATE_RETRY", value)
+    }
+
+    /// Sends with this HTTP client: its proxies, certificate authorities and connection timeout
+    /// apply. It should follow no redirects, since the token would go along.
+    #[must_use]
+    pub fn http_client(mut self, http: reqwest::Client) -> Self {
+        self.http = Some(http);
+        self
+    }
+
+    /// Makes the client.
+    ///
+    /// # Errors
+    /// If a setting is missing or wrong: [`Error::problem`] names its variable.
+    pub fn build(self) -> Result<Client, Error> {
+        let settings = Settings::from_environment(self.variables)?;
+        let http = match self.http {
+            Some(http) => http,
+            None => http_client(settings.connect_timeout())?,
+        };
+        Ok(Client::new(Core::new(
+            settings,
+            ReqwestTransport::new(http),
+        )))
+    }
+}
+
+fn http_client(connect_timeout: Duration) -> Result<reqwest::Client, Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|tls| tls.with_platform_verifier())
+        .map_err(|error| configuration_error("the certificates of this system", &error))?;
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls.with_no_client_auth())
+        .redirect(redirect::Policy::none())
+        .retry(retry::never())
+        .connect_timeout(connect_timeout)
+        .build()
+        .map_err(|error| configuration_error("the HTTP client", &error))
+}
+
+fn configuration_error(subject: &str, error: &dyn Display) -> Error {
+    let problem = Problem {
+        subject: subject.to_owned(),
+        found: error.to_string(),
+        allowed: "a system whose certificates and proxies can be read".to_owned(),
+    };
+    Error::from(RequestError::PermanentConfiguration(Failure {
+        message: format!("{}: {}", problem.subject, problem.found),
+        problem: Some(problem),
+        response: None,
+        attempts: Vec::new(),
+        may_have_created: false,
+    }))
+}

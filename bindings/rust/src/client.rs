@@ -1,0 +1,206 @@
+//! The client and its operations.
+
+use crate::batch::Batch;
+use crate::builder::Builder;
+use crate::error::Error;
+use crate::operation;
+use crate::transport::ReqwestTransport;
+use crate::wait::{OnProgress, Wait};
+use std::sync::Arc;
+use std::time::Duration;
+use tracing::{Instrument, Span, info_span};
+use voice_calling_core as core;
+use voice_calling_core::types::{
+    AgentConfig, AgentList, CallDetailsList, CallDetailsWait, CallOptions, CallRequest,
+    CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2,
+    DocketWait, RequestError, StartedCall, Verification,
+};
+
+/// A client of the service. Clones are the same client, as cheap as a pointer; any number of
+/// tasks, on any number of tokio runtimes, may use it at the same time.
+///
+/// An operation is a future. Dropping it cancels its request; if that was a create that may have
+/// reached the service, a warning of [`tracing`] says so, with the id of what was created if the
+/// answer had come. The service has no endpoint that cancels a call.
+#[derive(Clone)]
+pub struct Client {
+    core: Arc<core::Client<ReqwestTransport>>,
+    options: CallOptions,
+}
+
+impl Client {
+    /// A client with the settings of the environment variables `VOICE_CALLING_…`.
+    ///
+    /// # Errors
+    /// If a setting is missing or wrong: [`Error::problem`] names the variable.
+    pub fn from_env() -> Result<Self, Error> {
+        Builder::from_env().build()
+    }
+
+    /// A builder without settings.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) fn new(core: core::Client<ReqwestTransport>) -> Self {
+        Self {
+            core: Arc::new(core),
+            options: CallOptions {
+                account: None,
+                deadline_ms: None,
+                max_attempts: None,
+            },
+        }
+    }
+
+    /// The same client with another account for its operations: one that is listed in `ACCOUNTS`.
+    #[must_use]
+    pub fn with_account(mut self, account: impl Into<String>) -> Self {
+        self.options.account = Some(account.into());
+        self
+    }
+
+    /// The same client with another deadline: for an operation, each item of a batch, each poll
+    /// of a wait. 1 ms to a day.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Duration) -> Self {
+        self.options.deadline_ms = Some(deadline.as_millis().try_into().unwrap_or(u32::MAX));
+        self
+    }
+
+    /// The same client with another number of attempts, 1 to 100.
+    #[must_use]
+    pub fn with_max_attempts(mut self, max_attempts: u32) -> Self {
+        self.options.max_attempts = Some(max_attempts);
+        self
+    }
+
+    // ------------------------------------------------------------------------- agents
+
+    /// Creates an agent: `POST /agents/` (API specification, endpoint 1).
+    pub async fn create_agent(&self, config: &AgentConfig) -> Result<CreatedAgent, Error> {
+        let span = info_span!("create_agent");
+        let walk = self.core.create_agent(config, self.options());
+        run(span, None, walk).await
+    }
+
+    /// Lists the agents of an organization: `GET /api/v1/agents` (endpoint 7).
+    pub async fn list_agents(&self, organization_id: &str) -> Result<AgentList, Error> {
+        let span = info_span!("list_agents");
+        let walk = self.core.list_agents(organization_id, self.options());
+        run(span, None, walk).await
+    }
+
+    // -------------------------------------------------------------------------- calls
+
+    /// Starts a call, which makes a phone ring: `POST /make_call` (endpoint 2).
+    pub async fn make_call(&self, request: &CallRequest) -> Result<StartedCall, Error> {
+        let span = info_span!("make_call");
+        let walk = self.core.make_call(request, self.options());
+        run(span, None, walk).await
+    }
+
+    /// Gets what is known of a task's calls: `GET /call_details/{task_id}` (endpoint 3).
+    pub async fn get_call_details(&self, task_id: &str) -> Result<CallDetailsList, Error> {
+        let span = info_span!("get_call_details", task_id);
+        let walk = self.core.get_call_details(task_id, self.options());
+        run(span, None, walk).await
+    }
+
+    /// Polls a task's calls until they are completed or time runs out.
+    pub async fn wait_for_call_details(
+        &self,
+        task_id: &str,
+        wait: Wait,
+    ) -> Result<CallDetailsWait, Error> {
+        let span = info_span!("wait_for_call_details", task_id);
+        let options = self.options();
+        let walk = self
+            .core
+            .wait_for_call_details(task_id, wait.options, options);
+        run(span, wait.on_progress, walk).await
+    }
+
+    // ------------------------------------------------------------------------ dockets
+
+    /// Creates a docket in version 1, which makes a phone ring: `POST /api/v1/dockets`
+    /// (endpoint 4).
+    pub async fn create_docket(&self, request: &DocketRequest) -> Result<CreatedDocket, Error> {
+        let span = info_span!("create_docket");
+        let walk = self.core.create_docket(request, self.options());
+        run(span, None, walk).await
+    }
+
+    /// Creates a docket in version 2, which makes a phone ring: `POST /api/v2/dockets`
+    /// (endpoint 5). The `external_id` is the caller's own: the service does not recognise a
+    /// second request by it.
+    pub async fn create_docket_v2(
+        &self,
+        request: &DocketRequestV2,
+    ) -> Result<CreatedDocketV2, Error> {
+        let span = info_span!("create_docket_v2", external_id = request.external_id);
+        let walk = self.core.create_docket_v2(request, self.options());
+        run(span, None, walk).await
+    }
+
+    /// Gets a docket as it stands: `GET /api/v1/dockets/{docket_id}` (endpoint 6).
+    pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, Error> {
+        let span = info_span!("get_docket", docket_id);
+        let walk = self.core.get_docket(docket_id, self.options());
+        run(span, None, walk).await
+    }
+
+    /// Polls a docket until it is completed or time runs out.
+    pub async fn wait_for_docket(&self, docket_id: &str, wait: Wait) -> Result<DocketWait, Error> {
+        let span = info_span!("wait_for_docket", docket_id);
+        let options = self.options();
+        let walk = self.core.wait_for_docket(docket_id, wait.options, options);
+        run(span, wait.on_progress, walk).await
+    }
+
+    /// Creates up to 1000 dockets, at most `MAX_IN_FLIGHT` at a time, in a task of the present
+    /// tokio runtime: a stream of the results in the order in which they come. No request is
+    /// begun later than `timeout` from now.
+    ///
+    /// # Errors
+    /// If the batch as a whole is not allowed: nothing was sent.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn create_dockets_v2(
+        &self,
+        requests: impl Into<Vec<DocketRequestV2>>,
+        timeout: Duration,
+    ) -> Result<Batch, Error> {
+        let timeout_ms = timeout.as_millis().try_into().unwrap_or(u32::MAX);
+        Batch::begin(
+            self.core.clone(),
+            requests.into(),
+            timeout_ms,
+            self.options(),
+        )
+    }
+
+    // ----------------------------------------------------------------------- webhooks
+
+    /// Compares a delivery to the webhook with the docket that the service has: a delivery is
+    /// not signed, so only what the service confirms is true.
+    pub async fn verify_docket_completed(&self, body: &str) -> Result<Verification, Error> {
+        let span = info_span!("verify_docket_completed");
+        let walk = self.core.verify_docket_completed(body, self.options());
+        run(span, None, walk).await
+    }
+
+    fn options(&self) -> Option<CallOptions> {
+        Some(self.options.clone())
+    }
+}
+
+async fn run<R>(
+    span: Span,
+    on_progress: Option<OnProgress>,
+    walk: impl Future<Output = Result<R, RequestError>>,
+) -> Result<R, Error> {
+    let outcome = operation::run(walk, on_progress).instrument(span).await;
+    outcome.map_err(Error::from)
+}

@@ -1,0 +1,80 @@
+//! Why an operation did not succeed.
+
+use std::fmt;
+use std::time::Duration;
+use voice_calling_core::types::{Attempt, Failure, HttpResponse, Problem, RequestError};
+
+/// Why an operation did not succeed: a [case](Error::kind), a message, and what is known of it.
+///
+/// An error for which [`is_permanent`](Error::is_permanent) is `false` means that nothing was
+/// created: the same request may be sent again. One that is permanent may mean that a phone
+/// rings: [`may_have_created`](Error::may_have_created) says whether.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error(Box<RequestError>);
+
+impl Error {
+    /// The case of the error, with its record.
+    pub fn kind(&self) -> &RequestError {
+        &self.0
+    }
+
+    /// Returns `true` if the same request would fail again, or might call a person twice.
+    pub fn is_permanent(&self) -> bool {
+        !matches!(
+            *self.0,
+            RequestError::RateLimited(_)
+                | RequestError::Unavailable(_)
+                | RequestError::Unreachable(_)
+                | RequestError::TimedOut(_)
+        )
+    }
+
+    /// Returns `true` if a call, docket or agent may have been created.
+    pub fn may_have_created(&self) -> bool {
+        // A host makes the error without a record, and it says nothing about what was created.
+        self.failure()
+            .is_none_or(|failure| failure.may_have_created)
+    }
+
+    /// The attempts of the operation, in order; empty if nothing was sent.
+    pub fn attempts(&self) -> &[Attempt] {
+        self.failure().map_or(&[], |failure| &failure.attempts)
+    }
+
+    /// The setting or argument at fault, if one is.
+    pub fn problem(&self) -> Option<&Problem> {
+        self.failure()?.problem.as_ref()
+    }
+
+    /// The answer that decided, if one came.
+    pub fn response(&self) -> Option<&HttpResponse> {
+        self.failure()?.response.as_ref()
+    }
+
+    /// How long the service asks to wait before the next request.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let retry_after_ms = self.response()?.retry_after_ms?;
+        Some(Duration::from_millis(retry_after_ms.into()))
+    }
+
+    fn failure(&self) -> Option<&Failure> {
+        self.0.failure()
+    }
+}
+
+impl From<RequestError> for Error {
+    fn from(error: RequestError) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.failure() {
+            Some(failure) => formatter.write_str(&failure.message),
+            None => formatter.write_str("the operation could not be run"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,181 @@
+//! The core's transport on reqwest.
+
+use crate::operation::{self, OpenCreate};
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use std::convert::Infallible;
+use std::error::Error as StdError;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::time::Instant;
+use tracing::{Instrument, debug_span};
+use voice_calling_core::{
+    Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
+};
+
+/// Sends requests with a [`reqwest::Client`], in the task that polls the operation.
+pub(crate) struct ReqwestTransport {
+    http: reqwest::Client,
+    began: Instant,
+}
+
+impl ReqwestTransport {
+    pub(crate) fn new(http: reqwest::Client) -> Self {
+        Self {
+            http,
+            began: Instant::now(),
+        }
+    }
+}
+
+impl Transport for ReqwestTransport {
+    type Response = Answer;
+
+    async fn send(&self, request: &Request, _limits: Limits) -> Result<Answer, SendError> {
+        let scheme = match request.scheme {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        };
+        let url = format!("{scheme}://{}{}", request.authority, request.path_and_query);
+        let mut sending = match request.method {
+            Method::Get => self.http.get(url),
+            Method::Post => self.http.post(url),
+        };
+        // The HTTP library counts for itself.
+        let headers = request.headers.iter();
+        for (name, value) in headers.filter(|(name, _)| *name != "content-length") {
+            sending = sending.header(*name, value);
+        }
+        let mut create = None;
+        let mut is_begun = None;
+        if request.method == Method::Post {
+            let content = Bytes::from(request.body.clone());
+            let body = CreateBody::new(content.clone());
+            is_begun = Some(body.is_begun.clone());
+            create = Some(operation::open_create(content, request.item));
+            sending = sending.body(reqwest::Body::wrap(body));
+        }
+        let attempt = debug_span!("attempt", method = request.method.as_str());
+        let response = sending.send().instrument(attempt).await.map_err(|error| {
+            let is_begun = is_begun.is_some_and(|is_begun| is_begun.load(Ordering::Acquire));
+            let delivery = if error.is_builder() {
+                Delivery::Refused
+            } else if error.is_connect() && !is_begun {
+                Delivery::NotSent
+            } else {
+                Delivery::Unknown
+            };
+            SendError {
+                delivery,
+                message: chain(&error),
+            }
+        })?;
+        operation::answered(response.status().as_u16());
+        Ok(Answer { response, create })
+    }
+
+    async fn sleep(&self, duration_ms: u64) {
+        tokio::time::sleep(Duration::from_millis(duration_ms)).await;
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64
+    }
+
+    fn unix_time_s(&self) -> u64 {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        since_1970.map_or(0, |since| since.as_secs())
+    }
+
+    fn random(&self) -> u64 {
+        RandomState::new().build_hasher().finish()
+    }
+
+    async fn log(&self, line: &str) {
+        tracing::info!(target: "voice_calling::attempts", "{line}");
+    }
+}
+
+/// An answer whose head has arrived.
+pub(crate) struct Answer {
+    response: reqwest::Response,
+    /// The create that it answers.
+    create: Option<OpenCreate>,
+}
+
+impl Response for Answer {
+    fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    fn header(&self, name: &str) -> Option<Vec<u8>> {
+        let value = self.response.headers().get(name)?;
+        Some(value.as_bytes().to_vec())
+    }
+
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
+        let chunk = self.response.chunk().await;
+        let chunk = chunk.map_err(|error| chain(&error))?;
+        if let (Some(create), Some(chunk)) = (&self.create, &chunk) {
+            create.received(chunk);
+        }
+        Ok(chunk.map(Vec::from))
+    }
+}
+
+/// The body of a create. It can be sent once: neither the HTTP library nor a layer of the user's
+/// can repeat it, and once its first byte was asked for, the request counts as sent.
+struct CreateBody {
+    content: Option<Bytes>,
+    is_begun: Arc<AtomicBool>,
+}
+
+impl CreateBody {
+    fn new(content: Bytes) -> Self {
+        Self {
+            content: Some(content),
+            is_begun: Arc::default(),
+        }
+    }
+}
+
+impl Body for CreateBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.is_begun.store(true, Ordering::Release);
+        Poll::Ready(self.content.take().map(|content| Ok(Frame::data(content))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.content.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let bytes = self.content.as_ref().map_or(0, Bytes::len);
+        SizeHint::with_exact(bytes as u64)
+    }
+}
+
+/// An error with its causes, without the URL, whose path may have a task id and whose query an
+/// organization.
+fn chain(error: &reqwest::Error) -> String {
+    let mut text = match error.is_timeout() {
+        true => "timed out".to_owned(),
+        false => "the request failed".to_owned(),
+    };
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

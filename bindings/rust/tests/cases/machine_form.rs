@@ -1,0 +1,59 @@
+//! Records as the table has them: the names of cases in snake case.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use voice_calling::Error;
+
+/// Cases without a payload, which look like texts.
+const BARE_CASES: [&str; 7] = [
+    "Open",
+    "InProgress",
+    "Completed",
+    "Answered",
+    "NoAnswer",
+    "Busy",
+    "NotACompletion",
+];
+
+/// A record as the table has it.
+pub fn in_machine_form(record: &impl Serialize) -> Value {
+    renamed(serde_json::to_value(record).unwrap())
+}
+
+/// An error as the table has it.
+pub fn error_in_machine_form(error: &Error) -> Value {
+    in_machine_form(error.kind())
+}
+
+fn renamed(value: Value) -> Value {
+    match value {
+        Value::String(text) if BARE_CASES.contains(&text.as_str()) => snake(&text).into(),
+        Value::Array(elements) => elements.into_iter().map(renamed).collect(),
+        Value::Object(members) => {
+            let members = members.into_iter();
+            let members = members.map(|(name, value)| match name.as_str() {
+                // Whatever the service says.
+                "raw_json" | "raw_text" | "message" | "body" => (name, value),
+                _ => (snake(&name), renamed(value)),
+            });
+            members.collect::<Map<_, _>>().into()
+        }
+        plain => plain,
+    }
+}
+
+fn snake(name: &str) -> String {
+    let mut snake = String::new();
+    for character in name.chars() {
+        if character.is_ascii_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(character.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// Says that the language has no such step.
+pub fn not_had(reason: &str) -> Value {
+    json!({ "not_had": reason })
+}

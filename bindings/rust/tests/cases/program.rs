@@ -1,0 +1,193 @@
+//! Faults of the caller's own program. A relay between the client and the judge holds the first
+//! exchange at a step until the program has acted.
+
+use crate::log::Log;
+use crate::machine_form::{error_in_machine_form, in_machine_form, not_had};
+use crate::relay::{At, Relay};
+use crate::{Arguments, Run, Task, call, client, client_on};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::{spawn_blocking, yield_now};
+use voice_calling::{Batch, Client, Error};
+
+const BATCH: &str = "bulk.create-dockets-v2";
+
+const RETURNS_AT_ONCE: &str = "a future returns in the poll in which the end of the answer comes";
+const NOTHING_BETWEEN: &str = "reqwest has nothing between a client and a connection that could \
+     report a connection error after a request was sent";
+
+/// A fault, and the step of the first request at which it happens.
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+pub struct Program {
+    does: Fault,
+    at: At,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Fault {
+    Interrupt,
+    Leave,
+    Close,
+    ConnectionError,
+}
+
+/// Why the language has no such step.
+fn why_not(task: &Task, program: Program) -> Option<&'static str> {
+    let is_batch = task.operation == BATCH;
+    match (program.does, program.at) {
+        (Fault::ConnectionError, At::BeforeRequest) => None,
+        (Fault::ConnectionError, _) => Some(NOTHING_BETWEEN),
+        (Fault::Close, At::End) => Some(RETURNS_AT_ONCE),
+        // The task of a batch goes on without its caller.
+        (Fault::Interrupt, At::End | At::Result) if !is_batch => Some(RETURNS_AT_ONCE),
+        _ => None,
+    }
+}
+
+/// The steps that the language has not, as the judge lists them.
+pub fn not_had_in(tasks: &[Task]) -> Value {
+    let reasons = tasks.iter().filter_map(|task| {
+        let reason = why_not(task, task.program?)?;
+        Some(json!([task.name, reason]))
+    });
+    reasons.collect()
+}
+
+/// Plays a case in which the program interferes.
+pub async fn play(run: &Run, task: &Task, program: Program, log: &Log) {
+    if let Some(reason) = why_not(task, program) {
+        return run.report(task, &not_had(reason)).await;
+    }
+    log.clear();
+    let relay = Relay::to(&task.settings["VOICE_CALLING_BASE_URL"], program.at).await;
+    let relay = Arc::new(relay);
+    let mut outcome = match program.does {
+        Fault::ConnectionError => behind_a_proxy_that_is_gone(task).await,
+        Fault::Close => in_a_runtime_that_ends(task, &relay, program.at).await,
+        Fault::Interrupt | Fault::Leave if task.operation == BATCH => {
+            leave_batch(task, &relay, program.at).await
+        }
+        Fault::Interrupt | Fault::Leave => drop_operation(task, &relay, program.at).await,
+    };
+    outcome["log"] = log.lines().into();
+    run.report(task, &outcome).await;
+}
+
+fn relayed(task: &Task, relay: &Relay) -> Client {
+    client(&task.settings, Some(&relay.base_url)).unwrap()
+}
+
+async fn drop_operation(task: &Task, relay: &Relay, at: At) -> Value {
+    let client = relayed(task, relay);
+    let operation = call(&client, task);
+    if at == At::BeforeRequest {
+        drop(operation);
+        return json!({ "value": null });
+    }
+    tokio::select! {
+        outcome = operation => reported(outcome),
+        () = relay.reached(1) => json!({ "value": null }),
+    }
+}
+
+async fn leave_batch(task: &Task, relay: &Arc<Relay>, at: At) -> Value {
+    let given = Arguments::of(task);
+    let client = relayed(task, relay);
+    let runtime = runtime();
+    let until = relay.clone();
+    let left = runtime.spawn(async move {
+        let mut results = vec![Value::Null; given.requests().len()];
+        let mut batch = client
+            .create_dockets_v2(given.requests(), given.timeout())
+            .unwrap();
+        match at {
+            At::Result => read_one(&mut batch, &mut results).await,
+            _ => until.reached(results.len()).await,
+        }
+        results
+    });
+    let results = left.await.unwrap();
+    relay.release();
+    // The batch goes on in a task until what it has sent is answered.
+    let tasks = runtime.metrics();
+    let ended = async {
+        while tasks.num_alive_tasks() > 0 {
+            yield_now().await;
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(10), ended).await;
+    in_time.expect("the end of the batch");
+    end(runtime).await;
+    json!({ "value": results })
+}
+
+fn runtime() -> Runtime {
+    let mut runtime = Builder::new_multi_thread();
+    runtime.worker_threads(1).enable_all().build().unwrap()
+}
+
+async fn end(runtime: Runtime) {
+    let ended = spawn_blocking(move || runtime.shutdown_timeout(Duration::from_secs(10)));
+    ended.await.unwrap();
+}
+
+/// Reads a batch, and keeps what came.
+async fn read_all(client: &Client, given: &Arguments, kept: &Mutex<Value>) {
+    let mut results = vec![Value::Null; given.requests().len()];
+    let batch = client.create_dockets_v2(given.requests(), given.timeout());
+    let mut batch = batch.unwrap();
+    loop {
+        read_one(&mut batch, &mut results).await;
+        *kept.lock().unwrap() = results.clone().into();
+    }
+}
+
+async fn read_one(batch: &mut Batch, results: &mut [Value]) {
+    let (index, result) = batch.next().await.unwrap();
+    results[index] = match result {
+        Ok(created) => json!({ "ok": in_machine_form(&created) }),
+        Err(error) => json!({ "error": error_in_machine_form(&error) }),
+    };
+}
+
+async fn in_a_runtime_that_ends(task: &Task, relay: &Relay, at: At) -> Value {
+    let client = relayed(task, relay);
+    if at == At::BeforeRequest {
+        drop(client);
+        return json!({ "value": null });
+    }
+    let runtime = runtime();
+    let (operation, had) = (task.clone(), Arc::new(Mutex::new(Value::Null)));
+    let kept = had.clone();
+    runtime.spawn(async move {
+        match operation.operation.as_str() {
+            BATCH => read_all(&client, &Arguments::of(&operation), &kept).await,
+            _ => *kept.lock().unwrap() = reported(call(&client, &operation).await),
+        }
+    });
+    let requests = match task.operation.as_str() {
+        BATCH => Arguments::of(task).requests().len(),
+        _ => 1,
+    };
+    relay.reached(requests).await;
+    end(runtime).await;
+    json!({ "value": had.lock().unwrap().take() })
+}
+
+/// The user's own HTTP client, which reports a connection error for every request.
+async fn behind_a_proxy_that_is_gone(task: &Task) -> Value {
+    let proxy = reqwest::Proxy::all("http://127.0.0.1:9").unwrap();
+    let http = reqwest::Client::builder().proxy(proxy).build().unwrap();
+    let client = client_on(&task.settings, http).unwrap();
+    reported(call(&client, task).await)
+}
+
+fn reported(outcome: Result<Value, Error>) -> Value {
+    match outcome {
+        Ok(value) => json!({ "value": value }),
+        Err(error) => json!({ "error": error_in_machine_form(&error) }),
+    }
+}

@@ -1,0 +1,137 @@
+//! What only the Rust client has: futures that can be spawned, runtimes that end, and the user's
+//! own HTTP client.
+
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Once};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use voice_calling::{Client, DocketOutcome, DocketRequestV2, Wait};
+use wiremock::matchers::{method, path};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+
+fn request() -> DocketRequestV2 {
+    DocketRequestV2 {
+        agent_id: 7,
+        to_phone_number: "919876543210".to_owned(),
+        call_context: "{}".to_owned(),
+        external_id: Some("crm-1".to_owned()),
+        extra: None,
+    }
+}
+
+fn docket(status: &str) -> ResponseTemplate {
+    let body = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"{status}","created":true}}"#);
+    ResponseTemplate::new(200).set_body_raw(body, "application/json")
+}
+
+/// A service that creates a docket, which is completed at the third look.
+async fn service() -> MockServer {
+    let service = MockServer::start().await;
+    let create = Mock::given(method("POST")).and(path("/api/v2/dockets"));
+    create.respond_with(docket("OPEN")).mount(&service).await;
+    let looks = AtomicU32::new(0);
+    let status = move |_: &wiremock::Request| match looks.fetch_add(1, SeqCst) {
+        0 | 1 => docket("IN_PROGRESS"),
+        _ => docket("COMPLETED"),
+    };
+    let look = Mock::given(method("GET"));
+    look.respond_with(status).mount(&service).await;
+    service
+}
+
+fn client(base_url: &str) -> Client {
+    let client = Client::builder()
+        .base_url(base_url)
+        .api_token("token-of-a-test");
+    let client = client.setting("BACKOFF_MS", 1).setting("MAX_BACKOFF_MS", 1);
+    client.build().unwrap()
+}
+
+fn runtime() -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn a_client_goes_on_in_another_runtime_when_the_first_has_ended() {
+    let services = runtime();
+    let service = services.block_on(service());
+    let client = client(&service.uri());
+    for _ in 0..3 {
+        let (runtime, client) = (runtime(), client.clone());
+        let created = runtime.spawn(async move { client.create_docket_v2(&request()).await });
+        let created = runtime.block_on(created).unwrap().unwrap();
+        assert_eq!(created.docket_id, DOCKET_ID);
+    }
+    let requests = services.block_on(service.received_requests()).unwrap();
+    assert_eq!(requests.len(), 3);
+}
+
+#[tokio::test]
+async fn a_wait_reports_each_answer() {
+    let service = service().await;
+    let seen = Arc::new(AtomicU32::new(0));
+    let reported = seen.clone();
+    let wait = Wait::within(Duration::from_secs(60)).on_progress(move |progress| {
+        assert_eq!(progress.status, 200);
+        assert_eq!(progress.answers, reported.fetch_add(1, SeqCst) + 1);
+    });
+    let waited = client(&service.uri())
+        .wait_for_docket(DOCKET_ID, wait)
+        .await;
+    let waited = waited.unwrap();
+    assert!(matches!(waited.outcome, DocketOutcome::Completed(_)));
+    assert_eq!((waited.polls, seen.load(SeqCst)), (3, 3));
+}
+
+/// A service that reads a request and closes the connection. Returns its URL and the number of
+/// requests that it has read.
+async fn that_closes() -> (String, Arc<AtomicU32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let requests = Arc::new(AtomicU32::new(0));
+    let counted = requests.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut piece = [0; 4096];
+            if stream.read(&mut piece).await.is_ok_and(|bytes| bytes > 0) {
+                counted.fetch_add(1, SeqCst);
+            }
+        }
+    });
+    (url, requests)
+}
+
+#[tokio::test]
+async fn a_retry_policy_of_the_users_own_client_sends_no_create_again() {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| {
+        let provider = rustls::crypto::ring::default_provider();
+        provider.install_default().expect("no other provider");
+    });
+    let (url, requests) = that_closes().await;
+    let policy = reqwest::retry::for_host("127.0.0.1")
+        .no_budget()
+        .max_retries_per_request(3)
+        .classify_fn(|attempt| attempt.retryable());
+    let http = reqwest::Client::builder().retry(policy).build().unwrap();
+    // With a body that can be sent again, the policy applies.
+    let body = http.post(&url).body("{}").send().await;
+    assert!(body.is_err());
+    assert_eq!(requests.swap(0, SeqCst), 4);
+
+    let client = Client::builder()
+        .base_url(&url)
+        .api_token("token-of-a-test");
+    let client = client.http_client(http).build().unwrap();
+    let error = client.create_docket_v2(&request()).await.unwrap_err();
+    assert!(error.may_have_created() && error.is_permanent(), "{error}");
+    assert_eq!(requests.load(SeqCst), 1);
+}
