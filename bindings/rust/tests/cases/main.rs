@@ -15,7 +15,7 @@ use std::time::Duration;
 use voice_calling::{
     Builder, CallRequest, Client, DocketRequest, DocketRequestV2, Error, Wait, webhooks,
 };
-use voice_calling_cases::{Json, Judge, Table};
+use voice_calling_cases::{Json, Judge, Program, Table};
 
 /// A case as the judge hands it out.
 #[derive(Clone, serde::Deserialize)]
@@ -25,7 +25,7 @@ pub struct Task {
     operation: String,
     arguments: Box<RawValue>,
     settings: BTreeMap<String, String>,
-    program: Option<program::Program>,
+    program: Option<Program>,
 }
 
 /// A run of the table.

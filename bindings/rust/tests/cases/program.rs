@@ -3,7 +3,7 @@
 
 use crate::log::Log;
 use crate::machine_form::{error_in_machine_form, in_machine_form, not_had};
-use crate::relay::{At, Relay};
+use crate::relay::Relay;
 use crate::{Arguments, Run, Task, call, client, client_on};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -11,28 +11,13 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{spawn_blocking, yield_now};
 use voice_calling::{Batch, Client, Error};
+use voice_calling_cases::{At, Fault, Program};
 
 const BATCH: &str = "bulk.create-dockets-v2";
 
 const RETURNS_AT_ONCE: &str = "a future returns in the poll in which the end of the answer comes";
 const NOTHING_BETWEEN: &str = "reqwest has nothing between a client and a connection that could \
      report a connection error after a request was sent";
-
-/// A fault, and the step of the first request at which it happens.
-#[derive(Clone, Copy, Debug, serde::Deserialize)]
-pub struct Program {
-    does: Fault,
-    at: At,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Fault {
-    Interrupt,
-    Leave,
-    Close,
-    ConnectionError,
-}
 
 /// Why the language has no such step.
 fn why_not(task: &Task, program: Program) -> Option<&'static str> {

@@ -7,18 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-
-/// A step of an exchange.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum At {
-    BeforeRequest,
-    RequestBegun,
-    Head,
-    Body,
-    End,
-    Result,
-}
+use voice_calling_cases::At;
 
 pub struct Relay {
     pub base_url: String,
