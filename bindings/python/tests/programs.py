@@ -205,7 +205,7 @@ def play(client: type[Any], case: dict[str, Any], call: Call) -> tuple[Any, list
 def settle(client: Any) -> None:
     """Waits for what the package does on its own."""
     until = time.monotonic() + 10
-    while client._driver._open or not client._driver._machine.is_idle:
+    while client._driver._open or client._driver._left or not client._driver._machine.is_idle:
         assert time.monotonic() < until, "the package does not come to an end"
         time.sleep(0.005)
 
@@ -213,6 +213,8 @@ def settle(client: Any) -> None:
 def play_blocking(settings: dict[str, str], does: str, at: str, call: Call, requests: int) -> Any:
     step = Step(at, connection_error if does == "connection-error" else interrupt_main, requests)
     step.is_every = does == "connection-error"
+    # It is ignored where a shell runs the tests in the background.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with httpx.Client(transport=Transport(step)) as http_client:
         client = VoiceClient(environ=settings, http_client=http_client)
         try:
@@ -227,6 +229,7 @@ def play_blocking(settings: dict[str, str], does: str, at: str, call: Call, requ
             return outcome_of(interrupted)
         finally:
             sys.settrace(None)
+            signal.signal(signal.SIGINT, before)
             step.released.set()
             settle(client)
 
