@@ -252,9 +252,10 @@ async fn a_delivery_has_at_most_a_mebibyte_unless_the_settings_allow_more() {
     assert_eq!(problem.subject, "body");
     assert_eq!(problem.found, "1048577 bytes");
     let settings = [("MAX_DELIVERY_BYTES", "1048577")];
-    let mut instance = instance(&settings, loopback()).await;
-    let as_set = returned(instance.parse_docket_completed(&larger)).await;
-    assert!(as_set.unwrap().is_some());
+    let script = Script::new([Step::status(404)]);
+    let mut instance = script.instance(&settings).await;
+    let as_set = returned(instance.verify_docket_completed(&larger, None)).await;
+    assert_eq!(as_set.unwrap_err().case(), "permanent-not-found");
 }
 
 #[tokio::test]

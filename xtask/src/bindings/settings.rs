@@ -172,7 +172,7 @@ mod tests {
             .unwrap()
         };
         let documented = documented();
-        assert_eq!(documented.len(), 14);
+        assert_eq!(documented.len(), 15);
         for (name, default) in documented {
             if default != "required" {
                 assert!(
