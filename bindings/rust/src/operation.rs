@@ -16,7 +16,7 @@ tokio::task_local! {
     static CURRENT: Arc<Operation>;
 }
 
-/// What an operation has sent, and who watches it.
+/// The creates that an operation has sent, and the receiver of its progress.
 pub(crate) struct Operation {
     began: Instant,
     on_progress: Option<OnProgress>,

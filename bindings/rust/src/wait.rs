@@ -1,4 +1,4 @@
-//! How long a wait for a completion lasts, and who is told of its progress.
+//! The duration of a wait for a completion, and the receiver of its progress.
 
 use std::fmt;
 use std::time::Duration;
