@@ -155,13 +155,13 @@ impl Court {
                 step.map_or_else(|| refusal(404, "no such case"), |step| step.behaviour)
             }
             Asked::Outcome(id) => match Report::parse(&String::from_utf8_lossy(&request.body)) {
-                Ok(report) => self.judge(&run, id, &report).await,
+                Ok(report) => self.judge(&run, id, report).await,
                 Err(told) => refusal(400, &told),
             },
         }
     }
 
-    async fn judge(&self, run: &str, id: usize, report: &Report) -> Behaviour {
+    async fn judge(&self, run: &str, id: usize, report: Report) -> Behaviour {
         if matches!(report, Report::Played { .. }) {
             // The time is for a client that sent less than it should.
             let _whatever_came = timeout(UNDER_WAY, self.all_requests(run, id)).await;

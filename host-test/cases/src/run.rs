@@ -25,9 +25,8 @@ struct Walk {
 }
 
 struct Judged {
+    report: Report,
     differences: Vec<String>,
-    /// Why the language cannot play it.
-    not_had: Option<String>,
     /// How many requests there were by then.
     requests: usize,
 }
@@ -106,7 +105,7 @@ impl Run {
     }
 
     /// Judges what a client made of a case, once.
-    pub(crate) fn judge(&mut self, id: usize, report: &Report) -> Result<Vec<String>, String> {
+    pub(crate) fn judge(&mut self, id: usize, report: Report) -> Result<Vec<String>, String> {
         let Some(walk) = self.walks.get_mut(id) else {
             return Err(format!("unknown case {id}"));
         };
@@ -115,21 +114,16 @@ impl Run {
                 "this case was already judged in this run: use another run name".to_owned(),
             );
         }
-        let differences = judge(&self.table.cases[id], &walk.received, report);
-        let not_had = match report {
-            Report::NotHad(reason) => Some(reason.clone()),
-            Report::Played { .. } => None,
-        };
+        let differences = judge(&self.table.cases[id], &walk.received, &report);
         walk.judged = Some(Judged {
+            report,
             differences: differences.clone(),
-            not_had,
             requests: walk.received.len(),
         });
         Ok(differences)
     }
 
-    /// How the run went until now. A request that came after a case was judged is a difference
-    /// too.
+    /// How the run went until now.
     pub(crate) fn summary(&self) -> Summary {
         let mut summary = Summary {
             cases: self.walks.len(),
@@ -144,14 +138,10 @@ impl Run {
                 continue;
             };
             summary.judged += 1;
-            if let Some(reason) = &judged.not_had {
+            if let Report::NotHad(reason) = &judged.report {
                 summary.not_had.push((case.name.clone(), reason.clone()));
             }
-            let late = walk.received.iter().enumerate().skip(judged.requests);
-            let late = late.map(|(index, request)| {
-                has(&format!("requests[{index}] (after the outcome)"), request)
-            });
-            let differences: Vec<_> = judged.differences.iter().cloned().chain(late).collect();
+            let differences = walk.differences(judged, case);
             if !differences.is_empty() {
                 summary.failed.push(Failed {
                     id,
@@ -162,6 +152,22 @@ impl Run {
             }
         }
         summary
+    }
+}
+
+impl Walk {
+    /// How the client differs by all that has come until now.
+    fn differences(&self, judged: &Judged, case: &Case) -> Vec<String> {
+        if case.program.is_some() {
+            // A client that is interrupted does not wait until the service has read what it
+            // sent: such a request may come after the outcome, and is accounted for by it.
+            return judge(case, &self.received, &judged.report);
+        }
+        let late = self.received.iter().enumerate().skip(judged.requests);
+        let late = late.map(|(index, request)| {
+            has(&format!("requests[{index}] (after the outcome)"), request)
+        });
+        judged.differences.iter().cloned().chain(late).collect()
     }
 }
 
@@ -228,7 +234,7 @@ mod tests {
                 panic!("case {id}")
             };
             assert!(answer.starts_with(b"HTTP/1.1 599 "));
-            let differences = run.judge(id, &DONE).unwrap();
+            let differences = run.judge(id, DONE).unwrap();
             assert_eq!(
                 differences,
                 [format!(
@@ -246,7 +252,7 @@ mod tests {
         let mut run = run();
         assert_eq!(run.summary().not_judged, ["sends", "sends nothing"]);
         assert_eq!(
-            run.judge(0, &DONE).unwrap(),
+            run.judge(0, DONE).unwrap(),
             ["requests[0]: expected GET /a, found nothing"]
         );
         let summary = run.summary();
@@ -261,15 +267,48 @@ mod tests {
     #[test]
     fn a_case_is_judged_once_and_what_is_sent_later_is_a_failure() {
         let mut run = run();
-        assert_eq!(run.judge(1, &DONE).unwrap(), [""; 0]);
+        assert_eq!(run.judge(1, DONE).unwrap(), [""; 0]);
         assert_eq!(run.summary().failed, []);
-        assert!(run.judge(1, &DONE).unwrap_err().contains("already judged"));
-        assert_eq!(run.judge(2, &DONE).unwrap_err(), "unknown case 2");
+        assert!(run.judge(1, DONE).unwrap_err().contains("already judged"));
+        assert_eq!(run.judge(2, DONE).unwrap_err(), "unknown case 2");
         run.receive(1, request());
         let failed = run.summary().failed;
         assert_eq!(
             failed[0].differences,
             ["requests[0] (after the outcome): expected nothing, found GET /a"]
         );
+    }
+
+    #[test]
+    fn what_an_interrupted_client_had_sent_may_come_after_the_outcome_and_is_accounted_for() {
+        let row = r#"[{"name": "interrupted", "operation": "bulk.create-dockets-v2",
+            "arguments": {"requests": [], "timeout_ms": 1},
+            "program": {"does": "interrupt", "at": ["head"]},
+            "service": [{"status": 200, "body": {"docket_id": "d-0"}},
+                        {"status": 200, "body": {"docket_id": "d-1"}}],
+            "requests": [{"method": "POST", "path": "/d", "body": {"external_id": "crm-0"}},
+                         {"method": "POST", "path": "/d", "body": {"external_id": "crm-1"}}]}]"#;
+        let create = |number: usize| Received {
+            method: "POST".to_owned(),
+            path: "/d".to_owned(),
+            headers: Vec::new(),
+            body: format!(r#"{{"external_id":"crm-{number}"}}"#).into_bytes(),
+        };
+        let logged = |number: usize| format!("crm-{number} may have been created");
+        for (log, failures) in [(vec![logged(0), logged(1)], 0), (vec![logged(0)], 1)] {
+            let table = Table::parse("program.json", row).unwrap();
+            let mut run = Run::new(Arc::new(table));
+            run.receive(0, create(0));
+            let report = Report::Played {
+                outcome: Outcome::Value(Json::Null),
+                log,
+            };
+            assert_eq!(run.judge(0, report).unwrap(), [""; 0]);
+            run.receive(0, create(1));
+            assert_eq!(run.summary().failed.len(), failures);
+            // No create is sent twice, also late.
+            run.receive(0, create(1));
+            assert_eq!(run.summary().failed.len(), 1);
+        }
     }
 }
