@@ -9,8 +9,8 @@ mod progress;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use command::{
-    Bench, Cases, Check, Crowd, Demo, Faults, Invoke, Replay, run_bench, run_check, run_crowd,
-    run_demo, run_faults, run_invoke, run_replay, serve_cases,
+    Bench, Cases, Check, Crowd, Demo, Faults, Invoke, run_bench, run_check, run_crowd, run_demo,
+    run_faults, run_invoke, serve_cases,
 };
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
@@ -79,12 +79,6 @@ enum Command {
     Check(Check),
     /// Shows the result of every error code at every moment for every function
     Faults(Faults),
-    /// Replays a history that a client of steps wrote, and shows the first difference
-    ///
-    /// The guest does exactly what it did, byte for byte, so a bug can be reproduced without a
-    /// service and without phones. Exit code 1 where something differs, 2 where something else goes
-    /// wrong.
-    Replay(Replay),
     /// Measures the component in the harness beside a native client, on loopback
     ///
     /// A line of the table is a ratio to a baseline that was measured in the same run, a time or a
@@ -129,11 +123,9 @@ enum BuiltGuest {
     /// For WASI 0.2: target/voice-calling.wasm
     #[value(name = "0.2")]
     V0_2,
-    /// For WASI 0.3, which is experimental: target/voice-calling-p3.wasm
+    /// For WASI 0.3: target/voice-calling-p3.wasm
     #[value(name = "0.3")]
     V0_3,
-    /// Without I/O of its own: target/voice-calling-steps.wasm
-    Steps,
 }
 
 impl Built {
@@ -141,7 +133,6 @@ impl Built {
         let built = match self.guest {
             None | Some(BuiltGuest::V0_2) => "target/voice-calling.wasm",
             Some(BuiltGuest::V0_3) => "target/voice-calling-p3.wasm",
-            Some(BuiltGuest::Steps) => "target/voice-calling-steps.wasm",
         };
         given.unwrap_or(built.as_ref()).to_owned()
     }
@@ -203,7 +194,6 @@ fn run(command: Command, recorder: Recorder) -> Result<ExitCode> {
         // These have runtimes of their own, in which time is virtual.
         Command::Check(check) => run_check(check),
         Command::Faults(faults) => run_faults(&faults),
-        Command::Replay(replay) => run_replay(&replay),
         command => tokio::runtime::Runtime::new()
             .context("cannot make a runtime")?
             .block_on(run_in_real_time(command, recorder)),
@@ -219,9 +209,7 @@ async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCo
         Command::Bench(bench) => run_bench(bench)?,
         Command::BenchService => voice_calling_bench::serve().await?,
         Command::BenchCrowd(crowd) => run_crowd(crowd).await?,
-        Command::Check(_) | Command::Faults(_) | Command::Replay(_) => {
-            bail!("not a command of real time")
-        }
+        Command::Check(_) | Command::Faults(_) => bail!("not a command of real time"),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -691,29 +691,23 @@ mod place {
     }
 }
 
-/// Of components that do their I/O themselves, which one for steps does not.
-mod on_wasi {
-    use super::*;
-
-    #[tokio::test]
-    async fn the_archive_is_written_when_the_component_traps_after_its_exchange() {
-        let file = Scratch::new("trapping.wasm");
-        let wasm = std::fs::read(component()).expect("the component");
-        let trapping = match GuestKind::of(&wasm) {
-            GuestKind::V0_2 => trapping_after(wasm, "agents@0.2.0#list-agents"),
-            GuestKind::V0_3 => trapping_instead_of_returning(wasm, "list-agents"),
-            GuestKind::Steps => unreachable!("it would trap in its first step"),
-        };
-        std::fs::write(&file.0, trapping).expect("a component");
-        let agents = r#"[{"agent_id":7,"agent_name":"renewals"}]"#;
-        let peer = RawPeer::start([echo("200", "application/json", agents)]).await;
-        let call = ("agents.list-agents", r#"{"organization_id": "org-1"}"#);
-        let peer = peer.expect("a peer");
-        let run = invoke("trap", call, &peer.base_url(), &file.0, &[]).await;
-        assert_eq!(run.code, Some(2), "{}", run.stdout);
-        assert!(run.stderr.contains("error: "), "{}", run.stderr);
-        assert!(run.stderr.contains("unreachable"), "{}", run.stderr);
-        run.assert_no_token();
-        assert_eq!(run.entries()[0]["response"]["status"], 200);
-    }
+#[tokio::test]
+async fn the_archive_is_written_when_the_component_traps_after_its_exchange() {
+    let file = Scratch::new("trapping.wasm");
+    let wasm = std::fs::read(component()).expect("the component");
+    let trapping = match GuestKind::of(&wasm) {
+        GuestKind::V0_2 => trapping_after(wasm, "agents@0.2.0#list-agents"),
+        GuestKind::V0_3 => trapping_instead_of_returning(wasm, "list-agents"),
+    };
+    std::fs::write(&file.0, trapping).expect("a component");
+    let agents = r#"[{"agent_id":7,"agent_name":"renewals"}]"#;
+    let peer = RawPeer::start([echo("200", "application/json", agents)]).await;
+    let call = ("agents.list-agents", r#"{"organization_id": "org-1"}"#);
+    let peer = peer.expect("a peer");
+    let run = invoke("trap", call, &peer.base_url(), &file.0, &[]).await;
+    assert_eq!(run.code, Some(2), "{}", run.stdout);
+    assert!(run.stderr.contains("error: "), "{}", run.stderr);
+    assert!(run.stderr.contains("unreachable"), "{}", run.stderr);
+    run.assert_no_token();
+    assert_eq!(run.entries()[0]["response"]["status"], 200);
 }

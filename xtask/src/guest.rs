@@ -50,7 +50,7 @@ pub const CLIENT: Guest = Guest {
     form: Form::Component,
 };
 
-/// The same for hosts of WASI 0.3, where all calls may be on one instance.
+/// The same for hosts of WASI 0.3.
 pub const CLIENT_P3: Guest = Guest {
     package: "voice-calling-p3",
     component: "voice-calling-p3",
@@ -58,19 +58,7 @@ pub const CLIENT_P3: Guest = Guest {
     form: Form::Component,
 };
 
-/// The client without I/O, for hosts that do it themselves. Its world exports the types that the
-/// bindings import: they are the same to the functions.
-pub const STEPS: Guest = Guest {
-    package: "voice-calling-steps-typed",
-    component: "voice-calling-steps",
-    file: "voice-calling-steps.wasm",
-    form: Form::ComponentOf {
-        folders: &["wit", "wit-steps"],
-        world: "plugin",
-    },
-};
-
-/// The same for hosts that know nothing of the component model.
+/// The client without I/O, for hosts that do it themselves.
 pub const STEPS_TEXT: Guest = Guest {
     package: "voice-calling-steps-text",
     component: "voice-calling-steps-text",
@@ -105,7 +93,7 @@ pub const TOOLS_READ_ONLY: Guest = Guest {
 };
 
 /// All that users get.
-pub const PRODUCTS: [&Guest; 4] = [&CLIENT, &CLIENT_P3, &STEPS, &STEPS_TEXT];
+pub const PRODUCTS: [&Guest; 3] = [&CLIENT, &CLIENT_P3, &STEPS_TEXT];
 
 /// The guest on a core that misbehaves, with which the check of components proves that it can fail.
 pub const MUTANTS: Guest = Guest {

@@ -4,7 +4,6 @@
 
 #![deny(unsafe_code)]
 
-mod batch;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
 #[path = "../../p2/src/heap.rs"]
@@ -14,13 +13,11 @@ mod http;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client_async as exports;
-use bindings::exports::voice_calling::client_async::bulk::BatchResult;
 use voice_calling_core::types::*;
 use voice_calling_core::webhooks::parse_in_environment;
 use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
-use wit_bindgen::StreamReader;
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -43,8 +40,8 @@ mod wasi {
 }
 
 thread_local! {
-    /// Settings are read once for an instance, by its first call. The client is never freed: a
-    /// batch needs it after its call has returned.
+    /// Settings are read once for an instance, by its first call. The client is never freed: the
+    /// calls that run at the same time borrow it.
     static CLIENT: Result<&'static Client<WasiTransport>, RequestError> =
         Settings::from_environment(get_environment())
             .map(|settings| &*Box::leak(Box::new(Client::new(settings, WasiTransport))));
@@ -135,9 +132,10 @@ impl exports::bulk::Guest for Plugin {
         requests: Vec<DocketRequestV2>,
         timeout_ms: u32,
         options: Option<CallOptions>,
-    ) -> Result<StreamReader<BatchResult>, RequestError> {
-        let batch = client()?.begin_batch(requests.into(), timeout_ms, options)?;
-        Ok(batch::begin(batch))
+    ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
+        client()?
+            .create_dockets_v2(&requests, timeout_ms, options)
+            .await
     }
 }
 

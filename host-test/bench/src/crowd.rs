@@ -144,10 +144,10 @@ pub async fn gather(gathering: Gathering) -> Result<Crowd> {
     };
     match subject {
         Subject::Native => watch(&subjects.native()?, in_flight, what).await,
-        Subject::Steps => watch(&subjects.steps()?, in_flight, what).await,
+        Subject::Rust => watch(&subjects.rust()?, in_flight, what).await,
         Subject::Reused => watch(&subjects.pool(REUSED)?, in_flight, what).await,
         Subject::Fresh => watch(&subjects.pool(Isolation::EachCall)?, in_flight, what).await,
-        Subject::Shared => watch(&subjects.shared().await?, in_flight, what).await,
+        Subject::ReusedP3 => watch(&subjects.pool_p3()?, in_flight, what).await,
         Subject::PeerReused => watch(&subjects.peer(REUSED)?, in_flight, what).await,
         Subject::PeerFresh => watch(&subjects.peer(Isolation::EachCall)?, in_flight, what).await,
         Subject::Engine => watch(&subjects.engine()?, in_flight, what).await,

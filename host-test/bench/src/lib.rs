@@ -63,8 +63,7 @@ pub fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
     };
     for (component, kind) in [
         (&files.component, GuestKind::V0_2),
-        (&files.concurrent(), GuestKind::V0_3),
-        (&files.steps(), GuestKind::Steps),
+        (&files.p3(), GuestKind::V0_3),
         (&files.peer(), GuestKind::V0_2),
     ] {
         subject::check(component, kind)?;
@@ -193,9 +192,8 @@ fn built(files: &Files, cache: &CompiledCache, is_short: bool) -> Result<Vec<Bui
     };
     Ok(vec![
         of(files.component.clone(), Some(plugin))?,
-        of(files.concurrent(), Some(plugin))?,
-        of(files.steps(), Some(plugin))?,
-        of(files.steps_text(), None)?,
+        of(files.p3(), Some(plugin))?,
+        of(files.sans_io(), None)?,
         of(files.peer(), Some(sandbox))?,
     ])
 }

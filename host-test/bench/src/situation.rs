@@ -44,7 +44,7 @@ pub(super) const ALL: [Situation; 8] = [
         is_over_tls: false,
         what: What::Calls(2_000),
         rounds: 5,
-        subjects: &[Native, Steps, Reused, Fresh, Shared, PeerReused, PeerFresh],
+        subjects: &[Native, Rust, Reused, Fresh, ReusedP3, PeerReused, PeerFresh],
     },
     Situation {
         name: MANY,
@@ -54,7 +54,7 @@ pub(super) const ALL: [Situation; 8] = [
         what: What::Calls(10_000),
         rounds: 5,
         subjects: &[
-            Native, Steps, Reused, Fresh, Shared, PeerReused, PeerFresh, Engine,
+            Native, Rust, Reused, Fresh, ReusedP3, PeerReused, PeerFresh, Engine,
         ],
     },
     Situation {
@@ -64,7 +64,7 @@ pub(super) const ALL: [Situation; 8] = [
         is_over_tls: false,
         what: What::Calls(3_200),
         rounds: 5,
-        subjects: &[Native, Steps, Reused, Fresh, Shared, PeerReused, PeerFresh],
+        subjects: &[Native, Rust, Reused, Fresh, ReusedP3, PeerReused, PeerFresh],
     },
     Situation {
         name: MANY_TLS,
@@ -73,7 +73,7 @@ pub(super) const ALL: [Situation; 8] = [
         is_over_tls: true,
         what: What::Calls(3_000),
         rounds: 5,
-        subjects: &[Native, Steps, Fresh, Engine],
+        subjects: &[Native, Rust, Fresh, Engine],
     },
     Situation {
         name: CROWD,
@@ -82,7 +82,7 @@ pub(super) const ALL: [Situation; 8] = [
         is_over_tls: false,
         what: What::Calls(30_000),
         rounds: 3,
-        subjects: &[Native, Steps, Reused],
+        subjects: &[Native, Rust, Reused],
     },
     Situation {
         name: ALL_OPEN,
@@ -91,7 +91,7 @@ pub(super) const ALL: [Situation; 8] = [
         is_over_tls: false,
         what: What::AllOpen,
         rounds: 1,
-        subjects: &[Native, Steps, Reused, PeerReused],
+        subjects: &[Native, Rust, Reused, PeerReused],
     },
     Situation {
         name: ALL_OPEN_HTTP2,
@@ -100,7 +100,7 @@ pub(super) const ALL: [Situation; 8] = [
         is_over_tls: true,
         what: What::AllOpen,
         rounds: 1,
-        subjects: &[Native, Steps],
+        subjects: &[Native, Rust],
     },
     Situation {
         name: BATCH,
@@ -109,7 +109,7 @@ pub(super) const ALL: [Situation; 8] = [
         is_over_tls: false,
         what: What::Batch(1_000),
         rounds: 5,
-        subjects: &[Steps, Reused],
+        subjects: &[Rust, Reused],
     },
 ];
 
@@ -237,13 +237,13 @@ mod tests {
             situation: ALL[0],
             crowds: vec![
                 (Native, [100.0, 1000.0, 10.0].map(crowd).into()),
-                (Steps, [50.0, 500.0, 6.0].map(crowd).into()),
+                (Rust, [50.0, 500.0, 6.0].map(crowd).into()),
             ],
             left_out: None,
         };
         assert_eq!(measured.median(Native, CALLS_PER_S), "100");
-        assert_eq!(measured.times(Steps, CALLS_PER_S), "×0.500");
-        assert_eq!(measured.median(Steps, MEMORY_KIB), "");
+        assert_eq!(measured.times(Rust, CALLS_PER_S), "×0.500");
+        assert_eq!(measured.median(Rust, MEMORY_KIB), "");
     }
 
     #[test]

@@ -10,14 +10,18 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use voice_calling_host::calls::shared::SharedInstance;
+use std::time::Duration;
+use voice_calling::Client;
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_host::{
-    Allocation, Client, CompiledCache, InstanceSettings, Isolation, Loading, Network, Outgoing,
-    Plugin, Pool, PooledNetwork, Reach, Recorder, Sandbox, TRUST_CONNECTION_TIMEOUT, Trust,
+    Allocation, CompiledCache, InstanceSettings, Isolation, Loading, Network, Outgoing, Plugin,
+    Pool, Reach, Recorder, Sandbox, Trust,
 };
 
 const TOKEN: &str = "bench-token-0001";
+
+/// What the names of all settings begin with.
+const PREFIX: &str = "VOICE_CALLING_";
 
 /// Settings for thousands of connections that are opened at once: a machine needs time for that,
 /// and an attempt that is repeated would not be a call like the others.
@@ -33,14 +37,14 @@ const PATIENT: [(&str, &str); 3] = [
 pub enum Subject {
     /// A client written in Rust without a component.
     Native,
-    /// A [`Client`] on the component for steps.
-    Steps,
+    /// The client for Rust programs.
+    Rust,
     /// The component for WASI 0.2, an instance for each call in flight, used again and again.
     Reused,
     /// The same, a new instance for each call.
     Fresh,
-    /// The component for WASI 0.3, one instance for all calls.
-    Shared,
+    /// The component for WASI 0.3, in the same way as [`Subject::Reused`].
+    ReusedP3,
     /// A component for WASI 0.2 written with wstd, instances used again.
     PeerReused,
     /// The same, a new instance for each call.
@@ -54,10 +58,10 @@ impl fmt::Display for Subject {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(match self {
             Subject::Native => "native",
-            Subject::Steps => "steps",
+            Subject::Rust => "rust",
             Subject::Reused => "0.2, reused",
             Subject::Fresh => "0.2, fresh",
-            Subject::Shared => "0.3, shared",
+            Subject::ReusedP3 => "0.3, reused",
             Subject::PeerReused => "wstd, reused",
             Subject::PeerFresh => "wstd, fresh",
             Subject::Engine => "0.2, engine's defaults",
@@ -72,16 +76,12 @@ pub(super) struct Files {
 }
 
 impl Files {
-    pub(super) fn concurrent(&self) -> PathBuf {
+    pub(super) fn p3(&self) -> PathBuf {
         self.beside("-p3")
     }
 
-    pub(super) fn steps(&self) -> PathBuf {
-        self.beside("-steps")
-    }
-
-    pub(super) fn steps_text(&self) -> PathBuf {
-        self.beside("-steps-text")
+    pub(super) fn sans_io(&self) -> PathBuf {
+        self.beside("-sans-io")
     }
 
     pub(super) fn peer(&self) -> PathBuf {
@@ -114,9 +114,8 @@ impl Subjects {
             Plugin::load_with(&files.component, &loading(allocation, cache))?;
             Sandbox::load(&files.peer(), &loading(allocation, cache))?;
         }
-        let on_demand = loading(Allocation::OnDemand, cache);
-        Plugin::load_with(&files.concurrent(), &on_demand)?;
-        Plugin::load_with(&files.steps(), &on_demand)?;
+        let pooling = Allocation::Pooling { instances: 1 };
+        Plugin::load_with(&files.p3(), &loading(pooling, cache))?;
         Ok(())
     }
 
@@ -125,28 +124,16 @@ impl Subjects {
         loading(Allocation::Pooling { instances }, &self.cache)
     }
 
-    /// Of one instance there is nothing to pool; and of an engine that sets nothing.
+    /// Of an engine that sets nothing.
     fn on_demand(&self) -> Loading {
         loading(Allocation::OnDemand, &self.cache)
     }
 
     fn pooled_connections(&self) -> Result<Outgoing> {
-        self.outgoing(Arc::new(PooledNetwork::trusting(
-            &self.trust,
-            Reach::Loopback,
-        )?))
-    }
-
-    fn outgoing(&self, network: Arc<dyn Network>) -> Result<Outgoing> {
         Ok(Outgoing {
-            reach: Reach::Loopback,
-            network,
             recorder: Recorder::keeping_nothing(),
+            ..Outgoing::within(Reach::Loopback, &self.trust)?
         })
-    }
-
-    fn settings(&self, outgoing: Outgoing) -> InstanceSettings {
-        InstanceSettings::new(environment(&self.base_url, self.in_flight), outgoing)
     }
 
     pub(super) fn native(&self) -> Result<Native> {
@@ -156,25 +143,36 @@ impl Subjects {
         })
     }
 
-    pub(super) fn steps(&self) -> Result<Steps> {
-        let plugin = Plugin::load_with(&self.files.steps(), &self.on_demand())?;
-        Ok(Steps {
-            client: plugin.client(self.settings(self.pooled_connections()?))?,
-            docket: Arc::new(docket()),
-        })
-    }
-
-    pub(super) async fn shared(&self) -> Result<Shared> {
-        let plugin = Plugin::load_with(&self.files.concurrent(), &self.on_demand())?;
-        let settings = self.settings(self.pooled_connections()?);
-        Ok(Shared {
-            instance: plugin.share(settings).await?,
+    pub(super) fn rust(&self) -> Result<Rust> {
+        let mut tls = self.trust.client()?;
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .no_proxy()
+            .build()?;
+        let settings = environment(&self.base_url, self.in_flight).into_iter();
+        let client = settings.fold(Client::builder(), |builder, (name, value)| {
+            builder.setting(name.trim_start_matches(PREFIX), value)
+        });
+        Ok(Rust {
+            client: client.http_client(http).build()?,
             docket: Arc::new(docket()),
         })
     }
 
     pub(super) fn pool(&self, isolation: Isolation) -> Result<Pooled> {
-        self.pooled(&self.pooling(), isolation, self.pooled_connections()?)
+        self.pool_of(&self.files.component, isolation)
+    }
+
+    pub(super) fn pool_p3(&self) -> Result<Pooled> {
+        self.pool_of(&self.files.p3(), REUSED)
+    }
+
+    fn pool_of(&self, component: &Path, isolation: Isolation) -> Result<Pooled> {
+        let outgoing = self.pooled_connections()?;
+        self.pooled(component, &self.pooling(), isolation, outgoing)
     }
 
     pub(super) fn engine(&self) -> Result<Pooled> {
@@ -186,17 +184,23 @@ impl Subjects {
                 trust: trust.clone(),
             }),
         };
-        let outgoing = self.outgoing(network)?;
-        self.pooled(&self.on_demand(), Isolation::EachCall, outgoing)
+        let outgoing = Outgoing {
+            reach: Reach::Loopback,
+            network,
+            recorder: Recorder::keeping_nothing(),
+        };
+        let component = &self.files.component;
+        self.pooled(component, &self.on_demand(), Isolation::EachCall, outgoing)
     }
 
     fn pooled(
         &self,
+        component: &Path,
         loading: &Loading,
         isolation: Isolation,
         outgoing: Outgoing,
     ) -> Result<Pooled> {
-        let plugin = Plugin::load_with(&self.files.component, loading)?;
+        let plugin = Plugin::load_with(component, loading)?;
         let environment = environment(&self.base_url, self.in_flight);
         let pool = Pool::new(plugin, self.in_flight, isolation, move || {
             InstanceSettings::new(environment.clone(), outgoing.clone())
@@ -245,16 +249,14 @@ pub(super) fn docket() -> DocketRequestV2 {
 pub(super) fn environment(base_url: &str, in_flight: u32) -> Vec<(String, String)> {
     let in_flight = in_flight.to_string();
     let mut environment = vec![
-        ("VOICE_CALLING_BASE_URL".to_owned(), base_url.to_owned()),
-        ("VOICE_CALLING_API_TOKEN".to_owned(), TOKEN.to_owned()),
+        (format!("{PREFIX}BASE_URL"), base_url.to_owned()),
+        (format!("{PREFIX}API_TOKEN"), TOKEN.to_owned()),
     ];
-    let (name, value) = TRUST_CONNECTION_TIMEOUT;
-    environment.push((name.to_owned(), value.to_owned()));
     for (name, value) in [("MAX_IN_FLIGHT", in_flight.as_str())]
         .into_iter()
         .chain(PATIENT)
     {
-        environment.push((format!("VOICE_CALLING_{name}"), value.to_owned()));
+        environment.push((format!("{PREFIX}{name}"), value.to_owned()));
     }
     environment
 }
@@ -278,50 +280,51 @@ impl Caller for Native {
 }
 
 #[derive(Clone)]
-pub(super) struct Steps {
+pub(super) struct Rust {
     client: Client,
     docket: Arc<DocketRequestV2>,
 }
 
-impl Caller for Steps {
+/// A docket as the client for Rust takes it.
+fn request(docket: &DocketRequestV2) -> voice_calling::DocketRequestV2 {
+    let DocketRequestV2 {
+        agent_id,
+        to_phone_number,
+        call_context,
+        external_id,
+        extra,
+    } = docket.clone();
+    voice_calling::DocketRequestV2 {
+        agent_id,
+        to_phone_number,
+        call_context,
+        external_id,
+        extra,
+    }
+}
+
+impl Caller for Rust {
     async fn call(&self) -> Result<()> {
-        match self.client.create_docket_v2(&self.docket, None).await? {
-            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
-            Err(error) => bail!("the component fails: {error:?}"),
-        }
+        let created = self.client.create_docket_v2(&request(&self.docket)).await?;
+        ensure!(created.created == Some(true), "nothing was created");
         Ok(())
     }
 
     async fn call_batch(&self, size: usize) -> Result<()> {
-        let dockets = vec![docket(); size];
-        match self
+        let dockets = vec![request(&self.docket); size];
+        let mut batch = self
             .client
-            .create_dockets_v2(&dockets, 60_000, None)
-            .await?
-        {
-            Ok(created) => ensure_all(created.iter().filter(|it| it.is_ok()).count(), size),
-            Err(error) => bail!("the component fails: {error:?}"),
+            .create_dockets_v2(dockets, Duration::from_mins(1))?;
+        let mut created = 0;
+        while let Some((_, result)) = batch.next().await {
+            result?;
+            created += 1;
         }
+        ensure_all(created, size)
     }
 }
 
-#[derive(Clone)]
-pub(super) struct Shared {
-    instance: SharedInstance,
-    docket: Arc<DocketRequestV2>,
-}
-
-impl Caller for Shared {
-    async fn call(&self) -> Result<()> {
-        match self.instance.create_docket_v2(&self.docket, None).await? {
-            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
-            Err(error) => bail!("the component fails: {error:?}"),
-        }
-        Ok(())
-    }
-}
-
-/// The component for WASI 0.2, one call at a time on an instance.
+/// A component, one call at a time on an instance.
 #[derive(Clone)]
 pub(super) struct Pooled {
     pool: Arc<Pool>,
@@ -379,12 +382,11 @@ mod tests {
         let files = Files {
             component: "target/voice-calling.wasm".into(),
         };
-        let beside = [files.concurrent(), files.steps(), files.peer()];
+        let beside = [files.p3(), files.peer()];
         assert_eq!(
             beside,
             [
                 "target/voice-calling-p3.wasm",
-                "target/voice-calling-steps.wasm",
                 "target/voice-calling-peer.wasm"
             ]
             .map(PathBuf::from)

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use std::fmt;
-use voice_calling_host::load::plugin::Instance;
+use voice_calling_host::Instance;
 use voice_calling_host::types::*;
 
 /// The number that is called, where somebody is.

@@ -5,16 +5,14 @@ use crate::operation::{Arguments, Operation, Returned};
 use crate::script::{Script, Sent, Step};
 use anyhow::{Context, Result};
 use std::borrow::Cow;
-use std::num::NonZeroUsize;
 use std::time::Duration;
 use strum::IntoStaticStr;
-use voice_calling_host::calls::pool::Isolation;
 use voice_calling_host::clock::Clock;
 use voice_calling_host::guest::limits::Limits;
 use voice_calling_host::guest::settings::{InstanceSettings, Stderr};
-use voice_calling_host::load::plugin::{Instance, Plugin};
 use voice_calling_host::network::reach::Reach;
 use voice_calling_host::types::CallOptions;
+use voice_calling_host::{Instance, Isolation, Plugin};
 
 /// The token that every scenario gives. It is searched for wherever it does not belong.
 ///
@@ -28,7 +26,6 @@ pub const BASE_URL: &str = "http://127.0.0.1";
 const LIMITS: Limits = Limits {
     memory_bytes: 512 << 20,
     computing: Duration::from_secs(5),
-    calls: NonZeroUsize::MIN,
 };
 
 /// No scenario takes so long, even in virtual time.

@@ -1,14 +1,10 @@
 //! Creates a docket: `embed FILE NUMBER` calls the number, at the service that
-//! `VOICE_CALLING_BASE_URL` and `VOICE_CALLING_API_TOKEN` name. FILE is
-//! `voice-calling-steps.wasm`.
+//! `VOICE_CALLING_BASE_URL` and `VOICE_CALLING_API_TOKEN` name. FILE is `voice-calling.wasm`.
 
 use anyhow::{Context, bail};
 use std::env;
-use std::sync::Arc;
 use voice_calling_host::types::DocketRequestV2;
-use voice_calling_host::{
-    InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, TRUST_CONNECTION_TIMEOUT,
-};
+use voice_calling_host::{InstanceSettings, Outgoing, Plugin, Trust};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -19,21 +15,16 @@ async fn main() -> anyhow::Result<()> {
     let base_url = env::var("VOICE_CALLING_BASE_URL").context("VOICE_CALLING_BASE_URL")?;
     let token = env::var("VOICE_CALLING_API_TOKEN").context("VOICE_CALLING_API_TOKEN")?;
 
-    // The client reaches the scheme, host and port of the base URL, and nothing else.
-    let reach = Reach::of_url(&base_url)?;
-    let recorder = Recorder::default();
-    let outgoing = Outgoing {
-        network: Arc::new(PooledNetwork::new(reach.clone())?),
-        reach,
-        recorder: recorder.clone(),
-    };
+    // The component reaches the scheme, host and port of the base URL, and nothing else.
+    let outgoing = Outgoing::to([base_url.as_str()], &Trust::Public)?;
+    let recorder = outgoing.recorder.clone();
     let environment = [
         ("VOICE_CALLING_BASE_URL", base_url.as_str()),
         ("VOICE_CALLING_API_TOKEN", token.as_str()),
-        TRUST_CONNECTION_TIMEOUT,
     ];
-    let client =
-        Plugin::load(file.as_ref())?.client(InstanceSettings::new(environment, outgoing))?;
+    let plugin = Plugin::load(file.as_ref())?;
+    let settings = InstanceSettings::new(environment, outgoing);
+    let mut instance = plugin.instantiate(settings).await?;
 
     let request = DocketRequestV2 {
         agent_id: 7,
@@ -43,7 +34,7 @@ async fn main() -> anyhow::Result<()> {
         extra: None,
     };
     // The outer result is the host's (a trap, a limit), the inner one the component's.
-    let created = client.create_docket_v2(&request, None).await?;
+    let created = instance.create_docket_v2(&request, None).await?;
     for exchange in recorder.exchanges() {
         println!("{} {}", exchange.path_and_query, exchange.ending);
     }

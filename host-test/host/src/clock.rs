@@ -31,22 +31,6 @@ impl Clock {
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
-
-    /// The same in whole milliseconds.
-    pub(crate) fn now_ms(&self) -> u64 {
-        u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// The date in seconds since 1970.
-    pub(crate) fn unix_s(&self) -> u64 {
-        (self.began_unix + self.elapsed()).as_secs()
-    }
-
-    /// When it will show so many milliseconds; a century from now at the latest.
-    pub(crate) fn at_ms(&self, ms: u64) -> Instant {
-        const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
-        self.began + Duration::from_millis(ms).min(self.elapsed() + CENTURY)
-    }
 }
 
 impl HostMonotonicClock for Clock {

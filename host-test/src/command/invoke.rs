@@ -3,18 +3,15 @@
 use crate::Component;
 use crate::command::archive::Archive;
 use crate::command::loading::loading;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::value::RawValue;
-use std::fs::OpenOptions;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::{
-    GuestKind, History, InstanceSettings, Origins, Outgoing, Plugin, PooledNetwork, Reach,
-    Recorder, Stderr, TRUST_CONNECTION_TIMEOUT, Trust, invoke,
+    InstanceSettings, Origins, Outgoing, Plugin, Reach, Recorder, Stderr, Trust, invoke,
 };
 
 #[derive(Args)]
@@ -40,12 +37,6 @@ pub(crate) struct Invoke {
     component: Component,
     #[command(flatten)]
     archive: Archive,
-    /// Records everything that goes into and comes out of the guest in this file, for `host-test
-    /// replay`: only with a component for steps
-    ///
-    /// The token is masked; phone numbers and call context are not. An existing file is an error.
-    #[arg(long, value_name = "FILE")]
-    history: Option<PathBuf>,
 }
 
 pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<ExitCode> {
@@ -74,15 +65,10 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     let reach = Reach::of_urls(base_urls()).unwrap_or_else(|_| Reach::Origins(Origins::default()));
     let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {
-        network: Arc::new(PooledNetwork::trusting(&trust, reach.clone())?),
-        reach,
         recorder: recorder.clone(),
+        ..Outgoing::within(reach, &trust)?
     };
     let mut settings = InstanceSettings::new(environment, outgoing);
-    settings.history = match &invoke.history {
-        Some(file) => Some(history(file, &plugin)?),
-        None => None,
-    };
     settings.stderr = Stderr::Inherited;
     let answer = invoke::invoke(&plugin, settings, &invoke.function, arguments).await;
     let written = invoke.archive.write(file, &recorder);
@@ -94,24 +80,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     written.map(|()| code)
 }
 
-/// A history in a file that only its owner can read.
-fn history(file: &Path, plugin: &Plugin) -> Result<History> {
-    ensure!(
-        plugin.kind() == GuestKind::Steps,
-        "--history: not supported by a component for {}; use the one for {} (--guest steps)",
-        plugin.kind(),
-        GuestKind::Steps
-    );
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let opened = options.open(file);
-    let opened = opened.with_context(|| format!("cannot write {}", file.display()))?;
-    Ok(History::to(opened))
-}
-
-/// The variables that are settings of the component, and what it may know of this host.
+/// The variables that are settings of the component.
 fn settings_of_user() -> Result<Vec<(String, String)>> {
     let mut settings = Vec::new();
     for (name, value) in std::env::vars_os() {
@@ -123,10 +92,6 @@ fn settings_of_user() -> Result<Vec<(String, String)>> {
             Some(value) => settings.push((name.to_owned(), value.to_owned())),
             None => bail!("{name} is not valid Unicode"),
         }
-    }
-    let (trust, is_trusted) = TRUST_CONNECTION_TIMEOUT;
-    if !settings.iter().any(|(name, _)| name == trust) {
-        settings.push((trust.to_owned(), is_trusted.to_owned()));
     }
     Ok(settings)
 }

@@ -7,11 +7,9 @@ mod check;
 mod demo;
 mod invoke;
 mod loading;
-mod replay;
 
 pub(crate) use bench::{Bench, Crowd, run_bench, run_crowd};
 pub(crate) use cases::{Cases, serve_cases};
 pub(crate) use check::{Check, Faults, run_check, run_faults};
 pub(crate) use demo::{Demo, run_demo};
 pub(crate) use invoke::{Invoke, run_invoke};
-pub(crate) use replay::{Replay, run_replay};

@@ -10,13 +10,9 @@ use report::{CallRow, DocketRow, Report};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use voice_calling_host::Recorder;
-use voice_calling_host::guest::settings::InstanceSettings;
-use voice_calling_host::load::plugin::{Instance, Plugin};
-use voice_calling_host::network::outgoing::Outgoing;
 use voice_calling_host::record::exchange::Ending;
 use voice_calling_host::types::*;
-use voice_calling_host::{PooledNetwork, Reach, TRUST_CONNECTION_TIMEOUT};
+use voice_calling_host::{Instance, InstanceSettings, Outgoing, Plugin, Reach, Recorder, Trust};
 use voice_calling_mock::{
     CallStatus, Endpoint, Fault, FaultOrder, MockService, Options, Pace, WebhookOptions,
     WebhookReceiver,
@@ -56,7 +52,7 @@ pub async fn run(
     let secrets = recorder.secrets().clone();
     let outgoing = Outgoing {
         recorder,
-        ..Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?)
+        ..Outgoing::within(Reach::Loopback, &Trust::Public)?
     };
     let progress = Progress::start(secrets.clone());
     let mut demo = Demo {
@@ -139,7 +135,6 @@ impl Demo<'_> {
             ("VOICE_CALLING_API_TOKEN", token.as_str()),
             // The mock's calls are short.
             ("VOICE_CALLING_BACKOFF_MS", "250"),
-            TRUST_CONNECTION_TIMEOUT,
         ];
         self.plugin
             .instantiate(InstanceSettings::new(environment, self.outgoing.clone()))

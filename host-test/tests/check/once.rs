@@ -1,5 +1,5 @@
 //! Tests of components that misbehave, and of files that are not components of ours: they are run once
-//! and not again on the components for WASI 0.3 and for steps.
+//! and not again on the component for WASI 0.3.
 
 use crate::compiled::loading;
 use crate::{assert_current, in_repository};
@@ -10,7 +10,6 @@ use voice_calling_check::operation::Operation;
 use voice_calling_check::scenario::Subject;
 use voice_calling_check::script::{Script, Step};
 use voice_calling_check::{Check, Options, Source, check, not_loaded};
-use voice_calling_host::client::fault::Fault;
 use voice_calling_host::{InstanceSettings, Limits, Plugin};
 use voice_calling_mutants::Mutant;
 
@@ -135,46 +134,6 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
     assert_current("docs/mutants.md", &report, |line| {
         line.split('|').take(3).collect()
     });
-}
-
-/// The check that is meant for a fault of the driver of steps, and the scenarios in which it shows.
-/// None where no scenario drops a call: tests of the client do.
-fn meant_for(fault: Fault) -> Option<(Check, Source)> {
-    use Source::{Bodies, Directed, Faults};
-    Some(match fault {
-        Fault::SaysUnsent | Fault::BelievesTimeouts => (Check::NoReplay, Faults),
-        Fault::SendsTwice => (Check::NoReplay, Directed),
-        Fault::LosesParts => (Check::ErrorCase, Directed),
-        Fault::MendsBodies => (Check::ErrorCase, Bodies),
-        Fault::LosesHeaders => (Check::RetryAfter, Directed),
-        Fault::KeepsRequests | Fault::WakesLate => (Check::AttemptTimeout, Directed),
-        Fault::KeepsOperations => return None,
-    })
-}
-
-/// What a host reports to a guest without I/O matters as much as what the guest does.
-#[test]
-fn every_fault_of_the_driver_is_caught_by_the_check_that_is_meant_for_it() {
-    let file = in_repository("target/voice-calling-steps.wasm");
-    let plugin = Plugin::load_with(&file, &loading()).expect("the component for steps");
-    for (name, fault) in Fault::ALL {
-        let Some((meant, source)) = meant_for(*fault) else {
-            continue;
-        };
-        let options = Options {
-            sources: vec![source],
-            operations: TELLING.to_vec(),
-            simplify: false,
-            ..Options::default()
-        };
-        let subject = Subject {
-            environment: vec![("DRIVER_FAULT".to_owned(), (*name).to_owned())],
-            ..plugin.clone().into()
-        };
-        let found = check(&subject, &options, |_, _| ()).unwrap();
-        let failed = found.failed_checks();
-        assert!(failed.contains(&meant), "{name} is not caught:\n{found}");
-    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Tests that load no component, or choose it themselves: they are run once and not again on the
-//! components for WASI 0.3 and for steps.
+//! component for WASI 0.3.
 
 use crate::{MockProcess, REPOSITORY, check, component, host_test, invoke, stderr, stdout_json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,14 +9,13 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// The components that `cargo xtask build` makes, as `--guest` calls them, and their files.
-const BUILT: [(&str, &str); 3] = [
+const BUILT: [(&str, &str); 2] = [
     ("0.2", "target/voice-calling.wasm"),
     ("0.3", "target/voice-calling-p3.wasm"),
-    ("steps", "target/voice-calling-steps.wasm"),
 ];
 
 /// Those that are not the default.
-const OTHERS: [(&str, &str); 2] = [BUILT[1], BUILT[2]];
+const OTHERS: [(&str, &str); 1] = [BUILT[1]];
 
 #[test]
 fn no_real_phone_rings_without_a_deliberate_word() {
@@ -304,7 +303,7 @@ fn another_guest_is_refused_and_the_error_names_those_that_there_are() {
             .expect("the command runs");
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         let told = stderr(&output);
-        assert!(told.contains("possible values: 0.2, 0.3, steps"), "{told}");
+        assert!(told.contains("possible values: 0.2, 0.3"), "{told}");
     }
 }
 
@@ -548,59 +547,4 @@ fn a_case_that_is_wrong_is_told_by_its_file_its_name_and_its_member() {
     assert_eq!(output.status.code(), Some(2));
     let told = "agents.json: \"n\": unknown field `request`";
     assert!(stderr(&output).contains(told), "{}", stderr(&output));
-}
-
-/// A bug report is a file: what happened can be seen again without a service.
-#[test]
-fn a_history_of_a_call_replays_and_one_that_was_changed_does_not() {
-    let mock = MockProcess::start(&[]);
-    let folder = tempfile::tempdir().expect("a folder");
-    let history = folder.path().join("history.jsonl");
-    let invoke = |guest: &str| {
-        host_test()
-            .current_dir(REPOSITORY)
-            .args(["invoke", "agents.list-agents", "--guest", guest])
-            .args(["--json", r#"{"organization_id": "org-1"}"#, "--history"])
-            .arg(&history)
-            .envs(mock.environment())
-            .output()
-            .expect("the command runs")
-    };
-    let refused = invoke("0.2");
-    assert_eq!(refused.status.code(), Some(2));
-    let told = "not supported by a component for WASI 0.2; use the one for steps (--guest steps)";
-    assert!(stderr(&refused).contains(told), "{}", stderr(&refused));
-
-    let output = invoke("steps");
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let again = invoke("steps");
-    assert_eq!(again.status.code(), Some(2), "no file is overwritten");
-    assert!(
-        stderr(&again).contains("cannot write"),
-        "{}",
-        stderr(&again)
-    );
-
-    let replay = |history: &Path| {
-        host_test()
-            .current_dir(REPOSITORY)
-            .arg("replay")
-            .arg(history)
-            .output()
-            .expect("the command runs")
-    };
-    let output = replay(&history);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(told, "identical: instances: 1, steps: 2\n");
-
-    let text = std::fs::read_to_string(&history).expect("a history");
-    let changed = text.replacen("organizationId=org-1", "organizationId=org-2", 1);
-    assert_ne!(changed, text);
-    std::fs::write(&history, changed).expect("a history");
-    let output = replay(&history);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let told = String::from_utf8_lossy(&output.stdout);
-    let difference = "line 2: Ok.effects[0].Send.request.url: recorded \"";
-    assert!(told.starts_with(difference), "{told}");
 }

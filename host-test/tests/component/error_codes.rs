@@ -80,23 +80,18 @@ async fn what_never_left_is_sent_once_the_service_can_be_reached() {
     }
 }
 
-/// Of components that do their I/O themselves, which one for steps does not.
-mod on_wasi {
-    use super::*;
-
-    /// A host may fail as soon as it is given the request: on WASI 0.2, `handle` itself returns the code.
-    #[tokio::test(start_paused = true)]
-    async fn an_error_code_that_comes_at_once_means_what_it_means_later() {
-        for code in all() {
-            for operation in [ListAgents, CreateDocketV2] {
-                let settings = Script::new([]).settings(&[]);
-                let (mut host, requests) = OtherHost::failing_at_once(settings, &code).await;
-                let error = match operation {
-                    ListAgents => returned(host.list_agents()).await.unwrap_err(),
-                    _ => returned(host.create_docket_v2()).await.unwrap_err(),
-                };
-                assert_end(operation, &error, requests.load(Ordering::Relaxed), &code);
-            }
+/// A host may fail as soon as it is given the request: on WASI 0.2, `handle` itself returns the code.
+#[tokio::test(start_paused = true)]
+async fn an_error_code_that_comes_at_once_means_what_it_means_later() {
+    for code in all() {
+        for operation in [ListAgents, CreateDocketV2] {
+            let settings = Script::new([]).settings(&[]);
+            let (mut host, requests) = OtherHost::failing_at_once(settings, &code).await;
+            let error = match operation {
+                ListAgents => returned(host.list_agents()).await.unwrap_err(),
+                _ => returned(host.create_docket_v2()).await.unwrap_err(),
+            };
+            assert_end(operation, &error, requests.load(Ordering::Relaxed), &code);
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The WIT package and the built component by the rules of the engines that run them.
 
-mod steps;
-
 use crate::stage::component_path;
 use crate::stage::plugin;
 use std::collections::{BTreeMap, BTreeSet};
@@ -389,39 +387,34 @@ fn assert_holds_no_path(wasm: &Path) {
     }
 }
 
-/// Of components that do their I/O themselves, which one for steps does not.
-mod on_wasi {
-    use super::*;
-
-    #[test]
-    fn the_component_exports_interfaces_only() {
-        let resolve = wit();
-        for kind in BOTH {
-            let (exports, others) = interfaces(&world(&resolve, kind, "plugin").exports);
-            assert_eq!((exports.len(), others), (5, false));
-        }
-        let (_, built) = component();
-        let (exports, others) = interfaces(&built.exports);
+#[test]
+fn the_component_exports_interfaces_only() {
+    let resolve = wit();
+    for kind in BOTH {
+        let (exports, others) = interfaces(&world(&resolve, kind, "plugin").exports);
         assert_eq!((exports.len(), others), (5, false));
     }
+    let (_, built) = component();
+    let (exports, others) = interfaces(&built.exports);
+    assert_eq!((exports.len(), others), (5, false));
+}
 
-    #[test]
-    fn the_component_imports_what_the_wit_says() {
-        let resolve = wit();
-        let (built, built_world) = component();
-        assert_eq!(
-            imported(&built, &built_world),
-            imported(&resolve, world(&resolve, plugin().kind(), "plugin"))
-        );
-    }
+#[test]
+fn the_component_imports_what_the_wit_says() {
+    let resolve = wit();
+    let (built, built_world) = component();
+    assert_eq!(
+        imported(&built, &built_world),
+        imported(&resolve, world(&resolve, plugin().kind(), "plugin"))
+    );
+}
 
-    #[test]
-    fn the_component_exports_what_the_wit_says() {
-        let resolve = wit();
-        let (built, built_world) = component();
-        assert_eq!(
-            signatures(&built, &built_world),
-            signatures(&resolve, world(&resolve, plugin().kind(), "plugin"))
-        );
-    }
+#[test]
+fn the_component_exports_what_the_wit_says() {
+    let resolve = wit();
+    let (built, built_world) = component();
+    assert_eq!(
+        signatures(&built, &built_world),
+        signatures(&resolve, world(&resolve, plugin().kind(), "plugin"))
+    );
 }

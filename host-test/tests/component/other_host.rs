@@ -107,7 +107,6 @@ impl OtherHost {
                     ready(Err(script::error(code.clone())))
                 }));
             }
-            GuestKind::Steps => unreachable!("it does no I/O of its own"),
         }
         let host = Self::start(&linker, settings, tokio::io::empty()).await;
         (host, requests)

@@ -4,12 +4,9 @@ use crate::compiled::loading;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use voice_calling_check::operation::item;
-use voice_calling_check::script::{Piece, Script, Step};
+use voice_calling_check::script::{Script, Step};
 use voice_calling_host::types::{CreatedDocketV2, DocketRequestV2, RequestError};
-use voice_calling_host::{
-    Allocation, Client, Instance, InstanceSettings, Loading, Outgoing, Plugin, SharedInstance,
-    TRUST_CONNECTION_TIMEOUT,
-};
+use voice_calling_host::{Allocation, Instance, InstanceSettings, Loading, Outgoing, Plugin};
 
 pub const TOKEN: &str = "embedding-token-0001";
 
@@ -41,29 +38,6 @@ pub const WASI_0_3: &str = concat!(
     "/../target/voice-calling-p3.wasm"
 );
 
-pub const STEPS: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../target/voice-calling-steps.wasm"
-);
-
-/// The component for steps.
-pub fn plugin_steps() -> Plugin {
-    static PLUGIN: OnceLock<Plugin> = OnceLock::new();
-    let load = || Plugin::load_with(STEPS.as_ref(), &loading()).expect("the component for steps");
-    PLUGIN.get_or_init(load).clone()
-}
-
-/// A client for very many calls.
-pub fn client(script: &Script) -> Client {
-    client_with_places(script, 1_000)
-}
-
-/// A client with room for so many open requests.
-pub fn client_with_places(script: &Script, places: usize) -> Client {
-    let settings = with_places(script.outgoing(), places);
-    plugin_steps().client(settings).expect("a client")
-}
-
 /// The component for WASI 0.3.
 pub fn plugin_v0_3() -> Plugin {
     static PLUGIN: OnceLock<Plugin> = OnceLock::new();
@@ -91,7 +65,7 @@ pub fn settings_for(base_url: &str, outgoing: Outgoing) -> InstanceSettings {
         ("VOICE_CALLING_API_TOKEN", TOKEN),
         ("VOICE_CALLING_BACKOFF_MS", "1"),
         ("VOICE_CALLING_MAX_BACKOFF_MS", "1"),
-        TRUST_CONNECTION_TIMEOUT,
+        ("VOICE_CALLING_TRUST_CONNECTION_TIMEOUT", "true"),
     ];
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.randomness = Some(vec![0]);
@@ -109,33 +83,6 @@ pub fn with_places(outgoing: Outgoing, places: usize) -> InstanceSettings {
     let name = "VOICE_CALLING_MAX_IN_FLIGHT".to_owned();
     settings.environment.push((name, places.to_string()));
     settings
-}
-
-/// What an instance gets that has very many calls in flight.
-pub fn thousands(script: &Script) -> InstanceSettings {
-    with_places(script.outgoing(), 1_000)
-}
-
-/// An instance for very many calls.
-pub async fn shared(script: &Script) -> SharedInstance {
-    shared_with_places(script, 1_000).await
-}
-
-/// An instance for many calls with room for so many open requests.
-pub async fn shared_with_places(script: &Script, places: usize) -> SharedInstance {
-    let settings = with_places(script.outgoing(), places);
-    let instance = plugin_v0_3().share(settings).await;
-    instance.expect("an instance")
-}
-
-/// A service in memory that returns to each call which docket it created.
-pub fn naming_each_docket_after_ms(after_ms: u64) -> Script {
-    let own_answer = [
-        Piece::Bytes(r#"{"docket_id":""#.into()),
-        Piece::ExternalId,
-        Piece::Bytes(r#""}"#.into()),
-    ];
-    Script::new([Step::status(200).pieces(own_answer).after_ms(after_ms)])
 }
 
 /// A service in memory that creates every docket after so many milliseconds.

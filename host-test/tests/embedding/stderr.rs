@@ -4,7 +4,6 @@ use crate::log::Log;
 use crate::stage::{CREATED, create, plugin, plugin_v0_3, settings};
 use std::time::Duration;
 use tokio::time::sleep;
-use voice_calling_check::operation::item;
 use voice_calling_check::script::{Script, Step};
 use voice_calling_host::{InstanceSettings, STDERR_TARGET, Stderr};
 
@@ -56,30 +55,12 @@ async fn by_default_each_line_of_stderr_is_a_warning_in_the_log_without_the_toke
 }
 
 #[tokio::test(start_paused = true)]
-async fn stderr_of_a_shared_instance_is_in_the_log_too() {
-    let log = Log::keep();
-    let instance = plugin_v0_3().share(talkative(&script())).await.unwrap();
-    instance
-        .create_docket_v2(&item(0), None)
-        .await
-        .unwrap()
-        .unwrap();
-    sleep(Duration::from_secs(1)).await;
-    assert_eq!(instance.stderr(), "", "it is not kept");
-    assert_two_lines(&log);
-}
-
-#[tokio::test(start_paused = true)]
-async fn stderr_of_a_shared_instance_is_to_be_had_where_it_is_kept() {
+async fn stderr_is_to_be_had_where_it_is_kept() {
     let log = Log::keep();
     let mut settings = talkative(&script());
     settings.stderr = Stderr::kept();
-    let instance = plugin_v0_3().share(settings).await.unwrap();
-    instance
-        .create_docket_v2(&item(0), None)
-        .await
-        .unwrap()
-        .unwrap();
+    let mut instance = plugin_v0_3().instantiate(settings).await.unwrap();
+    create(&mut instance, 0).await.unwrap();
     sleep(Duration::from_secs(1)).await;
     let stderr = instance.stderr();
     assert_eq!(stderr.lines().count(), 2, "{stderr}");

@@ -29,32 +29,22 @@ const AN_HOUR_MS: u32 = 3_600_000;
 /// None of a call that was cancelled: it returns nothing.
 type Created = Option<Result<CreatedDocketV2, RequestError>>;
 
+type Batch = Vec<Result<CreatedDocketV2, RequestError>>;
+
 struct Impatient;
 
 impl bindings::Guest for Impatient {
     async fn create(dockets: Vec<(DocketRequestV2, u64)>) -> Vec<Created> {
-        let create = |(docket, patience_ms)| create_within(docket, patience_ms);
+        let create = |(docket, patience_ms)| within(create_docket_v2(docket, None), patience_ms);
         join_all(dockets.into_iter().map(create)).await
     }
 
-    async fn create_batch(
-        dockets: Vec<DocketRequestV2>,
-        pause_ms: u64,
-        patience_ms: u64,
-    ) -> Vec<(u32, Result<CreatedDocketV2, RequestError>)> {
-        let batch = create_dockets_v2(dockets, AN_HOUR_MS, None).await;
-        let mut stream = batch.expect("nothing is wrong with the whole batch");
-        wait_for_ms(pause_ms).await;
-        let mut results = Vec::new();
-        let mut patience = pin!(wait_for_ms(patience_ms));
-        while let Either::Left((Some(result), _)) =
-            select(pin!(stream.next()), patience.as_mut()).await
-        {
-            results.push((result.index, result.outcome));
-        }
-        drop(stream);
+    async fn create_batch(dockets: Vec<DocketRequestV2>, patience_ms: u64) -> Option<Batch> {
+        let batch = create_dockets_v2(dockets, AN_HOUR_MS, None);
+        let created = within(batch, patience_ms).await?;
+        // Nothing that is still under way may go on.
         wait_for_ms(2_000).await;
-        results
+        Some(created.expect("nothing is wrong with the whole batch"))
     }
 }
 
@@ -62,12 +52,10 @@ async fn wait_for_ms(ms: u64) {
     monotonic_clock::wait_for(ms * NANOSECONDS_PER_MS).await;
 }
 
-async fn create_within(docket: DocketRequestV2, patience_ms: u64) -> Created {
-    let created = pin!(create_docket_v2(docket, None));
-    let patience = pin!(wait_for_ms(patience_ms));
-    match select(created, patience).await {
-        Either::Left((created, _)) => Some(created),
-        // The future of the call is dropped, which cancels it.
+/// None of a call that takes longer: its future is dropped, which cancels it.
+async fn within<T>(call: impl Future<Output = T>, patience_ms: u64) -> Option<T> {
+    match select(pin!(call), pin!(wait_for_ms(patience_ms))).await {
+        Either::Left((returned, _)) => Some(returned),
         Either::Right(_) => None,
     }
 }

@@ -1,8 +1,6 @@
 //! What a guest is given: its environment, stderr, clocks, a little randomness, and
 //! HTTP. No files, no sockets, nothing else.
 
-#[cfg(feature = "wasi-0-3")]
-use super::abandoned::{CallsInFlight, HttpClient};
 use super::in_flight::{Caller, InFlight};
 use super::limits::{HEADER_BYTES, Memory, MemoryBytes, RESOURCES};
 use super::settings::{InstanceSettings, Stderr};
@@ -25,6 +23,9 @@ use wasmtime_wasi_http::{
 };
 use wasmtime_wasi_io::bindings::wasi::io;
 
+/// The variable by which a guest learns what `connection-timeout` says.
+const TRUST_CONNECTION_TIMEOUT: &str = "VOICE_CALLING_TRUST_CONNECTION_TIMEOUT";
+
 /// An instance's side of the host.
 pub struct Guest {
     wasi: WasiCtx,
@@ -32,11 +33,9 @@ pub struct Guest {
     table: ResourceTable,
     way_out: WayOut,
     memory: Memory,
-    #[cfg(feature = "wasi-0-3")]
-    pub(crate) calls: CallsInFlight,
 }
 
-/// An instance's way out, and the call that it serves where it serves one at a time.
+/// An instance's way out, and the call that it serves.
 struct WayOut {
     outgoing: Outgoing,
     call: Option<Arc<InFlight>>,
@@ -63,6 +62,12 @@ impl Guest {
         secrets.learn_environment(variables.map(|(name, value)| (name.as_str(), value.as_str())));
         let clock = settings.date.map_or_else(Clock::start, Clock::start_at);
         let mut wasi = WasiCtx::builder();
+        let is_trust = |(name, _): &(String, String)| name == TRUST_CONNECTION_TIMEOUT;
+        if settings.outgoing.network.has_true_connection_timeouts()
+            && !settings.environment.iter().any(is_trust)
+        {
+            wasi.env(TRUST_CONNECTION_TIMEOUT, "true");
+        }
         wasi.envs(&settings.environment)
             .monotonic_clock(clock)
             .wall_clock(clock);
@@ -87,8 +92,6 @@ impl Guest {
                 call: None,
             },
             memory: Memory::new(settings.limits),
-            #[cfg(feature = "wasi-0-3")]
-            calls: CallsInFlight::default(),
         }
     }
 
@@ -97,7 +100,7 @@ impl Guest {
     }
 
     /// The instance serves this call of a function, and no other at the same time.
-    pub(crate) fn begin_lone_call(&mut self, function: impl Into<Cow<'static, str>>) -> Caller {
+    pub(crate) fn begin_call(&mut self, function: impl Into<Cow<'static, str>>) -> Caller {
         let caller = Caller::of(function);
         self.way_out.call = Some(caller.call().clone());
         caller
@@ -165,7 +168,7 @@ pub(crate) fn link_v0_3(linker: &mut Linker<Guest>) -> Result<()> {
     p3::random::insecure::add_to_linker::<Guest, WasiRandom>(linker, |guest| guest.wasi.random())?;
     p3::cli::environment::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
     p3::cli::stderr::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
-    http::client::add_to_linker::<Guest, HttpClient>(linker, Guest::http)?;
+    http::client::add_to_linker::<Guest, WasiHttp>(linker, Guest::http)?;
     http::types::add_to_linker::<Guest, WasiHttp>(linker, Guest::http)?;
     Ok(())
 }

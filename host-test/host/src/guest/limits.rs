@@ -5,10 +5,9 @@ use anyhow::Result;
 use cpu_time::ThreadTime;
 use std::future::{Future, poll_fn};
 use std::mem;
-use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 use wasmtime::{
@@ -30,11 +29,11 @@ const TABLE_ELEMENTS: usize = 10_000;
 const PARTS: usize = 64;
 
 /// How many resources of the host a guest may hold: a batch with 1000 requests in flight
-/// needs some ten for each, an instance with 10,000 calls some for each.
+/// needs some ten for each.
 pub(crate) const RESOURCES: usize = 262_144;
 
 /// How many handles a guest may hold that wasmtime keeps for it, those of streams, futures and
-/// tasks among them: a call on WASI 0.3 needs some eight.
+/// tasks among them: a batch with 1000 requests in flight needs some eight for each.
 pub(crate) const HANDLES: usize = 1_000_000;
 
 /// How large the headers of a guest's request may be, all together.
@@ -45,29 +44,19 @@ pub(crate) const HEADER_BYTES: usize = 32_768;
 pub struct Limits {
     /// For all its linear memories together. Unit: bytes.
     pub memory_bytes: usize,
-    /// For one call; where many calls share an instance, for as long as it neither waits nor
-    /// ends a call. Only the processor's time counts in which the guest computes: not that
+    /// For one call. Only the processor's time counts in which the guest computes: not that
     /// in which it waits, nor that in which the machine does something else. Each poll of a
     /// wait computes for a fraction of a millisecond: a wait of days with pauses of seconds may
     /// need more than the default.
     pub computing: Duration,
-    /// For a shared instance: how many calls are in flight on it at once. The others wait
-    /// outside, where they take no memory of the guest, and their deadlines do not run yet. A
-    /// call that was dropped in a pause counts until the pause ends.
-    pub calls: NonZeroUsize,
 }
 
-/// As many as the handles and resources of an instance suffice for, with room to spare, if
-/// each call has one request open; a batch has many.
-const CALLS: NonZeroUsize = NonZeroUsize::new(16_384).unwrap();
-
 impl Default for Limits {
-    /// 1 GiB, which is some hundred of the largest answers at once, 30 seconds, and 16,384 calls.
+    /// 1 GiB, which is some hundred of the largest answers at once, and 30 seconds.
     fn default() -> Self {
         Self {
             memory_bytes: 1 << 30,
             computing: Duration::from_secs(30),
-            calls: CALLS,
         }
     }
 }
@@ -196,10 +185,6 @@ struct Spent {
     before_ns: AtomicU64,
     /// When it did, by the clock of the thread on which it runs.
     resumed_ns: AtomicU64,
-    /// Whether it only lets others have their turn and goes on then.
-    gave_way: AtomicBool,
-    /// Whether it has many calls at the same time.
-    is_shared: AtomicBool,
     /// How many calls began.
     begun: AtomicU32,
     /// How many of them returned: neither trapped nor were dropped in the middle.
@@ -219,17 +204,10 @@ impl Computing {
         let spent = self.spent();
         if spent > self.limit {
             let limit_ms = self.limit.as_millis();
-            let during = match self.spent.is_shared.load(Ordering::Relaxed) {
-                true => "without waiting or ending a call",
-                false => "in one call",
-            };
-            bail!("the guest was stopped: it computed for longer than {limit_ms} ms {during}");
+            bail!("the guest was stopped: it computed for longer than {limit_ms} ms in one call");
         }
         Ok(match spent > TURN {
-            true => {
-                self.spent.gave_way.store(true, Ordering::Relaxed);
-                UpdateDeadline::Yield(1)
-            }
+            true => UpdateDeadline::Yield(1),
             false => UpdateDeadline::Continue(1),
         })
     }
@@ -247,34 +225,6 @@ impl Computing {
         let result = poll_fn(|context| self.measure(|| call.as_mut().poll(context))).await?;
         spent.returned.fetch_add(1, Ordering::Relaxed);
         Ok(result)
-    }
-
-    /// Many calls at the same time, which never end as long as others come: what counts is
-    /// each stretch in which the guest computes without waiting for anything and without
-    /// ending a call.
-    #[cfg(any(test, feature = "wasi-0-3"))]
-    pub(crate) async fn count_each_stretch<T>(
-        &self,
-        calls: impl Future<Output = WasmtimeResult<T>>,
-    ) -> WasmtimeResult<T> {
-        let spent = &self.spent;
-        spent.is_shared.store(true, Ordering::Relaxed);
-        let mut calls = pin!(calls);
-        poll_fn(|context| {
-            if !spent.gave_way.swap(false, Ordering::Relaxed) {
-                spent.before_ns.store(0, Ordering::Relaxed);
-            }
-            self.measure(|| calls.as_mut().poll(context))
-        })
-        .await
-    }
-
-    /// A call has ended: a guest that never waits because there is always another call is
-    /// busy, and does not loop.
-    #[cfg(any(test, feature = "wasi-0-3"))]
-    pub(crate) fn begin_stretch(&self) {
-        self.spent.before_ns.store(0, Ordering::Relaxed);
-        self.spent.resumed_ns.store(thread_ns(), Ordering::Relaxed);
     }
 
     /// Adds what the guest computes in one poll.
@@ -305,89 +255,9 @@ impl Computing {
     }
 }
 
-/// The time that a guest has computed in the present call, where a call is one that neither waits
-/// nor moves to another thread.
-#[derive(Debug, Clone)]
-pub(crate) struct StepComputing {
-    limit: Duration,
-    /// When the first tick of the present call came, by the clock of its thread; 0 before it.
-    since_ns: Arc<AtomicU64>,
-}
-
-impl StepComputing {
-    pub(crate) fn new(limits: Limits) -> Self {
-        Self {
-            limit: limits.computing,
-            since_ns: Arc::default(),
-        }
-    }
-
-    /// A call begins. Asking the clock costs as much as a tenth of a usual call, so that it is not
-    /// asked before the first tick.
-    pub(crate) fn begin(&self) {
-        self.since_ns.store(0, Ordering::Relaxed);
-    }
-
-    /// Asked on every tick in which the guest computes.
-    pub(crate) fn go_on(&self) -> WasmtimeResult<UpdateDeadline> {
-        let now_ns = thread_ns();
-        match self.since_ns.load(Ordering::Relaxed) {
-            0 => self.since_ns.store(now_ns.max(1), Ordering::Relaxed),
-            since_ns if Duration::from_nanos(now_ns.saturating_sub(since_ns)) > self.limit => {
-                let limit_ms = self.limit.as_millis();
-                bail!(
-                    "the guest was stopped: it computed for longer than {limit_ms} ms in one step"
-                );
-            }
-            _ => {}
-        }
-        Ok(UpdateDeadline::Continue(1))
-    }
-}
-
 /// For how long the present thread has computed. A call that goes on later may do so on
 /// another thread: only differences within a poll mean anything.
 fn thread_ns() -> u64 {
     let time = ThreadTime::now().as_duration();
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LIMIT: Duration = Duration::from_millis(20);
-
-    /// Computes for 15 ms three times without waiting, as one poll of a shared instance.
-    async fn compute_thrice(between: impl Fn(&Computing)) -> WasmtimeResult<()> {
-        let computing = Computing::new(Limits {
-            computing: LIMIT,
-            ..Limits::default()
-        });
-        let within = computing.clone();
-        let stretches = async move {
-            for _ in 0..3 {
-                let until_ns = thread_ns() + 15_000_000;
-                while thread_ns() < until_ns {}
-                within.go_on()?;
-                between(&within);
-            }
-            Ok(())
-        };
-        computing.count_each_stretch(stretches).await
-    }
-
-    #[tokio::test]
-    async fn a_guest_that_ends_call_after_call_is_not_stopped_however_long_it_is_busy() {
-        compute_thrice(Computing::begin_stretch).await.unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_guest_that_computes_without_ending_a_call_is_stopped() {
-        let error = compute_thrice(|_| {}).await.unwrap_err();
-        assert!(
-            error.to_string().contains("computed for longer than 20 ms"),
-            "{error}"
-        );
-    }
 }

@@ -1,7 +1,6 @@
 //! What an instance is given, and what it may use up.
 
-#[cfg(feature = "wasi-0-3")]
-pub(crate) mod abandoned;
+pub(crate) mod call;
 pub mod capabilities;
 pub(crate) mod in_flight;
 pub mod limits;

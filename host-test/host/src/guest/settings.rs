@@ -1,7 +1,6 @@
 //! What an instance gets from outside.
 
 use super::limits::Limits;
-use crate::client::history::History;
 use crate::network::outgoing::Outgoing;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 
@@ -21,9 +20,6 @@ pub struct InstanceSettings {
     pub stderr: Stderr,
     /// What it may use up.
     pub limits: Limits,
-    /// Where its history is written, if it is one for steps; a component that does its I/O itself
-    /// has none.
-    pub history: Option<History>,
 }
 
 impl InstanceSettings {
@@ -40,7 +36,6 @@ impl InstanceSettings {
             date: None,
             stderr: Stderr::default(),
             limits: Limits::default(),
-            history: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A guest's stderr on its way to the log or to the harness's own: what a component writes
 //! there is not to be trusted with the token.
 
-use super::settings::{STDERR_TARGET, Stderr};
+use super::settings::STDERR_TARGET;
 use bytes::Bytes;
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -10,7 +10,6 @@ use std::task::{Context, Poll};
 use tokio::io::AsyncWrite;
 use voice_calling_record::secrets::{MaskedLines, Secrets};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
 /// How much a guest may write at once.
@@ -47,35 +46,6 @@ impl MaskedStderr {
 
     fn lines(&self) -> MutexGuard<'_, Lines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Where a guest's log goes that has no stderr of its own.
-pub(crate) enum Log {
-    Masked(MaskedStderr),
-    Kept(MemoryOutputPipe),
-}
-
-impl Log {
-    pub(crate) fn to(stderr: &Stderr, secrets: &Secrets) -> Self {
-        match stderr {
-            Stderr::Logged => Self::Masked(MaskedStderr::logged(secrets)),
-            Stderr::Inherited => Self::Masked(MaskedStderr::inherited(secrets)),
-            Stderr::Kept(pipe) => Self::Kept(pipe.clone()),
-        }
-    }
-
-    /// Writes a line. Where nobody takes it, it is lost.
-    pub(crate) fn line(&self, line: &str) {
-        let line = format!("{line}\n");
-        match self {
-            Self::Masked(masked) => {
-                let _closed = masked.lines().write_all(line.as_bytes());
-            }
-            Self::Kept(pipe) => {
-                let _full = pipe.clone().write(line.into());
-            }
-        }
     }
 }
 

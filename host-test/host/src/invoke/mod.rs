@@ -1,19 +1,14 @@
 //! Calls any function of a plugin, JSON in and out.
 
-#[cfg(feature = "wasi-0-3")]
-mod batch;
 pub mod functions;
-mod steps;
 mod values;
 
-#[cfg(feature = "wasi-0-3")]
-use self::batch::Streamed;
 use self::functions::exported_functions;
-use crate::guest::in_flight::{LoneCall, alive};
+use crate::guest::call::{Call, alive};
 use crate::guest::settings::InstanceSettings;
 use crate::load::interface::exported_interface;
-use crate::load::plugin::{Hosted, Instance, OnWasi, Plugin};
 use crate::load::sandbox::Running;
+use crate::plugin::{Instance, Plugin};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -94,18 +89,6 @@ impl Instance {
     /// takes a record and options.
     pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
         check_known(function)?;
-        match &mut self.0 {
-            Hosted::OnWasi(it) => it.invoke(function, arguments).await,
-            Hosted::BySteps(it) => {
-                it.call(async |client| steps::invoke(client, function, arguments).await)
-                    .await
-            }
-        }
-    }
-}
-
-impl OnWasi {
-    async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
         let (interface, name) = function.split_once('.').unwrap_or_default();
         let Running {
             store,
@@ -125,25 +108,10 @@ impl OnWasi {
         let ty = callee.ty(&*living);
         let arguments = values::arguments(arguments, ty.params().collect())?;
         let mut results = vec![Val::Bool(false); ty.results().len()];
-        let mut call = LoneCall::begin(store, function.to_owned())?;
-        #[cfg(feature = "wasi-0-3")]
-        let mut streamed = Streamed::to(&arguments);
-        let returning = async {
-            let store = &mut call.store;
-            callee
-                .call_async(&mut *store, &arguments, &mut results)
-                .await?;
-            #[cfg(feature = "wasi-0-3")]
-            streamed.collect(store, &results).await?;
-            Ok(())
-        };
+        let mut call = Call::begin(store, function.to_owned())?;
+        let returning = callee.call_async(&mut call.store, &arguments, &mut results);
         let returned = computing.count(returning).await;
-        let ended = call.end(returned);
-        #[cfg(feature = "wasi-0-3")]
-        if streamed.is_begun {
-            return streamed.answer(ended);
-        }
-        ended?;
+        call.end(returned)?;
         let json = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, values::to_json);
         match results.first() {
             Some(Val::Result(Ok(value))) => Ok(Ok(json(value))),

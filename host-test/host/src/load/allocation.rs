@@ -9,12 +9,11 @@ const CORE_INSTANCES: u32 = 8;
 const TABLES: u32 = 4;
 
 /// On how many stacks an instance may run: on WASI 0.3 the one of a call, and that of what the
-/// guest does between its waits. Steps are taken on the host's own.
+/// guest does between its waits.
 fn stacks(kind: GuestKind) -> u32 {
     match kind {
         GuestKind::V0_2 => 1,
         GuestKind::V0_3 => 2,
-        GuestKind::Steps => 0,
     }
 }
 

@@ -10,7 +10,6 @@ pub fn package(kind: GuestKind) -> &'static str {
     match kind {
         GuestKind::V0_2 => "voice-calling:client",
         GuestKind::V0_3 => "voice-calling:client-async",
-        GuestKind::Steps => "voice-calling:client-steps",
     }
 }
 

@@ -1,51 +1,33 @@
-//! Of which kind a component is: for WASI 0.2, where an instance has one call at a time, for
-//! WASI 0.3, where it has as many as come, or for steps, where the host does the I/O.
+//! Of which kind a component is: for WASI 0.2, or for WASI 0.3.
 
-use super::interface::exported_interface;
 use std::fmt;
 use wasmparser::{Parser, Payload};
 
 /// Of which kind a component is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GuestKind {
-    /// For WASI 0.2, on which an instance has one call at a time.
+    /// For WASI 0.2.
     #[default]
     V0_2,
-    /// For WASI 0.3, on which an instance has as many calls at a time as come. wasmtime's part
-    /// in it is experimental.
+    /// For WASI 0.3, whose functions are async.
     V0_3,
-    /// Without I/O of its own: the host takes one step after the other with it, and each has to
-    /// do with as many calls as come.
-    Steps,
 }
 
 impl GuestKind {
-    /// That of a component, by what it exports and imports. One that neither exports steps nor
-    /// imports anything of WASI 0.3, or is none at all, counts as one for WASI 0.2.
+    /// That of a component, by what it imports. One that imports nothing of WASI 0.3, or is none
+    /// at all, counts as one for WASI 0.2.
     pub fn of(wasm: &[u8]) -> Self {
-        let steps = exported_interface(GuestKind::Steps, "steps");
-        let mut depth = 0_usize;
-        let mut kind = GuestKind::V0_2;
-        for payload in Parser::new(0).parse_all(wasm) {
-            match payload {
-                Ok(Payload::ModuleSection { .. } | Payload::ComponentSection { .. }) => depth += 1,
-                Ok(Payload::End(_)) => depth = depth.saturating_sub(1),
-                Ok(Payload::ComponentExportSection(exports)) if depth == 0 => {
-                    let mut exports = exports.into_iter().flatten();
-                    if exports.any(|export| export.name.name == steps) {
-                        return GuestKind::Steps;
-                    }
-                }
-                Ok(Payload::ComponentImportSection(imports)) => {
-                    let mut imports = imports.into_iter().flatten();
-                    if imports.any(|import| is_of_v0_3(import.name.name)) {
-                        kind = GuestKind::V0_3;
-                    }
-                }
-                _ => {}
+        let is_import_of_v0_3 = |payload| match payload {
+            Ok(Payload::ComponentImportSection(imports)) => {
+                let mut imports = imports.into_iter().flatten();
+                imports.any(|import| is_of_v0_3(import.name.name))
             }
+            _ => false,
+        };
+        match Parser::new(0).parse_all(wasm).any(is_import_of_v0_3) {
+            true => GuestKind::V0_3,
+            false => GuestKind::V0_2,
         }
-        kind
     }
 }
 
@@ -54,7 +36,6 @@ impl fmt::Display for GuestKind {
         formatter.write_str(match self {
             GuestKind::V0_2 => "WASI 0.2",
             GuestKind::V0_3 => "WASI 0.3",
-            GuestKind::Steps => "steps",
         })
     }
 }
@@ -83,21 +64,6 @@ mod tests {
                 let wasm = wat::parse_str(&text).unwrap();
                 assert_eq!(GuestKind::of(&wasm), expected, "{text}");
             }
-        }
-    }
-
-    #[test]
-    fn a_component_is_for_steps_if_it_exports_them_itself() {
-        let inner = r#"(component
-            (instance $steps)
-            (export "voice-calling:client-steps/steps@0.2.0" (instance $steps)))"#;
-        let nested = format!("(component {inner})");
-        for (text, expected) in [
-            (inner, GuestKind::Steps),
-            (nested.as_str(), GuestKind::V0_2),
-        ] {
-            let wasm = wat::parse_str(text).unwrap();
-            assert_eq!(GuestKind::of(&wasm), expected, "{text}");
         }
     }
 

@@ -2,8 +2,6 @@
 
 pub mod allocation;
 pub mod cache;
-pub mod failure;
 pub mod interface;
 pub mod kind;
-pub mod plugin;
 pub mod sandbox;

@@ -1,8 +1,8 @@
 //! A component of any world in the host that the harness is: compiled, linked to what
 //! is in `capabilities` and to nothing else, and run within its limits.
 
+use crate::guest::call::Call;
 use crate::guest::capabilities::{self, Guest};
-use crate::guest::in_flight::LoneCall;
 use crate::guest::limits::{Computing, HANDLES, MemoryBytes, look_after_guests};
 use crate::guest::settings::{InstanceSettings, Stderr};
 use crate::load::allocation::Allocation;
@@ -54,12 +54,8 @@ impl Sandbox {
              use the file for {} (voice-calling.wasm, if this is voice-calling-p3.wasm)",
             GuestKind::V0_2
         );
-        let Compiled {
-            engine,
-            component,
-            origin,
-        } = Compiled::new(wasm, kind, loading)?;
-        let mut linker = Linker::new(&engine);
+        let (component, origin) = compiled(wasm, kind, loading)?;
+        let mut linker = Linker::new(component.engine());
         capabilities::link_v0_2(&mut linker)?;
         #[cfg(feature = "wasi-0-3")]
         if kind == GuestKind::V0_3 {
@@ -113,40 +109,26 @@ impl Sandbox {
     }
 }
 
-/// A component, compiled, with the engine that it was compiled for.
-pub(crate) struct Compiled {
-    pub(crate) engine: Engine,
-    pub(crate) component: Component,
-    pub(crate) origin: Origin,
-}
-
-impl Compiled {
-    /// Each has an engine of its own, which looks after its guests.
-    pub(crate) fn new(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Self> {
-        let mut config = Config::new();
-        config.epoch_interruption(true);
-        // With pages of one byte the engine refuses growth of which the limiter was not asked.
-        config.wasm_custom_page_sizes(false);
-        // What calls at the same time need costs each call something.
-        #[cfg(feature = "wasi-0-3")]
-        config.concurrency_support(kind == GuestKind::V0_3);
-        loading.allocation.apply(&mut config, kind);
-        let engine = Engine::new(&config)?;
-        look_after_guests(&engine)?;
-        let (component, origin) = match &loading.cache {
-            Some(cache) => cache.component(&engine, wasm),
-            None => Component::new(&engine, wasm).map(|component| {
-                let reason = Reason::NoCache;
-                (component, Origin::Compiled { reason })
-            }),
-        }
-        .context("not a component")?;
-        Ok(Self {
-            engine,
-            component,
-            origin,
-        })
-    }
+/// Compiles a component for an engine of its own, which looks after its guests.
+fn compiled(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<(Component, Origin)> {
+    let mut config = Config::new();
+    config.epoch_interruption(true);
+    // With pages of one byte the engine refuses growth of which the limiter was not asked.
+    config.wasm_custom_page_sizes(false);
+    // What async functions need costs each call something.
+    #[cfg(feature = "wasi-0-3")]
+    config.concurrency_support(kind == GuestKind::V0_3);
+    loading.allocation.apply(&mut config, kind);
+    let engine = Engine::new(&config)?;
+    look_after_guests(&engine)?;
+    let compiled = match &loading.cache {
+        Some(cache) => cache.component(&engine, wasm),
+        None => Component::new(&engine, wasm).map(|component| {
+            let reason = Reason::NoCache;
+            (component, Origin::Compiled { reason })
+        }),
+    };
+    Ok(compiled.context("not a component")?)
 }
 
 /// An instance in a sandbox, which has one call at a time.
@@ -174,7 +156,7 @@ impl Running {
         &mut self,
         export: impl AsyncFnOnce(&mut Store<Guest>, &ComponentInstance) -> wasmtime::Result<T>,
     ) -> Result<T> {
-        let mut call = LoneCall::begin(&mut self.store, "a function of a sandbox")?;
+        let mut call = Call::begin(&mut self.store, "a function of a sandbox")?;
         let returning = export(&mut call.store, &self.instance);
         let returned = self.computing.count(returning).await;
         Ok(call.end(returned)?)

@@ -14,14 +14,6 @@ use http_body_util::BodyExt;
 use std::future::Future;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
-/// The variable by which a guest learns that `connection-timeout` comes from [`PooledNetwork`],
-/// which reports it only where no connection was made. It may then try a create again, which it
-/// may not on hosts that use the same error for a request that was sent.
-///
-/// [`PooledNetwork`]: pooled::PooledNetwork
-pub const TRUST_CONNECTION_TIMEOUT: (&str, &str) =
-    ("VOICE_CALLING_TRUST_CONNECTION_TIMEOUT", "true");
-
 /// Sends requests of guests.
 pub trait Network: Send + Sync {
     /// Sends a request, and gives the head of the answer. It keeps to the timeouts
@@ -31,6 +23,14 @@ pub trait Network: Send + Sync {
         request: Request<WasiBody>,
         options: RequestOptions,
     ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>>;
+
+    /// Returns `true` if it reports `connection-timeout` only where no connection was made. A
+    /// guest may then try a create again after it, which it may not on hosts that report the same
+    /// for a request that was sent: its variable `VOICE_CALLING_TRUST_CONNECTION_TIMEOUT` is set
+    /// unless the embedder sets it.
+    fn has_true_connection_timeouts(&self) -> bool {
+        false
+    }
 }
 
 /// A network that is not there: a function answers every request. It keeps to no

@@ -1,8 +1,11 @@
 //! The hook through which all requests of a guest go.
 
 use crate::network::Network;
+use crate::network::pooled::PooledNetwork;
 use crate::network::reach::Reach;
+use crate::network::trust::Trust;
 use crate::recorder::Recorder;
+use anyhow::Result;
 use http::{Request, Response};
 use std::future::Future;
 use std::sync::Arc;
@@ -20,6 +23,30 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
+    /// The way out to the services at these base URLs and to nothing else, over connections that
+    /// are kept, with a recorder of its own.
+    ///
+    /// # Errors
+    ///
+    /// If one is not a URL that the component accepts, or the certificate of an authority is
+    /// broken.
+    pub fn to<'a>(base_urls: impl IntoIterator<Item = &'a str>, trust: &Trust) -> Result<Self> {
+        Self::within(Reach::of_urls(base_urls)?, trust)
+    }
+
+    /// The same to all that is within reach.
+    ///
+    /// # Errors
+    ///
+    /// If the certificate of an authority is broken.
+    pub fn within(reach: Reach, trust: &Trust) -> Result<Self> {
+        Ok(Self {
+            network: Arc::new(PooledNetwork::trusting(trust, reach.clone())?),
+            reach,
+            recorder: Recorder::default(),
+        })
+    }
+
     /// A way out to this machine over this network, with a recorder of its own.
     pub fn loopback(network: impl Network + 'static) -> Self {
         Self {

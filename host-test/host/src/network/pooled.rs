@@ -132,6 +132,10 @@ impl Network for PooledNetwork {
             }
         }))
     }
+
+    fn has_true_connection_timeouts(&self) -> bool {
+        true
+    }
 }
 
 /// A body whose pieces must not be further apart than `between_bytes`.

@@ -1,6 +1,6 @@
 //! What an error of the component says, whatever its case.
 
-use super::plugin::types::{Attempt, Failure, HttpResponse, RequestError};
+use crate::types::{Attempt, Failure, HttpResponse, RequestError};
 
 impl RequestError {
     /// What went wrong; none where the host could not run the component, which it reports in

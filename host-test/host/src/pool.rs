@@ -1,7 +1,7 @@
 //! Instances of one plugin for many calls, bounded in number.
 
 use crate::guest::settings::InstanceSettings;
-use crate::load::plugin::{Instance, Plugin};
+use crate::plugin::{Instance, Plugin};
 use anyhow::Result;
 use std::num::NonZeroU32;
 use std::ops::{Deref, DerefMut};

@@ -1,0 +1,231 @@
+//! A component with our WIT, loaded into wasmtime and called with types.
+
+use crate::guest::call::{Call, alive};
+use crate::guest::settings::InstanceSettings;
+use crate::load::cache::Origin;
+use crate::load::interface::{exported_interface, package};
+use crate::load::kind::GuestKind;
+use crate::load::sandbox::{Loading, Running, Sandbox};
+use crate::network::outgoing::Outgoing;
+use crate::types::*;
+use anyhow::Result;
+use std::path::Path;
+use std::sync::Arc;
+use wasmtime::component::{ComponentExportIndex, TypedFunc};
+use wasmtime::error::Context;
+
+/// A component that was compiled and linked, ready to be instantiated.
+#[derive(Clone)]
+pub struct Plugin {
+    sandbox: Sandbox,
+    places: Arc<Places>,
+}
+
+impl Plugin {
+    /// Compiles the component in a file and checks that it exports our world and
+    /// imports no more than the harness gives.
+    pub fn load(path: &Path) -> Result<Self> {
+        Self::load_with(path, &Loading::default())
+    }
+
+    /// As [`Plugin::load`], in a way that is chosen.
+    pub fn load_with(path: &Path, loading: &Loading) -> Result<Self> {
+        let wasm = std::fs::read(path).with_context(|| {
+            format!(
+                "cannot read the component {} (`cargo xtask build` builds it)",
+                path.display()
+            )
+        })?;
+        Self::compile_with(&wasm, loading)
+            .map_err(|error| error.context(format!("cannot load {}", path.display())))
+    }
+
+    /// As [`Plugin::load`], from memory.
+    pub fn compile(wasm: &[u8]) -> Result<Self> {
+        Self::compile_with(wasm, &Loading::default())
+    }
+
+    /// As [`Plugin::load_with`], from memory.
+    pub fn compile_with(wasm: &[u8], loading: &Loading) -> Result<Self> {
+        let sandbox = Sandbox::compile(wasm, loading)?;
+        let places = Places::find(&sandbox).with_context(|| {
+            let package = package(sandbox.kind());
+            format!("the component does not export the world `plugin` of {package}")
+        })?;
+        Ok(Self {
+            sandbox,
+            places: Arc::new(places),
+        })
+    }
+
+    /// Whether it was compiled, and why, or read from a cache.
+    pub fn origin(&self) -> &Origin {
+        self.sandbox.origin()
+    }
+
+    /// Of which kind it is.
+    pub fn kind(&self) -> GuestKind {
+        self.sandbox.kind()
+    }
+
+    /// A fresh instance, with nothing of any other in it.
+    pub async fn instantiate(&self, settings: InstanceSettings) -> Result<Instance> {
+        Ok(Instance {
+            running: self.sandbox.instantiate(settings).await?,
+            places: self.places.clone(),
+            functions: Functions::default(),
+        })
+    }
+}
+
+/// An instance of a plugin, which is given one call after the other. The outer result of
+/// a call is the host's (a trap), the inner one the component's.
+///
+/// A call that traps, or whose future is dropped, ends the instance and the requests that it
+/// has open, as [`Running`] says; of creates among them a warning in the log says how many.
+pub struct Instance {
+    pub(crate) running: Running,
+    places: Arc<Places>,
+    functions: Functions,
+}
+
+impl Instance {
+    /// Gives it another way out, from now on. One that has ended needs none.
+    pub fn set_outgoing(&mut self, outgoing: Outgoing) {
+        self.running.set_outgoing(outgoing);
+    }
+
+    /// What it wrote to its log, where that is kept ([`crate::Stderr::kept`]); else nothing.
+    pub fn stderr(&self) -> String {
+        self.running.stderr()
+    }
+
+    /// How many calls it was given.
+    pub fn calls(&self) -> u32 {
+        self.running.calls()
+    }
+
+    /// Whether it can be given calls: every one returned, none trapped or was dropped.
+    pub fn is_sound(&self) -> bool {
+        self.running.is_sound()
+    }
+
+    /// How large its linear memories are. They never shrink, so that this is also the
+    /// most that it ever used.
+    pub fn memory_bytes(&self) -> usize {
+        self.running.memory_bytes()
+    }
+}
+
+/// Where a function is in a component.
+fn place(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex> {
+    let component = sandbox.pre.component();
+    let (interface, function) = name.split_once('.').context("a name without a dot")?;
+    let interface = exported_interface(sandbox.kind(), interface);
+    let found = component
+        .get_export_index(None, &interface)
+        .with_context(|| format!("no exported interface `{interface}`"))?;
+    component
+        .get_export_index(Some(&found), function)
+        .with_context(|| format!("no function `{function}` in `{interface}`"))
+}
+
+type Called<T> = Result<Result<T, RequestError>>;
+
+/// Defines what an instance has for each function of the world: name, name in the WIT, arguments
+/// as they are given and as they are taken, and what is returned.
+macro_rules! functions {
+    ($($name:ident = $full_name:literal ($($argument:ident: $given:ty as $taken:ty),*) -> $returned:ty;)+) => {
+        /// Where each function is in a component.
+        struct Places {
+            $($name: ComponentExportIndex,)+
+        }
+
+        impl Places {
+            fn find(sandbox: &Sandbox) -> wasmtime::Result<Self> {
+                Ok(Self {
+                    $($name: place(sandbox, $full_name)?,)+
+                })
+            }
+        }
+
+        /// The functions of an instance, each looked at (types and all) when it is called for
+        /// the first time: many instances are made for a single call.
+        #[derive(Default)]
+        struct Functions {
+            $($name: Option<TypedFunc<($($taken,)*), (Result<$returned, RequestError>,)>>,)+
+        }
+
+        impl Instance {
+            $(
+                #[doc = concat!("`", $full_name, "`")]
+                pub async fn $name(&mut self, $($argument: $given),*) -> Called<$returned> {
+                    let Running { store, instance, computing, .. } = &mut self.running;
+                    let function = match self.functions.$name {
+                        Some(function) => function,
+                        None => instance.get_typed_func(alive(store)?, self.places.$name)?,
+                    };
+                    self.functions.$name = Some(function);
+                    let mut call = Call::begin(store, $full_name)?;
+                    let returning =
+                        function.call_async(&mut call.store, ($($argument.to_owned(),)*));
+                    let returned = computing.count(returning).await;
+                    let (returned,) = call.end(returned)?;
+                    Ok(returned)
+                }
+            )+
+        }
+    };
+}
+
+functions! {
+    create_agent = "agents.create-agent" (
+        config: &AgentConfig as AgentConfig,
+        options: Option<CallOptions> as Option<CallOptions>
+    ) -> CreatedAgent;
+    list_agents = "agents.list-agents" (
+        organization_id: &str as String,
+        options: Option<CallOptions> as Option<CallOptions>
+    ) -> AgentList;
+    make_call = "calls.make-call" (
+        request: &CallRequest as CallRequest,
+        options: Option<CallOptions> as Option<CallOptions>
+    ) -> StartedCall;
+    get_call_details = "calls.get-call-details" (
+        task_id: &str as String,
+        options: Option<CallOptions> as Option<CallOptions>
+    ) -> CallDetailsList;
+    wait_for_call_details = "calls.wait-for-call-details" (
+        task_id: &str as String,
+        wait: WaitOptions as WaitOptions,
+        options: Option<CallOptions> as Option<CallOptions>
+    ) -> CallDetailsWait;
+    create_docket = "dockets.create-docket" (
+        request: &DocketRequest as DocketRequest,
+        options: Option<CallOptions> as Option<CallOptions>
+    ) -> CreatedDocket;
+    create_docket_v2 = "dockets.create-docket-v2" (
+        request: &DocketRequestV2 as DocketRequestV2,
+        options: Option<CallOptions> as Option<CallOptions>
+    ) -> CreatedDocketV2;
+    get_docket = "dockets.get-docket" (
+        docket_id: &str as String,
+        options: Option<CallOptions> as Option<CallOptions>
+    ) -> Docket;
+    wait_for_docket = "dockets.wait-for-docket" (
+        docket_id: &str as String,
+        wait: WaitOptions as WaitOptions,
+        options: Option<CallOptions> as Option<CallOptions>
+    ) -> DocketWait;
+    create_dockets_v2 = "bulk.create-dockets-v2" (
+        requests: &[DocketRequestV2] as Vec<DocketRequestV2>,
+        timeout_ms: u32 as u32,
+        options: Option<CallOptions> as Option<CallOptions>
+    ) -> Vec<DocketResult>;
+    parse_docket_completed = "webhooks.parse-docket-completed" (body: &str as String)
+        -> Option<DocketCompleted>;
+    verify_docket_completed = "webhooks.verify-docket-completed" (
+        body: &str as String,
+        options: Option<CallOptions> as Option<CallOptions>
+    ) -> Verification;
+}
