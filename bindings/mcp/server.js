@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * The client of the voice-calling service as tools for AI agents, over MCP on stdin and stdout.
- * Names, texts and parameters are those of `wit-tools/tools.wit` (`tools.js`).
+ * Names, texts and parameters are those of `wit/tools/tools.wit` (`tools.js`).
  */
 import { randomUUID } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';

@@ -1,4 +1,4 @@
-// Written from wit-tools/ by `cargo xtask bindings generate`. Do not edit.
+// Written from wit/tools/ by `cargo xtask bindings generate`. Do not edit.
 
 /** What each tool is, in the order in which agents read them. */
 export const TOOLS = [

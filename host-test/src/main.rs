@@ -67,7 +67,7 @@ enum Command {
     Mock(Box<Mock>),
     /// Plays the service for the table of cases, and judges what a client did, until Ctrl-C
     ///
-    /// The first line that is printed is where it listens. `cases/README.md` says what a client
+    /// The first line that is printed is where it listens. `host-test/cases/README.md` says what a client
     /// asks it for.
     Cases(Cases),
     /// Checks any component that exports the world `plugin`, whatever the service and the network

@@ -42,7 +42,7 @@ fn component() -> Plugin {
 }
 
 fn table() -> Table {
-    Table::read(&in_repository("cases")).expect("the table")
+    Table::read(&in_repository("host-test/cases/table")).expect("the table")
 }
 
 /// A case as the judge hands it out.

@@ -87,7 +87,7 @@ pub const TOOLS_READ_ONLY: Guest = Guest {
     component: "voice-calling-tools-read-only",
     file: "tools-read-only-guest.wasm",
     form: Form::ComponentOf {
-        folders: &["wit", "wit-tools"],
+        folders: &["wit", "wit/tools"],
         world: "read-only",
     },
 };

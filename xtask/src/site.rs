@@ -77,7 +77,7 @@ const PARTS: [(&str, Pages); 7] = [
         &[
             ("Judging a plugin", "docs/judging.md"),
             ("How it is proven", "docs/proof.md"),
-            ("The table of cases", "cases/README.md"),
+            ("The table of cases", "host-test/cases/README.md"),
             ("Transport errors", "docs/faults.md"),
             ("Mutants", "docs/mutants.md"),
             ("Speed", "docs/speed.md"),
@@ -97,9 +97,9 @@ const PARTS: [(&str, Pages); 7] = [
 /// The page of each WIT package: its folders, the last of which has the world.
 const WORLDS: [(&str, &[&str], &str); 4] = [
     ("client", &["wit"], "plugin"),
-    ("client-async", &["wit", "wit-async"], "plugin"),
+    ("client-async", &["wit", "wit/async"], "plugin"),
     ("client-steps", &["wit", "wit-steps"], "plugin"),
-    ("tools", &["wit", "wit-tools"], "tools"),
+    ("tools", &["wit", "wit/tools"], "tools"),
 ];
 
 /// Whose documentation is in the folder `rust`.
@@ -114,11 +114,8 @@ const CRATES: [&str; 4] = [
 const FOLDERS: [(&str, &str); 7] = [
     ("](wit/)", "](wit/client.md)"),
     ("](../wit-steps)", "](../wit/client-steps.md)"),
-    ("](../wit-async)", "](../wit/client-async.md)"),
-    (
-        "](../host-test/host)",
-        "](../rust/voice_calling_host/index.html)",
-    ),
+    ("](../wit/async)", "](../wit/client-async.md)"),
+    ("](../host)", "](../rust/voice_calling_host/index.html)"),
     ("](../bindings/python)", "](../bindings/python/README.md)"),
     (
         "](../bindings/javascript)",
@@ -140,8 +137,8 @@ const FILES: [&str; 10] = [
     "examples/harness/tests/hosts.rs",
     "examples/http/.wash/config.yaml",
     "examples/http/src/lib.rs",
-    "host-test/host/examples/embed.rs",
-    "wit-tools/tools.wit",
+    "host/examples/embed.rs",
+    "wit/tools/tools.wit",
 ];
 
 const BOOK: &str = "[book]\ntitle = \"voice-calling\"\nlanguage = \"en\"\n\

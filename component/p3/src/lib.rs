@@ -22,7 +22,7 @@ use wasi_transport::WasiTransport;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../wit", "../../wit-async"],
+        path: ["../../wit", "../../wit/async"],
         world: "voice-calling:client-async/plugin",
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
         generate_all,

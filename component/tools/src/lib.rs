@@ -18,7 +18,7 @@ use std::fmt;
 #[allow(unsafe_code, clippy::too_many_arguments)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../wit", "../../wit-tools"],
+        path: ["../../wit", "../../wit/tools"],
         world: "voice-calling:tools/tools",
         generate_all,
     });

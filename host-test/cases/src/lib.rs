@@ -1,10 +1,10 @@
 //! For authors of clients in any language: the table of cases, and the judge of what a client
 //! made of them.
 //!
-//! The table (`cases/*.json` in the repository) is data: an operation with its arguments, what
+//! The table (`host-test/cases/table/*.json` in the repository) is data: an operation with its arguments, what
 //! the service does meanwhile, which requests it must see, and what the caller must get. The
 //! [`Judge`] plays the service on loopback and compares. Clients in any language run the same
-//! table, so that they cannot differ; `cases/README.md` says how.
+//! table, so that they cannot differ; `host-test/cases/README.md` says how.
 
 mod accounting;
 mod answer;

@@ -11,7 +11,7 @@ pub(crate) struct Cases {
     #[arg(long, default_value_t = 0)]
     port: u16,
     /// Where the table is: every file in it that ends in .json
-    #[arg(long, value_name = "FOLDER", default_value = "cases")]
+    #[arg(long, value_name = "FOLDER", default_value = "host-test/cases/table")]
     folder: PathBuf,
 }
 

@@ -85,7 +85,7 @@ fn meant(mutant: Mutant) -> (Check, Source) {
 fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
     let plugin = mutants();
     let mut report = "# What catches which mutant\n\n\
-        Each row is the component with one fault, put there on purpose (`proof/mutants`), \
+        Each row is the component with one fault, put there on purpose (`host-test/mutants`), \
         and the checks that fail for it: the one that is meant for the fault, and others that \
         notice it in the same scenarios and in 100 random histories. `cargo test --package host-test --test check` makes this list.\n\n\
         | mutant | meant for it | others that notice it |\n|---|---|---|\n"

@@ -1,4 +1,4 @@
-//! The tools for AI agents: one description in `wit-tools/`, which is also a table in JavaScript
+//! The tools for AI agents: one description in `wit/tools/`, which is also a table in JavaScript
 //! for the MCP server.
 
 use std::path::Path;
@@ -10,9 +10,9 @@ use wit_parser::{Function, Resolve, Type, TypeDefKind, WorldItem};
 use crate::bindings::Generated;
 
 /// The package, after the one that it uses.
-pub const FOLDERS: [&str; 2] = ["wit", "wit-tools"];
+pub const FOLDERS: [&str; 2] = ["wit", "wit/tools"];
 
-const NOTE: &str = "// Written from wit-tools/ by `cargo xtask bindings generate`. Do not edit.\n";
+const NOTE: &str = "// Written from wit/tools/ by `cargo xtask bindings generate`. Do not edit.\n";
 
 /// A tool, as agents know it.
 pub struct Tool {

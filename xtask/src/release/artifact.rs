@@ -49,7 +49,7 @@ pub const WIT_PACKAGES: [(&str, &[&str], &str); 4] = [
     ("client", &["wit"], "the WIT of the client"),
     (
         "client-async",
-        &["wit", "wit-async"],
+        &["wit", "wit/async"],
         "the WIT of the client for WASI 0.3 (experimental)",
     ),
     (
@@ -57,7 +57,7 @@ pub const WIT_PACKAGES: [(&str, &[&str], &str); 4] = [
         &["wit", "wit-steps"],
         "the WIT of the client without I/O",
     ),
-    ("tools", &["wit", "wit-tools"], "the WIT of the tools"),
+    ("tools", &["wit", "wit/tools"], "the WIT of the tools"),
 ];
 
 /// Builds everything and puts it into `folder`.

@@ -1,6 +1,6 @@
 //! The last release, as far as the next one has to know it: its WIT, and how large it was.
 //!
-//! `released/<version>/` has the packages as WIT text, and `sizes.txt`. A release whose version
+//! `xtask/released/<version>/` has the packages as WIT text, and `sizes.txt`. A release whose version
 //! promises that nothing breaks (another patch; from 1.0 on, another minor) is refused if a host
 //! or a guest that was built for the last one could not use it.
 
@@ -32,7 +32,7 @@ pub struct LastRelease {
 
 impl LastRelease {
     pub fn find(workspace: &Workspace) -> Result<Self> {
-        let folder = workspace.root.join("released");
+        let folder = workspace.root.join("xtask/released");
         let entries = fs::read_dir(&folder).with_context(|| format!("no {}", folder.display()))?;
         let entries: Vec<_> = entries.collect::<Result<_, _>>()?;
         let [entry] = entries.as_slice() else {

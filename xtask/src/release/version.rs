@@ -14,8 +14,8 @@ const PREFIXES: [&str; 3] = ["voice-calling", "voice_calling", "@voice-calling/"
 const EXEMPT: [&str; 5] = [
     "CHANGELOG.md",
     "docs/upgrading.md",
-    "fuzz/corpus/",
-    "released/",
+    "component/core/fuzz/corpus/",
+    "xtask/released/",
     "xtask/src/release/",
 ];
 

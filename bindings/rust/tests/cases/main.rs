@@ -61,7 +61,7 @@ async fn the_client_does_what_every_case_says() {
     let log = log::Log::of_process();
     let table = Table::read(Path::new(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../cases"
+        "/../../host-test/cases/table"
     )));
     let judge = Judge::start(table.unwrap(), 0).await.unwrap();
     let run = Run {

@@ -11,74 +11,71 @@ use wit_parser::{
 };
 
 const FILES: [(&str, &str); 7] = [
-    ("types.wit", include_str!("../../../../wit/types.wit")),
-    ("agents.wit", include_str!("../../../../wit/agents.wit")),
-    ("calls.wit", include_str!("../../../../wit/calls.wit")),
-    ("dockets.wit", include_str!("../../../../wit/dockets.wit")),
-    ("bulk.wit", include_str!("../../../../wit/bulk.wit")),
-    ("webhooks.wit", include_str!("../../../../wit/webhooks.wit")),
-    ("world.wit", include_str!("../../../../wit/world.wit")),
+    ("types.wit", include_str!("../../../wit/types.wit")),
+    ("agents.wit", include_str!("../../../wit/agents.wit")),
+    ("calls.wit", include_str!("../../../wit/calls.wit")),
+    ("dockets.wit", include_str!("../../../wit/dockets.wit")),
+    ("bulk.wit", include_str!("../../../wit/bulk.wit")),
+    ("webhooks.wit", include_str!("../../../wit/webhooks.wit")),
+    ("world.wit", include_str!("../../../wit/world.wit")),
 ];
 
 /// The packages of WASI 0.2 that it imports, each after those that it needs itself.
 const DEPENDENCIES: [(&str, &str); 5] = [
     (
         "wasi-io-0.2.12.wit",
-        include_str!("../../../../wit/deps/wasi-io-0.2.12.wit"),
+        include_str!("../../../wit/deps/wasi-io-0.2.12.wit"),
     ),
     (
         "wasi-clocks-0.2.12.wit",
-        include_str!("../../../../wit/deps/wasi-clocks-0.2.12.wit"),
+        include_str!("../../../wit/deps/wasi-clocks-0.2.12.wit"),
     ),
     (
         "wasi-http-0.2.12.wit",
-        include_str!("../../../../wit/deps/wasi-http-0.2.12.wit"),
+        include_str!("../../../wit/deps/wasi-http-0.2.12.wit"),
     ),
     (
         "wasi-cli-0.2.12.wit",
-        include_str!("../../../../wit/deps/wasi-cli-0.2.12.wit"),
+        include_str!("../../../wit/deps/wasi-cli-0.2.12.wit"),
     ),
     (
         "wasi-random-0.2.12.wit",
-        include_str!("../../../../wit/deps/wasi-random-0.2.12.wit"),
+        include_str!("../../../wit/deps/wasi-random-0.2.12.wit"),
     ),
 ];
 
 const ASYNC_FILES: [(&str, &str); 6] = [
-    (
-        "agents.wit",
-        include_str!("../../../../wit-async/agents.wit"),
-    ),
-    ("calls.wit", include_str!("../../../../wit-async/calls.wit")),
+    ("agents.wit", include_str!("../../../wit/async/agents.wit")),
+    ("calls.wit", include_str!("../../../wit/async/calls.wit")),
     (
         "dockets.wit",
-        include_str!("../../../../wit-async/dockets.wit"),
+        include_str!("../../../wit/async/dockets.wit"),
     ),
-    ("bulk.wit", include_str!("../../../../wit-async/bulk.wit")),
+    ("bulk.wit", include_str!("../../../wit/async/bulk.wit")),
     (
         "webhooks.wit",
-        include_str!("../../../../wit-async/webhooks.wit"),
+        include_str!("../../../wit/async/webhooks.wit"),
     ),
-    ("world.wit", include_str!("../../../../wit-async/world.wit")),
+    ("world.wit", include_str!("../../../wit/async/world.wit")),
 ];
 
 /// The same of WASI 0.3.
 const ASYNC_DEPENDENCIES: [(&str, &str); 4] = [
     (
         "wasi-clocks-0.3.2.wit",
-        include_str!("../../../../wit-async/deps/wasi-clocks-0.3.2.wit"),
+        include_str!("../../../wit/async/deps/wasi-clocks-0.3.2.wit"),
     ),
     (
         "wasi-http-0.3.2.wit",
-        include_str!("../../../../wit-async/deps/wasi-http-0.3.2.wit"),
+        include_str!("../../../wit/async/deps/wasi-http-0.3.2.wit"),
     ),
     (
         "wasi-cli-0.3.2.wit",
-        include_str!("../../../../wit-async/deps/wasi-cli-0.3.2.wit"),
+        include_str!("../../../wit/async/deps/wasi-cli-0.3.2.wit"),
     ),
     (
         "wasi-random-0.3.2.wit",
-        include_str!("../../../../wit-async/deps/wasi-random-0.3.2.wit"),
+        include_str!("../../../wit/async/deps/wasi-random-0.3.2.wit"),
     ),
 ];
 
@@ -213,10 +210,10 @@ mod tests {
     #[test]
     fn every_file_of_the_wit_folders_is_built_in() {
         let folders = [
-            ("../../wit", &FILES[..]),
-            ("../../wit/deps", &DEPENDENCIES[..]),
-            ("../../wit-async", &ASYNC_FILES[..]),
-            ("../../wit-async/deps", &ASYNC_DEPENDENCIES[..]),
+            ("../wit", &FILES[..]),
+            ("../wit/deps", &DEPENDENCIES[..]),
+            ("../wit/async", &ASYNC_FILES[..]),
+            ("../wit/async/deps", &ASYNC_DEPENDENCIES[..]),
         ];
         for (folder, files) in folders {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -255,7 +252,7 @@ mod tests {
     /// The guest puts errors where hosts look for them, by a list of its own.
     #[test]
     fn the_guest_knows_where_the_error_of_each_function_is_in_memory() {
-        let errors = include_str!("../../../../component/p2/src/errors.rs");
+        let errors = include_str!("../../../component/p2/src/errors.rs");
         let resolve = resolve().unwrap();
         let mut sizes = wit_parser::SizeAlign::default();
         sizes.fill(&resolve);

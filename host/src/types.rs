@@ -3,7 +3,7 @@
 #[allow(missing_docs, clippy::all)]
 mod bindings {
     wasmtime::component::bindgen!({
-        path: "../../wit",
+        path: "../wit",
         world: "types-only",
         additional_derives: [Clone, PartialEq, serde::Serialize, serde::Deserialize],
     });

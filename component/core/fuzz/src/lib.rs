@@ -15,13 +15,13 @@
 //!
 //! ```sh
 //! mkdir -p target/found
-//! tar -xzf fuzz/found.tar.gz -C target/found
+//! tar -xzf component/core/fuzz/found.tar.gz -C target/found
 //! cargo +nightly fuzz run docket --features libfuzzer --sanitizer none \
-//!     target/found/docket fuzz/corpus/docket -- -max_len=4096
+//!     target/found/docket component/core/fuzz/corpus/docket -- -max_len=4096
 //! ```
 //!
 //! Without a sanitizer it is faster, and misses little where no code is unsafe. An input
-//! that fails goes to `fuzz/artifacts/docket`; once the core has a plain test for it, it
+//! that fails goes to `component/core/fuzz/artifacts/docket`; once the core has a plain test for it, it
 //! goes to `corpus` under a name that says what it is. Inputs that find new ways through
 //! the code go to `target/found/docket`. The archive is made anew from `target/found`: for
 //! each target, few inputs that together with the seeds cover what all of them cover. The
@@ -29,14 +29,14 @@
 //!
 //! ```sh
 //! rm -rf target/kept
-//! cp -r fuzz/corpus target/kept
-//! for target in $(ls fuzz/corpus); do
+//! cp -r component/core/fuzz/corpus target/kept
+//! for target in $(ls component/core/fuzz/corpus); do
 //!     cargo +nightly fuzz run $target --features libfuzzer --sanitizer none \
 //!         target/kept/$target target/found/$target -- -set_cover_merge=1 -use_counters=0
 //! done
-//! (cd fuzz/corpus && find . -type f) | (cd target/kept && xargs rm)
+//! (cd component/core/fuzz/corpus && find . -type f) | (cd target/kept && xargs rm)
 //! tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
-//!     -C target/kept -c . | gzip -9n > fuzz/found.tar.gz
+//!     -C target/kept -c . | gzip -9n > component/core/fuzz/found.tar.gz
 //! ```
 
 #![forbid(unsafe_code)]

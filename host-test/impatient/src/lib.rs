@@ -14,7 +14,7 @@ use std::pin::pin;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../wit", "../../wit-async", "wit"],
+        path: ["../../wit", "../../wit/async", "wit"],
         world: "voice-calling:impatient/impatient",
         generate_all,
     });
