@@ -10,7 +10,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{
     component,
-    guest::{self, CLIENT},
+    core_module::{self, FLAGS_VARIABLE, PROFILE},
+    guest::CLIENT,
     process::announce,
     setup::tool::CARGO_COMPONENT,
     toolchain::Toolchain,
@@ -67,18 +68,12 @@ fn build(toolchain: &Toolchain, workspace: &Workspace, program: &Path) -> Result
     )?;
     let cargo = toolchain.cargo(&shell);
     cargo
-        .args([
-            "component",
-            "build",
-            "--locked",
-            "--profile",
-            guest::PROFILE,
-        ])
+        .args(["component", "build", "--locked", "--profile", PROFILE])
         .env("PATH", env::join_paths(folders)?)
         .env("CARGO_TARGET_DIR", &target)
-        .env(guest::FLAGS_VARIABLE, guest::flags(toolchain, workspace)?)
+        .env(FLAGS_VARIABLE, core_module::flags(toolchain, workspace)?)
         .run()?;
-    Ok(guest::core_module(&target, &CLIENT))
+    Ok(core_module::path(&target, &CLIENT))
 }
 
 /// A `rustc` to be found before the real one, which answers cargo-component's question for the

@@ -10,7 +10,8 @@ use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
 use crate::{
-    guest::{self, Form, Guest},
+    core_module,
+    guest::{Form, Guest},
     process::announce,
     workspace::Workspace,
 };
@@ -18,7 +19,7 @@ use crate::{
 /// Builds guests of the workspace and makes of them what hosts load.
 pub fn build(workspace: &Workspace, guests: &[&Guest]) -> Result<()> {
     for guest in guests {
-        guest::build(workspace, guest)?.run()?;
+        core_module::build(workspace, guest)?.run()?;
         make(workspace, guest)?;
     }
     Ok(())
@@ -32,7 +33,7 @@ pub struct Building<'a> {
 
 impl<'a> Building<'a> {
     pub fn start(workspace: &Workspace, guest: &'a Guest) -> Result<Self> {
-        let mut cargo = Command::from(guest::build(workspace, guest)?);
+        let mut cargo = Command::from(core_module::build(workspace, guest)?);
         let cargo = cargo.stderr(Stdio::piped()).spawn()?;
         Ok(Self { guest, cargo })
     }
@@ -50,7 +51,7 @@ impl<'a> Building<'a> {
 /// Writes what is made of what cargo built, unless it is there already.
 fn make(workspace: &Workspace, guest: &Guest) -> Result<()> {
     let shell = &workspace.shell;
-    let core_module = guest::core_module(&workspace.guest_target(), guest);
+    let core_module = core_module::path(&workspace.guest_target(), guest);
     let core_module = shell.read_binary_file(core_module)?;
     let component = tagged(&formed(&core_module, workspace, guest)?, workspace, guest)?;
     let path = workspace.component_of(guest);

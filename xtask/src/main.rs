@@ -8,6 +8,7 @@ mod cargo_component;
 mod compiler;
 mod component;
 mod composition;
+mod core_module;
 mod demo;
 mod deny;
 mod examples;

@@ -5,7 +5,7 @@ use std::{env, path::PathBuf};
 use anyhow::Result;
 
 use crate::{
-    guest::{FLAGS_VARIABLE, flags},
+    core_module::{FLAGS_VARIABLE, flags},
     process::announce,
     toolchain::Toolchain,
     workspace::Workspace,

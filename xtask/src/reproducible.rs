@@ -9,10 +9,10 @@ use anyhow::{Context, Result, ensure};
 use xshell::cmd;
 
 use crate::{
-    guest, inspect,
+    core_module, inspect,
     process::announce,
     program,
-    release::{self, Origin},
+    release::{self, origin::Origin},
     toolchain::Toolchain,
     workspace::Workspace,
 };
@@ -69,7 +69,7 @@ fn own_folders(workspace: &Workspace) -> Result<Vec<PathBuf>> {
     let mut folders = vec![
         workspace.root.clone(),
         workspace.target.clone(),
-        guest::cargo_home()?,
+        core_module::cargo_home()?,
     ];
     folders.extend(env::home_dir());
     Ok(folders)

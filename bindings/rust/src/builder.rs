@@ -1,6 +1,5 @@
 //! The settings of a client.
 
-use crate::client::Client;
 use crate::error::Error;
 use crate::transport::ReqwestTransport;
 use reqwest::{redirect, retry};
@@ -9,9 +8,9 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
+use voice_calling_core::Settings;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_core::types::{Failure, Problem, RequestError};
-use voice_calling_core::{Client as Core, Settings};
 
 /// When a create is sent again, although it may have been processed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,20 +105,14 @@ impl Builder {
         self
     }
 
-    /// Makes the client.
-    ///
-    /// # Errors
-    /// If a setting is missing or wrong: [`Error::problem`] names its variable.
-    pub fn build(self) -> Result<Client, Error> {
+    /// The settings, checked, and what sends.
+    pub(crate) fn into_parts(self) -> Result<(Settings, ReqwestTransport), Error> {
         let settings = Settings::from_environment(self.variables)?;
         let http = match self.http {
             Some(http) => http,
             None => http_client(settings.connect_timeout())?,
         };
-        Ok(Client::new(Core::new(
-            settings,
-            ReqwestTransport::new(http),
-        )))
+        Ok((settings, ReqwestTransport::new(http)))
     }
 }
 

@@ -28,6 +28,24 @@ pub struct Client {
     options: CallOptions,
 }
 
+impl Builder {
+    /// Makes the client.
+    ///
+    /// # Errors
+    /// If a setting is missing or wrong: [`Error::problem`] names its variable.
+    pub fn build(self) -> Result<Client, Error> {
+        let (settings, transport) = self.into_parts()?;
+        Ok(Client {
+            core: Arc::new(core::Client::new(settings, transport)),
+            options: CallOptions {
+                account: None,
+                deadline_ms: None,
+                max_attempts: None,
+            },
+        })
+    }
+}
+
 impl Client {
     /// A client with the settings of the environment variables `VOICE_CALLING_…`.
     ///
@@ -40,17 +58,6 @@ impl Client {
     /// A builder without settings.
     pub fn builder() -> Builder {
         Builder::default()
-    }
-
-    pub(crate) fn new(core: core::Client<ReqwestTransport>) -> Self {
-        Self {
-            core: Arc::new(core),
-            options: CallOptions {
-                account: None,
-                deadline_ms: None,
-                max_attempts: None,
-            },
-        }
     }
 
     /// The same client with another account for its operations: one that is listed in `ACCOUNTS`.

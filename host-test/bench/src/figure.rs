@@ -1,5 +1,6 @@
 //! What is claimed of the measurements: how one subject compares with another.
 
+use super::number::{median, shown};
 use super::situation::{
     ALL_OPEN, BATCH, CALLS_PER_S, CPU_US, CROWD, MANY, MANY_20_MS, MEMORY_KIB, Measured,
     ONE_BY_ONE, Value, WALL_MS,
@@ -226,40 +227,10 @@ impl Figure {
     }
 }
 
-/// The value in the middle, or between the two in the middle.
-pub(super) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (below, above) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);
-    match (sorted.get(below), sorted.get(above)) {
-        (Some(below), Some(above)) => (below + above) / 2.0,
-        _ => f64::NAN,
-    }
-}
-
-/// Three significant digits, and all before the point.
-pub(super) fn shown(value: f64) -> String {
-    let digits = match value.abs() {
-        100.0.. => 0,
-        10.0.. => 1,
-        1.0.. => 2,
-        _ => 3,
-    };
-    format!("{value:.digits$}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::situation;
-
-    #[test]
-    fn the_median_is_in_the_middle_whatever_the_order() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
-        assert_eq!(median(&[7.0]), 7.0);
-        assert!(median(&[]).is_nan());
-    }
 
     #[test]
     fn a_goal_is_met_on_its_side_of_the_limit() {

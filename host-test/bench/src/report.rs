@@ -1,9 +1,11 @@
 //! What a bench found, for people and for machines.
 
-use super::figure::{Figure, shown};
+use super::figure::Figure;
 use super::machine::Machine;
+use super::number::shown;
 use super::situation::Measured;
-use comfy_table::{Cell, ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
+use super::table::table;
+use comfy_table::Table;
 use serde::Serialize;
 use std::fmt;
 
@@ -37,15 +39,6 @@ pub struct Built {
     pub compile_ms: Option<f64>,
     /// How long it takes to read what was compiled.
     pub load_ms: Option<f64>,
-}
-
-pub(super) fn table(header: impl IntoIterator<Item = impl Into<Cell>>) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(UTF8_FULL_CONDENSED)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(header);
-    table
 }
 
 fn files(files: &[Built]) -> Table {

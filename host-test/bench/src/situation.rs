@@ -1,9 +1,9 @@
 //! What is measured: every subject with so many calls in flight and a service that takes so long.
 
 use super::crowd::{Crowd, What};
-use super::figure::{median, shown};
-use super::report::table;
+use super::number::{median, shown};
 use super::subject::Subject::{self, *};
+use super::table::table;
 use comfy_table::Table;
 use serde::Serialize;
 

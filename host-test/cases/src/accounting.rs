@@ -3,8 +3,8 @@
 
 use super::answer::Step;
 use super::json::Json;
-use super::judgement::Outcome;
 use super::program::Program;
+use super::report::Outcome;
 use super::request::Received;
 
 /// How the report of the creates that the service received falls short, one line for each. The

@@ -3,7 +3,7 @@
 
 use super::answer::Step;
 use super::case::{Case, Service, Table};
-use super::judgement::Report;
+use super::report::Report;
 use super::request::Received;
 use super::run::Run;
 use anyhow::{Context, Result};

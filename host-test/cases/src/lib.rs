@@ -14,6 +14,7 @@ mod json;
 mod judge;
 mod judgement;
 mod program;
+mod report;
 mod request;
 mod run;
 
@@ -22,6 +23,7 @@ pub use case::{Case, ExpectedBody, ExpectedOutcome, ExpectedRequest, Requests, S
 pub use expected::Expected;
 pub use json::Json;
 pub use judge::Judge;
-pub use judgement::{Outcome, Report, judge};
+pub use judgement::judge;
 pub use program::{At, Fault, Program};
+pub use report::{Outcome, Report};
 pub use request::Received;

@@ -2,8 +2,9 @@
 
 use super::answer::Step;
 use super::case::{Case, Table};
-use super::judgement::{Report, has, judge};
+use super::judgement::{has, judge};
 use super::program::Program;
+use super::report::Report;
 use super::request::Received;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -175,7 +176,7 @@ impl Walk {
 mod tests {
     use super::*;
     use crate::json::Json;
-    use crate::judgement::Outcome;
+    use crate::report::Outcome;
     use voice_calling_mock::Behaviour;
 
     fn run() -> Run {

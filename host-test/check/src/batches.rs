@@ -1,6 +1,5 @@
 //! Batches of dockets.
 
-use super::directed::{must_be_refused, with};
 use super::scenario::{Satisfies, Scenario, Turn};
 use crate::error_codes;
 use crate::operation::{Arguments, Given, Operation};
@@ -70,7 +69,7 @@ pub(super) fn batches() -> Vec<Scenario> {
     for max_in_flight in [1, 3] {
         let name = format!("a batch with MAX_IN_FLIGHT={max_in_flight}");
         let scenario = batch(&name, 20, [created(50)]);
-        all.push(with(scenario, |settings| {
+        all.push(Scenario::with(scenario, |settings| {
             settings.max_in_flight = max_in_flight
         }));
     }
@@ -106,10 +105,11 @@ pub(super) fn large_batches() -> Vec<Scenario> {
         ),
         batch("a batch of 1000", 1_000, [created(50)]),
         batch("a batch with refusals of 1 MB", 1_000, [refused.into()]),
-        with(at_once, |settings| settings.max_in_flight = 500),
+        Scenario::with(at_once, |settings| settings.max_in_flight = 500),
     ];
     let name = "a batch of 110 dockets of 0.9 MB";
-    let mut scenario = must_be_refused(name, Operation::CreateDocketsV2, "permanent-invalid-input");
+    let mut scenario =
+        Scenario::refused(name, Operation::CreateDocketsV2, "permanent-invalid-input");
     scenario.arguments.items = 110;
     scenario.arguments.given = Given::Large { bytes: 900_000 };
     all.push(scenario);

@@ -4,7 +4,7 @@
 use super::batches::batches;
 use super::bodies::strange;
 use super::documents::documents;
-use super::scenario::{BASE_URL, CANARY, CreateRetry, Satisfies, Scenario, Settings, Turn};
+use super::scenario::{BASE_URL, CANARY, CreateRetry, Satisfies, Scenario, Turn};
 use crate::operation::{Given, Operation};
 use crate::script::{Piece, Step};
 use bytes::Bytes;
@@ -56,12 +56,6 @@ pub fn scenarios(operation: Operation) -> Vec<Scenario> {
     all
 }
 
-pub(super) fn with(scenario: Scenario, change: impl FnOnce(&mut Settings)) -> Scenario {
-    let mut scenario = scenario;
-    change(&mut scenario.settings);
-    scenario
-}
-
 /// An answer with the satisfying body, whatever that is worth under this status.
 fn answered(operation: Operation, status: u16) -> Turn {
     let satisfying = Scenario::satisfying(operation);
@@ -97,7 +91,7 @@ fn retrying(scenario: Scenario, create_retry: CreateRetry) -> Scenario {
         scenario.name,
         <&str>::from(create_retry)
     );
-    with(Scenario { name, ..scenario }, |settings| {
+    Scenario::with(Scenario { name, ..scenario }, |settings| {
         settings.create_retry = create_retry
     })
 }
@@ -109,7 +103,7 @@ fn attempts(operation: Operation) -> Vec<Scenario> {
         for status in [429, 503] {
             let name = format!("every answer is {status}, MAX_ATTEMPTS={max_attempts}");
             let scenario = Scenario::new(name, operation, [answered(operation, status)]);
-            all.push(with(scenario, |settings| {
+            all.push(Scenario::with(scenario, |settings| {
                 settings.max_attempts = max_attempts
             }));
         }
@@ -172,7 +166,7 @@ fn one_after_the_other(operation: Operation) -> Vec<Scenario> {
                 name: format!("{name}, TRUST_CONNECTION_TIMEOUT=true"),
                 ..scenario.clone()
             };
-            all.push(with(trusting, |settings| {
+            all.push(Scenario::with(trusting, |settings| {
                 settings.trust_connection_timeout = true
             }));
         }
@@ -244,7 +238,7 @@ fn little_time(operation: Operation) -> Vec<Scenario> {
         operation,
         [limited.into()],
     );
-    let short = with(short, |settings| {
+    let short = Scenario::with(short, |settings| {
         settings.attempt_timeout_ms = 1_010;
         settings.deadline_ms = 1_010;
     });
@@ -264,7 +258,7 @@ fn little_time(operation: Operation) -> Vec<Scenario> {
     let as_options = |scenario: &Scenario| {
         let mut scenario = scenario.clone();
         scenario.name.push_str(", as options");
-        with(scenario, |settings| settings.as_options = true)
+        Scenario::with(scenario, |settings| settings.as_options = true)
     };
     all.extend(all.iter().map(as_options).collect::<Vec<_>>());
     all
@@ -396,7 +390,7 @@ fn echoes(operation: Operation) -> Vec<Scenario> {
         ),
     ]);
     let logged = |(name, turn): (String, Turn)| {
-        with(Scenario::new(name, operation, [turn]), |settings| {
+        Scenario::with(Scenario::new(name, operation, [turn]), |settings| {
             settings.log = true
         })
     };
@@ -405,7 +399,7 @@ fn echoes(operation: Operation) -> Vec<Scenario> {
 
 /// What must not be sent: plain http to a host that is not this machine, and what is too long.
 fn refused(operation: Operation) -> Vec<Scenario> {
-    let setting = |name| must_be_refused(name, operation, "permanent-configuration");
+    let setting = |name| Scenario::refused(name, operation, "permanent-configuration");
     let mut all = vec![
         Scenario {
             base_url: "http://api.example".into(),
@@ -423,17 +417,9 @@ fn refused(operation: Operation) -> Vec<Scenario> {
     use Operation::{GetCallDetails, ListAgents, WaitForCallDetails};
     if [ListAgents, GetCallDetails, WaitForCallDetails].contains(&operation) {
         let name = "an id of 70,000 bytes";
-        let mut scenario = must_be_refused(name, operation, "permanent-invalid-input");
+        let mut scenario = Scenario::refused(name, operation, "permanent-invalid-input");
         scenario.arguments.given = Given::TooLong;
         all.push(scenario);
     }
     all
-}
-
-/// One in which nothing may be sent.
-pub(super) fn must_be_refused(name: &str, operation: Operation, case: &'static str) -> Scenario {
-    Scenario {
-        refused: Some(case),
-        ..Scenario::new(name, operation, [Scenario::satisfying(operation)])
-    }
 }

@@ -4,6 +4,7 @@
 mod answers;
 mod batches;
 mod creations;
+mod findings;
 mod time;
 mod token;
 mod waits;
@@ -16,33 +17,17 @@ use self::creations::{
     create_retry, creations_are_reported, duplicates_are_reported, final_answers, no_replay,
     nothing_created,
 };
+pub use self::findings::Findings;
 use self::time::{attempt_timeout, deadline, max_attempts, retries, retry_after, time_for_answer};
 use self::token::{token_in_its_header, token_is_not_leaked};
 use self::waits::{polls_are_counted, waits_end};
-use super::Check;
+use super::checks::Check;
 use super::scenario::{BASE_URL, Run};
-use super::trace::{Attempt, Trace};
-use crate::operation::{Answered, NUMBER, Operation, Returned, outcome};
-use crate::script::{Heard, HeardBody};
-use voice_calling_host::types;
-
-/// By how much a time limit may be overrun: what a guest needs to compute.
-const TOLERANCE_MS: u64 = 50;
-
-/// By how much two clocks differ that round to milliseconds.
-const ROUNDING_MS: u64 = 2;
-
-/// A date is a whole second, and so is what a guest knows of the time.
-const DATE_PRECISION_MS: u64 = 1_000;
+use super::trace::Trace;
+use crate::operation::{NUMBER, Operation, Returned, outcome};
 
 /// What the guest's memory stays below at the default settings, batches included.
 pub const MEMORY_BYTES: usize = 128 << 20;
-
-/// How much of a body an error keeps at least.
-const KEPT_BODY_BYTES: usize = 1_024;
-
-/// What was found against a check; none is fine.
-pub type Findings = Vec<String>;
 
 /// Judges a run by every check that has something to say about it.
 pub fn judge(run: &Run) -> Vec<(Check, Findings)> {
@@ -141,28 +126,6 @@ const OF_RESULTS: [(Check, OfResult); 13] = [
     (Check::Confirmations, confirmations),
 ];
 
-/// The attempts that a result reports.
-fn told_attempts(returned: &Returned) -> &[types::Attempt] {
-    match returned {
-        Ok(answered) => &answered.attempts,
-        Err(error) => error.attempts(),
-    }
-}
-
-/// The requests that a result reports: all of them, or those of the last poll of a wait.
-/// None where that is not known: a wait that ends without what it waits for reports the last
-/// poll that was answered.
-fn told_of<'a>(run: &Run, trace: &Trace<'a>, returned: &Returned) -> Option<Trace<'a>> {
-    let pending = |answered: &Answered| answered.waited.is_some_and(|wait| !wait.completed);
-    if returned.as_ref().is_ok_and(pending) {
-        return None;
-    }
-    Some(trace.last(match run.scenario.operation.is_wait() {
-        true => told_attempts(returned).len(),
-        false => trace.attempts.len(),
-    }))
-}
-
 fn returns(run: &Run) -> Findings {
     run.returned.as_ref().err().cloned().into_iter().collect()
 }
@@ -218,20 +181,4 @@ fn memory(run: &Run) -> Findings {
         )],
         false => Vec::new(),
     }
-}
-
-/// An attempt, for people.
-fn told(attempt: &Attempt) -> String {
-    let heard = match &attempt.sent.heard {
-        Heard::Nothing => "silence".to_owned(),
-        Heard::Failure(code) => crate::error_codes::name(code).to_owned(),
-        Heard::Answer(status, HeardBody::Whole) => status.to_string(),
-        Heard::Answer(status, HeardBody::Begun) => format!("{status} without the whole body"),
-        Heard::Answer(status, HeardBody::Broken) => format!("{status} with a broken body"),
-    };
-    format!("{heard} at {} ms", attempt.sent.at_ms)
-}
-
-fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(200)]
 }

@@ -1,6 +1,6 @@
 //! What a check found, for people and for machines.
 
-use super::Check;
+use super::checks::Check;
 use super::scenario::Scenario;
 use anyhow::Result;
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};

@@ -231,6 +231,20 @@ impl Scenario {
         }
     }
 
+    /// One in which nothing may be sent, and the error has this case.
+    pub fn refused(name: &str, operation: Operation, case: &'static str) -> Self {
+        Self {
+            refused: Some(case),
+            ..Self::new(name, operation, [Self::satisfying(operation)])
+        }
+    }
+
+    /// The same with other settings.
+    pub fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
     /// Runs it. Nothing real passes but the time to compute: the clock must be paused.
     pub async fn run(&self, subject: &Subject) -> Run {
         let script = Script::new(

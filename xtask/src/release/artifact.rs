@@ -20,7 +20,7 @@ use crate::{
     obelisk,
     process::announce,
     program,
-    release::{Origin, archive, crates::Compiled},
+    release::{archive, crates::Compiled, origin::Origin},
     site, tools,
     workspace::Workspace,
 };

@@ -6,6 +6,7 @@ mod crates;
 mod history;
 mod licenses;
 mod notes;
+pub mod origin;
 mod registry;
 mod rehearsal;
 mod sbom;
@@ -22,7 +23,7 @@ use clap::{Args, Subcommand};
 
 use crate::{
     process::announce,
-    release::{crates::Crates, history::LastRelease, registry::Registry},
+    release::{crates::Crates, history::LastRelease, origin::Origin, registry::Registry},
     workspace::Workspace,
 };
 
@@ -33,17 +34,6 @@ pub struct Release {
     command: Option<Command>,
     #[command(flatten)]
     origin: Origin,
-}
-
-/// Where the source is, which only the releaser knows. It goes into the components.
-#[derive(Args, Default)]
-pub struct Origin {
-    /// The address of the repository
-    #[arg(long)]
-    source: Option<String>,
-    /// The commit
-    #[arg(long)]
-    revision: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -81,15 +71,6 @@ impl Release {
             }
             Some(Command::Record) => LastRelease::find(workspace)?.replace(workspace, &folder),
         }
-    }
-}
-
-impl Origin {
-    /// As custom sections of WebAssembly.
-    fn sections(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let named = [("source", &self.source), ("revision", &self.revision)];
-        let given = named.map(|(name, text)| Some((name, text.as_deref()?)));
-        given.into_iter().flatten()
     }
 }
 

@@ -15,7 +15,7 @@ use xshell::{Cmd, Shell, cmd};
 
 use crate::{
     composition::plug,
-    guest::{FLAGS_VARIABLE, PROFILE, flags},
+    core_module::{FLAGS_VARIABLE, PROFILE, flags},
     harness::Service,
     interpreter::PYTHON,
     obelisk,

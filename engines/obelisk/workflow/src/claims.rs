@@ -8,7 +8,7 @@ use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::{waits_obelisk_ext, waits_obelisk_stub};
-use crate::creator::unreachable;
+use crate::error::unreachable;
 
 pub struct Claims {
     set: JoinSet,

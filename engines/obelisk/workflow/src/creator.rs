@@ -1,6 +1,6 @@
 //! One try to create a docket: asked for, claimed, granted, and judged.
 
-use voice_calling_core::types::{CallOptions, DocketRequestV2, Failure, RequestError};
+use voice_calling_core::types::{CallOptions, DocketRequestV2, RequestError};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
@@ -9,6 +9,7 @@ use crate::bindings::voice_calling::operator::check::{self, Verdict};
 use crate::bindings::voice_calling::workflows::types::{RunError, RunOptions};
 use crate::claims::{Claims, not_begun};
 use crate::creation::Creation;
+use crate::error::unreachable;
 use crate::waiting::after;
 
 /// The pauses between tries.
@@ -122,17 +123,6 @@ pub fn call_options(options: &RunOptions) -> Option<CallOptions> {
         account: Some(account),
         deadline_ms: None,
         max_attempts: None,
-    })
-}
-
-/// Nothing was sent.
-pub fn unreachable(message: String) -> RequestError {
-    RequestError::Unreachable(Failure {
-        message,
-        problem: None,
-        response: None,
-        attempts: Vec::new(),
-        may_have_created: false,
     })
 }
 

@@ -15,9 +15,9 @@ use crate::bindings::voice_calling::client::dockets as activities;
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
 use crate::creator::{
     Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, call_options, pause,
-    unreachable, with_jitter,
+    with_jitter,
 };
-use crate::error::name;
+use crate::error::{name, unreachable};
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
 use crate::reading;

@@ -1,6 +1,6 @@
 //! What errors say, whatever their case.
 
-use voice_calling_core::types::RequestError;
+use voice_calling_core::types::{Failure, RequestError};
 
 use crate::bindings::voice_calling::workflows::types::RunError;
 
@@ -20,6 +20,17 @@ pub fn name(error: &RequestError) -> &'static str {
         RequestError::Unreachable(_) => "unreachable",
         RequestError::TimedOut(_) => "timed-out",
     }
+}
+
+/// Nothing was sent.
+pub fn unreachable(message: String) -> RequestError {
+    RequestError::Unreachable(Failure {
+        message,
+        problem: None,
+        response: None,
+        attempts: Vec::new(),
+        may_have_created: false,
+    })
 }
 
 /// Whether the same call would fail again, or would risk that a person is called twice.

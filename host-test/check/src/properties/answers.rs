@@ -1,8 +1,8 @@
 //! What results say of what the service answered.
 
+use super::findings::{Findings, KEPT_BODY_BYTES, ROUNDING_MS, cut, told, told_attempts, told_of};
 use super::time::began_ms;
 use super::token::shows_token;
-use super::{Findings, KEPT_BODY_BYTES, ROUNDING_MS, cut, told, told_attempts, told_of};
 use crate::operation::{DOCKET_ID, Operation, Returned, outcome};
 use crate::scenario::{CANARY, Run};
 use crate::script::HeardBody;

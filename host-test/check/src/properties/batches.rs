@@ -1,6 +1,6 @@
 //! The items of a batch, all of them, in order, and not too many at once.
 
-use super::{Findings, TOLERANCE_MS};
+use super::findings::{Findings, TOLERANCE_MS};
 use crate::operation::{external_id, outcome};
 use crate::scenario::Run;
 use crate::script::{Heard, most_open};

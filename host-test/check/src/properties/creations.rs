@@ -1,6 +1,6 @@
 //! What may have been created: nothing twice, and nothing that is not reported.
 
-use super::{Findings, told};
+use super::findings::{Findings, told};
 use crate::operation::Returned;
 use crate::scenario::{CreateRetry, Run, Scenario};
 use crate::trace::{Attempt, Outcome, Trace};

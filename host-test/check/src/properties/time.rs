@@ -1,7 +1,9 @@
 //! When requests are sent, and how many.
 
 use super::batches::meets_rate_limit;
-use super::{DATE_PRECISION_MS, Findings, ROUNDING_MS, TOLERANCE_MS, told, told_attempts, told_of};
+use super::findings::{
+    DATE_PRECISION_MS, Findings, ROUNDING_MS, TOLERANCE_MS, told, told_attempts, told_of,
+};
 use crate::operation::{Operation, Returned};
 use crate::scenario::{Run, Scenario, Settings};
 use crate::script::HeardBody;

@@ -1,6 +1,6 @@
 //! Where the token is, and where it is not.
 
-use super::Findings;
+use super::findings::Findings;
 use crate::scenario::{CANARY, Run};
 use voice_calling_host::types::RequestError;
 

@@ -1,6 +1,6 @@
 //! When waits end, and what they report about themselves.
 
-use super::{Findings, ROUNDING_MS, TOLERANCE_MS};
+use super::findings::{Findings, ROUNDING_MS, TOLERANCE_MS};
 use crate::operation::Returned;
 use crate::scenario::Run;
 use crate::trace::{Attempt, Trace};

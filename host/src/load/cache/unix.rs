@@ -1,6 +1,6 @@
 //! What distinguishes a user's own files from those of others.
 
-use super::Reason;
+use super::origin::Reason;
 use anyhow::{Context, Result, bail, ensure};
 use rustix::fs::OFlags;
 use rustix::io::Errno;

@@ -5,13 +5,13 @@ use anyhow::Result;
 use crate::bindings::{
     model::{Field, Package, Shape},
     names::{error_name, method, pascal, screaming, snake},
-    python::{
-        names::{argument, class, is_in_seconds},
-        options::option_name,
-        records::is_status,
-    },
+    python::names::{argument, class, is_in_seconds, is_status, option_name},
     settings::{Kind, SETTINGS},
 };
+
+/// What each generated module says before its code.
+pub(super) const HEADER: &str = "# Written by `cargo xtask bindings generate` from the WIT. Do not edit.\n\n\
+                      from __future__ import annotations\n\n";
 
 /// The widest line of a docstring.
 const WIDTH: usize = 100;

@@ -8,8 +8,7 @@ use crate::bindings::{
     model::{Field, Package, Type},
     names::{error_base, error_name, pascal},
     python::{
-        HEADER,
-        docs::{Words, docstring, field_docs},
+        docs::{HEADER, Words, docstring, field_docs},
         names::{attribute, attribute_type},
     },
 };

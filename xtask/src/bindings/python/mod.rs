@@ -17,12 +17,6 @@ use crate::bindings::{
 
 const FOLDER: &str = "bindings/python/src/voice_calling";
 
-const HEADER: &str = "# Written by `cargo xtask bindings generate` from the WIT. Do not edit.\n\n\
-                      from __future__ import annotations\n\n";
-
-/// Times of which users give or get seconds; all others are milliseconds, as their names say.
-const IN_SECONDS: [&str; 3] = ["timeout-ms", "deadline-ms", "retry-after-ms"];
-
 pub fn files(package: &Package) -> Result<Vec<Generated>> {
     let words = Words::new(package)?;
     let files = [

@@ -3,10 +3,13 @@
 use anyhow::{Result, bail};
 
 use crate::bindings::{
-    model::{Field, Type},
+    model::{Case, Field, Type},
     names::{pascal, snake, type_name},
-    python::IN_SECONDS,
+    settings::{Kind, Setting},
 };
+
+/// Times of which users give or get seconds; all others are milliseconds, as their names say.
+const IN_SECONDS: [&str; 3] = ["timeout-ms", "deadline-ms", "retry-after-ms"];
 
 pub(super) fn class(name: &str) -> String {
     pascal(type_name(name))
@@ -88,4 +91,18 @@ pub(super) fn value_type(ty: &Type, json: &str) -> Result<String> {
         Type::List(inner) => format!("tuple[{}, ...]", value_type(inner, json)?),
         Type::Tuple(_) | Type::Result(..) => bail!("{ty:?} in a record is not known in Python"),
     })
+}
+
+/// What the constructor calls a setting.
+pub(super) fn option_name(setting: &Setting) -> String {
+    let name = setting.name();
+    snake(match setting.kind {
+        Kind::Duration => name.strip_suffix("-ms").unwrap_or(&name),
+        _ => &name,
+    })
+}
+
+/// Whether the variant is one of words of the service, any other text included.
+pub(super) fn is_status(cases: &[Case]) -> bool {
+    cases.iter().any(|case| case.name == "other")
 }

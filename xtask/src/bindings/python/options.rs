@@ -5,10 +5,9 @@ use std::fmt::Write as _;
 use anyhow::Result;
 
 use crate::bindings::{
-    names::snake,
     python::{
-        HEADER,
-        docs::{Words, capitalized, docstring},
+        docs::{HEADER, Words, capitalized, docstring},
+        names::option_name,
     },
     settings::{Kind, SETTINGS, Setting},
 };
@@ -64,15 +63,6 @@ pub(super) fn options(words: &Words) -> Result<String> {
         docstring(&mut text, 4, &meaning(setting, words));
     }
     Ok(text)
-}
-
-/// What the constructor calls a setting.
-pub(super) fn option_name(setting: &Setting) -> String {
-    let name = setting.name();
-    snake(match setting.kind {
-        Kind::Duration => name.strip_suffix("-ms").unwrap_or(&name),
-        _ => &name,
-    })
 }
 
 fn option_type(setting: &Setting) -> &'static str {

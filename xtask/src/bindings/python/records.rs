@@ -8,10 +8,10 @@ use crate::bindings::{
     model::{Case, Definition, Field, Package, Shape, Type},
     names::{pascal, screaming, snake},
     python::{
-        HEADER,
-        docs::{Words, docstring, field_docs},
+        docs::{HEADER, Words, docstring, field_docs},
         names::{
-            argument, argument_type, attribute, attribute_type, class, default, is_json, value_type,
+            argument, argument_type, attribute, attribute_type, class, default, is_json, is_status,
+            value_type,
         },
     },
 };
@@ -179,11 +179,6 @@ fn write_status(
         docstring(text, 4, &words.translated(&case.docs));
     }
     Ok(())
-}
-
-/// Whether the variant is one of words of the service, any other text included.
-pub(super) fn is_status(cases: &[Case]) -> bool {
-    cases.iter().any(|case| case.name == "other")
 }
 
 /// All but `other(string)`, which has to be there.

@@ -1,0 +1,61 @@
+//! What was found, and what it is told with.
+
+use crate::error_codes;
+use crate::operation::{Answered, Returned};
+use crate::scenario::Run;
+use crate::script::{Heard, HeardBody};
+use crate::trace::{Attempt, Trace};
+use voice_calling_host::types;
+
+/// By how much a time limit may be overrun: what a guest needs to compute.
+pub(super) const TOLERANCE_MS: u64 = 50;
+
+/// By how much two clocks differ that round to milliseconds.
+pub(super) const ROUNDING_MS: u64 = 2;
+
+/// A date is a whole second, and so is what a guest knows of the time.
+pub(super) const DATE_PRECISION_MS: u64 = 1_000;
+
+/// How much of a body an error keeps at least.
+pub(super) const KEPT_BODY_BYTES: usize = 1_024;
+
+/// What was found against a check; none is fine.
+pub type Findings = Vec<String>;
+
+/// The attempts that a result reports.
+pub(super) fn told_attempts(returned: &Returned) -> &[types::Attempt] {
+    match returned {
+        Ok(answered) => &answered.attempts,
+        Err(error) => error.attempts(),
+    }
+}
+
+/// The requests that a result reports: all of them, or those of the last poll of a wait.
+/// None where that is not known: a wait that ends without what it waits for reports the last
+/// poll that was answered.
+pub(super) fn told_of<'a>(run: &Run, trace: &Trace<'a>, returned: &Returned) -> Option<Trace<'a>> {
+    let pending = |answered: &Answered| answered.waited.is_some_and(|wait| !wait.completed);
+    if returned.as_ref().is_ok_and(pending) {
+        return None;
+    }
+    Some(trace.last(match run.scenario.operation.is_wait() {
+        true => told_attempts(returned).len(),
+        false => trace.attempts.len(),
+    }))
+}
+
+/// An attempt, for people.
+pub(super) fn told(attempt: &Attempt) -> String {
+    let heard = match &attempt.sent.heard {
+        Heard::Nothing => "silence".to_owned(),
+        Heard::Failure(code) => error_codes::name(code).to_owned(),
+        Heard::Answer(status, HeardBody::Whole) => status.to_string(),
+        Heard::Answer(status, HeardBody::Begun) => format!("{status} without the whole body"),
+        Heard::Answer(status, HeardBody::Broken) => format!("{status} with a broken body"),
+    };
+    format!("{heard} at {} ms", attempt.sent.at_ms)
+}
+
+pub(super) fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(200)]
+}

@@ -1,0 +1,103 @@
+//! A guest's core WebAssembly module, which cargo makes the same on every machine that has this
+//! compiler.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use xshell::Cmd;
+
+use crate::{
+    guest::Guest,
+    process::announce,
+    toolchain::{TARGET, Toolchain},
+    workspace::Workspace,
+};
+
+pub const PROFILE: &str = "guest";
+
+/// Goes before every other place from which cargo takes flags.
+pub const FLAGS_VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
+
+/// The command that builds the core module. One for each guest: cargo would unify the features of
+/// what several depend on, and the bytes would depend on what else is built.
+pub fn build<'a>(workspace: &'a Workspace, guest: &Guest) -> Result<Cmd<'a>> {
+    let toolchain = Toolchain::find(&workspace.shell)?;
+    announce(&format!("{}: {}", guest.package, toolchain.description()));
+    Ok(toolchain
+        .cargo(&workspace.shell)
+        .args(["build", "--locked", "--package", guest.package])
+        .args(["--target", TARGET, "--profile", PROFILE, "--target-dir"])
+        .arg(workspace.guest_target())
+        .env(FLAGS_VARIABLE, flags(&toolchain, workspace)?))
+}
+
+/// Where cargo leaves the core module in a target directory.
+pub fn path(target: &Path, guest: &Guest) -> PathBuf {
+    let file = format!("{}.wasm", guest.package.replace('-', "_"));
+    target.join(TARGET).join(PROFILE).join(file)
+}
+
+/// Cargo's own folder, with the sources of all dependencies.
+pub fn cargo_home() -> Result<PathBuf> {
+    env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))
+        .context("neither CARGO_HOME nor a home directory is known")
+}
+
+/// The value of [`FLAGS_VARIABLE`]. Panic messages hold the path of the source they come from:
+/// every folder that differs from machine to machine gets a fixed name instead.
+pub fn flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
+    let compiler = toolchain.compiler();
+    let mut folders = vec![
+        (workspace.root.clone(), "/voice-calling".to_owned()),
+        (workspace.target.clone(), "/target".to_owned()),
+        (cargo_home()?, "/cargo".to_owned()),
+        (compiler.std_source(), compiler.std_source_name()),
+    ];
+    // A compiler may print the folder that a symbolic link leads to instead of the link.
+    let real: Vec<_> = folders
+        .iter()
+        .filter_map(|(folder, name)| Some((fs::canonicalize(folder).ok()?, name.clone())))
+        .filter(|pair| !folders.contains(pair))
+        .collect();
+    folders.extend(real);
+    Ok(remap_flags(folders))
+}
+
+/// Of several prefixes that fit, rustc takes the last: the innermost folder has to come last.
+fn remap_flags(mut folders: Vec<(PathBuf, String)>) -> OsString {
+    folders.sort_by_key(|(folder, _)| folder.components().count());
+    let flag = |(folder, name): &(PathBuf, String)| {
+        let mut flag = OsString::from("--remap-path-prefix=");
+        flag.push(folder);
+        flag.push("=");
+        flag.push(name);
+        flag
+    };
+    let flags: Vec<_> = folders.iter().map(flag).collect();
+    flags.join("\u{1f}".as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_folder_is_renamed_last() {
+        let flags = remap_flags(vec![
+            ("/w/target/x".into(), "/target".into()),
+            ("/w".into(), "/voice-calling".into()),
+        ]);
+        assert_eq!(
+            flags,
+            "--remap-path-prefix=/w=/voice-calling\u{1f}\
+             --remap-path-prefix=/w/target/x=/target"
+        );
+    }
+}
