@@ -1,0 +1,63 @@
+//! The example with axum, as the service meets it.
+
+#[allow(dead_code)] // A test has a main function of its own.
+#[path = "../examples/webhook.rs"]
+mod webhook;
+
+use reqwest::StatusCode;
+use tokio::net::TcpListener;
+use voice_calling::Client;
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+#[tokio::test]
+async fn a_delivery_is_answered_by_what_the_service_says_of_the_docket() {
+    let service = MockServer::start().await;
+    let docket = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-000000000001","status":"COMPLETED"}"#;
+    for (id, answer) in [
+        (
+            "7f8d3b0e-0d51-4f0c-9a63-000000000001",
+            ResponseTemplate::new(200).set_body_string(docket),
+        ),
+        (
+            "7f8d3b0e-0d51-4f0c-9a63-000000000002",
+            ResponseTemplate::new(404),
+        ),
+        (
+            "7f8d3b0e-0d51-4f0c-9a63-000000000003",
+            ResponseTemplate::new(500),
+        ),
+    ] {
+        let look = Mock::given(path(format!("/api/v1/dockets/{id}")));
+        look.respond_with(answer).mount(&service).await;
+    }
+    let client = Client::builder()
+        .base_url(service.uri())
+        .api_token("token-of-a-test")
+        .max_attempts(1);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/completed", listener.local_addr().unwrap());
+    let router = webhook::router(client.build().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    // reqwest makes no client without one, although it sends nothing over TLS here.
+    let _first = rustls::crypto::ring::default_provider().install_default();
+    for (delivery, expected) in [
+        (docket, StatusCode::NO_CONTENT),
+        (
+            r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-000000000002","status":"COMPLETED"}"#,
+            StatusCode::BAD_REQUEST,
+        ),
+        (
+            r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-000000000003","status":"COMPLETED"}"#,
+            StatusCode::SERVICE_UNAVAILABLE,
+        ),
+        ("no JSON", StatusCode::BAD_REQUEST),
+    ] {
+        let request = reqwest::Client::new().post(&url).body(delivery);
+        assert_eq!(
+            request.send().await.unwrap().status(),
+            expected,
+            "{delivery}"
+        );
+    }
+}
