@@ -7,14 +7,13 @@ mod demo;
 mod progress;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 use command::{
     Bench, Cases, Check, Crowd, Demo, Faults, Invoke, run_bench, run_check, run_crowd, run_demo,
     run_faults, run_invoke, serve_cases,
 };
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tracing::Level;
 use tracing_subscriber::filter::{EnvFilter, filter_fn};
@@ -90,52 +89,6 @@ enum Command {
     /// Calls of the bench in a process of their own
     #[command(hide = true)]
     BenchCrowd(Crowd),
-}
-
-#[derive(Args)]
-struct Component {
-    /// The component [default: target/voice-calling.wasm]
-    ///
-    /// The compiled component is cached in $XDG_CACHE_HOME/voice-calling, or
-    /// ~/.cache/voice-calling, if no one else can write to that folder.
-    #[arg(long, value_name = "FILE")]
-    component: Option<PathBuf>,
-    #[command(flatten)]
-    built: Built,
-}
-
-impl Component {
-    fn path(&self) -> PathBuf {
-        self.built.or_given(self.component.as_deref())
-    }
-}
-
-/// Which of the components that `cargo xtask build` makes.
-#[derive(Args)]
-struct Built {
-    /// Instead of a file: the component of this kind that was built
-    #[arg(long, value_name = "KIND", conflicts_with = "component")]
-    guest: Option<BuiltGuest>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum BuiltGuest {
-    /// For WASI 0.2: target/voice-calling.wasm
-    #[value(name = "0.2")]
-    V0_2,
-    /// For WASI 0.3: target/voice-calling-p3.wasm
-    #[value(name = "0.3")]
-    V0_3,
-}
-
-impl Built {
-    fn or_given(&self, given: Option<&Path>) -> PathBuf {
-        let built = match self.guest {
-            None | Some(BuiltGuest::V0_2) => "target/voice-calling.wasm",
-            Some(BuiltGuest::V0_3) => "target/voice-calling-p3.wasm",
-        };
-        given.unwrap_or(built.as_ref()).to_owned()
-    }
 }
 
 fn main() -> ExitCode {

@@ -4,6 +4,8 @@
 #![deny(unsafe_code)]
 
 mod answer;
+#[allow(unsafe_code, clippy::too_many_arguments)]
+mod bindings;
 mod error;
 
 use answer::{Agents, Calls, CreatedDocket, Docket, PlacedCall, Verified, Waited, text};
@@ -15,22 +17,17 @@ use error::{invalid, of_create, of_read};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
 
-#[allow(unsafe_code, clippy::too_many_arguments)]
-mod bindings {
-    wit_bindgen::generate!({
-        path: ["../../wit", "../../wit/tools"],
-        world: "voice-calling:tools/tools",
-        generate_all,
-    });
-    use super::Tools;
-    export!(Tools);
-}
-
 /// An agent that waits holds up a person.
 const DEFAULT_WAIT_S: u32 = 50;
 const LONGEST_WAIT_S: u32 = 600;
 
 struct Tools;
+
+#[allow(unsafe_code)]
+mod exports {
+    use super::{Tools, bindings};
+    bindings::export!(Tools with_types_in bindings);
+}
 
 impl bindings::Guest for Tools {
     fn list_agents(organization_id: String, raw: Option<bool>) -> Result<String, String> {

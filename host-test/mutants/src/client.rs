@@ -4,14 +4,14 @@ use crate::mutant::Mutant;
 use crate::result::{Change, Changeable};
 use crate::settings::Settings;
 use crate::transport::MutantTransport;
-use crate::types::{
+use std::cell::Cell;
+use std::hint::black_box;
+use voice_calling_core::Transport;
+use voice_calling_core::types::{
     AgentConfig, AgentList, CallDetailsList, CallDetailsWait, CallOptions, CallRequest,
     CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2,
     DocketWait, Failure, RequestError, StartedCall, Verification, WaitOptions,
 };
-use std::cell::Cell;
-use std::hint::black_box;
-use voice_calling_core::Transport;
 
 /// So much memory is taken at a time.
 const BLOCK_BYTES: usize = 1 << 20;

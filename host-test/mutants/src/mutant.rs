@@ -1,6 +1,6 @@
 //! The ways to misbehave, and their names.
 
-use crate::types::{Failure, Problem, RequestError};
+use voice_calling_core::types::{Failure, Problem, RequestError};
 
 /// The variable that selects one.
 const VARIABLE: &str = "MUTANT";

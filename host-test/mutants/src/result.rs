@@ -2,7 +2,7 @@
 
 use crate::mutant::Mutant;
 use crate::raw_json::{with_rounded_numbers, without_unknown_fields};
-use crate::types::{
+use voice_calling_core::types::{
     AgentList, Attempt, CallDetailsList, CallDetailsOutcome, CallDetailsWait, CreatedAgent,
     CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketWait, Failure, RequestError,
     StartedCall, Verification,

@@ -1,9 +1,9 @@
 //! Settings that are understood otherwise than they are meant.
 
 use crate::mutant::Mutant;
-use crate::types::RequestError;
 use std::collections::BTreeMap;
 use voice_calling_core::settings::PREFIX;
+use voice_calling_core::types::RequestError;
 
 const A_DAY_MS: u64 = 86_400_000;
 const MOST_ATTEMPTS: u64 = 100;

@@ -1,7 +1,6 @@
 //! The judgement of a component, and the table of faults.
 
-use crate::command::loading::loading;
-use crate::{Built, Component};
+use crate::command::component::{Built, Component, loading};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -1,8 +1,7 @@
 //! The main job on the built-in mock service.
 
-use crate::Component;
 use crate::command::archive::Archive;
-use crate::command::loading::loading;
+use crate::command::component::{Component, loading};
 use crate::demo;
 use anyhow::Result;
 use clap::Args;

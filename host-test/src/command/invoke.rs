@@ -1,8 +1,7 @@
 //! A call of one function, JSON in and out.
 
-use crate::Component;
 use crate::command::archive::Archive;
-use crate::command::loading::loading;
+use crate::command::component::{Component, loading};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::value::RawValue;

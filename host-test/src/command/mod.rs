@@ -4,9 +4,9 @@ mod archive;
 mod bench;
 mod cases;
 mod check;
+mod component;
 mod demo;
 mod invoke;
-mod loading;
 
 pub(crate) use bench::{Bench, Crowd, run_bench, run_crowd};
 pub(crate) use cases::{Cases, serve_cases};

@@ -9,18 +9,11 @@
 #![deny(unsafe_code)]
 
 mod answer;
+#[allow(unsafe_code)]
+mod bindings;
 mod delivery;
 mod http;
 mod secret;
-
-#[allow(unsafe_code)]
-mod bindings {
-    wit_bindgen::generate!({
-        path: ["../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
-        world: "voice-calling:obelisk/webhook",
-        generate_all,
-    });
-}
 
 #[allow(unsafe_code)]
 mod exports {
