@@ -317,12 +317,11 @@ fn undocumented(resolve: &Resolve) -> Vec<String> {
     missing
 }
 
-/// Parsing is pure: there is nothing to wait for. The results of a batch are a list on WASI 0.2, and
-/// come one by one on 0.3.
+/// Parsing is pure: there is nothing to wait for.
 #[test]
 fn both_packages_have_the_same_functions_which_are_async_for_wasi_0_3_save_one() {
     let resolve = wit();
-    let [mut functions, async_functions] = BOTH.map(|kind| {
+    let [functions, async_functions] = BOTH.map(|kind| {
         let functions = exported(&resolve, world(&resolve, kind, "plugin")).into_iter();
         let by_name = functions.map(|(name, function)| {
             let name = name.replace(&format!("{}/", package(kind)), "");
@@ -333,19 +332,6 @@ fn both_packages_have_the_same_functions_which_are_async_for_wasi_0_3_save_one()
         });
         by_name.collect::<BTreeMap<_, _>>()
     });
-    let batch = functions.get_mut("bulk@0.2.0#create-dockets-v2");
-    let batch = batch.expect("a function for batches");
-    let error = request_error(&resolve);
-    let streamed = batch
-        .replace(
-            "result<list<result<",
-            "result<!stream<record {index: U32, outcome: result<",
-        )
-        .replace(
-            &format!("{error}>>, {error}>"),
-            &format!("{error}>}}>, {error}>"),
-        );
-    *batch = streamed;
     assert_eq!(functions, async_functions);
 }
 
