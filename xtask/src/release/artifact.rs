@@ -50,7 +50,7 @@ pub const WIT_PACKAGES: [(&str, &[&str], &str); 4] = [
     (
         "client-async",
         &["wit", "wit/async"],
-        "the WIT of the client for WASI 0.3 (experimental)",
+        "the WIT of the client for WASI 0.3",
     ),
     (
         "client-steps",
