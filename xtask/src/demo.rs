@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 
 use crate::{
     component::Building,
-    guest::{CLIENT, CLIENT_P3, STEPS},
+    guest::{CLIENT, CLIENT_P3},
     harness,
     process::announce,
     setup::What,
@@ -30,8 +30,6 @@ enum Kind {
     /// For WASI 0.3
     #[value(name = "0.3")]
     V0_3,
-    /// Without I/O of its own
-    Steps,
 }
 
 impl Demo {
@@ -39,7 +37,6 @@ impl Demo {
         let guest = match self.guest {
             Kind::V0_2 => &CLIENT,
             Kind::V0_3 => &CLIENT_P3,
-            Kind::Steps => &STEPS,
         };
         What::Guest.install(workspace)?;
         // At the same time: each leaves processors idle, the guest while it is linked.

@@ -58,23 +58,11 @@ pub const CLIENT_P3: Guest = Guest {
     form: Form::Component,
 };
 
-/// The client without I/O, for hosts that do it themselves. Its world exports the types that the
-/// bindings import: they are the same to the functions.
-pub const STEPS: Guest = Guest {
-    package: "voice-calling-steps-typed",
-    component: "voice-calling-steps",
-    file: "voice-calling-steps.wasm",
-    form: Form::ComponentOf {
-        folders: &["wit", "wit-steps"],
-        world: "plugin",
-    },
-};
-
-/// The same for hosts that know nothing of the component model.
-pub const STEPS_TEXT: Guest = Guest {
-    package: "voice-calling-steps-text",
-    component: "voice-calling-steps-text",
-    file: "voice-calling-steps-text.wasm",
+/// The client without I/O, for hosts that do it themselves.
+pub const SANS_IO: Guest = Guest {
+    package: "voice-calling-sans-io",
+    component: "voice-calling-sans-io",
+    file: "voice-calling-sans-io.wasm",
     form: Form::CoreModule(&[
         "memory",
         "input",
@@ -105,7 +93,7 @@ pub const TOOLS_READ_ONLY: Guest = Guest {
 };
 
 /// All that users get.
-pub const PRODUCTS: [&Guest; 4] = [&CLIENT, &CLIENT_P3, &STEPS, &STEPS_TEXT];
+pub const PRODUCTS: [&Guest; 3] = [&CLIENT, &CLIENT_P3, &SANS_IO];
 
 /// The guest on a core that misbehaves, with which the check of components proves that it can fail.
 pub const MUTANTS: Guest = Guest {

@@ -10,7 +10,7 @@ use anyhow::{Result, bail, ensure};
 use xshell::Cmd;
 
 use crate::{
-    guest::{CLIENT_P3, Guest, STEPS},
+    guest::{CLIENT_P3, Guest},
     process::announce,
     workspace::Workspace,
 };
@@ -30,9 +30,7 @@ pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
             announce("cargo test, of what builds");
             total.join(run_tests_without_host(workspace)?);
             announce("cargo test, on the component for WASI 0.3");
-            total.join(run_tests_on(workspace, &CLIENT_P3, &["once::"])?);
-            announce("cargo test, on the component for steps");
-            total.join(run_tests_on(workspace, &STEPS, &["once::", "on_wasi::"])?);
+            total.join(run_tests_on(workspace, &CLIENT_P3)?);
         }
         _ => announce("only the tests that were asked for, of the harness and on WASI 0.2"),
     }
@@ -109,7 +107,7 @@ fn run_tests_without_host(workspace: &Workspace) -> Result<Total> {
 
 /// What builds, and the guests. With them cargo would choose other features of what the harness
 /// depends on, and compile the compiler of WebAssembly once more.
-const WITHOUT_HOST: [&str; 17] = [
+const WITHOUT_HOST: [&str; 16] = [
     "plug",
     "voice-calling-bench-peer",
     "voice-calling-example-http",
@@ -123,8 +121,7 @@ const WITHOUT_HOST: [&str; 17] = [
     "voice-calling-obelisk-workflow",
     "voice-calling-p2",
     "voice-calling-p3",
-    "voice-calling-steps-text",
-    "voice-calling-steps-typed",
+    "voice-calling-sans-io",
     "voice-calling-tools",
     "xtask",
 ];
@@ -140,10 +137,9 @@ pub fn test_harness(workspace: &Workspace) -> Cmd<'_> {
         .args(others.iter().flat_map(|package| ["--exclude", package]))
 }
 
-/// What is said of a component's behaviour is true of the other ones as well: these programs run
-/// again on each, but for the tests in modules `once`, which choose their components themselves,
-/// and in modules `on_wasi`, which are about components that do their I/O themselves.
-fn run_tests_on(workspace: &Workspace, guest: &Guest, skipped: &[&str]) -> Result<Total> {
+/// What is said of a component's behaviour is true of the other one as well: these programs run
+/// again on it, but for the tests in modules `once`, which choose their components themselves.
+fn run_tests_on(workspace: &Workspace, guest: &Guest) -> Result<Total> {
     let programs = [
         "component",
         "embedding",
@@ -154,8 +150,7 @@ fn run_tests_on(workspace: &Workspace, guest: &Guest, skipped: &[&str]) -> Resul
     ];
     let tests = test_harness(workspace)
         .args(programs.map(|program| ["--test", program]).concat())
-        .arg("--")
-        .args(skipped.iter().flat_map(|module| ["--skip", module]))
+        .args(["--", "--skip", "once::"])
         .env(COMPONENT_VARIABLE, workspace.component_of(guest));
     stream(tests)
 }

@@ -160,7 +160,7 @@ function checkThatItCompiles() {
   } catch (cause) {
     const allowed =
       'the compiled module, since this runtime compiles none: ' +
-      "import wasm from 'voice-calling/voice-calling-steps-text.wasm', then new VoiceClient({ wasm })";
+      "import wasm from 'voice-calling/voice-calling-sans-io.wasm', then new VoiceClient({ wasm })";
     throw misconfigured('wasm', 'nothing', allowed, { cause });
   }
 }

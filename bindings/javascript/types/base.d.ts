@@ -128,7 +128,7 @@ export interface SharedClientOptions extends Settings {
   /** Sends the requests; such as a `ScriptedService` in a test. */
   readonly transport?: Transport | undefined;
   /**
-   * `voice-calling/voice-calling-steps-text.wasm`, compiled, for platforms that compile ahead of
+   * `voice-calling/voice-calling-sans-io.wasm`, compiled, for platforms that compile ahead of
    * time; the constructor throws if it is absent there. Elsewhere what is in the package is compiled
    * by the first call.
    */

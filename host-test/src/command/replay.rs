@@ -17,7 +17,7 @@ pub(crate) struct Replay {
     #[arg(
         long,
         value_name = "FILE",
-        default_value = "target/voice-calling-steps-text.wasm"
+        default_value = "target/voice-calling-sans-io.wasm"
     )]
     module: PathBuf,
 }

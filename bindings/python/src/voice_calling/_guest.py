@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wasmtime import Engine, Module
 
-MODULE = "voice-calling-steps-text.wasm"
+MODULE = "voice-calling-sans-io.wasm"
 
 OLDEST_WASMTIME = "25.0.0"
 """The oldest `wasmtime` that is tested."""

@@ -53,7 +53,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Plays histories again on the text module (`target/voice-calling-steps-text.wasm`).
+/// Plays histories again on the text module (`target/voice-calling-sans-io.wasm`).
 pub struct Replayer {
     engine: Engine,
     module: Module,

@@ -14,7 +14,7 @@ fn steps_component() -> PathBuf {
 }
 
 fn text_module() -> PathBuf {
-    component_path().with_file_name("voice-calling-steps-text.wasm")
+    component_path().with_file_name("voice-calling-sans-io.wasm")
 }
 
 fn wit() -> (Resolve, World) {

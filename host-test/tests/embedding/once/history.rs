@@ -36,7 +36,7 @@ fn replayer() -> &'static Replayer {
     static REPLAYER: OnceLock<Replayer> = OnceLock::new();
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../target/voice-calling-steps-text.wasm"
+        "/../target/voice-calling-sans-io.wasm"
     );
     REPLAYER.get_or_init(|| {
         let module = std::fs::read(path).expect("the text module of steps");
