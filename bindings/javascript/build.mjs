@@ -2,7 +2,7 @@
  * Makes `dist/`: the client without I/O as a file and packed into text that bundlers take along,
  * and the package for `require`.
  *
- *     node build.mjs path/to/voice-calling-steps-text.wasm
+ *     node build.mjs path/to/voice-calling-sans-io.wasm
  */
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -14,7 +14,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 const dist = join(folder, 'dist');
 
 const [wasm] = process.argv.slice(2);
-if (!wasm) throw new Error('usage: node build.mjs path/to/voice-calling-steps-text.wasm');
+if (!wasm) throw new Error('usage: node build.mjs path/to/voice-calling-sans-io.wasm');
 const bytes = readFileSync(wasm);
 checkImports(bytes);
 

@@ -42,10 +42,10 @@ pub const CLIENT_P3: Guest = Guest {
 };
 
 /// The client without I/O, for hosts that do it themselves.
-pub const STEPS_TEXT: Guest = Guest {
-    package: "voice-calling-steps-text",
-    component: "voice-calling-steps-text",
-    file: "voice-calling-steps-text.wasm",
+pub const SANS_IO: Guest = Guest {
+    package: "voice-calling-sans-io",
+    component: "voice-calling-sans-io",
+    file: "voice-calling-sans-io.wasm",
     form: Form::CoreModule(&[
         "memory",
         "input",
@@ -76,7 +76,7 @@ pub const TOOLS_READ_ONLY: Guest = Guest {
 };
 
 /// All that users get.
-pub const PRODUCTS: [&Guest; 3] = [&CLIENT, &CLIENT_P3, &STEPS_TEXT];
+pub const PRODUCTS: [&Guest; 3] = [&CLIENT, &CLIENT_P3, &SANS_IO];
 
 /// The guest on a core that misbehaves, with which the check of components proves that it can fail.
 pub const MUTANTS: Guest = Guest {

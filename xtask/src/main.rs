@@ -48,8 +48,8 @@ enum Command {
         #[arg(value_enum, default_value = "guest")]
         what: Vec<What>,
     },
-    /// Build target/voice-calling.wasm (WASI 0.2), target/voice-calling-p3.wasm (WASI 0.3),
-    /// target/voice-calling-steps.wasm and target/voice-calling-steps-text.wasm (without I/O)
+    /// Build target/voice-calling.wasm (WASI 0.2), target/voice-calling-p3.wasm (WASI 0.3) and
+    /// target/voice-calling-sans-io.wasm (without I/O)
     Build,
     /// Set up and build what the demo needs, and run it against the mock service
     Demo(demo::Demo),

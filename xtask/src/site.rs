@@ -47,7 +47,7 @@ const PARTS: [(&str, Pages); 7] = [
             ("JavaScript", "bindings/javascript/README.md"),
             ("Rust", "bindings/rust/README.md"),
             ("Composition", "examples/README.md"),
-            ("Without I/O: steps", "docs/steps.md"),
+            ("Without I/O", "docs/sans-io.md"),
             ("Embedding in Rust", "docs/embedding.md"),
         ],
     ),
@@ -68,7 +68,6 @@ const PARTS: [(&str, Pages); 7] = [
         &[
             ("voice-calling:client", "wit/client.md"),
             ("voice-calling:client-async", "wit/client-async.md"),
-            ("voice-calling:client-steps", "wit/client-steps.md"),
             ("voice-calling:tools", "wit/tools.md"),
         ],
     ),
@@ -95,10 +94,9 @@ const PARTS: [(&str, Pages); 7] = [
 ];
 
 /// The page of each WIT package: its folders, the last of which has the world.
-const WORLDS: [(&str, &[&str], &str); 4] = [
+const WORLDS: [(&str, &[&str], &str); 3] = [
     ("client", &["wit"], "plugin"),
     ("client-async", &["wit", "wit/async"], "plugin"),
-    ("client-steps", &["wit", "wit-steps"], "plugin"),
     ("tools", &["wit", "wit/tools"], "tools"),
 ];
 
@@ -111,9 +109,8 @@ const CRATES: [&str; 4] = [
 ];
 
 /// Links to folders, and what the site has in their place.
-const FOLDERS: [(&str, &str); 7] = [
+const FOLDERS: [(&str, &str); 6] = [
     ("](wit/)", "](wit/client.md)"),
-    ("](../wit-steps)", "](../wit/client-steps.md)"),
     ("](../wit/async)", "](../wit/client-async.md)"),
     ("](../host)", "](../rust/voice_calling_host/index.html)"),
     ("](../bindings/python)", "](../bindings/python/README.md)"),

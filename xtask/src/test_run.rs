@@ -117,7 +117,7 @@ const WITHOUT_HOST: [&str; 16] = [
     "voice-calling-obelisk-workflow",
     "voice-calling-p2",
     "voice-calling-p3",
-    "voice-calling-steps-text",
+    "voice-calling-sans-io",
     "voice-calling-tools",
     "xtask",
 ];

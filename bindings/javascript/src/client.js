@@ -8,11 +8,11 @@ import { Machine } from './machine.js';
 import { Signals, operate, operateBatch, parse } from './operation.js';
 import { NONE, defaultOptions } from './options.js';
 import { environment, misconfigured, settingNames, refuseUnknown } from './settings.js';
-import { compiledOnce } from './steps.js';
+import { compiledOnce } from './guest.js';
 import { found, isPlain, kind, tag } from './words.js';
 
 /** Options that are not settings, beside those of a platform. */
-const OWN_OPTIONS = ['accounts', 'env', 'onAttempt', 'onCreated', 'history', 'transport', 'wasm'];
+const OWN_OPTIONS = ['accounts', 'env', 'onAttempt', 'onCreated', 'transport', 'wasm'];
 
 const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
@@ -133,11 +133,11 @@ function checked(options, platform) {
   // It may be the token that is given in their place.
   if (!isPlain(options)) throw misconfigured('options', kind(options), 'a plain object');
   refuseUnknown(options, [...Object.keys(settings), ...OWN_OPTIONS, ...platform.options]);
-  const { env, onAttempt, onCreated, history, transport, wasm } = options;
+  const { env, onAttempt, onCreated, transport, wasm } = options;
   if (env !== undefined && tag(env) !== 'Object' && env !== globalThis.process?.env) {
     throw misconfigured('env', kind(env), 'an object of variables');
   }
-  for (const [name, listener] of Object.entries({ onAttempt, onCreated, history })) {
+  for (const [name, listener] of Object.entries({ onAttempt, onCreated })) {
     if (listener !== undefined && typeof listener !== 'function') {
       throw misconfigured(name, found(listener), 'a function');
     }
@@ -160,12 +160,12 @@ function checkThatItCompiles() {
   } catch (cause) {
     const allowed =
       'the compiled module, since this runtime compiles none: ' +
-      "import wasm from 'voice-calling/voice-calling-steps-text.wasm', then new VoiceClient({ wasm })";
+      "import wasm from 'voice-calling/voice-calling-sans-io.wasm', then new VoiceClient({ wasm })";
     throw misconfigured('wasm', 'nothing', allowed, { cause });
   }
 }
 
-function shared({ env, onAttempt, onCreated, history, transport: own, wasm, ...options }, platform) {
+function shared({ env, onAttempt, onCreated, transport: own, wasm, ...options }, platform) {
   const { warn, writeLine } = platform;
   const variables = environment(options, env ?? platform.variables(), onAttempt !== undefined);
   const transport = own ?? platform.transport(options, variables);
@@ -176,22 +176,8 @@ function shared({ env, onAttempt, onCreated, history, transport: own, wasm, ...o
     transport,
     clock,
     log: onAttempt ? attemptLog(onAttempt, warn) : writeLine,
-    record: history && guarded(history, warn),
   });
   return new Shared({ machine, transport, clock, warn, writeLine, onCreated, settingNames: settingNames(options) });
-}
-
-/** A recorder that fails costs its lines, and one warning. */
-function guarded(history, warn) {
-  let hasWarned = false;
-  return async (line) => {
-    try {
-      await history(line());
-    } catch (error) {
-      if (!hasWarned) warn('history failed', error);
-      hasWarned = true;
-    }
-  };
 }
 
 class Agents {

@@ -3,7 +3,7 @@
  * of HTTP, which is a transport's business, and decides nothing.
  */
 import { Exchange, described } from './exchange.js';
-import { Steps } from './steps.js';
+import { Guest } from './guest.js';
 
 /** What a transport says where nothing can have been created. */
 const NOT_SENT = new Set(['NotSent', 'Refused', 'Denied']);
@@ -14,10 +14,9 @@ export class Machine {
   #transport;
   #clock;
   #log;
-  #record;
 
   /** None before the first operation, and after one was lost. */
-  #steps;
+  #guest;
   #operations = new Map();
   #exchanges = new Map();
   #lastOperation = 0;
@@ -38,16 +37,14 @@ export class Machine {
    *   transport: { send(request: any, exchange: Exchange): () => void },
    *   clock: any,
    *   log: (line: string) => void,
-   *   record?: (line: () => string) => void,
    * }} host what it has of the world
    */
-  constructor({ module, environment, transport, clock, log, record }) {
+  constructor({ module, environment, transport, clock, log }) {
     this.#module = module;
     this.#environment = environment;
     this.#transport = transport;
     this.#clock = clock;
     this.#log = log;
-    this.#record = record;
   }
 
   /** How many operations are under way. */
@@ -57,19 +54,19 @@ export class Machine {
 
   /** A module whose settings were taken, or none where they are not needed. */
   async parse(delivery) {
-    return new Steps(await this.#module()).parse(delivery);
+    return new Guest(await this.#module()).parse(delivery);
   }
 
   /**
    * Makes a module ready; returns the error with which it refuses its settings, if it does.
    */
   async ready() {
-    if (this.#steps) return undefined;
+    if (this.#guest) return undefined;
     const module = await this.#module();
-    if (this.#steps) return undefined;
-    const steps = new Steps(module, this.#record);
-    const error = steps.configure(this.#environment, { Seed: Math.floor(Math.random() * 2 ** 53) });
-    if (!error) this.#steps = steps;
+    if (this.#guest) return undefined;
+    const guest = new Guest(module);
+    const error = guest.configure(this.#environment, { Seed: Math.floor(Math.random() * 2 ** 53) });
+    if (!error) this.#guest = guest;
     return error;
   }
 
@@ -138,7 +135,7 @@ export class Machine {
   }
 
   #step() {
-    if (!this.#steps) {
+    if (!this.#guest) {
       this.#lose(new Error('the instance was lost before this began'));
       return;
     }
@@ -157,7 +154,7 @@ export class Machine {
         }
         for (const number of abandoned) if (this.#operations.has(number)) events.push({ Abandon: number });
       }
-      const { effects, wake_at_ms: wakeAtMs } = this.#steps.step(events, nowMs, secondsOf(this.#clock.date()));
+      const { effects, wake_at_ms: wakeAtMs } = this.#guest.step(events, nowMs, secondsOf(this.#clock.date()));
       this.#wakeAtMs = wakeAtMs ?? undefined;
       for (const effect of effects) this.#do(effect);
     } catch (cause) {
@@ -232,7 +229,7 @@ export class Machine {
 
   /** The instance is lost: every operation is notified, and the next one gets another instance. */
   #lose(cause) {
-    this.#steps = undefined;
+    this.#guest = undefined;
     this.#events = [];
     this.#abandoned.clear();
     this.#wakeAtMs = undefined;

@@ -192,7 +192,7 @@ test('it is required by CommonJS, and its WebAssembly is a file for those who co
     const { VoiceClient, RequestError } = require('voice-calling');
     const { ScriptedService } = require('voice-calling/testing');
     const { VoiceClient: Fetch } = require('voice-calling/fetch');
-    const wasm = new WebAssembly.Module(require('fs').readFileSync(require.resolve('voice-calling/voice-calling-steps-text.wasm')));
+    const wasm = new WebAssembly.Module(require('fs').readFileSync(require.resolve('voice-calling/voice-calling-sans-io.wasm')));
     const request = { agentId: 7, toPhoneNumber: '919876543210', callContext: {} };
     (async () => {
       console.log((await new VoiceClient().dockets.create(request)).status);

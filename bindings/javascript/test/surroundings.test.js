@@ -109,7 +109,7 @@ for (const [driver, name] of Object.entries(DRIVERS)) {
     assert.throws(() => new VoiceClient(options), (error) => {
       assert.ok(error instanceof ConfigurationProblem, error.stack);
       assert.equal(error.problem.subject, 'wasm');
-      assert.match(error.message, /import wasm from 'voice-calling\/voice-calling-steps-text\.wasm'/);
+      assert.match(error.message, /import wasm from 'voice-calling\/voice-calling-sans-io\.wasm'/);
       return true;
     });
     const wasm = runInContext('WebAssembly', parsingContext).Module.prototype;

@@ -120,15 +120,10 @@ export interface SharedClientOptions extends Settings {
    * becomes a warning, and does not fail the call.
    */
   readonly onCreated?: ((entry: CreatedEntry) => void | Promise<void>) | undefined;
-  /**
-   * Called with each line of a history of all that happens, for a report of a bug: JSON without
-   * line breaks. The tokens are masked; phone numbers and call context are not.
-   */
-  readonly history?: ((line: string) => void) | undefined;
   /** Sends the requests; such as a `ScriptedService` in a test. */
   readonly transport?: Transport | undefined;
   /**
-   * `voice-calling/voice-calling-steps-text.wasm`, compiled, for platforms that compile ahead of
+   * `voice-calling/voice-calling-sans-io.wasm`, compiled, for platforms that compile ahead of
    * time; the constructor throws if it is absent there. Elsewhere what is in the package is compiled
    * by the first call.
    */

@@ -204,7 +204,7 @@ def test_the_constructors_take_every_setting_and_say_what_it_means() -> None:
     source = " ".join(Path(_options.__file__).read_text(encoding="utf-8").split())
     for client in [VoiceClient, AsyncVoiceClient]:
         parameters = set(inspect.signature(client).parameters)
-        assert parameters == named | {"accounts", "environ", "http_client", "history"}
+        assert parameters == named | {"accounts", "environ", "http_client"}
     for option in OPTIONS:
         said = re.search(
             rf"- `{option.name}`: (.*?)(?: Default: ([^;]*?)[.;]?)?(?: - `|$| or `)", docs

@@ -57,7 +57,6 @@ def test_durations_are_seconds(serve: Serve) -> None:
         ("deadline", 10**400),
         ("http_client", 7),
         ("http_client", httpx.AsyncClient()),
-        ("history", 7),
         ("max_attempts", 3.0),
         ("max_attempts", "3"),
         ("allow_insecure_http", "true"),

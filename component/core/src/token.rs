@@ -83,11 +83,6 @@ pub(crate) fn mask_problem(problem: Problem, token: &str) -> Problem {
 /// which is why this is public. The token may be any text here, also one that no
 /// header can carry.
 pub fn mask(token: &str, text: &str) -> String {
-    mask_with(MASK, token, text)
-}
-
-/// The same with another string in place of the token.
-pub fn mask_with(mask: &str, token: &str, text: &str) -> String {
     let Some(first) = token
         .chars()
         .next()
@@ -106,7 +101,7 @@ pub fn mask_with(mask: &str, token: &str, text: &str) -> String {
         // Where two overlap, as in a token that begins with a repetition, both are one secret.
         if start >= done {
             masked.push_str(&text[done..start]);
-            masked.push_str(mask);
+            masked.push_str(MASK);
         }
         done = done.max(end);
     }

@@ -1,6 +1,6 @@
 //! `core-module FILE NUMBER` calls the number: a docket, at the service that
 //! `VOICE_CALLING_BASE_URL` and `VOICE_CALLING_API_TOKEN` name. FILE is
-//! `voice-calling-steps-text.wasm`, a core module, and wasmi, an interpreter, runs it. In another
+//! `voice-calling-sans-io.wasm`, a core module, and wasmi, an interpreter, runs it. In another
 //! language with another runtime the program would be the same: docs/steps.md has the rules.
 
 use anyhow::{Context, Result, bail};

@@ -6,7 +6,7 @@ use voice_calling_mock::{Behaviour, Endpoint, Fault, MockService, Options, RawPe
 
 const MODULE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../../target/voice-calling-steps-text.wasm"
+    "/../../target/voice-calling-sans-io.wasm"
 );
 
 async fn run(base_url: &str, token: &str) -> Output {
@@ -17,7 +17,7 @@ async fn run(base_url: &str, token: &str) -> Output {
         .env("VOICE_CALLING_BACKOFF_MS", "1")
         .output()
         .await
-        .expect("the example, and target/voice-calling-steps-text.wasm (`cargo xtask build`)")
+        .expect("the example, and target/voice-calling-sans-io.wasm (`cargo xtask build`)")
 }
 
 async fn run_on(mock: &MockService) -> (bool, String) {

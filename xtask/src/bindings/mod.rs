@@ -23,7 +23,7 @@ use clap::Subcommand;
 use crate::{
     bindings::model::Package,
     component,
-    guest::{MUTANTS, STEPS_TEXT},
+    guest::{MUTANTS, SANS_IO},
     harness::{JUDGE_VARIABLE, Services},
     process::announce,
     test_run::COMPONENT_VARIABLE,
@@ -62,7 +62,7 @@ pub fn build(workspace: &Workspace) -> Result<()> {
 
 /// The package for JavaScript alone, for what is built on it.
 pub fn build_javascript(workspace: &Workspace) -> Result<()> {
-    component::build(workspace, &[&STEPS_TEXT])?;
+    component::build(workspace, &[&SANS_IO])?;
     tarball::build(workspace)
 }
 

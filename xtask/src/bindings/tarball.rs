@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::{
+    guest::SANS_IO,
     harness::{HARNESS_VARIABLE, JUDGE_VARIABLE, Service, Services},
     interpreter::NODE,
     process::{announce, run_quietly},
@@ -17,9 +18,6 @@ use crate::{
 };
 
 const FOLDER: &str = "bindings/javascript";
-
-/// The client without I/O that is in the package, in the target directory.
-const STEPS: &str = "voice-calling-steps-text.wasm";
 
 /// The versions of Node that the package is tried with, beside the user's own: the oldest that it
 /// says it runs on (`engines` in its manifest), and the newest that is known to do.
@@ -35,8 +33,8 @@ pub fn build(workspace: &Workspace) -> Result<()> {
     let npm = Npm::find(workspace)?;
     npm.install()?;
     announce("the package for JavaScript");
-    let steps = workspace.target.join(STEPS);
-    npm.node(&["build.mjs"]).arg(&steps).run()?;
+    let module = workspace.component_of(&SANS_IO);
+    npm.node(&["build.mjs"]).arg(&module).run()?;
     let license = workspace.root.join("LICENSE");
     fs::copy(license, npm.folder.join("LICENSE")).context("cannot copy the licence")?;
     let tarball = tarball(workspace)?;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::{
-    guest::{CLIENT, STEPS_TEXT},
+    guest::{CLIENT, SANS_IO},
     harness::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
     interpreter::PYTHON,
     process::{announce, run_quietly},
@@ -79,8 +79,8 @@ pub fn test(workspace: &Workspace, services: &Services) -> Result<()> {
 /// Builds the wheel and returns where it lies.
 pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     let package = workspace.root.join(FOLDER);
-    let module = package.join("src/voice_calling").join(STEPS_TEXT.file);
-    copy(&workspace.component_of(&STEPS_TEXT), &module)?;
+    let module = package.join("src/voice_calling").join(SANS_IO.file);
+    copy(&workspace.component_of(&SANS_IO), &module)?;
     copy(&workspace.root.join("LICENSE"), &package.join("LICENSE"))?;
 
     let tools = tools(workspace)?;

@@ -16,7 +16,7 @@ use crate::{
         tarball::tarball,
         wheel::{sdist, wheel},
     },
-    guest::{CLIENT, Guest, PRODUCTS, STEPS_TEXT, TOOLS, TOOLS_READ_ONLY},
+    guest::{CLIENT, Guest, PRODUCTS, SANS_IO, TOOLS, TOOLS_READ_ONLY},
     obelisk,
     process::announce,
     program,
@@ -45,17 +45,12 @@ pub struct Requirement {
 }
 
 /// The WIT packages: the folders that are read, the last of which has the package.
-pub const WIT_PACKAGES: [(&str, &[&str], &str); 4] = [
+pub const WIT_PACKAGES: [(&str, &[&str], &str); 3] = [
     ("client", &["wit"], "the WIT of the client"),
     (
         "client-async",
         &["wit", "wit/async"],
         "the WIT of the client for WASI 0.3",
-    ),
-    (
-        "client-steps",
-        &["wit", "wit-steps"],
-        "the WIT of the client without I/O",
     ),
     ("tools", &["wit", "wit/tools"], "the WIT of the tools"),
 ];
@@ -75,8 +70,7 @@ fn components(workspace: &Workspace, folder: &Path, origin: &Origin) -> Result<V
     let what = |guest: &Guest| match guest.component {
         "voice-calling" => "the client, for hosts of WASI 0.2",
         "voice-calling-p3" => "the client, for hosts of WASI 0.3 (experimental)",
-        "voice-calling-steps" => "the client without I/O, a component that imports nothing",
-        _ => "the same as a core module that speaks JSON",
+        _ => "the client without I/O, a core module that speaks JSON",
     };
     let of_tools = [
         (&TOOLS_READ_ONLY, "tools for AI agents that cannot ring"),
@@ -165,13 +159,13 @@ fn packages(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
         });
         Ok(())
     };
-    let steps = [&STEPS_TEXT];
-    add(&wheel, "the package for Python", &steps, of_python)?;
+    let sans_io = [&SANS_IO];
+    add(&wheel, "the package for Python", &sans_io, of_python)?;
     let of_python = required_by_wheel(workspace, &wheel)?;
     let sdist = sdist(workspace)?;
-    add(&sdist, "the same as source", &steps, of_python)?;
+    add(&sdist, "the same as source", &sans_io, of_python)?;
     let javascript = tarball(workspace)?;
-    add(&javascript, "the package for JavaScript", &steps, vec![])?;
+    add(&javascript, "the package for JavaScript", &sans_io, vec![])?;
     for (package, what) in [
         ("bindings/mcp", "the MCP server, for npm"),
         ("bindings/node-red", "the nodes for Node-RED, for npm"),

@@ -18,10 +18,9 @@ use wit_parser::{PackageId, Resolve};
 use crate::{release::artifact::WIT_PACKAGES, workspace::Workspace};
 
 /// The worlds of the packages that components implement.
-const WORLDS: [(&str, &[&str]); 4] = [
+const WORLDS: [(&str, &[&str]); 3] = [
     ("client", &["plugin"]),
     ("client-async", &["plugin"]),
-    ("client-steps", &["plugin"]),
     ("tools", &["tools", "read-only"]),
 ];
 

@@ -15,11 +15,10 @@ use crate::{
 };
 
 /// The components that are pushed, by file.
-pub const IMAGES: [&str; 6] = [
+pub const IMAGES: [&str; 5] = [
     "voice-calling.wasm",
     "voice-calling-p3.wasm",
-    "voice-calling-steps.wasm",
-    "voice-calling-steps-text.wasm",
+    "voice-calling-sans-io.wasm",
     "voice-calling-tools.wasm",
     "voice-calling-tools-read-only.wasm",
 ];

@@ -324,7 +324,7 @@ impl Rehearsal<'_> {
         announce("another file under a version that is released");
         let other = self.scratch.join("other.wasm");
         self.shell
-            .copy_file(self.file("voice-calling-steps.wasm"), &other)?;
+            .copy_file(self.file("voice-calling-p3.wasm"), &other)?;
         let reference = registry.component(registry::IMAGES[0], &self.version);
         let error = match registry.push_once(&reference, &other) {
             Ok(()) => bail!("{reference} was overwritten"),

@@ -16,8 +16,7 @@ from ._batch import AsyncBatch, Batch
 from ._connections import has_http_2
 from ._coroutines import Coroutines
 from ._errors import RequestError
-from ._failures import configuration_problem, described
-from ._history import History
+from ._failures import configuration_problem
 from ._operations import (
     AgentMethods,
     BatchResult,
@@ -69,7 +68,6 @@ class _Client(Generic[Http]):
         accounts: Mapping[str, Account] | None = None,
         environ: Mapping[str, str] | None = None,
         http_client: Http | None = None,
-        history: str | os.PathLike[str] | None = None,
     ) -> None:
         given = Account(
             base_url=base_url,
@@ -95,12 +93,9 @@ class _Client(Generic[Http]):
             allowed = "HTTP/1.1 for threads, which break connections of HTTP/2 that they share in "
             allowed += "httpx; AsyncVoiceClient takes an httpx.AsyncClient(http2=True)"
             raise configuration_problem("http_client", "httpx.Client(http2=True)", allowed)
-        if history is not None and not isinstance(history, (str, os.PathLike)):
-            raise configuration_problem("history", described(history), "a path")
         self._base_url = settings.base_url()
         self._defaults: dict[str, Any] = {}
-        recorder = None if history is None else History(history)
-        self._driver = self._driver_class(settings, http_client, recorder)
+        self._driver = self._driver_class(settings, http_client)
         self._make_groups()
 
     def _make_groups(self) -> None:
@@ -286,8 +281,6 @@ class VoiceClient(_Client[httpx.Client]):
     - `http_client`: what sends the requests: proxies, authorities, hooks and all else are its own,
       except HTTP/2, which is for `AsyncVoiceClient`; its timeouts, redirects and `auth` are not
       used. `None`: one of this client's own, with kept connections.
-    - `history`: a file to which all that happens is appended, for bug reports. Tokens are masked
-      in it, phone numbers are not.
     """
 
     _http_class = httpx.Client

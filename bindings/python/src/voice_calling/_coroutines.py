@@ -17,7 +17,6 @@ import httpx
 from . import _connections
 from ._exchange import Decoder, Exchange, request_of
 from ._failures import execution_failed
-from ._history import History
 from ._log import say
 from ._machine import Machine
 from ._operations import Operation
@@ -61,9 +60,7 @@ class Waiting:
 class Coroutines:
     """Runs operations on one event loop."""
 
-    def __init__(
-        self, settings: Settings, http_client: httpx.AsyncClient | None, history: History | None
-    ) -> None:
+    def __init__(self, settings: Settings, http_client: httpx.AsyncClient | None) -> None:
         self._own: httpx.AsyncClient | None = None
         self._given = http_client
         self._base_urls = settings.base_urls()
@@ -74,7 +71,7 @@ class Coroutines:
         self._tasks: set[Any] = set()
         self._time_of_test = getattr(http_client, "__voice_calling_time__", None)
         clock = time.monotonic if self._time_of_test is None else self._time_of_test.now
-        self._machine = Machine(settings, history, self, clock)
+        self._machine = Machine(settings, self, clock)
         self._clock: Callable[[], float] = clock
         self._timer: Any = None
         self._open: weakref.WeakSet[Running] = weakref.WeakSet()

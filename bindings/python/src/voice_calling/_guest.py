@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wasmtime import Engine, Module
 
-MODULE = "voice-calling-steps-text.wasm"
+MODULE = "voice-calling-sans-io.wasm"
 
 OLDEST_WASMTIME = "25.0.0"
 """The oldest `wasmtime` that is tested."""
@@ -49,8 +49,7 @@ class Guest:
         exports = instance.exports(self._store)
         self._memory: Any = exports["memory"]
         self._functions: dict[str, Any] = {
-            name: exports[name]
-            for name in ("input", "configure", "step", "parse_docket_completed", "mask")
+            name: exports[name] for name in ("input", "configure", "step", "parse_docket_completed")
         }
         self._room = 0
         self._input = 0
@@ -62,18 +61,13 @@ class Guest:
 
     def call(self, name: str, given: object) -> Any:
         """Calls an export: what it returned, with `Ok` or `Err` as its only member."""
-        return self.call_text(name, encode(given))[0]
-
-    def call_text(self, name: str, given: str) -> tuple[Any, str]:
-        """The same with JSON text: what came, and as text."""
         try:
-            text = self._call(name, given.encode("utf-8"))
-            returned = json.loads(text)
+            returned = json.loads(self._call(name, encode(given).encode("utf-8")))
         except Exception as error:
             raise GuestLost(f"{type(error).__name__}: {error}") from error
         if "misuse" in returned:
             raise GuestLost(f"{name}: {returned['misuse']}")
-        return returned, text
+        return returned
 
     def _call(self, name: str, given: bytes) -> str:
         size = len(given)

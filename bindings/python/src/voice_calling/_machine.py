@@ -17,7 +17,6 @@ from . import _log
 from ._exchange import Exchange
 from ._failures import execution_failed
 from ._guest import Guest, GuestLost
-from ._history import History
 from ._operations import Operation, Progress
 from ._running import Done, Running
 from ._settings import Settings
@@ -46,12 +45,10 @@ class Machine:
     def __init__(
         self,
         settings: Settings,
-        history: History | None,
         driver: Driver,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
-        self._history = history
         self._driver = driver
         self._clock = clock
         self._began = clock()
@@ -105,7 +102,7 @@ class Machine:
     def exchanges(self) -> list[Exchange]:
         return list(self._exchanges.values())
 
-    # ---------------------------------------------------------------------------------- steps
+    # ------------------------------------------------------------------------------ the guest
 
     def _step_all(self) -> None:
         while self._inbox and self._turn.acquire(blocking=False):
@@ -180,11 +177,13 @@ class Machine:
             return True
         try:
             guest = Guest()
-            given = {
-                "environment": self._settings.variables(),
-                "random": {"Seed": random.getrandbits(53)},
-            }
-            configured = guest.call("configure", given)
+            configured = guest.call(
+                "configure",
+                {
+                    "environment": self._settings.variables(),
+                    "random": {"Seed": random.getrandbits(53)},
+                },
+            )
         except ImportError as error:
             running.finish(Done(error=execution_failed(str(error))))
             return False
@@ -199,8 +198,6 @@ class Machine:
             return False
         self._guest = guest
         self._wake_at_ms = None
-        if self._history is not None:
-            self._history.begins(given)
         return True
 
     def _abandoning(self, running: Running) -> list[dict[str, Any]]:
@@ -222,11 +219,7 @@ class Machine:
     def _stepped(self, events: list[dict[str, Any]], now_ms: int) -> dict[str, Any]:
         assert self._guest is not None
         given = {"events": events, "now_ms": now_ms, "unix_s": int(time.time())}
-        if self._history is None:
-            returned = self._guest.call("step", given)
-        else:
-            returned = self._history.step(self._guest, given)
-        stepped: dict[str, Any] = returned["Ok"]
+        stepped: dict[str, Any] = self._guest.call("step", given)["Ok"]
         return stepped
 
     def _effects(self, stepped: dict[str, Any], now_ms: int) -> None:

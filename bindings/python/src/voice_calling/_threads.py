@@ -22,7 +22,6 @@ import httpx
 from . import _connections
 from ._exchange import Decoder, Exchange, request_of
 from ._failures import execution_failed
-from ._history import History
 from ._log import say
 from ._machine import Machine
 from ._operations import Operation
@@ -71,9 +70,7 @@ class Waiting:
 class Threads:
     """Runs operations for any number of threads."""
 
-    def __init__(
-        self, settings: Settings, http_client: httpx.Client | None, history: History | None
-    ) -> None:
+    def __init__(self, settings: Settings, http_client: httpx.Client | None) -> None:
         self._own: httpx.Client | None = None
         self._given = http_client
         self._base_urls = settings.base_urls()
@@ -89,7 +86,7 @@ class Threads:
         self._was_forked = False
         time_of_test = getattr(http_client, "__voice_calling_time__", None)
         clock = time.monotonic if time_of_test is None else time_of_test.now
-        self._machine = Machine(settings, history, self, clock)
+        self._machine = Machine(settings, self, clock)
         tick = weakref.WeakMethod(self._tick)
         self._weak_tick: Tick = tick
         self._time = time_of_test and time_of_test.timer(self._machine, tick)

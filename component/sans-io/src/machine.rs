@@ -4,23 +4,25 @@ use crate::call::{self, SharedClient};
 use crate::executor::{Executor, Running};
 use crate::host::Host;
 use crate::transport::HostTransport;
-use crate::types::{Answered, Begin, Done, Effect, Event, Random, Stepped};
+use crate::types::{Call, Done, Effect, Event, OperationId, Random, Stepped};
 use std::rc::Rc;
 use voice_calling_core::settings::max_delivery_bytes;
-use voice_calling_core::types::RequestError;
+use voice_calling_core::types::{CallOptions, RequestError};
 use voice_calling_core::{Client, Settings};
 
-/// A client, and the operations that it has under way.
-pub struct Steps {
+/// A client, and the operations that it has in progress. The same calls with the same arguments
+/// give the same results.
+pub(crate) struct Machine {
     host: Rc<Host>,
     client: SharedClient,
     executor: Executor,
-    max_delivery_bytes: usize,
+    /// How large a delivery may be.
+    pub(crate) max_delivery_bytes: usize,
 }
 
-impl Steps {
-    /// A client with these settings; see `steps.configure` of the WIT package.
-    pub fn configure(
+impl Machine {
+    /// A client with these settings.
+    pub(crate) fn configure(
         environment: Vec<(String, String)>,
         random: Random,
     ) -> Result<Self, RequestError> {
@@ -34,13 +36,8 @@ impl Steps {
         })
     }
 
-    /// How large a delivery may be.
-    pub fn max_delivery_bytes(&self) -> usize {
-        self.max_delivery_bytes
-    }
-
-    /// Takes in what happened, and says what to do next; see `steps.step` of the WIT package.
-    pub fn step(
+    /// Takes in what happened, and returns what to do next.
+    pub(crate) fn step(
         &mut self,
         events: impl IntoIterator<Item = Event>,
         now_ms: u64,
@@ -64,29 +61,34 @@ impl Steps {
     fn take_in(&self, event: Event) {
         let host = &self.host;
         match event {
-            Event::Begin(begin) => self.begin(begin),
-            Event::Answered(Answered {
+            Event::Begin {
+                operation,
+                call,
+                options,
+            } => self.begin(operation, call, options),
+            Event::Answered {
                 exchange,
                 status,
                 headers,
                 body,
-            }) => host.hear(exchange, |it| it.answer(status, headers, body)),
-            Event::Head(head) => host.hear(head.exchange, |it| it.begin(head.status, head.headers)),
-            Event::Chunk(chunk) => host.hear(chunk.exchange, |it| it.piece(chunk.bytes)),
-            Event::Ended(ended) => host.hear(ended.exchange, |it| it.end(ended.error)),
-            Event::Failed(failed) => host.hear(failed.exchange, |it| {
-                it.fail(failed.delivery, failed.message);
-            }),
+            } => host.hear(exchange, |it| it.answer(status, headers, body)),
+            Event::Head {
+                exchange,
+                status,
+                headers,
+            } => host.hear(exchange, |it| it.begin(status, headers)),
+            Event::Chunk { exchange, bytes } => host.hear(exchange, |it| it.piece(bytes)),
+            Event::Ended { exchange, error } => host.hear(exchange, |it| it.end(error)),
+            Event::Failed {
+                exchange,
+                delivery,
+                message,
+            } => host.hear(exchange, |it| it.fail(delivery, message)),
             Event::Abandon(operation) => host.abandon(operation),
         }
     }
 
-    fn begin(&self, begin: Begin) {
-        let Begin {
-            operation,
-            call,
-            options,
-        } = begin;
+    fn begin(&self, operation: OperationId, call: Call, options: Option<CallOptions>) {
         if !self.host.begins(operation) {
             let line = format!(
                 r#"{{"operation":{operation},"ignored":"begin: an operation with this number is in progress"}}"#

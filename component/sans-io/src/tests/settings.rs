@@ -1,7 +1,7 @@
-//! Settings, accounts, the log, and what is masked.
+//! Settings, accounts and the log.
 
-use crate::stage::*;
-use voice_calling_steps::{Steps, Tokens};
+use super::stage::*;
+use crate::machine::Machine;
 
 fn of(account: &str) -> Option<CallOptions> {
     Some(CallOptions {
@@ -16,7 +16,7 @@ fn settings_are_checked_at_once() {
     let environment = [("VOICE_CALLING_BASE_URL", "https://api.example")];
     let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let Err(RequestError::PermanentConfiguration(failure)) =
-        Steps::configure(environment.into(), Random::Fixed(0))
+        Machine::configure(environment.into(), Random::Fixed(0))
     else {
         panic!("a token is missing")
     };
@@ -67,33 +67,4 @@ fn the_log_is_an_effect_where_it_is_asked_for() {
         assert_eq!(logged.count(), lines);
         assert!(matches!(led.effects.last(), Some(Effect::Done(_))));
     }
-}
-
-#[test]
-fn the_tokens_of_all_accounts_are_masked_and_what_masks_them_is_a_token() {
-    let environment = [
-        ("VOICE_CALLING_API_TOKEN", "token/of-all"),
-        ("VOICE_CALLING_ALPHA_API_TOKEN", "token/of-all-and-alpha"),
-        ("VOICE_CALLING_BASE_URL", "https://api.example"),
-        ("OTHER_API_TOKEN", "not-our-token"),
-    ];
-    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let tokens = Tokens::of_environment(&environment);
-    for (text, masked) in [
-        ("Bearer token/of-all", "Bearer masked-token"),
-        ("token/of-all-and-alpha!", "masked-token!"),
-        (r#""token\/of-all""#, r#""masked-token""#),
-        (
-            "https://api.example not-our-token",
-            "https://api.example not-our-token",
-        ),
-        ("", ""),
-    ] {
-        assert_eq!(tokens.mask(text), masked);
-        assert_eq!(tokens.mask(masked), masked);
-    }
-    let masked = environment.map(|(name, value)| (name, tokens.mask(&value)));
-    let names_account = ("VOICE_CALLING_ACCOUNTS".to_owned(), "alpha".to_owned());
-    let replayed = masked.into_iter().chain([names_account]).collect();
-    assert!(Steps::configure(replayed, Random::Fixed(0)).is_ok());
 }

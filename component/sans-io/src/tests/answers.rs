@@ -1,6 +1,6 @@
 //! What hosts report of an exchange, in every order.
 
-use crate::stage::*;
+use super::stage::*;
 
 fn outcome(events: Vec<Event>) -> Result<Answer, RequestError> {
     let mut stage = Stage::with(&[]);

@@ -1,6 +1,6 @@
 //! Each kind of call, once.
 
-use crate::stage::*;
+use super::stage::*;
 
 const URL: &str = "https://api.example/voice";
 
@@ -117,9 +117,9 @@ fn waits() {
 #[test]
 fn webhooks() {
     let delivery = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"COMPLETED"}}"#);
-    let parsed = voice_calling_steps::parse_docket_completed(
+    let parsed = voice_calling_core::webhooks::parse_docket_completed(
         &delivery,
-        voice_calling_steps::DEFAULT_MAX_DELIVERY_BYTES,
+        voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES,
     );
     assert_eq!(parsed.unwrap().unwrap().docket_id, DOCKET_ID);
     let (sent, answer) = run(Call::VerifyDocketCompleted(delivery.clone()), &delivery);

@@ -1,6 +1,6 @@
 //! Time passes only as the host says.
 
-use crate::stage::*;
+use super::stage::*;
 
 const RETRY: [(&str, &str); 2] = [("BACKOFF_MS", "1000"), ("ATTEMPT_TIMEOUT_MS", "5000")];
 

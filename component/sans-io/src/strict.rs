@@ -333,15 +333,18 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Contents<A> {
         fields: Names,
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        self.contents.struct_variant(fields, visitor)
+        let value = self
+            .contents
+            .struct_variant(fields, Struct { fields, visitor });
+        value.map_err(|error| within(self.variant, error))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::json::read;
+    use crate::types::Event;
     use serde::Deserialize;
-    use voice_calling_steps::types::Event;
 
     #[derive(Debug, PartialEq, Deserialize)]
     struct Input {

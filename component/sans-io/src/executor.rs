@@ -1,7 +1,7 @@
 //! Runs operations as far as they go.
 
 use crate::host::Host;
-use crate::types::{Answer, OperationId};
+use crate::types::{OperationId, Outcome};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, Stream};
 use std::pin::Pin;
@@ -9,9 +9,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
-use voice_calling_core::types::RequestError;
-
-pub(crate) type Outcome = Result<Answer, RequestError>;
 
 /// An operation under way. While it is polled the host knows for which operation it works.
 pub(crate) struct Running {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { VoiceClient } from 'voice-calling';
 import { functions } from '../generated/wit.js';
-import { Steps, compiledOnce } from '../src/steps.js';
+import { Guest, compiledOnce } from '../src/guest.js';
 import { camel } from '../src/words.js';
 import { TOKEN } from './service.js';
 
@@ -15,7 +15,7 @@ test('it imports nothing, and is compiled once', async () => {
 });
 
 test('the file for platforms that compile ahead of time is the same', async () => {
-  const file = readFileSync(new URL('../dist/voice-calling-steps-text.wasm', import.meta.url));
+  const file = readFileSync(new URL('../dist/voice-calling-sans-io.wasm', import.meta.url));
   const exports = (module) => JSON.stringify(WebAssembly.Module.exports(module));
   assert.equal(exports(new WebAssembly.Module(file)), exports(await compiledOnce()));
 });
@@ -32,13 +32,13 @@ test('every function is a method of the client, and the reverse', () => {
 });
 
 test('every call is understood by its name', async () => {
-  const steps = new Steps(await compiledOnce());
+  const guest = new Guest(await compiledOnce());
   const environment = [['VOICE_CALLING_BASE_URL', 'http://127.0.0.1:1'], ['VOICE_CALLING_API_TOKEN', TOKEN]];
-  assert.equal(steps.configure(environment, { Seed: 1 }), undefined);
-  assert.throws(() => steps.step([{ Begin: { operation: 1, call: { Nothing: null } } }], 0, 0), /unknown variant `Nothing`/);
+  assert.equal(guest.configure(environment, { Seed: 1 }), undefined);
+  assert.throws(() => guest.step([{ Begin: { operation: 1, call: { Nothing: null } } }], 0, 0), /unknown variant `Nothing`/);
   const names = Object.keys(functions).filter((name) => name !== 'ParseDocketCompleted');
   for (const name of names) {
-    const begin = () => steps.step([{ Begin: { operation: 1, call: { [name]: 5 } } }], 0, 0);
+    const begin = () => guest.step([{ Begin: { operation: 1, call: { [name]: 5 } } }], 0, 0);
     assert.throws(begin, (error) => /misused/.test(error.message) && !/unknown variant/.test(error.message));
   }
 });

@@ -1,6 +1,6 @@
 //! Batches: each result as soon as it is known.
 
-use crate::stage::*;
+use super::stage::*;
 
 #[test]
 fn each_result_is_told_as_soon_as_it_is_known_and_the_end_after_all_of_them() {

@@ -1,6 +1,6 @@
 //! Operations that are given up: they say what is known, at once, and send nothing more.
 
-use crate::stage::*;
+use super::stage::*;
 
 const ABANDONED: &str = "cancelled by the caller";
 

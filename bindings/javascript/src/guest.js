@@ -10,52 +10,31 @@ const SHORT = 16 * 1024;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-export class Steps {
+export class Guest {
   #exports;
-  #record;
 
-  /**
-   * @param {WebAssembly.Module} module
-   * @param {((line: () => string) => void) | undefined} record takes what makes a line of a history
-   */
-  constructor(module, record = undefined) {
+  /** @param {WebAssembly.Module} module */
+  constructor(module) {
     this.#exports = /** @type {any} */ (new WebAssembly.Instance(module, {}).exports);
-    this.#record = record;
   }
 
   /** The error with which it refuses its settings, if it does. */
   configure(environment, random) {
-    const given = JSON.stringify({ environment, random });
-    const { Err: error } = this.#said(this.#asked('configure', given));
-    // Without its settings it knows no token that it could mask.
-    if (!error) this.#told(`{"configure":${given}}`);
-    return error;
+    return this.#call('configure', JSON.stringify({ environment, random })).Err;
   }
 
   /** What to do next: `effects`, and `wake_at_ms`. */
   step(events, nowMs, unixS) {
-    const given = `{"events":[${events.map(json)}],"now_ms":${nowMs},"unix_s":${unixS}}`;
-    const answer = this.#asked('step', given);
-    this.#told(`{"step":${given},"stepped":${answer}}`);
-    return this.#said(answer).Ok;
+    return this.#call('step', `{"events":[${events.map(json)}],"now_ms":${nowMs},"unix_s":${unixS}}`).Ok;
   }
 
   /** `{ Ok }` or `{ Err }`. */
   parse(delivery) {
-    return this.#said(this.#asked('parse_docket_completed', JSON.stringify(delivery)));
-  }
-
-  /** The text without the tokens of the settings. */
-  mask(text) {
-    return this.#said(this.#asked('mask', JSON.stringify(text))).Ok;
-  }
-
-  #told(line) {
-    this.#record?.(() => this.mask(line));
+    return this.#call('parse_docket_completed', JSON.stringify(delivery));
   }
 
   /** What an export answers to a text. */
-  #asked(name, text) {
+  #call(name, text) {
     const { input, memory, [name]: run } = this.#exports;
     const length = text.length > SHORT ? byteLength(text) : 3 * text.length;
     const into = input(length) >>> 0;
@@ -64,11 +43,7 @@ export class Steps {
     // The memory may have grown.
     const { buffer } = memory;
     const answerBytes = new DataView(buffer).getUint32(at, true);
-    return decoder.decode(new Uint8Array(buffer, at + 4, answerBytes));
-  }
-
-  #said(answer) {
-    const said = JSON.parse(answer);
+    const said = JSON.parse(decoder.decode(new Uint8Array(buffer, at + 4, answerBytes)));
     if (said.misuse !== undefined) throw new Error(`the client was misused: ${said.misuse}`);
     return said;
   }

@@ -4,26 +4,26 @@
 //! takes so many bytes of it, and returns where the answer begins: four bytes for its length, in
 //! little endian, and then the answer itself. It stays until the next call of any export.
 
-use crate::text::Text;
+use crate::client::Client;
 use std::cell::RefCell;
 
 #[derive(Default)]
 struct Memory {
     input: Vec<u8>,
     output: Vec<u8>,
-    text: Text,
+    client: Client,
 }
 
 thread_local! {
     static MEMORY: RefCell<Memory> = RefCell::default();
 }
 
-fn call(bytes: usize, function: fn(&mut Text, &[u8], &mut Vec<u8>)) -> *const u8 {
+fn call(bytes: usize, function: fn(&mut Client, &[u8], &mut Vec<u8>)) -> *const u8 {
     MEMORY.with_borrow_mut(|memory| {
         let Memory {
             input,
             output,
-            text,
+            client,
         } = memory;
         // More would be what an earlier call has left there.
         let input = input
@@ -31,7 +31,7 @@ fn call(bytes: usize, function: fn(&mut Text, &[u8], &mut Vec<u8>)) -> *const u8
             .expect("no more than `input` gave room for");
         // Not to keep the room of the largest answer for ever.
         *output = vec![0; 4];
-        function(text, input, output);
+        function(client, input, output);
         let length = u32::try_from(output.len() - 4).expect("32 bits are enough for all of memory");
         output[..4].copy_from_slice(&length.to_le_bytes());
         output.as_ptr()
@@ -50,22 +50,22 @@ extern "C" fn input(bytes: usize) -> *mut u8 {
 
 #[unsafe(no_mangle)]
 extern "C" fn configure(bytes: usize) -> *const u8 {
-    call(bytes, Text::configure)
+    call(bytes, Client::configure)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn step(bytes: usize) -> *const u8 {
-    call(bytes, Text::step)
+    call(bytes, Client::step)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn parse_docket_completed(bytes: usize) -> *const u8 {
-    call(bytes, Text::parse_docket_completed)
+    call(bytes, Client::parse_docket_completed)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mask(bytes: usize) -> *const u8 {
-    call(bytes, Text::mask)
+    call(bytes, Client::mask)
 }
 
 #[cfg(test)]

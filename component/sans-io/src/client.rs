@@ -1,16 +1,21 @@
-//! The functions of the machine, on JSON.
+//! The functions that are exported, on JSON.
 
 use crate::json::{read, write};
+use crate::machine::Machine;
+use crate::types::{Event, Random, Stepped};
 use serde::{Deserialize, Serialize};
-use voice_calling_steps::client_types::{DocketCompleted, RequestError};
-use voice_calling_steps::types::{Event, Random, Stepped};
-use voice_calling_steps::{DEFAULT_MAX_DELIVERY_BYTES, Steps, Tokens, parse_docket_completed};
+use voice_calling_core::settings::{DEFAULT_MAX_DELIVERY_BYTES, PREFIX};
+use voice_calling_core::token;
+use voice_calling_core::types::{DocketCompleted, RequestError};
+use voice_calling_core::webhooks::parse_docket_completed;
 
-/// A client, once it is configured.
+/// A machine, once it is configured.
 #[derive(Default)]
-pub(crate) struct Text {
-    steps: Option<Steps>,
-    tokens: Tokens,
+pub(crate) struct Client {
+    machine: Option<Machine>,
+    /// The tokens of all accounts, also of settings that were refused; the longest first, since one
+    /// may be a part of another.
+    tokens: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -45,39 +50,50 @@ impl<R> From<Result<R, RequestError>> for Answer<R> {
     }
 }
 
-impl Text {
+impl Client {
     pub(crate) fn configure(&mut self, input: &[u8], output: &mut Vec<u8>) {
         answer(output, input, |input: Configure| {
             // Another would forget the operations that are under way.
-            if self.steps.is_some() {
+            if self.machine.is_some() {
                 return Answer::Misuse("the client is already configured".to_owned());
             }
-            self.tokens = Tokens::of_environment(&input.environment);
-            let configured = Steps::configure(input.environment, input.random);
-            Answer::from(configured.map(|steps| self.steps = Some(steps)))
+            self.tokens = tokens_of(&input.environment);
+            let configured = Machine::configure(input.environment, input.random);
+            Answer::from(configured.map(|machine| self.machine = Some(machine)))
         });
     }
 
     pub(crate) fn step(&mut self, input: &[u8], output: &mut Vec<u8>) {
-        answer::<_, Stepped>(output, input, |input: Step| match &mut self.steps {
-            Some(steps) => Answer::Ok(steps.step(input.events, input.now_ms, input.unix_s)),
+        answer::<_, Stepped>(output, input, |input: Step| match &mut self.machine {
+            Some(machine) => Answer::Ok(machine.step(input.events, input.now_ms, input.unix_s)),
             None => Answer::Misuse("the client is not configured".to_owned()),
         });
     }
 
     pub(crate) fn parse_docket_completed(&mut self, input: &[u8], output: &mut Vec<u8>) {
         answer::<_, Option<DocketCompleted>>(output, input, |body: String| {
-            let steps = self.steps.as_ref();
-            let max_bytes = steps.map_or(DEFAULT_MAX_DELIVERY_BYTES, Steps::max_delivery_bytes);
+            let machine = self.machine.as_ref();
+            let max_bytes = machine.map_or(DEFAULT_MAX_DELIVERY_BYTES, |it| it.max_delivery_bytes);
             parse_docket_completed(&body, max_bytes).into()
         });
     }
 
     pub(crate) fn mask(&mut self, input: &[u8], output: &mut Vec<u8>) {
         answer(output, input, |text: String| {
-            Answer::Ok(self.tokens.mask(&text))
+            let tokens = self.tokens.iter();
+            Answer::Ok(tokens.fold(text, |text, token| token::mask(token, &text)))
         });
     }
+}
+
+fn tokens_of(environment: &[(String, String)]) -> Vec<String> {
+    let variables = environment.iter();
+    let tokens = variables.filter(|(name, value)| {
+        name.starts_with(PREFIX) && name.ends_with("API_TOKEN") && !value.is_empty()
+    });
+    let mut tokens: Vec<_> = tokens.map(|(_, token)| token.clone()).collect();
+    tokens.sort_by_key(|token| std::cmp::Reverse(token.len()));
+    tokens
 }
 
 fn answer<'a, I: Deserialize<'a>, R: Serialize>(
@@ -96,9 +112,13 @@ fn answer<'a, I: Deserialize<'a>, R: Serialize>(
 mod tests {
     use super::*;
 
-    fn call(text: &mut Text, function: fn(&mut Text, &[u8], &mut Vec<u8>), input: &str) -> String {
+    fn call(
+        client: &mut Client,
+        function: fn(&mut Client, &[u8], &mut Vec<u8>),
+        input: &str,
+    ) -> String {
         let mut output = Vec::new();
-        function(text, input.as_bytes(), &mut output);
+        function(client, input.as_bytes(), &mut output);
         String::from_utf8(output).unwrap()
     }
 
@@ -106,48 +126,48 @@ mod tests {
 
     #[test]
     fn an_operation_from_its_beginning_to_its_end() {
-        let mut text = Text::default();
+        let mut client = Client::default();
         assert_eq!(
-            call(&mut text, Text::configure, CONFIGURE),
+            call(&mut client, Client::configure, CONFIGURE),
             r#"{"Ok":null}"#
         );
         let begin = r#"{"events":[{"Begin":{"operation":1,"call":{"ListAgents":"org"}}}],"now_ms":0,"unix_s":0}"#;
         assert_eq!(
-            call(&mut text, Text::step, begin),
+            call(&mut client, Client::step, begin),
             r#"{"Ok":{"effects":[{"Send":{"exchange":1,"operation":1,"item":null,"creates":false,"request":{"method":"GET","url":"https://api.example/api/v1/agents?organizationId=org","headers":[["auth_token","Bearer token-of-a-test"]],"body":"","connect_ms":3000,"attempt_ms":10000,"max_response_bytes":8388608}}}],"wake_at_ms":10000}}"#
         );
         let answered = r#"{"events":[{"Answered":{"exchange":1,"status":200,"headers":[],"body":{"Text":"[]"}}}],"now_ms":7,"unix_s":0}"#;
         assert_eq!(
-            call(&mut text, Text::step, answered),
+            call(&mut client, Client::step, answered),
             r#"{"Ok":{"effects":[{"Done":{"operation":1,"outcome":{"Ok":{"ListAgents":{"agents":[],"raw_json":"[]","request_id":null,"attempts":[{"status":200,"transport_error":null,"started_ms":0,"duration_ms":7}]}}}}}],"wake_at_ms":null}}"#
         );
     }
 
     #[test]
     fn what_is_not_understood_or_comes_at_the_wrong_time_does_nothing() {
-        let mut text = Text::default();
+        let mut client = Client::default();
         let step = r#"{"events":[],"now_ms":0,"unix_s":0}"#;
         let not_configured = r#"{"misuse":"the client is not configured"}"#;
-        assert_eq!(call(&mut text, Text::step, step), not_configured);
+        assert_eq!(call(&mut client, Client::step, step), not_configured);
         let wrong = r#"{"environment":[],"random":{"Seed":1}}"#;
-        let error = call(&mut text, Text::configure, wrong);
+        let error = call(&mut client, Client::configure, wrong);
         assert!(
             error.starts_with(r#"{"Err":{"PermanentConfiguration":{"message":"#),
             "{error}"
         );
-        assert_eq!(call(&mut text, Text::step, step), not_configured);
-        call(&mut text, Text::configure, CONFIGURE);
+        assert_eq!(call(&mut client, Client::step, step), not_configured);
+        call(&mut client, Client::configure, CONFIGURE);
         let twice = r#"{"misuse":"the client is already configured"}"#;
-        assert_eq!(call(&mut text, Text::configure, CONFIGURE), twice);
+        assert_eq!(call(&mut client, Client::configure, CONFIGURE), twice);
         let half = r#"{"events":[{"Begin":{"operation":1,"call":{"ListAgents":"org"}}},7],"now_ms":0,"unix_s":0}"#;
-        assert!(call(&mut text, Text::step, half).starts_with(r#"{"misuse":"events.1: "#));
+        assert!(call(&mut client, Client::step, half).starts_with(r#"{"misuse":"events.1: "#));
         let nothing = r#"{"Ok":{"effects":[],"wake_at_ms":null}}"#;
-        assert_eq!(call(&mut text, Text::step, step), nothing);
+        assert_eq!(call(&mut client, Client::step, step), nothing);
     }
 
     #[test]
     fn deliveries_are_parsed_without_settings() {
-        let mut text = Text::default();
+        let mut client = Client::default();
         for (input, output) in [
             (r#""{\"event\":\"other\"}""#, r#"{"Ok":null}"#),
             (r#""no JSON""#, r#"{"Err":{"PermanentInvalidInput":{"#),
@@ -156,7 +176,7 @@ mod tests {
                 r#"{"misuse":"invalid type: map, expected a string"#,
             ),
         ] {
-            let found = call(&mut text, Text::parse_docket_completed, input);
+            let found = call(&mut client, Client::parse_docket_completed, input);
             assert!(found.starts_with(output), "{found}");
         }
     }
@@ -164,11 +184,11 @@ mod tests {
     #[test]
     fn tokens_are_masked_also_those_of_settings_that_are_refused() {
         for environment in ["", r#"["VOICE_CALLING_LOG","nonsense"],"#] {
-            let mut text = Text::default();
+            let mut client = Client::default();
             let configure = CONFIGURE.replacen('[', &format!("[{environment}"), 1);
-            call(&mut text, Text::configure, &configure);
-            let masked = call(&mut text, Text::mask, r#""Bearer token-of-a-test""#);
-            assert_eq!(masked, r#"{"Ok":"Bearer masked-token"}"#);
+            call(&mut client, Client::configure, &configure);
+            let masked = call(&mut client, Client::mask, r#""Bearer token-of-a-test""#);
+            assert_eq!(masked, r#"{"Ok":"Bearer [api token]"}"#);
         }
     }
 }

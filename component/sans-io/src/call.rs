@@ -1,9 +1,8 @@
 //! An operation's way into the core.
 
-use crate::executor::Outcome;
 use crate::host::Host;
 use crate::transport::HostTransport;
-use crate::types::{Answer, Call, Effect, Item, OperationId};
+use crate::types::{Answer, Call, Effect, Item, OperationId, Outcome};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;

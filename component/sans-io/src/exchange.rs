@@ -32,7 +32,7 @@ impl Exchange {
         self.end.is_some()
     }
 
-    // What comes in another order than `types.wit` says is ignored: without the rest of it the
+    // What comes in another order than `Event` says is ignored: without the rest of it the
     // attempt ends when its time is up, and a create's outcome is not known.
 
     /// The head of an answer comes. The first one counts.

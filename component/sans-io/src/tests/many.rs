@@ -1,6 +1,6 @@
 //! Thousands of operations at once.
 
-use crate::stage::*;
+use super::stage::*;
 use std::time::Instant;
 
 const MANY: u64 = 10_000;

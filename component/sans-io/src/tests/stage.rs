@@ -1,37 +1,35 @@
 //! A machine with a clock of its own.
 
-use voice_calling_steps::Steps;
-pub use voice_calling_steps::client_types::*;
-pub use voice_calling_steps::types::{
-    Answer, Answered, Begin, Body, Call, Chunk, Delivery, Done, Effect, Ended, Event, ExchangeId,
-    Failed, Head, Item, OperationId, Random, Request, Send,
-};
+use crate::machine::Machine;
+pub(crate) use crate::types::*;
+pub(crate) use voice_calling_core::types::*;
 
-pub const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
-pub const CREATED: &str = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN"}"#;
+pub(crate) const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+pub(crate) const CREATED: &str =
+    r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN"}"#;
 
 /// The date at which everything begins: Sun, 06 Nov 1994 08:49:37 GMT.
-pub const BEGINNING_UNIX_S: u64 = 784_111_777;
+pub(crate) const BEGINNING_UNIX_S: u64 = 784_111_777;
 
 /// A machine whose host does nothing on its own: each step is asked for.
-pub struct Stage {
-    steps: Steps,
-    pub now_ms: u64,
+pub(crate) struct Stage {
+    machine: Machine,
+    pub(crate) now_ms: u64,
 }
 
 /// What a step led to.
-pub struct Led {
-    pub effects: Vec<Effect>,
-    pub wake_at_ms: Option<u64>,
+pub(crate) struct Led {
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) wake_at_ms: Option<u64>,
 }
 
 impl Stage {
     /// Settings are added to those that are needed. Pauses are as short as they can be.
-    pub fn with(variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn with(variables: &[(&str, &str)]) -> Self {
         Self::with_random(variables, Random::Fixed(0))
     }
 
-    pub fn with_random(variables: &[(&str, &str)], random: Random) -> Self {
+    pub(crate) fn with_random(variables: &[(&str, &str)], random: Random) -> Self {
         let needed = [
             ("BASE_URL", "https://api.example/voice"),
             ("API_TOKEN", "staged-token"),
@@ -40,15 +38,15 @@ impl Stage {
         let environment =
             all.map(|(name, value)| (format!("VOICE_CALLING_{name}"), (*value).to_owned()));
         Self {
-            steps: Steps::configure(environment.collect(), random).expect("settings of a test"),
+            machine: Machine::configure(environment.collect(), random).expect("settings of a test"),
             now_ms: 0,
         }
     }
 
     /// Something happens, now.
-    pub fn step(&mut self, events: impl IntoIterator<Item = Event>) -> Led {
+    pub(crate) fn step(&mut self, events: impl IntoIterator<Item = Event>) -> Led {
         let unix_s = BEGINNING_UNIX_S + self.now_ms / 1000;
-        let stepped = self.steps.step(events, self.now_ms, unix_s);
+        let stepped = self.machine.step(events, self.now_ms, unix_s);
         Led {
             effects: stepped.effects,
             wake_at_ms: stepped.wake_at_ms,
@@ -56,20 +54,20 @@ impl Stage {
     }
 
     /// Something happens at a later time.
-    pub fn step_at(&mut self, now_ms: u64, events: impl IntoIterator<Item = Event>) -> Led {
+    pub(crate) fn step_at(&mut self, now_ms: u64, events: impl IntoIterator<Item = Event>) -> Led {
         self.now_ms = now_ms;
         self.step(events)
     }
 
     /// An operation begins and sends its first request.
-    pub fn begin(&mut self, operation: OperationId, call: Call) -> ExchangeId {
+    pub(crate) fn begin(&mut self, operation: OperationId, call: Call) -> ExchangeId {
         self.step([begin(operation, call)]).only_send().exchange
     }
 }
 
 impl Led {
     /// All requests.
-    pub fn sends(&self) -> Vec<&Send> {
+    pub(crate) fn sends(&self) -> Vec<&Send> {
         let effects = self.effects.iter();
         let sends = effects.filter_map(|effect| match effect {
             Effect::Send(send) => Some(send),
@@ -79,7 +77,7 @@ impl Led {
     }
 
     /// The exchanges that are ended.
-    pub fn abandoned(&self) -> Vec<ExchangeId> {
+    pub(crate) fn abandoned(&self) -> Vec<ExchangeId> {
         let effects = self.effects.iter();
         let abandoned = effects.filter_map(|effect| match effect {
             Effect::Abandon(exchange) => Some(*exchange),
@@ -89,7 +87,7 @@ impl Led {
     }
 
     /// The operations that have ended.
-    pub fn done(&self) -> Vec<&Done> {
+    pub(crate) fn done(&self) -> Vec<&Done> {
         let effects = self.effects.iter();
         let done = effects.filter_map(|effect| match effect {
             Effect::Done(done) => Some(done),
@@ -99,7 +97,7 @@ impl Led {
     }
 
     /// The results of a batch.
-    pub fn items(&self) -> Vec<&Item> {
+    pub(crate) fn items(&self) -> Vec<&Item> {
         let effects = self.effects.iter();
         let items = effects.filter_map(|effect| match effect {
             Effect::Item(item) => Some(item),
@@ -109,7 +107,7 @@ impl Led {
     }
 
     /// The only effect, which is a request.
-    pub fn only_send(mut self) -> Send {
+    pub(crate) fn only_send(mut self) -> Send {
         match (self.effects.pop(), self.effects.len()) {
             (Some(Effect::Send(send)), 0) => send,
             (last, others) => panic!("{others} and {last:?}"),
@@ -117,7 +115,7 @@ impl Led {
     }
 
     /// The only effect: an operation has ended.
-    pub fn only_done(mut self) -> Result<Answer, RequestError> {
+    pub(crate) fn only_done(mut self) -> Result<Answer, RequestError> {
         match (self.effects.pop(), self.effects.len()) {
             (Some(Effect::Done(done)), 0) => done.outcome,
             (last, others) => panic!("{others} and {last:?}"),
@@ -125,76 +123,83 @@ impl Led {
     }
 
     /// The last effect: an operation has ended, after an exchange was ended.
-    pub fn done_after_abandoning(mut self, exchange: ExchangeId) -> Result<Answer, RequestError> {
+    pub(crate) fn done_after_abandoning(
+        mut self,
+        exchange: ExchangeId,
+    ) -> Result<Answer, RequestError> {
         assert_eq!(self.abandoned(), [exchange]);
         self.effects
             .retain(|effect| !matches!(effect, Effect::Abandon(_)));
         self.only_done()
     }
 
-    pub fn assert_nothing(&self) {
+    pub(crate) fn assert_nothing(&self) {
         assert!(self.effects.is_empty(), "{:?}", self.effects);
     }
 }
 
-pub fn begin(operation: OperationId, call: Call) -> Event {
+pub(crate) fn begin(operation: OperationId, call: Call) -> Event {
     begin_with(operation, call, None)
 }
 
-pub fn begin_with(operation: OperationId, call: Call, options: Option<CallOptions>) -> Event {
-    Event::Begin(Begin {
+pub(crate) fn begin_with(
+    operation: OperationId,
+    call: Call,
+    options: Option<CallOptions>,
+) -> Event {
+    Event::Begin {
         operation,
         call,
         options,
-    })
+    }
 }
 
-pub fn answered(exchange: ExchangeId, status: u16, body: &str) -> Event {
+pub(crate) fn answered(exchange: ExchangeId, status: u16, body: &str) -> Event {
     answered_with(exchange, status, &[], body)
 }
 
-pub fn answered_with(
+pub(crate) fn answered_with(
     exchange: ExchangeId,
     status: u16,
     headers: &[(&str, &str)],
     body: &str,
 ) -> Event {
-    Event::Answered(Answered {
+    Event::Answered {
         exchange,
         status,
         headers: owned(headers),
         body: Body::Text(body.to_owned()),
-    })
+    }
 }
 
-pub fn head(exchange: ExchangeId, status: u16) -> Event {
-    Event::Head(Head {
+pub(crate) fn head(exchange: ExchangeId, status: u16) -> Event {
+    Event::Head {
         exchange,
         status,
         headers: Vec::new(),
-    })
+    }
 }
 
-pub fn chunk(exchange: ExchangeId, bytes: &str) -> Event {
-    Event::Chunk(Chunk {
+pub(crate) fn chunk(exchange: ExchangeId, bytes: &str) -> Event {
+    Event::Chunk {
         exchange,
         bytes: Body::Bytes(bytes.into()),
-    })
+    }
 }
 
-pub fn ended(exchange: ExchangeId, error: Option<&str>) -> Event {
-    Event::Ended(Ended {
+pub(crate) fn ended(exchange: ExchangeId, error: Option<&str>) -> Event {
+    Event::Ended {
         exchange,
         error: error.map(str::to_owned),
-    })
+    }
 }
 
-pub fn failed(exchange: ExchangeId, delivery: Delivery) -> Event {
-    Event::Failed(Failed {
+pub(crate) fn failed(exchange: ExchangeId, delivery: Delivery) -> Event {
+    Event::Failed {
         exchange,
         delivery,
         message: "staged".to_owned(),
-    })
+    }
 }
 
 fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -204,7 +209,7 @@ fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-pub fn docket_request(number: u64) -> DocketRequestV2 {
+pub(crate) fn docket_request(number: u64) -> DocketRequestV2 {
     DocketRequestV2 {
         agent_id: 7,
         to_phone_number: format!("91{number:010}"),
@@ -215,16 +220,16 @@ pub fn docket_request(number: u64) -> DocketRequestV2 {
 }
 
 /// An operation that creates.
-pub fn create() -> Call {
+pub(crate) fn create() -> Call {
     Call::CreateDocketV2(docket_request(1))
 }
 
 /// One that reads.
-pub fn read() -> Call {
+pub(crate) fn read() -> Call {
     Call::GetDocket(DOCKET_ID.to_owned())
 }
 
-pub fn wait(timeout_ms: u32) -> Call {
+pub(crate) fn wait(timeout_ms: u32) -> Call {
     let wait = WaitOptions {
         timeout_ms,
         not_found_is_pending: None,
@@ -233,12 +238,12 @@ pub fn wait(timeout_ms: u32) -> Call {
 }
 
 /// A batch of so many requests.
-pub fn batch(count: u64, timeout_ms: u32) -> Call {
+pub(crate) fn batch(count: u64, timeout_ms: u32) -> Call {
     Call::CreateDocketsV2(((0..count).map(docket_request).collect(), timeout_ms))
 }
 
 /// What all errors of the tests have in common.
-pub fn failure(outcome: &Result<Answer, RequestError>) -> &Failure {
+pub(crate) fn failure(outcome: &Result<Answer, RequestError>) -> &Failure {
     let error = outcome.as_ref().expect_err("an error");
     error.failure().expect("an error of the client")
 }

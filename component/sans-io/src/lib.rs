@@ -1,0 +1,26 @@
+//! The client without I/O, as a core module: events in, effects out, both in JSON.
+//!
+//! [`machine::Machine`] runs the operations of the core on a transport ([`transport`]) whose
+//! requests are effects and whose answers are events ([`types`]). [`client`] puts its functions
+//! into JSON, and [`abi`] exports them. `docs/sans-io.md` says how a host drives it.
+
+#![deny(unsafe_code)]
+
+#[allow(unsafe_code)]
+mod abi;
+mod call;
+mod client;
+mod exchange;
+mod executor;
+#[cfg(target_arch = "wasm32")]
+#[allow(unsafe_code)]
+#[path = "../../p2/src/heap.rs"]
+mod heap;
+mod host;
+mod json;
+mod machine;
+mod strict;
+#[cfg(test)]
+mod tests;
+mod transport;
+mod types;

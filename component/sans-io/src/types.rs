@@ -1,0 +1,198 @@
+//! What the host reports to the machine, and what the machine asks of the host.
+//!
+//! `docs/sans-io.md` documents each item for hosts.
+
+use serde::{Deserialize, Serialize};
+use voice_calling_core::DocketResult;
+use voice_calling_core::types::{
+    AgentConfig, AgentList, CallDetailsList, CallDetailsWait, CallOptions, CallRequest,
+    CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2,
+    DocketWait, RequestError, StartedCall, Verification, WaitOptions,
+};
+
+/// The number of an operation (one call of a function). The host chooses it; no two operations in
+/// progress have the same.
+pub(crate) type OperationId = u64;
+
+/// The number of an exchange (one request and its answer). The machine chooses it, and uses each
+/// once.
+pub(crate) type ExchangeId = u64;
+
+/// Names in any case, and values. Of several with a name the first is read.
+pub(crate) type Headers = Vec<(String, String)>;
+
+/// What the pauses before retries are drawn with.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) enum Random {
+    /// Numbers that follow from this one: another for each instance, or clients that failed
+    /// together come back together.
+    Seed(u64),
+    /// This number, each time. With 0 each pause is the shortest that the settings allow.
+    Fixed(u64),
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) enum Event {
+    /// The host wants something. If an operation with this number is in progress, nothing begins,
+    /// and a line of the log says so.
+    Begin {
+        operation: OperationId,
+        call: Call,
+        options: Option<CallOptions>,
+    },
+    /// A whole answer came: `Head`, `Chunk` and `Ended` in one, and ignored after a `Head`.
+    Answered {
+        exchange: ExchangeId,
+        status: u16,
+        headers: Headers,
+        body: Body,
+    },
+    /// The head of an answer came, and its body is still to come.
+    Head {
+        exchange: ExchangeId,
+        status: u16,
+        headers: Headers,
+    },
+    /// A piece of a body came, after its `Head`.
+    Chunk { exchange: ExchangeId, bytes: Body },
+    /// A body is at its end, after its `Head`. The error says why it ended early, if it did.
+    Ended {
+        exchange: ExchangeId,
+        error: Option<String>,
+    },
+    /// There is no answer. After a `Head` it is the body that ended early.
+    Failed {
+        exchange: ExchangeId,
+        delivery: Delivery,
+        message: String,
+    },
+    /// The caller no longer waits for this operation. It sends no further request, and ends in the
+    /// same step with a `Done` that reports what is known. An answer that comes in this step counts.
+    Abandon(OperationId),
+}
+
+/// A function of `voice-calling:client`, with its arguments.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) enum Call {
+    CreateAgent(AgentConfig),
+    ListAgents(String),
+    MakeCall(CallRequest),
+    GetCallDetails(String),
+    WaitForCallDetails((String, WaitOptions)),
+    CreateDocket(DocketRequest),
+    CreateDocketV2(DocketRequestV2),
+    GetDocket(String),
+    WaitForDocket((String, WaitOptions)),
+    /// The requests, and how long all of it may take in milliseconds. Each result is an effect
+    /// `Item` as soon as it is known.
+    CreateDocketsV2((Vec<DocketRequestV2>, u32)),
+    VerifyDocketCompleted(String),
+}
+
+/// A body, or a piece of it, which may not end within a character if it is text.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) enum Body {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// Whether a request that got no answer may have reached the service. Only what the host's HTTP
+/// library documents as before the first byte is anything but `Unknown`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) enum Delivery {
+    /// Certainly not: the name was not found, or no connection was made, TLS included.
+    NotSent,
+    /// It did not, and never will: the host's policy denies the address.
+    Denied,
+    /// It did not, and never will: the host rejects it for what is in it.
+    Refused,
+    /// It is not known.
+    Unknown,
+}
+
+/// What a step leads to.
+#[derive(Debug, Serialize)]
+pub(crate) struct Stepped {
+    /// What to do now, in this order.
+    pub(crate) effects: Vec<Effect>,
+    /// When to step again at the latest, also without an event.
+    pub(crate) wake_at_ms: Option<u64>,
+}
+
+/// Something that the host does.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) enum Effect {
+    /// Send a request.
+    Send(Send),
+    /// Cancel an exchange. Events that still come of it are ignored.
+    Abandon(ExchangeId),
+    /// Write a line to the log: JSON, without token and personal data.
+    Log(String),
+    /// Report a result of a batch.
+    Item(Item),
+    /// Report what an operation has ended in.
+    Done(Done),
+}
+
+/// A request to send: once, without following redirects.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Send {
+    pub(crate) exchange: ExchangeId,
+    pub(crate) operation: OperationId,
+    /// The index of the request of a batch that it is for.
+    pub(crate) item: Option<u32>,
+    /// Whether it creates something (a `POST`).
+    pub(crate) creates: bool,
+    pub(crate) request: Request,
+}
+
+/// A request. The host adds `host` and `content-length`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    /// The whole URL, percent-encoded: to be sent as it is.
+    pub(crate) url: String,
+    /// Their names are in lower case. One of them has the token.
+    pub(crate) headers: Headers,
+    /// JSON; empty for a `GET`.
+    pub(crate) body: String,
+    pub(crate) connect_ms: u32,
+    pub(crate) attempt_ms: u32,
+    /// How much of the answer's body is read at most.
+    pub(crate) max_response_bytes: u32,
+}
+
+/// A result of a batch.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Item {
+    pub(crate) operation: OperationId,
+    pub(crate) index: u32,
+    pub(crate) created: DocketResult,
+}
+
+/// An operation that has ended.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Done {
+    pub(crate) operation: OperationId,
+    pub(crate) outcome: Outcome,
+}
+
+pub(crate) type Outcome = Result<Answer, RequestError>;
+
+/// What a function returned.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) enum Answer {
+    CreateAgent(CreatedAgent),
+    ListAgents(AgentList),
+    MakeCall(StartedCall),
+    GetCallDetails(CallDetailsList),
+    WaitForCallDetails(CallDetailsWait),
+    CreateDocket(CreatedDocket),
+    CreateDocketV2(CreatedDocketV2),
+    GetDocket(Docket),
+    WaitForDocket(DocketWait),
+    /// All its items were reported before.
+    CreateDocketsV2,
+    VerifyDocketCompleted(Verification),
+}
