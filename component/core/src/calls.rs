@@ -241,9 +241,7 @@ mod tests {
     }
 
     fn encoded(request: &CallRequest) -> String {
-        encode_call(request)
-            .and_then(|record| record.to_json())
-            .unwrap()
+        encode_call(request).map(|record| record.to_json()).unwrap()
     }
 
     #[test]

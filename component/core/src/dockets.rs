@@ -288,7 +288,7 @@ mod tests {
     fn dockets_are_encoded_as_specified() {
         let encoded = |request: &DocketRequestV2| {
             encode_docket_v2(request)
-                .and_then(|record| record.to_json())
+                .map(|record| record.to_json())
                 .unwrap()
         };
         let context =
@@ -321,7 +321,7 @@ mod tests {
         };
         assert_eq!(
             encode_docket(&version_1)
-                .and_then(|record| record.to_json())
+                .map(|record| record.to_json())
                 .unwrap(),
             r#"{"agent_id":-9223372036854775808,"to_phone_number":"919876543210","extra_config":{"call_context":{}},"external_id":"x"}"#
         );

@@ -26,6 +26,7 @@ mod json;
 mod number;
 mod operation;
 mod places;
+mod reader;
 mod request;
 mod retry;
 pub mod retry_after;

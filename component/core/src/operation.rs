@@ -205,9 +205,7 @@ impl<'a, T: Transport> Operation<'a, T> {
                 Written::integer(pause_ms.and_then(|ms| ms.try_into().ok())),
             ),
         ]);
-        if let Ok(line) = line.to_json() {
-            self.transport.log(&line).await;
-        }
+        self.transport.log(&line.to_json()).await;
     }
 }
 
