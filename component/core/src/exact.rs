@@ -1,5 +1,6 @@
 //! JSON values as such, whichever way they are written.
 
+use crate::decimal::Decimal;
 use crate::reader::{Reader, escape, unescape};
 
 /// How deep values are compared. What is deeper is the same only if it is written the same.
@@ -56,7 +57,10 @@ impl Normalized {
             b'{' => self.object(reader, depth.checked_sub(1)?)?,
             b'[' => self.array(reader, depth.checked_sub(1)?)?,
             b'"' => self.string(reader.scalar().ok()?),
-            b'-' | b'0'..=b'9' => self.text.push_str(&decimal(reader.scalar().ok()?)),
+            b'-' | b'0'..=b'9' => {
+                let number = Decimal::of(reader.scalar().ok()?);
+                self.text.push_str(&number.normal());
+            }
             _ => self.text.push_str(reader.scalar().ok()?),
         }
         Some(())
@@ -118,29 +122,6 @@ impl Normalized {
             Some(text) => escape(&text, &mut self.text),
             None => self.text.push_str(string),
         }
-    }
-}
-
-/// A number as its sign, its digits without zeros around them, and the power of ten of the last.
-/// One whose exponent is beyond all reason stays as it is written.
-fn decimal(token: &str) -> String {
-    let (sign, unsigned) = match token.strip_prefix('-') {
-        Some(unsigned) => ("-", unsigned),
-        None => ("", token),
-    };
-    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let significant = digits.trim_start_matches('0').trim_end_matches('0');
-    if significant.is_empty() {
-        return "0".to_owned();
-    }
-    let zeros = digits.len() - digits.trim_end_matches('0').len();
-    let shift = zeros as i64 - fraction.len() as i64;
-    let exponent = exponent.parse::<i64>().ok();
-    match exponent.and_then(|exponent| exponent.checked_add(shift)) {
-        Some(exponent) => format!("{sign}{significant}e{exponent}"),
-        None => token.to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! JSON that is passed on as it is: parsed only as deep as its meaning is known,
 //! every value kept as the text it came in.
 
+use crate::decimal::Decimal;
 use crate::exact::{self, Comparison};
 use crate::failure::problem;
 use crate::reader::{Reader, escape, unescape};
@@ -83,11 +84,9 @@ impl<'a> Value<'a> {
     /// The nearest number that an f64 can hold; none for another kind, and for one
     /// beyond the largest.
     pub(crate) fn to_number(self) -> Option<f64> {
-        // Every JSON number is one of Rust too.
-        self.text()
-            .parse()
-            .ok()
-            .filter(|number: &f64| number.is_finite())
+        let is_number = self.kind() == "a number";
+        let number = is_number.then(|| Decimal::of(self.text()).nearest());
+        number.filter(|number| number.is_finite())
     }
 
     pub(crate) fn to_boolean(self) -> Option<bool> {

@@ -17,6 +17,7 @@ pub mod base_url;
 mod bulk;
 mod calls;
 mod client;
+mod decimal;
 pub mod dockets;
 mod error_code;
 mod exact;
