@@ -1,6 +1,7 @@
 //! JSON values as such, whichever way they are written.
 
 use crate::decimal::Decimal;
+use crate::names::sorted;
 use crate::reader::{Reader, escape, unescape};
 
 /// How deep values are compared. What is deeper is the same only if it is written the same.
@@ -94,20 +95,22 @@ impl Normalized {
             self.text.push(',');
             members.push((begin, name_end, self.text.len()));
         }
-        let text = &mut self.text;
-        // Those with the same name stay in their order.
-        members.sort_unstable_by(|one, other| {
-            (&text[one.0..one.1], one.0).cmp(&(&text[other.0..other.1], other.0))
+        let text = &self.text;
+        let order = sorted(
+            members
+                .iter()
+                .map(|(begin, name_end, _)| text[*begin..*name_end].into()),
+        );
+        let mut neighbours = order.windows(2);
+        self.has_repeated_names |= neighbours.any(|pair| pair[0].0 == pair[1].0);
+        let in_order = order.iter().map(|(_, index)| {
+            let (begin, _, end) = members[*index];
+            &text[begin..end]
         });
-        let mut neighbours = members.windows(2);
-        self.has_repeated_names |=
-            neighbours.any(|pair| text[pair[0].0..pair[0].1] == text[pair[1].0..pair[1].1]);
-        if !members.is_sorted() {
-            let sorted = members.iter().map(|(begin, _, end)| &text[*begin..*end]);
-            let sorted: String = sorted.collect();
-            text.replace_range(start.., &sorted);
-        }
-        text.push('}');
+        let in_order: String = in_order.collect();
+        self.text.truncate(start);
+        self.text.push_str(&in_order);
+        self.text.push('}');
         Some(())
     }
 

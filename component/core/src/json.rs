@@ -4,10 +4,10 @@
 use crate::decimal::Decimal;
 use crate::exact::{self, Comparison};
 use crate::failure::problem;
+use crate::names::ByName;
 use crate::reader::{Reader, escape, unescape};
 use crate::types::Problem;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// More members of an object, or records of a list, are refused before they take many times the
 /// memory of the text that they came in.
@@ -218,12 +218,9 @@ impl<'a> Object<'a> {
     }
 
     /// The values of the members by their names, of which one may occur again.
-    pub(crate) fn by_name(&self) -> BTreeMap<Cow<'a, str>, Vec<Value<'a>>> {
-        let mut members = BTreeMap::<_, Vec<_>>::new();
-        for (name, (_, value)) in self.names().zip(&self.members) {
-            members.entry(name).or_default().push(*value);
-        }
-        members
+    pub(crate) fn by_name(&self) -> ByName<'a, Value<'a>> {
+        let values: Vec<_> = self.members.iter().map(|(_, value)| *value).collect();
+        ByName::new(self.names(), &values)
     }
 
     /// The names of the members; one that no Unicode string can hold, as it is written.

@@ -24,6 +24,7 @@ mod exact;
 mod failure;
 mod gate;
 mod json;
+mod names;
 mod number;
 mod operation;
 mod places;
