@@ -23,6 +23,9 @@ pub const PROFILE: &str = "guest";
 /// Goes before every other place from which cargo takes flags.
 pub const FLAGS_VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
+/// What stands between flags there.
+const SEPARATOR: &str = "\u{1f}";
+
 /// The command that builds the core module. One for each guest: cargo would unify the features of
 /// what several depend on, and the bytes would depend on what else is built.
 pub fn build<'a>(workspace: &'a Workspace, guest: &Guest) -> Result<Cmd<'a>> {
@@ -50,9 +53,19 @@ pub fn cargo_home() -> Result<PathBuf> {
         .context("neither CARGO_HOME nor a home directory is known")
 }
 
-/// The value of [`FLAGS_VARIABLE`]. Panic messages hold the path of the source they come from:
-/// every folder that differs from machine to machine gets a fixed name instead.
+/// The linker pads every address in the code to five bytes, so that it could be changed in place.
+/// Compressed, a component is a twentieth smaller.
+const COMPRESSED_CODE: &str = "-Clink-arg=--compress-relocations";
+
+/// The value of [`FLAGS_VARIABLE`] for a guest.
 pub fn flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
+    let remapped = reproducible_flags(toolchain, workspace)?;
+    Ok([COMPRESSED_CODE.into(), remapped].join(SEPARATOR.as_ref()))
+}
+
+/// The same for what is not a guest. Panic messages hold the path of the source they come from:
+/// every folder that differs from machine to machine gets a fixed name instead.
+pub fn reproducible_flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
     let compiler = toolchain.compiler();
     let mut folders = vec![
         (workspace.root.clone(), "/voice-calling".to_owned()),
@@ -81,7 +94,7 @@ fn remap_flags(mut folders: Vec<(PathBuf, String)>) -> OsString {
         flag
     };
     let flags: Vec<_> = folders.iter().map(flag).collect();
-    flags.join("\u{1f}".as_ref())
+    flags.join(SEPARATOR.as_ref())
 }
 
 #[cfg(test)]

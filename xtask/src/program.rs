@@ -5,7 +5,7 @@ use std::{env, path::PathBuf};
 use anyhow::Result;
 
 use crate::{
-    core_module::{FLAGS_VARIABLE, flags},
+    core_module::{FLAGS_VARIABLE, reproducible_flags},
     process::announce,
     toolchain::Toolchain,
     workspace::Workspace,
@@ -35,7 +35,7 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
         .args(["--target", toolchain.compiler().host()])
         .args(["--profile", PROFILE, "--target-dir"])
         .arg(&target)
-        .env(FLAGS_VARIABLE, flags(&toolchain, workspace)?)
+        .env(FLAGS_VARIABLE, reproducible_flags(&toolchain, workspace)?)
         .run()?;
     let name = format!("voice-calling-mock{}", env::consts::EXE_SUFFIX);
     let folder = target.join(toolchain.compiler().host()).join(PROFILE);

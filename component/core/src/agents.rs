@@ -155,9 +155,7 @@ mod tests {
     }
 
     fn encoded(config: &AgentConfig) -> String {
-        encode_agent(config)
-            .and_then(|record| record.to_json())
-            .unwrap()
+        encode_agent(config).map(|record| record.to_json()).unwrap()
     }
 
     #[test]

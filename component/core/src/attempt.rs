@@ -4,6 +4,7 @@ use crate::json::Value;
 use crate::retry_after::parse_retry_after;
 use crate::transport::{ABANDONED, Delivery, Limits, Request, Response, SendError, Transport};
 use futures_util::future::{Either, select};
+use std::borrow::Cow;
 use std::pin::pin;
 
 /// How much of the body of an error is read.
@@ -141,19 +142,19 @@ fn media(response: &impl Response) -> Option<String> {
 impl Answer {
     /// The body as text. Bytes that are not UTF-8 are replaced, so that they cost only
     /// themselves: there may be a task id beside them. That makes it larger, but not without end.
-    pub(crate) fn into_text(self, max_bytes: usize) -> Result<String, String> {
+    pub(crate) fn text(&self, max_bytes: usize) -> Result<Cow<'_, str>, String> {
         let replaced = |chunk: std::str::Utf8Chunk<'_>| {
             let mark = if chunk.invalid().is_empty() { 0 } else { 3 };
             chunk.valid().len() + mark
         };
-        match String::from_utf8(self.body) {
-            Ok(text) => Ok(text),
-            Err(error) => match error.as_bytes().utf8_chunks().map(replaced).sum::<usize>() {
-                bytes if bytes > max_bytes.max(SMALL_BYTES) => {
-                    Err("too many bytes that are not UTF-8".to_owned())
-                }
-                _ => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
-            },
+        if let Ok(text) = std::str::from_utf8(&self.body) {
+            return Ok(text.into());
+        }
+        match self.body.utf8_chunks().map(replaced).sum::<usize>() {
+            bytes if bytes > max_bytes.max(SMALL_BYTES) => {
+                Err("too many bytes that are not UTF-8".to_owned())
+            }
+            _ => Ok(String::from_utf8_lossy(&self.body)),
         }
     }
 }
@@ -270,17 +271,17 @@ mod tests {
     #[test]
     fn bytes_that_are_not_utf_8_are_replaced_as_long_as_the_text_fits() {
         assert_eq!(
-            answer(b"a\xffb\xff").into_text(0).as_deref(),
+            answer(b"a\xffb\xff").text(0).as_deref(),
             Ok("a\u{fffd}b\u{fffd}")
         );
         let broken = || Answer {
             body: vec![0xff; 700],
             ..answer(b"")
         };
-        assert!(broken().into_text(2_099).is_err());
-        assert!(broken().into_text(2_100).is_ok());
+        assert!(broken().text(2_099).is_err());
+        assert!(broken().text(2_100).is_ok());
         // One mark for a character that is cut short, as the standard library has it.
-        assert_eq!(answer(b"\xe2\x82").into_text(3).as_deref(), Ok("\u{fffd}"));
-        assert_eq!(answer(b"plain").into_text(0).as_deref(), Ok("plain"));
+        assert_eq!(answer(b"\xe2\x82").text(3).as_deref(), Ok("\u{fffd}"));
+        assert_eq!(answer(b"plain").text(0).as_deref(), Ok("plain"));
     }
 }

@@ -3,7 +3,8 @@
 use crate::client::Client;
 use crate::failure::problem;
 use crate::json::{Object, Record, Value, Written, member_name, object_argument};
-use crate::operation::Sent;
+use crate::names::sorted;
+use crate::operation::{Sent, Success};
 use crate::request::{ApiRequest, Endpoint, check_identifier, check_no_control, check_not_empty};
 use crate::transport::Transport;
 use crate::types::{
@@ -11,8 +12,7 @@ use crate::types::{
     CallRequest, CallStatus, NextAction, Problem, RequestError, StartedCall, UserInterest,
     WaitOptions,
 };
-use crate::wait::Seen;
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
 const MAKE_CALL: Endpoint = Endpoint::post("calls.make-call", "/make_call");
 const GET_CALL_DETAILS: Endpoint =
@@ -42,7 +42,7 @@ impl<T: Transport> Client<T> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&GET_CALL_DETAILS, task_id))?;
         let success = operation.send(&request).await?;
-        success.decode(|answer, sent| Ok(decode_call_details(answer, sent)?.record))
+        success.decode(|answer, sent| Ok(decode_call_details(answer, sent)?.list))
     }
 
     /// `calls.wait-for-call-details`
@@ -55,18 +55,19 @@ impl<T: Transport> Client<T> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&WAIT_FOR_CALL_DETAILS, task_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(true);
+        let mut seen = None;
+        let mut look = |answer: Success<'_>| {
+            let details = answer.decode(decode_call_details)?;
+            seen = Some(details.list);
+            Ok(details.are_ready)
+        };
         let waited = operation
-            .wait(
-                &request,
-                wait.timeout_ms,
-                not_found_is_pending,
-                decode_call_details,
-            )
+            .wait(&request, wait.timeout_ms, not_found_is_pending, &mut look)
             .await?;
         Ok(CallDetailsWait {
-            outcome: match waited.seen {
-                Some(seen) if seen.is_ready => CallDetailsOutcome::Completed(seen.record),
-                seen => CallDetailsOutcome::Pending(seen.map(|seen| seen.record)),
+            outcome: match seen {
+                Some(list) if waited.is_ready => CallDetailsOutcome::Completed(list),
+                seen => CallDetailsOutcome::Pending(seen),
             },
             polls: waited.polls,
             failed_polls: waited.failed_polls,
@@ -99,8 +100,11 @@ fn encode_call(request: &CallRequest) -> Result<Record<'_>, Problem> {
 
 fn encode_context(request: &CallRequest) -> Result<Written<'_>, Problem> {
     let context = &request.call_context;
-    let mut names = BTreeSet::new();
-    if let Some((name, _)) = context.iter().find(|(name, _)| !names.insert(name)) {
+    let names = sorted(context.iter().map(|(name, _)| Cow::from(name)));
+    let neighbours = names.windows(2);
+    let repeated = neighbours.filter(|pair| pair[0].0 == pair[1].0);
+    if let Some(first) = repeated.map(|pair| pair[1].1).min() {
+        let (name, _) = &context[first];
         let argument = member_name("call-context", name);
         return Err(problem(argument, "a duplicate name", "each name once"));
     }
@@ -141,8 +145,14 @@ fn decode_started_call(answer: Value<'_>, sent: Sent) -> Result<StartedCall, Str
     })
 }
 
+/// The details of a task, as far as there are any yet.
+struct Details {
+    list: CallDetailsList,
+    are_ready: bool,
+}
+
 /// An array of records; a lone object counts as an array of one.
-fn decode_call_details(answer: Value<'_>, sent: Sent) -> Result<Seen<CallDetailsList>, String> {
+fn decode_call_details(answer: Value<'_>, sent: Sent) -> Result<Details, String> {
     let records = match answer.is_object() {
         true => vec![answer],
         false => answer
@@ -157,9 +167,9 @@ fn decode_call_details(answer: Value<'_>, sent: Sent) -> Result<Seen<CallDetails
         all_ready &= is_ready(&record);
         calls.push(decode_record(&record));
     }
-    Ok(Seen {
-        is_ready: all_ready && !calls.is_empty(),
-        record: CallDetailsList {
+    Ok(Details {
+        are_ready: all_ready && !calls.is_empty(),
+        list: CallDetailsList {
             calls,
             raw_json: answer.text().to_owned(),
             request_id: sent.request_id,
@@ -241,9 +251,7 @@ mod tests {
     }
 
     fn encoded(request: &CallRequest) -> String {
-        encode_call(request)
-            .and_then(|record| record.to_json())
-            .unwrap()
+        encode_call(request).map(|record| record.to_json()).unwrap()
     }
 
     #[test]
@@ -348,12 +356,12 @@ mod tests {
         }
     }
 
-    fn seen(json: &str) -> Result<Seen<CallDetailsList>, String> {
+    fn seen(json: &str) -> Result<Details, String> {
         decode_call_details(Value::parse(json)?, no_attempts())
     }
 
     fn details(json: &str) -> Result<Vec<CallDetails>, String> {
-        Ok(seen(json)?.record.calls)
+        Ok(seen(json)?.list.calls)
     }
 
     #[test]
@@ -375,7 +383,7 @@ mod tests {
     #[test]
     fn nulls_and_odd_values_in_details_cost_only_themselves() {
         let json = r#"{"agent_name":null,"call_context":"x","call_insights":{"metadata":[1],"user_interest":{"status":1,"confidence_score":"high","reasoning":"r"},"next_action":null},"call_status":"RINGING","call_duration":"long","to_number":"91","new_field":{"kept":0.10}}"#;
-        let list = seen(json).unwrap().record;
+        let list = seen(json).unwrap().list;
         assert_eq!(list.raw_json, json);
         let record = &list.calls[0];
         assert_eq!((&record.agent_name, &record.call_context), (&None, &None));
@@ -424,7 +432,7 @@ mod tests {
             ("7", false),
         ] {
             assert_eq!(
-                seen(&format!("[{record}]")).unwrap().is_ready,
+                seen(&format!("[{record}]")).unwrap().are_ready,
                 ready,
                 "{record}"
             );
@@ -441,7 +449,7 @@ mod tests {
             (format!(r#"[{busy},{{"call_status":"RINGING"}}]"#), false),
             (format!("[{busy},null]"), false),
         ] {
-            assert_eq!(seen(&answer).unwrap().is_ready, ready, "{answer}");
+            assert_eq!(seen(&answer).unwrap().are_ready, ready, "{answer}");
         }
     }
 

@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::failure::problem;
 use crate::json::{Object, Record, Value, Written, object_argument};
 use crate::number::check_docket_number;
-use crate::operation::{Operation, Sent};
+use crate::operation::{Operation, Sent, Success};
 use crate::request::{ApiRequest, Endpoint};
 use crate::settings::AccountSettings;
 use crate::transport::Transport;
@@ -13,7 +13,6 @@ use crate::types::{
     CallOptions, CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketRequest,
     DocketRequestV2, DocketStatus, DocketWait, Problem, RequestError, WaitOptions,
 };
-use crate::wait::Seen;
 use uuid::Uuid;
 
 const CREATE_DOCKET: Endpoint = Endpoint::post("dockets.create-docket", "/api/v1/dockets");
@@ -72,18 +71,21 @@ impl<T: Transport> Client<T> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| docket_request(&WAIT_FOR_DOCKET, docket_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(false);
-        let decode = |answer: Value<'_>, sent| {
-            let record = decode_docket(answer, sent, Some(docket_id))?;
-            let is_ready = is_completed(&record);
-            Ok(Seen { record, is_ready })
+        let mut seen = None;
+        let mut look = |answer: Success<'_>| {
+            let decode = |answer: Value<'_>, sent| decode_docket(answer, sent, Some(docket_id));
+            let docket = answer.decode(decode)?;
+            let is_ready = is_completed(&docket);
+            seen = Some(docket);
+            Ok(is_ready)
         };
         let waited = operation
-            .wait(&request, wait.timeout_ms, not_found_is_pending, decode)
+            .wait(&request, wait.timeout_ms, not_found_is_pending, &mut look)
             .await?;
         Ok(DocketWait {
-            outcome: match waited.seen {
-                Some(seen) if seen.is_ready => DocketOutcome::Completed(seen.record),
-                seen => DocketOutcome::Pending(seen.map(|seen| seen.record)),
+            outcome: match seen {
+                Some(docket) if waited.is_ready => DocketOutcome::Completed(docket),
+                seen => DocketOutcome::Pending(seen),
             },
             polls: waited.polls,
             failed_polls: waited.failed_polls,
@@ -288,7 +290,7 @@ mod tests {
     fn dockets_are_encoded_as_specified() {
         let encoded = |request: &DocketRequestV2| {
             encode_docket_v2(request)
-                .and_then(|record| record.to_json())
+                .map(|record| record.to_json())
                 .unwrap()
         };
         let context =
@@ -321,7 +323,7 @@ mod tests {
         };
         assert_eq!(
             encode_docket(&version_1)
-                .and_then(|record| record.to_json())
+                .map(|record| record.to_json())
                 .unwrap(),
             r#"{"agent_id":-9223372036854775808,"to_phone_number":"919876543210","extra_config":{"call_context":{}},"external_id":"x"}"#
         );

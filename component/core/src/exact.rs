@@ -1,6 +1,8 @@
 //! JSON values as such, whichever way they are written.
 
-use serde_json::value::RawValue;
+use crate::decimal::Decimal;
+use crate::names::sorted;
+use crate::reader::{Reader, escape, unescape};
 
 /// How deep values are compared. What is deeper is the same only if it is written the same.
 const MAX_DEPTH: usize = 200;
@@ -18,16 +20,16 @@ pub(crate) enum Comparison {
 }
 
 /// Compares two JSON values, numbers as exact decimals.
-pub(crate) fn compare(one: &RawValue, other: &RawValue) -> Comparison {
+pub(crate) fn compare(one: &str, other: &str) -> Comparison {
     let normalized = (Normalized::of(one), Normalized::of(other));
-    let (Some(one), Some(other)) = normalized else {
-        return match one.get() == other.get() {
+    let (Some(normal), Some(other_normal)) = normalized else {
+        return match one == other {
             true => Comparison::Ambiguous,
             false => Comparison::Different,
         };
     };
-    match one.text == other.text {
-        true if one.has_repeated_names => Comparison::Ambiguous,
+    match normal.text == other_normal.text {
+        true if normal.has_repeated_names => Comparison::Ambiguous,
         true => Comparison::Same,
         false => Comparison::Different,
     }
@@ -41,169 +43,88 @@ struct Normalized {
 
 impl Normalized {
     /// Returns `None` if the value is nested too deep.
-    fn of(value: &RawValue) -> Option<Self> {
-        let mut reader = Reader {
-            rest: value.get(),
-            written: Self {
-                text: String::with_capacity(value.get().len()),
-                has_repeated_names: false,
-            },
+    fn of(value: &str) -> Option<Self> {
+        let mut normalized = Self {
+            text: String::with_capacity(value.len()),
+            has_repeated_names: false,
         };
-        reader.value(MAX_DEPTH)?;
-        Some(reader.written)
+        normalized.value(&mut Reader::new(value), MAX_DEPTH)?;
+        Some(normalized)
     }
-}
 
-/// Reads a text that is known to be JSON, and writes it in its normal form.
-struct Reader<'a> {
-    rest: &'a str,
-    written: Normalized,
-}
-
-impl<'a> Reader<'a> {
-    fn value(&mut self, depth: usize) -> Option<()> {
-        match self.peek() {
-            b'{' => self.object(depth.checked_sub(1)?),
-            b'[' => self.array(depth.checked_sub(1)?),
-            b'"' => {
-                self.string();
-                Some(())
-            }
+    /// Writes the next value. All of it is known to be JSON, so that reading cannot fail.
+    fn value(&mut self, reader: &mut Reader<'_>, depth: usize) -> Option<()> {
+        match reader.peek()? {
+            b'{' => self.object(reader, depth.checked_sub(1)?)?,
+            b'[' => self.array(reader, depth.checked_sub(1)?)?,
+            b'"' => self.string(reader.scalar().ok()?),
             b'-' | b'0'..=b'9' => {
-                let token = self.take_while(|byte| !b",]} \t\r\n".contains(&byte));
-                self.written.text.push_str(&decimal(token));
-                Some(())
+                let number = Decimal::of(reader.scalar().ok()?);
+                self.text.push_str(&number.normal());
             }
-            _ => {
-                let token = self.take_while(|byte| byte.is_ascii_lowercase());
-                self.written.text.push_str(token);
-                Some(())
-            }
+            _ => self.text.push_str(reader.scalar().ok()?),
         }
-    }
-
-    fn array(&mut self, depth: usize) -> Option<()> {
-        self.skip();
-        self.written.text.push('[');
-        while self.peek() != b']' {
-            self.value(depth)?;
-            self.written.text.push(',');
-            self.skip_comma();
-        }
-        self.skip();
-        self.written.text.push(']');
         Some(())
     }
 
-    fn object(&mut self, depth: usize) -> Option<()> {
-        self.skip();
-        self.written.text.push('{');
-        let start = self.written.text.len();
+    fn array(&mut self, reader: &mut Reader<'_>, depth: usize) -> Option<()> {
+        reader.pass(b'[');
+        self.text.push('[');
+        let mut is_first = true;
+        while reader.goes_on(b']', is_first).ok()? {
+            self.value(reader, depth)?;
+            self.text.push(',');
+            is_first = false;
+        }
+        self.text.push(']');
+        Some(())
+    }
+
+    fn object(&mut self, reader: &mut Reader<'_>, depth: usize) -> Option<()> {
+        reader.pass(b'{');
+        self.text.push('{');
+        let start = self.text.len();
         // Where each member begins, where its name ends, and where it ends.
         let mut members = Vec::new();
-        while self.peek() != b'}' {
-            let begin = self.written.text.len();
-            self.string();
-            let name_end = self.written.text.len();
-            self.peek();
-            self.skip(); // the colon
-            self.written.text.push(':');
-            self.value(depth)?;
-            self.written.text.push(',');
-            members.push((begin, name_end, self.written.text.len()));
-            self.skip_comma();
+        while reader.goes_on(b'}', members.is_empty()).ok()? {
+            let begin = self.text.len();
+            self.string(reader.key().ok()?);
+            let name_end = self.text.len();
+            self.text.push(':');
+            self.value(reader, depth)?;
+            self.text.push(',');
+            members.push((begin, name_end, self.text.len()));
         }
-        self.skip();
-        let text = &mut self.written.text;
-        // Those with the same name stay in their order.
-        members.sort_unstable_by(|one, other| {
-            (&text[one.0..one.1], one.0).cmp(&(&text[other.0..other.1], other.0))
+        let text = &self.text;
+        let order = sorted(
+            members
+                .iter()
+                .map(|(begin, name_end, _)| text[*begin..*name_end].into()),
+        );
+        let mut neighbours = order.windows(2);
+        self.has_repeated_names |= neighbours.any(|pair| pair[0].0 == pair[1].0);
+        let in_order = order.iter().map(|(_, index)| {
+            let (begin, _, end) = members[*index];
+            &text[begin..end]
         });
-        let mut neighbours = members.windows(2);
-        self.written.has_repeated_names |=
-            neighbours.any(|pair| text[pair[0].0..pair[0].1] == text[pair[1].0..pair[1].1]);
-        if !members.is_sorted() {
-            let sorted = members.iter().map(|(begin, _, end)| &text[*begin..*end]);
-            let sorted: String = sorted.collect();
-            text.replace_range(start.., &sorted);
-        }
-        text.push('}');
+        let in_order: String = in_order.collect();
+        self.text.truncate(start);
+        self.text.push_str(&in_order);
+        self.text.push('}');
         Some(())
     }
 
     /// Writes a string without the escapes that it need not have. One that no Unicode string can
     /// hold stays as it is written.
-    fn string(&mut self) {
-        let token = self.string_token();
-        let decoded: Option<String> = match token.contains('\\') {
-            true => serde_json::from_str(token).ok(),
+    fn string(&mut self, string: &str) {
+        let decoded = match string.contains('\\') {
+            true => unescape(string),
             false => None,
         };
-        match decoded.and_then(|text| serde_json::to_string(&text).ok()) {
-            Some(normal) => self.written.text.push_str(&normal),
-            None => self.written.text.push_str(token),
+        match decoded {
+            Some(text) => escape(&text, &mut self.text),
+            None => self.text.push_str(string),
         }
-    }
-
-    fn string_token(&mut self) -> &'a str {
-        let mut is_escaped = false;
-        let end = self.rest.bytes().skip(1).position(|byte| {
-            let ends = byte == b'"' && !is_escaped;
-            is_escaped = byte == b'\\' && !is_escaped;
-            ends
-        });
-        let (token, rest) = self
-            .rest
-            .split_at(end.map_or(self.rest.len(), |end| end + 2));
-        self.rest = rest;
-        token
-    }
-
-    /// The next byte that is not white space.
-    fn peek(&mut self) -> u8 {
-        self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
-        self.rest.as_bytes().first().copied().unwrap_or_default()
-    }
-
-    /// Passes over a bracket or a colon.
-    fn skip(&mut self) {
-        self.rest = &self.rest[1..];
-    }
-
-    fn skip_comma(&mut self) {
-        if self.peek() == b',' {
-            self.skip();
-        }
-    }
-
-    fn take_while(&mut self, belongs: impl Fn(u8) -> bool) -> &'a str {
-        let end = self.rest.bytes().position(|byte| !belongs(byte));
-        let (token, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        self.rest = rest;
-        token
-    }
-}
-
-/// A number as its sign, its digits without zeros around them, and the power of ten of the last.
-/// One whose exponent is beyond all reason stays as it is written.
-fn decimal(token: &str) -> String {
-    let (sign, unsigned) = match token.strip_prefix('-') {
-        Some(unsigned) => ("-", unsigned),
-        None => ("", token),
-    };
-    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let significant = digits.trim_start_matches('0').trim_end_matches('0');
-    if significant.is_empty() {
-        return "0".to_owned();
-    }
-    let zeros = digits.len() - digits.trim_end_matches('0').len();
-    let shift = zeros as i64 - fraction.len() as i64;
-    let exponent = exponent.parse::<i64>().ok();
-    match exponent.and_then(|exponent| exponent.checked_add(shift)) {
-        Some(exponent) => format!("{sign}{significant}e{exponent}"),
-        None => token.to_owned(),
     }
 }
 
@@ -213,10 +134,8 @@ mod tests {
     use super::*;
 
     fn compared(one: &str, other: &str) -> Comparison {
-        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
-        let (one, other) = (raw(one), raw(other));
-        assert_eq!(compare(&one, &other), compare(&other, &one));
-        compare(&one, &other)
+        assert_eq!(compare(one, other), compare(other, one));
+        compare(one, other)
     }
 
     #[test]

@@ -1,16 +1,13 @@
 //! JSON that is passed on as it is: parsed only as deep as its meaning is known,
 //! every value kept as the text it came in.
 
+use crate::decimal::Decimal;
 use crate::exact::{self, Comparison};
 use crate::failure::problem;
+use crate::names::ByName;
+use crate::reader::{Reader, escape, unescape};
 use crate::types::Problem;
-use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
-use serde::ser::SerializeMap;
-use serde::{Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::fmt;
 
 /// More members of an object, or records of a list, are refused before they take many times the
 /// memory of the text that they came in.
@@ -27,20 +24,20 @@ const SHOWN_KEY_BYTES: usize = 64;
 
 /// A JSON value: the text that it came in, without the white space around it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Value<'a>(&'a RawValue);
+pub(crate) struct Value<'a>(&'a str);
 
 impl<'a> Value<'a> {
     /// Reads a string that holds one JSON value. A byte order mark is passed over.
     pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        match serde_json::from_str(text) {
+        match Reader::new(text).whole() {
             Ok(value) => Ok(Self(value)),
-            Err(error) => Err(format!("not JSON: {error}")),
+            Err(found) => Err(format!("not JSON: {found}")),
         }
     }
 
     pub(crate) fn text(self) -> &'a str {
-        self.0.get()
+        self.0
     }
 
     pub(crate) fn is_null(self) -> bool {
@@ -70,26 +67,30 @@ impl<'a> Value<'a> {
     /// The decoded text; none for another kind, and for a string that no Unicode
     /// string can hold (a lone surrogate).
     pub(crate) fn to_text(self) -> Option<String> {
-        serde_json::from_str(self.text()).ok()
+        match self.is_text() {
+            true => unescape(self.text()),
+            false => None,
+        }
     }
 
+    /// An integer that is written as one; none for a negative zero, which no integer is.
     pub(crate) fn to_integer(self) -> Option<i64> {
-        serde_json::from_str(self.text()).ok()
+        match self.text() {
+            "-0" => None,
+            text => text.parse().ok(),
+        }
     }
 
     /// The nearest number that an f64 can hold; none for another kind, and for one
     /// beyond the largest.
     pub(crate) fn to_number(self) -> Option<f64> {
-        // Every JSON number is one of Rust too, and serde_json is not exact to the last
-        // digit.
-        self.text()
-            .parse()
-            .ok()
-            .filter(|number: &f64| number.is_finite())
+        let is_number = self.kind() == "a number";
+        let number = is_number.then(|| Decimal::of(self.text()).nearest());
+        number.filter(|number| number.is_finite())
     }
 
     pub(crate) fn to_boolean(self) -> Option<bool> {
-        serde_json::from_str(self.text()).ok()
+        self.text().parse().ok()
     }
 
     /// The members of an object; the error says what was found instead.
@@ -97,14 +98,27 @@ impl<'a> Value<'a> {
         if !self.is_object() {
             return Err(self.kind().to_owned());
         }
-        let mut deserializer = serde_json::Deserializer::from_str(self.text());
-        match deserializer.deserialize_map(Members) {
+        match self.members() {
             Ok(members) => Ok(Object {
                 value: self,
                 members,
             }),
-            Err(error) => Err(format!("an object that cannot be parsed: {error}")),
+            Err(found) => Err(format!("an object that cannot be parsed: {found}")),
         }
+    }
+
+    fn members(self) -> Result<Vec<(&'a str, Value<'a>)>, String> {
+        let mut reader = Reader::new(self.text());
+        let mut members = Vec::new();
+        reader.pass(b'{');
+        while reader.goes_on(b'}', members.is_empty())? {
+            let member = (reader.key()?, Value(reader.value()?));
+            if members.len() == MAX_MEMBERS {
+                return Err(reader.fault(&format!("more than {MAX_MEMBERS} members")));
+            }
+            members.push(member);
+        }
+        Ok(members)
     }
 
     /// The elements of an array; the error says what was found instead.
@@ -112,11 +126,22 @@ impl<'a> Value<'a> {
         if !self.text().starts_with('[') {
             return Err(self.kind().to_owned());
         }
-        let mut deserializer = serde_json::Deserializer::from_str(self.text());
-        match deserializer.deserialize_seq(Elements) {
-            Ok(elements) => Ok(elements),
-            Err(error) => Err(format!("an array that cannot be parsed: {error}")),
+        self.elements()
+            .map_err(|found| format!("an array that cannot be parsed: {found}"))
+    }
+
+    fn elements(self) -> Result<Vec<Value<'a>>, String> {
+        let mut reader = Reader::new(self.text());
+        let mut elements = Vec::new();
+        reader.pass(b'[');
+        while reader.goes_on(b']', elements.is_empty())? {
+            let element = Value(reader.value()?);
+            if elements.len() == MAX_ELEMENTS {
+                return Err(reader.fault(&format!("more than {MAX_ELEMENTS} elements")));
+            }
+            elements.push(element);
         }
+        Ok(elements)
     }
 }
 
@@ -156,7 +181,7 @@ impl Value<'_> {
 pub(crate) struct Object<'a> {
     value: Value<'a>,
     /// Keys are kept as the JSON texts they are: a key may hold a lone surrogate.
-    members: Vec<(&'a RawValue, Value<'a>)>,
+    members: Vec<(&'a str, Value<'a>)>,
 }
 
 impl<'a> Object<'a> {
@@ -179,7 +204,7 @@ impl<'a> Object<'a> {
 
     /// A member, null or not; the last one where the name occurs again.
     pub(crate) fn member(&self, name: &str) -> Option<Value<'a>> {
-        let named = |key: &RawValue| decode_key(key).is_some_and(|key| key == name);
+        let named = |key| decode_key(key).is_some_and(|key| key == name);
         let member = self.members.iter().rev().find(|(key, _)| named(key));
         member.map(|(_, value)| *value)
     }
@@ -193,18 +218,15 @@ impl<'a> Object<'a> {
     }
 
     /// The values of the members by their names, of which one may occur again.
-    pub(crate) fn by_name(&self) -> BTreeMap<Cow<'a, str>, Vec<Value<'a>>> {
-        let mut members = BTreeMap::<_, Vec<_>>::new();
-        for (name, (_, value)) in self.names().zip(&self.members) {
-            members.entry(name).or_default().push(*value);
-        }
-        members
+    pub(crate) fn by_name(&self) -> ByName<'a, Value<'a>> {
+        let values: Vec<_> = self.members.iter().map(|(_, value)| *value).collect();
+        ByName::new(self.names(), &values)
     }
 
     /// The names of the members; one that no Unicode string can hold, as it is written.
     pub(crate) fn names(&self) -> impl Iterator<Item = Cow<'a, str>> {
         let keys = self.members.iter().map(|(key, _)| *key);
-        keys.map(|key| decode_key(key).unwrap_or(Cow::Borrowed(key.get())))
+        keys.map(|key| decode_key(key).unwrap_or(Cow::Borrowed(key)))
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<String> {
@@ -259,57 +281,10 @@ impl<'a> Object<'a> {
     }
 }
 
-fn decode_key(key: &RawValue) -> Option<Cow<'_, str>> {
-    let text = key.get();
-    let inner = &text[1..text.len() - 1];
-    if inner.contains('\\') {
-        serde_json::from_str(text).ok().map(Cow::Owned)
-    } else {
-        Some(Cow::Borrowed(inner))
-    }
-}
-
-struct Members;
-
-impl<'de> Visitor<'de> for Members {
-    type Value = Vec<(&'de RawValue, Value<'de>)>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::new();
-        while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
-            if members.len() == MAX_MEMBERS {
-                return Err(A::Error::custom(format!("more than {MAX_MEMBERS} members")));
-            }
-            members.push((key, Value(value)));
-        }
-        Ok(members)
-    }
-}
-
-struct Elements;
-
-impl<'de> Visitor<'de> for Elements {
-    type Value = Vec<Value<'de>>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(element) = sequence.next_element::<&RawValue>()? {
-            if elements.len() == MAX_ELEMENTS {
-                return Err(A::Error::custom(format!(
-                    "more than {MAX_ELEMENTS} elements"
-                )));
-            }
-            elements.push(Value(element));
-        }
-        Ok(elements)
+fn decode_key(key: &str) -> Option<Cow<'_, str>> {
+    match key.contains('\\') {
+        true => unescape(key).map(Cow::Owned),
+        false => Some(Cow::Borrowed(&key[1..key.len() - 1])),
     }
 }
 
@@ -447,45 +422,74 @@ impl<'a> Record<'a> {
     }
 
     /// The object as JSON text.
-    pub(crate) fn to_json(&self) -> Result<String, Problem> {
-        serde_json::to_string(self).map_err(|error| {
-            problem(
-                "request",
-                error.to_string(),
-                "a value that JSON can represent",
-            )
-        })
+    pub(crate) fn to_json(&self) -> String {
+        let mut json = String::new();
+        self.write(&mut json);
+        json
     }
-}
 
-impl Serialize for Record<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
+    fn write(&self, json: &mut String) {
+        let mut object = Members::begin(json);
         for (name, value) in &self.known {
             if !value.is_left_out() {
-                map.serialize_entry(name, value)?;
+                value.write(object.member(name));
             }
         }
         for (name, value) in &self.extra {
-            map.serialize_entry(name, value.0)?;
+            object.member(name).push_str(value.text());
         }
-        map.end()
+        object.end();
     }
 }
 
-impl Serialize for Written<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Written<'_> {
+    fn write(&self, json: &mut String) {
         match self {
-            Written::Absent | Written::Null => serializer.serialize_unit(),
-            Written::Text(text) => serializer.serialize_str(text),
-            Written::Integer(integer) => serializer.serialize_i64(*integer),
-            Written::Boolean(boolean) => serializer.serialize_bool(*boolean),
-            Written::Json(value) => value.0.serialize(serializer),
+            Written::Absent | Written::Null => json.push_str("null"),
+            Written::Text(text) => escape(text, json),
+            Written::Integer(integer) => json.push_str(&integer.to_string()),
+            Written::Boolean(boolean) => json.push_str(&boolean.to_string()),
+            Written::Json(value) => json.push_str(value.text()),
             Written::Texts(texts) => {
-                serializer.collect_map(texts.iter().map(|(name, text)| (name, text)))
+                let mut object = Members::begin(json);
+                for (name, text) in *texts {
+                    escape(text, object.member(name));
+                }
+                object.end();
             }
-            Written::Object(record) | Written::Extensible(record) => record.serialize(serializer),
+            Written::Object(record) | Written::Extensible(record) => record.write(json),
         }
+    }
+}
+
+/// The members of an object that is being written.
+struct Members<'a> {
+    json: &'a mut String,
+    is_empty: bool,
+}
+
+impl<'a> Members<'a> {
+    fn begin(json: &'a mut String) -> Self {
+        json.push('{');
+        Self {
+            json,
+            is_empty: true,
+        }
+    }
+
+    /// Writes the name of a member. What is returned is where its value goes.
+    fn member(&mut self, name: &str) -> &mut String {
+        if !self.is_empty {
+            self.json.push(',');
+        }
+        self.is_empty = false;
+        escape(name, self.json);
+        self.json.push(':');
+        self.json
+    }
+
+    fn end(self) {
+        self.json.push('}');
     }
 }
 
@@ -509,10 +513,7 @@ mod tests {
             let context = object(text);
             assert_eq!(context.json(), text);
             let written = Record::new(vec![("call_context", Written::Json(context.value()))]);
-            assert_eq!(
-                written.to_json().unwrap(),
-                format!(r#"{{"call_context":{text}}}"#)
-            );
+            assert_eq!(written.to_json(), format!(r#"{{"call_context":{text}}}"#));
         }
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(
@@ -671,8 +672,7 @@ mod tests {
         let written = record(Some(r#"{"z":0.10,"b":[1],"z":2}"#))
             .ok()
             .unwrap()
-            .to_json()
-            .unwrap();
+            .to_json();
         assert_eq!(written, r#"{"a":1,"z":0.10,"b":[1],"z":2}"#);
         for (extra, field, found) in [
             (
@@ -708,7 +708,7 @@ mod tests {
         let inner = Record::new(vec![("call_context", context)]);
         let known = vec![("extra_config", Written::Extensible(inner))];
         let record = Record::new(known).with_extra("extra", Some(extra))?;
-        record.to_json()
+        Ok(record.to_json())
     }
 
     #[test]
@@ -766,7 +766,7 @@ mod tests {
         let texts = [("z", "\"1\""), ("a", "\u{e4}")].map(|(a, b)| (a.to_owned(), b.to_owned()));
         let record = Record::new(vec![("context", Written::Texts(&texts))]);
         let written = "{\"context\":{\"z\":\"\\\"1\\\"\",\"a\":\"\u{e4}\"}}";
-        assert_eq!(record.to_json().as_deref(), Ok(written));
+        assert_eq!(record.to_json(), written);
     }
 
     #[test]

@@ -205,9 +205,7 @@ impl<'a, T: Transport> Operation<'a, T> {
                 Written::integer(pause_ms.and_then(|ms| ms.try_into().ok())),
             ),
         ]);
-        if let Ok(line) = line.to_json() {
-            self.transport.log(&line).await;
-        }
+        self.transport.log(&line.to_json()).await;
     }
 }
 
@@ -237,24 +235,31 @@ impl Success<'_> {
         self.decode_text(|text, sent| decode(Value::parse(text)?, sent))
     }
 
-    /// The same for a body of any kind.
+    /// The same for a body of any kind. Only the decoder itself differs from function to function:
+    /// what it is given, and what becomes of a body that it does not understand, is in the guest
+    /// once.
     pub(crate) fn decode_text<R>(
-        mut self,
+        self,
         decode: impl FnOnce(&str, Sent) -> Result<R, String>,
     ) -> Result<R, RequestError> {
-        let response = http_response(self.settings, &self.answer);
-        let media = self.answer.media.take();
-        let sent = Sent {
-            request_id: response.request_id.clone(),
+        let text = self.answer.text(self.max_bytes);
+        let decoded = text.and_then(|text| decode(&text, self.sent()));
+        decoded.map_err(|found| self.not_understood(&found))
+    }
+
+    fn sent(&self) -> Sent {
+        let request_id = self.answer.request_id.as_deref();
+        Sent {
+            request_id: request_id.map(|id| self.settings.token.mask(id)),
             attempts: self.history.attempts().to_vec(),
             may_be_duplicate: self.history.may_have_created_before(),
-        };
-        let text = self.answer.into_text(self.max_bytes);
-        let decoded = text.and_then(|text| decode(&text, sent));
-        decoded.map_err(|found| {
-            self.history
-                .not_understood(response, &found, media.as_deref())
-        })
+        }
+    }
+
+    fn not_understood(self, found: &str) -> RequestError {
+        let response = http_response(self.settings, &self.answer);
+        let media = self.answer.media.as_deref();
+        self.history.not_understood(response, found, media)
     }
 
     /// How long the service asks to wait before it is asked again.

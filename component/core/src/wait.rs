@@ -1,22 +1,18 @@
 //! Asking again and again until something is ready or time runs out.
 
 use crate::failure::{problem, to_u32};
-use crate::json::Value;
-use crate::operation::{Operation, Sent};
+use crate::operation::{Operation, Success};
 use crate::request::ApiRequest;
 use crate::transport::Transport;
 use crate::types::{Failure, Problem, RequestError};
 
-/// What a poll has seen.
-pub(crate) struct Seen<R> {
-    pub(crate) record: R,
-    pub(crate) is_ready: bool,
-}
+/// What looks at the answer to a poll, and says whether the wait is over.
+pub(crate) type Look<'a> = dyn FnMut(Success<'_>) -> Result<bool, RequestError> + Send + 'a;
 
 /// How a wait ended.
-pub(crate) struct Waited<R> {
-    /// The last that was seen; what is ready ends the wait.
-    pub(crate) seen: Option<Seen<R>>,
+pub(crate) struct Waited {
+    /// Whether what it waited for is ready.
+    pub(crate) is_ready: bool,
     pub(crate) polls: u32,
     pub(crate) failed_polls: u32,
     pub(crate) waited_ms: u32,
@@ -24,8 +20,8 @@ pub(crate) struct Waited<R> {
 }
 
 /// What came of a poll.
-struct Poll<R> {
-    outcome: Result<Seen<R>, RequestError>,
+struct Poll {
+    outcome: Result<bool, RequestError>,
     was_sent: bool,
     /// How long the service asks to wait before the next one.
     asked_ms: u64,
@@ -33,27 +29,28 @@ struct Poll<R> {
 
 impl<T: Transport> Operation<'_, T> {
     /// Sends a reading request until its answer is ready.
-    pub(crate) async fn wait<R>(
+    pub(crate) async fn wait(
         &self,
         request: &ApiRequest,
         timeout_ms: u32,
         not_found_is_pending: bool,
-        decode: impl Fn(Value<'_>, Sent) -> Result<Seen<R>, String>,
-    ) -> Result<Waited<R>, RequestError> {
+        look: &mut Look<'_>,
+    ) -> Result<Waited, RequestError> {
         check_timeout("wait.timeout-ms", timeout_ms)?;
         let began_ms = self.transport.now_ms();
         let end_ms = began_ms.saturating_add(timeout_ms.into());
         let mut pause_ms = self.settings.backoff_ms;
+        // Whether it was ready, as far as it was seen at all.
         let mut seen = None;
         let mut was_pending = false;
         let (mut polls, mut failed_polls) = (0, 0);
         let mut failure = None;
         loop {
             let left_ms = end_ms.saturating_sub(self.transport.now_ms());
-            let poll = self.poll(request, left_ms, &decode).await;
+            let poll = self.poll(request, left_ms, look).await;
             polls += u32::from(poll.was_sent);
             match poll.outcome {
-                Ok(found) => seen = Some(found),
+                Ok(is_ready) => seen = Some(is_ready),
                 Err(error) if not_found_is_pending && is_not_found(&error) => was_pending = true,
                 Err(error) if may_pass(&error) => {
                     failed_polls += u32::from(poll.was_sent);
@@ -66,13 +63,13 @@ impl<T: Transport> Operation<'_, T> {
             }
             let now_ms = self.transport.now_ms();
             let next_ms = now_ms.saturating_add(pause_ms.max(poll.asked_ms));
-            let is_ready = seen.as_ref().is_some_and(|seen| seen.is_ready);
+            let is_ready = seen == Some(true);
             if is_ready || next_ms >= end_ms || self.transport.is_abandoned() {
                 return match failure {
                     // Nothing was ever seen: the failure is all that can be reported.
                     Some(failure) if seen.is_none() && !was_pending => Err(failure),
                     _ => Ok(Waited {
-                        seen,
+                        is_ready,
                         polls,
                         failed_polls,
                         waited_ms: to_u32(now_ms.saturating_sub(began_ms)),
@@ -86,15 +83,10 @@ impl<T: Transport> Operation<'_, T> {
     }
 
     /// Asks once, with a deadline of its own.
-    async fn poll<R>(
-        &self,
-        request: &ApiRequest,
-        left_ms: u64,
-        decode: impl Fn(Value<'_>, Sent) -> Result<Seen<R>, String>,
-    ) -> Poll<R> {
+    async fn poll(&self, request: &ApiRequest, left_ms: u64, look: &mut Look<'_>) -> Poll {
         let duration_ms = self.settings.deadline_ms.min(left_ms);
         let (asked_ms, outcome) = match self.send_within(duration_ms, request).await {
-            Ok(success) => (success.retry_after_ms(), success.decode(decode)),
+            Ok(success) => (success.retry_after_ms(), look(success)),
             Err(error) => (None, Err(error)),
         };
         let failure = outcome.as_ref().err().and_then(RequestError::failure);

@@ -126,20 +126,19 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
     let members = |json| Value::parse(json).and_then(Value::to_object);
     // Both were objects before.
     if let (Ok(claims), Ok(facts)) = (members(&delivered.raw_json), members(&docket.raw_json)) {
-        let (mut claimed, mut facts) = (claims.by_name(), facts.by_name());
-        // The docket is the one that the delivery names last.
-        facts.insert(
-            "docket_id".into(),
-            Vec::from_iter(claims.member("docket_id")),
-        );
+        let (mut claimed, mut known) = (claims.by_name(), facts.by_name());
         for name in claims.names() {
+            let claimed = claimed.take(&name);
             // A name that comes again is one member.
-            let Some(claims) = claimed.remove(&name) else {
+            if claimed.is_empty() {
                 continue;
+            }
+            let known = match &*name {
+                // The docket is the one that the delivery names last.
+                "docket_id" => Vec::from_iter(claims.member("docket_id")),
+                _ => known.take(&name),
             };
-            let comparison = facts
-                .get(&name)
-                .map(|facts| compare_members(&claims, facts));
+            let comparison = (!known.is_empty()).then(|| compare_members(&claimed, &known));
             match comparison {
                 Some(Comparison::Same) => {}
                 // It was found to be not completed.

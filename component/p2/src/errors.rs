@@ -1,4 +1,4 @@
-//! How an error leaves the guest: by one piece of code for all functions.
+//! How an error leaves the guest: by one piece of code for all functions and all cases.
 //!
 //! wit-bindgen writes out for each function and each case of the error how its result is put into
 //! memory for the host, and freed later: without this file the component is half as large again. Here
@@ -7,13 +7,15 @@
 //! one failed, the error that was left aside goes to the host instead, as the result of a
 //! function that does nothing but fail. In memory an error looks the same whatever function it
 //! comes from, but that it comes after eight bytes where the function's success has a member of
-//! 64 bits, and else after four.
+//! 64 bits, and else after four. Nor do its cases differ but in their number, since all of them
+//! carry a failure: that function knows a single one, and the number is set afterwards.
 
 #![allow(unsafe_code)]
 
 use bindings::exports::failing;
+use bindings::exports::failing::{AnyError, Line};
 use std::cell::RefCell;
-use voice_calling_core::types::{CreatedAgent, DocketWait, RequestError, Verification};
+use voice_calling_core::types::RequestError;
 
 mod bindings {
     wit_bindgen::generate!({
@@ -21,15 +23,13 @@ mod bindings {
             package voice-calling:guest;
             world guest {
                 export failing: interface {
-                    use voice-calling:client/types@0.2.0.{
-                        created-agent, docket-wait, request-error, verification
-                    };
+                    use voice-calling:client/types@0.2.0.{failure};
+                    variant any-error { execution-failed, failed(failure) }
                     // It never succeeds. Its result is as large as the largest that it stands
-                    // in for, since a host looks whether all of it is in memory.
-                    fail: func() -> result<
-                        tuple<created-agent, docket-wait, verification>,
-                        request-error
-                    >;
+                    // in for, a verification of 352 bytes, since a host looks whether all of it
+                    // is in memory.
+                    fail: func() -> result<tuple<line, line, line, line, line, line>, any-error>;
+                    type line = tuple<u64, u64, u64, u64, u64, u64, u64, u64>;
                 }
             }
         ",
@@ -42,7 +42,8 @@ mod bindings {
 }
 
 thread_local! {
-    static ASIDE: RefCell<Option<RequestError>> = const { RefCell::new(None) };
+    /// The error, and the number of its case.
+    static ASIDE: RefCell<Option<(AnyError, u8)>> = const { RefCell::new(None) };
 }
 
 /// Leaves the error of a function aside.
@@ -59,14 +60,30 @@ pub(crate) fn aside<R>(result: Result<R, RequestError>) -> Result<R, RequestErro
 
 #[inline(never)]
 fn leave(error: RequestError) {
-    ASIDE.set(Some(error));
+    // In the order of the WIT.
+    let (case, failure) = match error {
+        RequestError::ExecutionFailed => return,
+        RequestError::PermanentConfiguration(failure) => (1, failure),
+        RequestError::PermanentInvalidInput(failure) => (2, failure),
+        RequestError::PermanentUnauthorized(failure) => (3, failure),
+        RequestError::PermanentNotFound(failure) => (4, failure),
+        RequestError::PermanentRejected(failure) => (5, failure),
+        RequestError::PermanentUnexpectedResponse(failure) => (6, failure),
+        RequestError::PermanentOutcomeUnknown(failure) => (7, failure),
+        RequestError::RateLimited(failure) => (8, failure),
+        RequestError::Unavailable(failure) => (9, failure),
+        RequestError::Unreachable(failure) => (10, failure),
+        RequestError::TimedOut(failure) => (11, failure),
+    };
+    ASIDE.set(Some((AnyError::Failed(failure), case)));
 }
 
 struct Failing;
 
 impl failing::Guest for Failing {
-    fn fail() -> Result<(CreatedAgent, DocketWait, Verification), RequestError> {
-        Err(ASIDE.take().unwrap_or(RequestError::ExecutionFailed))
+    fn fail() -> Result<(Line, Line, Line, Line, Line, Line), AnyError> {
+        let aside = ASIDE.take();
+        Err(aside.map_or(AnyError::ExecutionFailed, |(error, _)| error))
     }
 }
 
@@ -92,14 +109,29 @@ unsafe fn or_failure<const SKIPPED: usize>(result: *mut u8) -> *mut u8 {
     }
 }
 
+/// Where the number of the error's case is in the result of the function that fails.
+const CASE: usize = 8;
+
+/// The only case that it knows of those that carry a failure.
+const FAILED: u8 = 1;
+
 #[inline(never)]
 fn failure() -> *mut u8 {
-    unsafe { failing::_export_fail_cabi::<Failing>() }
+    let case = ASIDE.with_borrow(|aside| aside.as_ref().map_or(0, |(_, case)| *case));
+    unsafe {
+        let failure = failing::_export_fail_cabi::<Failing>();
+        failure.add(CASE).write(case);
+        failure
+    }
 }
 
 #[inline(never)]
 unsafe fn free_failure(failure: *mut u8) {
-    unsafe { failing::__post_return_fail::<Failing>(failure) }
+    unsafe {
+        let case = failure.add(CASE);
+        case.write(case.read().min(FAILED));
+        failing::__post_return_fail::<Failing>(failure);
+    }
 }
 
 /// Functions with the names and arguments of generated ones, which call these. Options of a call

@@ -6,14 +6,14 @@
 
 use crate::wasi::io::poll::{Pollable, poll};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 thread_local! {
-    static WAITING: RefCell<BTreeMap<usize, Waiting>> = const { RefCell::new(BTreeMap::new()) };
+    /// At the keys of their futures. A key that is free is the next one's.
+    static WAITING: RefCell<Vec<Option<Waiting>>> = const { RefCell::new(Vec::new()) };
 }
 
 struct Waiting {
@@ -60,7 +60,8 @@ impl Wake for Woken {
 fn wait_for_any() {
     WAITING.with_borrow_mut(|waiting| {
         let mut entries: Vec<_> = waiting
-            .values_mut()
+            .iter_mut()
+            .flatten()
             .filter(|entry| !entry.is_ready)
             .collect();
         let pollables: Vec<_> = entries.iter().map(|entry| &entry.pollable).collect();
@@ -83,21 +84,22 @@ impl Future for Ready {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         WAITING.with_borrow_mut(|waiting| {
             if let Some(pollable) = self.pollable.take() {
-                let key = waiting.last_key_value().map_or(0, |(last, _)| last + 1);
                 let waker = context.waker().clone();
-                waiting.insert(
-                    key,
-                    Waiting {
-                        pollable,
-                        waker,
-                        is_ready: false,
-                    },
-                );
+                let free = waiting.iter().position(Option::is_none);
+                let key = free.unwrap_or(waiting.len());
+                if free.is_none() {
+                    waiting.push(None);
+                }
+                waiting[key] = Some(Waiting {
+                    pollable,
+                    waker,
+                    is_ready: false,
+                });
                 self.key = Some(key);
                 return Poll::Pending;
             }
-            match self.key.and_then(|key| waiting.get_mut(&key)) {
-                Some(entry) if !entry.is_ready => {
+            match self.key.and_then(|key| waiting.get_mut(key)) {
+                Some(Some(entry)) if !entry.is_ready => {
                     entry.waker.clone_from(context.waker());
                     Poll::Pending
                 }
@@ -111,7 +113,7 @@ impl Future for Ready {
 impl Drop for Ready {
     fn drop(&mut self) {
         if let Some(key) = self.key {
-            WAITING.with_borrow_mut(|waiting| waiting.remove(&key));
+            WAITING.with_borrow_mut(|waiting| waiting[key].take());
         }
     }
 }

@@ -1,0 +1,64 @@
+//! Names in their order, and what belongs to each of them.
+
+use std::borrow::Cow;
+use std::collections::BinaryHeap;
+
+/// Texts in their order, each with its index; equal ones stay as they were. A heap is the smallest
+/// of the standard library's ways to sort, and its time is bound for any texts.
+pub(crate) fn sorted<'a>(texts: impl Iterator<Item = Cow<'a, str>>) -> Vec<(Cow<'a, str>, usize)> {
+    let heap: BinaryHeap<_> = texts.zip(0..).collect();
+    heap.into_sorted_vec()
+}
+
+/// What there is of each name, of which one may occur again.
+pub(crate) struct ByName<'a, V>(Vec<(Cow<'a, str>, Vec<V>)>);
+
+impl<'a, V: Copy> ByName<'a, V> {
+    /// Each of the values has one of the names.
+    pub(crate) fn new(names: impl Iterator<Item = Cow<'a, str>>, values: &[V]) -> Self {
+        let mut by_name: Vec<(_, Vec<_>)> = Vec::new();
+        for (name, index) in sorted(names) {
+            match by_name.last_mut() {
+                Some((last, values_of_last)) if *last == name => values_of_last.push(values[index]),
+                _ => by_name.push((name, vec![values[index]])),
+            }
+        }
+        Self(by_name)
+    }
+
+    /// Takes all values of a name, in their order.
+    pub(crate) fn take(&mut self, name: &str) -> Vec<V> {
+        match self
+            .0
+            .binary_search_by(|(known, _)| known.as_ref().cmp(name))
+        {
+            Ok(index) => std::mem::take(&mut self.0[index].1),
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &'static [&str]) -> impl Iterator<Item = Cow<'static, str>> {
+        names.iter().copied().map(Cow::from)
+    }
+
+    #[test]
+    fn texts_are_sorted_and_equal_ones_stay_in_their_order() {
+        let order = sorted(names(&["b", "a", "c", "a", "b", "a"]));
+        let indices: Vec<_> = order.iter().map(|(_, index)| *index).collect();
+        assert_eq!(indices, [1, 3, 5, 0, 4, 2]);
+    }
+
+    #[test]
+    fn the_values_of_a_name_are_taken_once_in_their_order() {
+        let mut by_name = ByName::new(names(&["b", "a", "b"]), &[1, 2, 3]);
+        assert_eq!(by_name.take("b"), [1, 3]);
+        assert!(by_name.take("b").is_empty());
+        assert!(by_name.take("c").is_empty());
+        assert_eq!(by_name.take("a"), [2]);
+    }
+}

@@ -1,0 +1,368 @@
+//! The one reader of JSON (RFC 8259): how far a value goes, and what a string says.
+//!
+//! It makes nothing of what it reads: numbers of any size and lone surrogates pass as they are.
+//! What is not JSON it says in the words of `serde_json`, with which the tests compare it.
+
+/// A place in a text that may be JSON.
+pub(crate) struct Reader<'a> {
+    text: &'a str,
+    /// How many bytes have been read.
+    position: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, position: 0 }
+    }
+
+    /// Reads a text that is one value, with white space around it at most.
+    pub(crate) fn whole(mut self) -> Result<&'a str, String> {
+        let value = self.value()?;
+        match self.peek() {
+            None => Ok(value),
+            Some(_) => Err(self.unexpected("trailing characters")),
+        }
+    }
+
+    /// Reads a value, however deep it is: a recursion would end with the stack.
+    pub(crate) fn value(&mut self) -> Result<&'a str, String> {
+        self.peek();
+        let start = self.position;
+        // The closing brackets that are still to come.
+        let mut open = Vec::new();
+        loop {
+            let mut is_first = true;
+            match self.peek() {
+                Some(b'{') => open.push(b'}'),
+                Some(b'[') => open.push(b']'),
+                _ => {
+                    self.scalar()?;
+                    is_first = false;
+                }
+            }
+            self.position += usize::from(is_first);
+            loop {
+                let Some(&closing) = open.last() else {
+                    return Ok(&self.text[start..self.position]);
+                };
+                if self.goes_on(closing, is_first)? {
+                    break;
+                }
+                open.pop();
+                is_first = false;
+            }
+            if open.last() == Some(&b'}') {
+                self.key()?;
+            }
+        }
+    }
+
+    /// The next byte that is not white space; it is not passed over.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.byte() {
+            self.position += 1;
+        }
+        self.byte()
+    }
+
+    /// Passes over a byte if it is this one.
+    pub(crate) fn pass(&mut self, byte: u8) -> bool {
+        let is_next = self.byte() == Some(byte);
+        self.position += usize::from(is_next);
+        is_next
+    }
+
+    /// Whether an array or an object goes on, behind its opening bracket or one of its values.
+    pub(crate) fn goes_on(&mut self, closing: u8, is_first: bool) -> Result<bool, String> {
+        match self.peek() {
+            Some(byte) if byte == closing => {
+                self.position += 1;
+                Ok(false)
+            }
+            Some(b',') if !is_first => {
+                self.position += 1;
+                Ok(true)
+            }
+            Some(_) if is_first => Ok(true),
+            Some(_) if closing == b']' => Err(self.unexpected("expected `,` or `]`")),
+            Some(_) => Err(self.unexpected("expected `,` or `}`")),
+            None if closing == b']' => Err(self.unexpected("EOF while parsing a list")),
+            None => Err(self.unexpected("EOF while parsing an object")),
+        }
+    }
+
+    /// Reads the key of a member, with its quotes, and the colon behind it.
+    pub(crate) fn key(&mut self) -> Result<&'a str, String> {
+        let key = match self.peek() {
+            Some(b'"') => self.string()?,
+            Some(_) => return Err(self.unexpected("key must be a string")),
+            None => return Err(self.unexpected("EOF while parsing an object")),
+        };
+        match self.peek() {
+            Some(b':') => {
+                self.position += 1;
+                Ok(key)
+            }
+            Some(_) => Err(self.unexpected("expected `:`")),
+            None => Err(self.unexpected("EOF while parsing an object")),
+        }
+    }
+
+    /// Reads a value that is neither an array nor an object.
+    pub(crate) fn scalar(&mut self) -> Result<&'a str, String> {
+        let next = self.peek();
+        let start = self.position;
+        match next {
+            Some(b'"') => return self.string(),
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(b'n') => self.word("null")?,
+            Some(b't') => self.word("true")?,
+            Some(b'f') => self.word("false")?,
+            Some(_) => return Err(self.unexpected("expected value")),
+            None => return Err(self.unexpected("EOF while parsing a value")),
+        }
+        Ok(&self.text[start..self.position])
+    }
+
+    fn word(&mut self, word: &str) -> Result<(), String> {
+        for expected in word.bytes() {
+            match self.next() {
+                Some(byte) if byte == expected => {}
+                Some(_) => return Err(self.fault("expected ident")),
+                None => return Err(self.fault("EOF while parsing a value")),
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), String> {
+        self.pass(b'-');
+        match self.next() {
+            Some(b'0') => {
+                if let Some(b'0'..=b'9') = self.byte() {
+                    return Err(self.unexpected("invalid number"));
+                }
+            }
+            Some(b'1'..=b'9') => _ = self.digits(),
+            _ => return Err(self.fault("invalid number")),
+        }
+        if self.pass(b'.') && self.digits() == 0 {
+            return Err(self.unexpected("invalid number"));
+        }
+        if self.pass(b'e') || self.pass(b'E') {
+            let _ = self.pass(b'+') || self.pass(b'-');
+            match self.next() {
+                Some(b'0'..=b'9') => _ = self.digits(),
+                _ => return Err(self.fault("invalid number")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes over digits, and returns how many there were.
+    fn digits(&mut self) -> usize {
+        let start = self.position;
+        while let Some(b'0'..=b'9') = self.byte() {
+            self.position += 1;
+        }
+        self.position - start
+    }
+
+    /// Reads a string, with its quotes.
+    fn string(&mut self) -> Result<&'a str, String> {
+        let start = self.position;
+        self.position += 1;
+        loop {
+            match self.byte() {
+                Some(b'"') => {
+                    self.position += 1;
+                    return Ok(&self.text[start..self.position]);
+                }
+                Some(b'\\') => {
+                    self.position += 1;
+                    self.escape()?;
+                }
+                Some(0..b' ') => {
+                    let found = "control character (\\u0000-\\u001F) found while parsing a string";
+                    return Err(self.fault(found));
+                }
+                Some(_) => self.position += 1,
+                None => return Err(self.fault("EOF while parsing a string")),
+            }
+        }
+    }
+
+    /// Passes over an escape, behind its backslash.
+    fn escape(&mut self) -> Result<(), String> {
+        match self.next() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(()),
+            Some(b'u') => {
+                let rest = &self.text.as_bytes()[self.position..];
+                let digits = &rest[..rest.len().min(4)];
+                self.position += digits.len();
+                match digits.iter().all(u8::is_ascii_hexdigit) {
+                    _ if digits.len() < 4 => Err(self.fault("EOF while parsing a string")),
+                    true => Ok(()),
+                    false => Err(self.fault("invalid escape")),
+                }
+            }
+            Some(_) => Err(self.fault("invalid escape")),
+            None => Err(self.fault("EOF while parsing a string")),
+        }
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.position).copied()
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.byte();
+        self.position += usize::from(byte.is_some());
+        byte
+    }
+
+    /// What is wrong with the next byte.
+    fn unexpected(&self, found: &str) -> String {
+        self.fault_at(found, self.text.len().min(self.position + 1))
+    }
+
+    /// What is wrong with what was read last.
+    pub(crate) fn fault(&self, found: &str) -> String {
+        self.fault_at(found, self.position)
+    }
+
+    fn fault_at(&self, found: &str, position: usize) -> String {
+        let read = &self.text.as_bytes()[..position];
+        let line = 1 + read.iter().filter(|byte| **byte == b'\n').count();
+        let column = read.iter().rev().take_while(|byte| **byte != b'\n').count();
+        format!("{found} at line {line} column {column}")
+    }
+}
+
+/// The text that a string says; none if no Unicode string can hold it (a lone surrogate).
+pub(crate) fn unescape(string: &str) -> Option<String> {
+    let mut rest = &string[1..string.len() - 1];
+    let mut text = String::with_capacity(rest.len());
+    while let Some((before, escape)) = rest.split_once('\\') {
+        let (character, bytes) = match escape.as_bytes()[0] {
+            b'b' => ('\u{8}', 1),
+            b'f' => ('\u{c}', 1),
+            b'n' => ('\n', 1),
+            b'r' => ('\r', 1),
+            b't' => ('\t', 1),
+            b'u' => unescape_unicode(escape)?,
+            itself => (char::from(itself), 1),
+        };
+        text.push_str(before);
+        text.push(character);
+        rest = &escape[bytes..];
+    }
+    text.push_str(rest);
+    Some(text)
+}
+
+/// The character of an escape such as `u00e4`, or of two of them, and how long they are.
+fn unescape_unicode(escape: &str) -> Option<(char, usize)> {
+    let unit = |at: usize| u16::from_str_radix(escape.get(at..at + 4)?, 16).ok();
+    let second = match escape.get(5..7) {
+        Some("\\u") => unit(7),
+        _ => None,
+    };
+    let units = [unit(1)?].into_iter().chain(second);
+    let character = char::decode_utf16(units).next()?.ok()?;
+    Some((character, 6 * character.len_utf16() - 1))
+}
+
+/// Writes a text as a string, with no escapes but those that it must have.
+pub(crate) fn escape(text: &str, json: &mut String) {
+    json.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => json.push_str("\\\""),
+            '\\' => json.push_str("\\\\"),
+            '\u{8}' => json.push_str("\\b"),
+            '\u{c}' => json.push_str("\\f"),
+            '\n' => json.push_str("\\n"),
+            '\r' => json.push_str("\\r"),
+            '\t' => json.push_str("\\t"),
+            '\0'..' ' => json.push_str(&format!("\\u{:04x}", u32::from(character))),
+            _ => json.push(character),
+        }
+    }
+    json.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::value::RawValue;
+
+    /// Texts with everything that JSON has, and with some things that it has not.
+    const TEXTS: [&str; 8] = [
+        "nulls",
+        r#" {"a" : [1, -0.5e+10, {} ,[] , true,false,null ],"b":{"c":"d"} } "#,
+        r#"["\u00e4\ud83d\ude00\ud83d\"\\\/\b\f\n\r\t", "ä😀"]"#,
+        "[\n 0 ,\n\t1.25E-3,\r\n [[[ ]]], \"\u{7f}\"\n]\n",
+        r#"{"\ud800":1,"a":01,"a":+1}"#,
+        "[1,]",
+        r#"{"a":1,}"#,
+        r#"{"a" 1} {]"#,
+    ];
+
+    /// The bytes that mean something, and some that do not.
+    const BYTES: &[u8] = b"{}[]:,\"\\/bu019-+.eEntf \n\0\x1f\x7fx";
+
+    fn assert_as_serde_json_reads(text: &str) {
+        let expected = serde_json::from_str::<&RawValue>(text).map(RawValue::get);
+        let expected = expected.map_err(|error| error.to_string());
+        assert_eq!(Reader::new(text).whole(), expected, "{text:?}");
+        if let Some(string) = expected.ok().filter(|value| value.starts_with('"')) {
+            let decoded = serde_json::from_str::<String>(string).ok();
+            assert_eq!(unescape(string), decoded, "{string}");
+        }
+    }
+
+    #[test]
+    fn texts_are_read_as_serde_json_reads_them_wherever_they_end_or_go_wrong() {
+        for text in TEXTS {
+            assert_as_serde_json_reads(text);
+            for (index, replaced) in text.char_indices() {
+                let (before, after) = text.split_at(index);
+                assert_as_serde_json_reads(before);
+                assert_as_serde_json_reads(after);
+                for byte in BYTES.iter().copied().map(char::from) {
+                    assert_as_serde_json_reads(&format!("{before}{byte}{after}"));
+                    let after = &after[replaced.len_utf8()..];
+                    assert_as_serde_json_reads(&format!("{before}{byte}{after}"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn strings_are_unescaped_as_serde_json_does_it() {
+        for escapes in [
+            r"\ud83d\ude00",
+            r"\ud83d",
+            r"\ud83dx",
+            r"\ud83d\n",
+            r"\ud83d\u0041",
+            r"\ude00\ud83d",
+            r"\ud83d\ud83d\ude00",
+            r"\u0041\u0000\uFFFF",
+            r"\/\b\f\n\r\t\\\u005c",
+        ] {
+            assert_as_serde_json_reads(&format!("\"{escapes}\""));
+            assert_as_serde_json_reads(&format!("\"a{escapes}b\""));
+        }
+    }
+
+    #[test]
+    fn texts_are_written_as_serde_json_writes_them() {
+        let characters = ('\0'..'\u{200}').chain(['\u{2028}', '\u{1f600}']);
+        let text: String = characters.collect();
+        let mut json = String::new();
+        escape(&text, &mut json);
+        assert_eq!(json, serde_json::to_string(&text).unwrap());
+    }
+}
