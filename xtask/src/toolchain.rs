@@ -56,13 +56,13 @@ impl Toolchain {
     /// A cargo that builds for the target, whatever the user's environment says about compilers:
     /// nothing in it may change the bytes.
     pub fn cargo<'a>(&self, shell: &'a Shell) -> Cmd<'a> {
-        let command = self.cargo_for_programs(shell);
+        // One of a guest's flags, and building the standard library, are nightly features of a
+        // stable compiler.
+        let command = self.cargo_for_programs(shell).env("RUSTC_BOOTSTRAP", "1");
         let Some(linker) = &self.std_from_source else {
             return command;
         };
         command
-            // Building the standard library is a nightly feature of a stable compiler.
-            .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort")
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)
     }

@@ -300,10 +300,9 @@ mod tests {
             let (digits, exponent) = (random(), random() as i8);
             assert_is_the_nearest(&format!("{digits}e{exponent}"));
             assert_is_the_nearest(&format!("{}e{}", digits % 1_000_000, exponent / 4));
-            // Written in full, two whole numbers and what is halfway between them.
-            let even = digits >> 10 & !1;
-            let shifted =
-                |number: u64| (u128::from(number) << 54 + exponent.unsigned_abs() % 16).to_string();
+            // Written in full, what is halfway between two numbers, the first or the second even.
+            let (even, shift) = ((digits >> 12) * 2, 54 + exponent.unsigned_abs() % 16);
+            let shifted = |number: u64| (u128::from(number) << shift).to_string();
             assert_is_the_nearest(&shifted(2 * even + 1));
             assert_is_the_nearest(&shifted(2 * even + 3));
         }
