@@ -195,7 +195,7 @@ fn built(files: &Files, cache: &CompiledCache, is_short: bool) -> Result<Vec<Bui
         of(files.component.clone(), Some(plugin))?,
         of(files.concurrent(), Some(plugin))?,
         of(files.steps(), Some(plugin))?,
-        of(files.steps_text(), None)?,
+        of(files.sans_io(), None)?,
         of(files.peer(), Some(sandbox))?,
     ])
 }

@@ -80,8 +80,8 @@ impl Files {
         self.beside("-steps")
     }
 
-    pub(super) fn steps_text(&self) -> PathBuf {
-        self.beside("-steps-text")
+    pub(super) fn sans_io(&self) -> PathBuf {
+        self.beside("-sans-io")
     }
 
     pub(super) fn peer(&self) -> PathBuf {
