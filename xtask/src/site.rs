@@ -109,8 +109,9 @@ const CRATES: [&str; 4] = [
 ];
 
 /// Links to folders, and what the site has in their place.
-const FOLDERS: [(&str, &str); 6] = [
+const FOLDERS: [(&str, &str); 7] = [
     ("](wit/)", "](wit/client.md)"),
+    ("](../wit)", "](../wit/client.md)"),
     ("](../wit/async)", "](../wit/client-async.md)"),
     ("](../host)", "](../rust/voice_calling_host/index.html)"),
     ("](../bindings/python)", "](../bindings/python/README.md)"),

@@ -174,7 +174,7 @@ def test_trio_cancels_as_well(service: Service) -> None:
 )
 def test_an_answer_that_is_here_counts_when_its_call_is_given_up(body: str, is_whole: bool) -> None:
     driver = Starting()
-    machine = Machine(settings(), None, driver)
+    machine = Machine(settings(), driver)
     running = machine.operation(creation(), {}, Waiting())
     machine.begin(running)
     [exchange] = driver.started
@@ -194,7 +194,7 @@ def test_an_answer_that_is_here_counts_when_its_call_is_given_up(body: str, is_w
 
 def test_a_create_that_is_given_up_before_its_first_byte_is_never_sent() -> None:
     driver = Starting()
-    machine = Machine(settings(), None, driver)
+    machine = Machine(settings(), driver)
     running = machine.operation(creation(), {}, Waiting())
     machine.begin(running)
     [exchange] = driver.started
@@ -208,7 +208,7 @@ def test_a_create_that_is_given_up_before_its_first_byte_is_never_sent() -> None
 
 def test_an_answer_of_a_lost_guest_is_not_taken_for_another() -> None:
     driver = Starting()
-    machine = Machine(settings(), None, driver)
+    machine = Machine(settings(), driver)
     machine.begin(machine.operation(creation(), {}, Waiting()))
     machine._lose(RuntimeError("a trap"))
     machine.begin(machine.operation(creation(), {}, Waiting()))

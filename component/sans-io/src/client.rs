@@ -182,6 +182,16 @@ mod tests {
     }
 
     #[test]
+    fn of_two_tokens_the_longer_is_masked_whole() {
+        let mut client = Client::default();
+        let longer = r#"["VOICE_CALLING_ALPHA_API_TOKEN","token-of-a-test-and-alpha"],"#;
+        let configure = CONFIGURE.replacen('[', &format!("[{longer}"), 1);
+        call(&mut client, Client::configure, &configure);
+        let masked = call(&mut client, Client::mask, r#""token-of-a-test-and-alpha!""#);
+        assert_eq!(masked, r#"{"Ok":"[api token]!"}"#);
+    }
+
+    #[test]
     fn tokens_are_masked_also_those_of_settings_that_are_refused() {
         for environment in ["", r#"["VOICE_CALLING_LOG","nonsense"],"#] {
             let mut client = Client::default();

@@ -1,7 +1,7 @@
 //! `core-module FILE NUMBER` calls the number: a docket, at the service that
 //! `VOICE_CALLING_BASE_URL` and `VOICE_CALLING_API_TOKEN` name. FILE is
 //! `voice-calling-sans-io.wasm`, a core module, and wasmi, an interpreter, runs it. In another
-//! language with another runtime the program would be the same: docs/steps.md has the rules.
+//! language with another runtime the program would be the same: docs/sans-io.md has the rules.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
