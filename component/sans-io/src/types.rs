@@ -2,6 +2,9 @@
 //!
 //! `docs/sans-io.md` documents each item for hosts.
 
+// Each is moved a few times and lives for a step: boxes would cost more.
+#![allow(clippy::large_enum_variant)]
+
 use serde::{Deserialize, Serialize};
 use voice_calling_core::DocketResult;
 use voice_calling_core::types::{
@@ -73,6 +76,7 @@ pub(crate) enum Event {
 }
 
 /// A function of `voice-calling:client`, with its arguments.
+#[allow(clippy::enum_variant_names)]
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) enum Call {
     CreateAgent(AgentConfig),
