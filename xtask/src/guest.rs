@@ -52,7 +52,6 @@ pub const SANS_IO: Guest = Guest {
         "configure",
         "step",
         "parse_docket_completed",
-        "mask",
     ]),
 };
 

@@ -63,11 +63,6 @@ extern "C" fn parse_docket_completed(bytes: usize) -> *const u8 {
     call(bytes, Client::parse_docket_completed)
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn mask(bytes: usize) -> *const u8 {
-    call(bytes, Client::mask)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +84,6 @@ mod tests {
     #[test]
     fn texts_go_in_and_out_by_memory() {
         assert_eq!(called(parse_docket_completed, r#""{}""#), r#"{"Ok":null}"#);
-        assert_eq!(called(mask, r#""a text""#), r#"{"Ok":"a text"}"#);
         let not_configured = r#"{"misuse":"the client is not configured"}"#;
         let step_json = r#"{"events":[],"now_ms":0,"unix_s":0}"#;
         assert_eq!(called(step, step_json), not_configured);

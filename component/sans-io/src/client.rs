@@ -4,8 +4,7 @@ use crate::json::{read, write};
 use crate::machine::Machine;
 use crate::types::{Event, Random, Stepped};
 use serde::{Deserialize, Serialize};
-use voice_calling_core::settings::{DEFAULT_MAX_DELIVERY_BYTES, PREFIX};
-use voice_calling_core::token;
+use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
 use voice_calling_core::types::{DocketCompleted, RequestError};
 use voice_calling_core::webhooks::parse_docket_completed;
 
@@ -13,9 +12,6 @@ use voice_calling_core::webhooks::parse_docket_completed;
 #[derive(Default)]
 pub(crate) struct Client {
     machine: Option<Machine>,
-    /// The tokens of all accounts, also of settings that were refused; the longest first, since one
-    /// may be a part of another.
-    tokens: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -57,7 +53,6 @@ impl Client {
             if self.machine.is_some() {
                 return Answer::Misuse("the client is already configured".to_owned());
             }
-            self.tokens = tokens_of(&input.environment);
             let configured = Machine::configure(input.environment, input.random);
             Answer::from(configured.map(|machine| self.machine = Some(machine)))
         });
@@ -77,23 +72,6 @@ impl Client {
             parse_docket_completed(&body, max_bytes).into()
         });
     }
-
-    pub(crate) fn mask(&mut self, input: &[u8], output: &mut Vec<u8>) {
-        answer(output, input, |text: String| {
-            let tokens = self.tokens.iter();
-            Answer::Ok(tokens.fold(text, |text, token| token::mask(token, &text)))
-        });
-    }
-}
-
-fn tokens_of(environment: &[(String, String)]) -> Vec<String> {
-    let variables = environment.iter();
-    let tokens = variables.filter(|(name, value)| {
-        name.starts_with(PREFIX) && name.ends_with("API_TOKEN") && !value.is_empty()
-    });
-    let mut tokens: Vec<_> = tokens.map(|(_, token)| token.clone()).collect();
-    tokens.sort_by_key(|token| std::cmp::Reverse(token.len()));
-    tokens
 }
 
 fn answer<'a, I: Deserialize<'a>, R: Serialize>(
@@ -178,27 +156,6 @@ mod tests {
         ] {
             let found = call(&mut client, Client::parse_docket_completed, input);
             assert!(found.starts_with(output), "{found}");
-        }
-    }
-
-    #[test]
-    fn of_two_tokens_the_longer_is_masked_whole() {
-        let mut client = Client::default();
-        let longer = r#"["VOICE_CALLING_ALPHA_API_TOKEN","token-of-a-test-and-alpha"],"#;
-        let configure = CONFIGURE.replacen('[', &format!("[{longer}"), 1);
-        call(&mut client, Client::configure, &configure);
-        let masked = call(&mut client, Client::mask, r#""token-of-a-test-and-alpha!""#);
-        assert_eq!(masked, r#"{"Ok":"[api token]!"}"#);
-    }
-
-    #[test]
-    fn tokens_are_masked_also_those_of_settings_that_are_refused() {
-        for environment in ["", r#"["VOICE_CALLING_LOG","nonsense"],"#] {
-            let mut client = Client::default();
-            let configure = CONFIGURE.replacen('[', &format!("[{environment}"), 1);
-            call(&mut client, Client::configure, &configure);
-            let masked = call(&mut client, Client::mask, r#""Bearer token-of-a-test""#);
-            assert_eq!(masked, r#"{"Ok":"Bearer [api token]"}"#);
         }
     }
 }
