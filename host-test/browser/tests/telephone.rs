@@ -12,9 +12,7 @@ use voice_calling_browser::{Browser, Colours, picture};
 use voice_calling_host::types::{
     CallRequest, CreatedDocketV2, DocketRequestV2, RequestError, StartedCall,
 };
-use voice_calling_host::{
-    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, TRUST_CONNECTION_TIMEOUT,
-};
+use voice_calling_host::{Instance, InstanceSettings, Outgoing, Plugin, Reach, Trust};
 use voice_calling_mock::{Agent, MockService, Options, Pace, WebhookOptions, WebhookReceiver};
 use voice_calling_page::Page;
 
@@ -729,11 +727,10 @@ impl Stage {
             ("VOICE_CALLING_BASE_URL", base_url.as_str()),
             ("VOICE_CALLING_API_TOKEN", token.as_str()),
             ("VOICE_CALLING_BACKOFF_MS", "1"),
-            TRUST_CONNECTION_TIMEOUT,
         ];
         environment.extend(settings);
-        let network = PooledNetwork::new(Reach::Loopback).expect("a network");
-        let settings = InstanceSettings::new(environment, Outgoing::loopback(network));
+        let outgoing = Outgoing::within(Reach::Loopback, &Trust::Public).expect("a network");
+        let settings = InstanceSettings::new(environment, outgoing);
         plugin().instantiate(settings).await.expect("an instance")
     }
 
