@@ -2,8 +2,10 @@
 
 use crate::client::Client;
 use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
-use crate::failure::{History, Stop, problem};
+use crate::failure::History;
 use crate::operation::Operation;
+use crate::problem::problem;
+use crate::retry::Stop;
 use crate::time_frame::TimeFrame;
 use crate::transport::{Method, Transport};
 use crate::types::{CallOptions, CreatedDocketV2, DocketRequestV2, Problem, RequestError};

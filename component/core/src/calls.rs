@@ -1,10 +1,10 @@
 //! Calls that are made directly, and their details.
 
 use crate::client::Client;
-use crate::failure::problem;
 use crate::json::{Object, Record, Value, Written, member_name, object_argument};
 use crate::names::sorted;
 use crate::operation::{Sent, Success};
+use crate::problem::problem;
 use crate::request::{ApiRequest, Endpoint, check_identifier, check_no_control, check_not_empty};
 use crate::transport::Transport;
 use crate::types::{

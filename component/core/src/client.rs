@@ -1,8 +1,8 @@
 //! The client, whose functions are those of the WIT package.
 
 use crate::account::Account;
-use crate::failure::{configuration_error, problem};
 use crate::operation::Operation;
+use crate::problem::{configuration_error, problem};
 use crate::settings::Settings;
 use crate::transport::Transport;
 use crate::types::{CallOptions, Problem, RequestError};

@@ -1,8 +1,8 @@
 //! How an operation's attempts become the error that its caller gets.
 
 use crate::attempt::{Answer, BodyEnd};
-use crate::operation::Success;
-use crate::retry::{Verdict, may_have_created};
+use crate::problem::{failure_of, problem};
+use crate::retry::{Stop, Verdict, may_have_created};
 use crate::settings::AccountSettings;
 use crate::transport::{ABANDONED, Delivery, Method, SendError};
 use crate::types::{Attempt, Failure, HttpResponse, Problem, RequestError};
@@ -15,77 +15,6 @@ const MASKED_BODY_BYTES: usize = 2 * KEPT_BODY_BYTES;
 
 /// How much of a host's message an attempt keeps.
 const KEPT_MESSAGE_BYTES: usize = 512;
-
-/// A setting or argument at fault.
-pub(crate) fn problem(
-    subject: impl Into<String>,
-    found: impl Into<String>,
-    allowed: impl Into<String>,
-) -> Problem {
-    Problem {
-        subject: subject.into(),
-        found: found.into(),
-        allowed: allowed.into(),
-    }
-}
-
-fn failure_of(problem: Problem) -> Failure {
-    Failure {
-        message: format!(
-            "{}: found {}; allowed: {}",
-            problem.subject, problem.found, problem.allowed
-        ),
-        problem: Some(problem),
-        response: None,
-        attempts: Vec::new(),
-        may_have_created: false,
-    }
-}
-
-/// The error of a setting, before anything was sent.
-pub(crate) fn configuration_error(problem: Problem) -> RequestError {
-    RequestError::PermanentConfiguration(failure_of(problem))
-}
-
-/// The error of an argument, before anything was sent.
-impl From<Problem> for RequestError {
-    fn from(problem: Problem) -> Self {
-        RequestError::PermanentInvalidInput(failure_of(problem))
-    }
-}
-
-impl RequestError {
-    /// What all cases but one have in common; none where the host could not run the component.
-    pub fn failure(&self) -> Option<&Failure> {
-        match self {
-            RequestError::ExecutionFailed => None,
-            RequestError::PermanentConfiguration(failure)
-            | RequestError::PermanentInvalidInput(failure)
-            | RequestError::PermanentUnauthorized(failure)
-            | RequestError::PermanentNotFound(failure)
-            | RequestError::PermanentRejected(failure)
-            | RequestError::PermanentUnexpectedResponse(failure)
-            | RequestError::PermanentOutcomeUnknown(failure)
-            | RequestError::RateLimited(failure)
-            | RequestError::Unavailable(failure)
-            | RequestError::Unreachable(failure)
-            | RequestError::TimedOut(failure) => Some(failure),
-        }
-    }
-}
-
-/// Why an operation makes no further attempt, although it might have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// It has made as many as it may.
-    AttemptsUsedUp,
-    /// It would begin too late.
-    TimeUp,
-    /// Others have requests open, as many as may be, for longer than it has time.
-    NoPlace,
-    /// The caller has given it up.
-    Abandoned,
-}
 
 /// What has happened in an operation so far.
 pub(crate) struct History<'a> {
@@ -174,15 +103,6 @@ impl<'a> History<'a> {
             Err(error) => {
                 self.sent |= matches!(error.delivery, Delivery::Unknown | Delivery::Rejected);
             }
-        }
-    }
-
-    pub(crate) fn succeed(self, answer: Answer, max_bytes: usize) -> Success<'a> {
-        Success {
-            settings: self.settings,
-            history: self,
-            answer,
-            max_bytes,
         }
     }
 
@@ -668,22 +588,6 @@ mod tests {
              not followed"
         );
         assert_eq!(said(422), "the service rejected the request (422)");
-    }
-
-    #[test]
-    fn a_problem_says_what_is_at_fault_what_was_found_and_what_is_allowed() {
-        let problem = problem("task-id", "an empty string", "a string");
-        let (case, failure) = take_apart(problem.clone().into());
-        assert_eq!(case, "permanent-invalid-input");
-        assert_eq!(
-            failure.message,
-            "task-id: found an empty string; allowed: a string"
-        );
-        assert_eq!(failure.problem.as_ref(), Some(&problem));
-        assert_eq!(
-            take_apart(configuration_error(problem)).0,
-            "permanent-configuration"
-        );
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use crate::decimal::Decimal;
 use crate::exact::{self, Comparison};
-use crate::failure::problem;
 use crate::names::ByName;
+use crate::problem::problem;
 use crate::reader::{Reader, escape, unescape};
 use crate::types::Problem;
 use std::borrow::Cow;

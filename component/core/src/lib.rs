@@ -28,6 +28,7 @@ mod names;
 mod number;
 mod operation;
 mod places;
+mod problem;
 mod reader;
 mod request;
 mod retry;
@@ -36,6 +37,8 @@ pub mod settings;
 mod time_frame;
 pub mod token;
 mod transport;
+#[allow(unsafe_code, missing_docs)]
+pub mod types;
 mod wait;
 pub mod webhooks;
 
@@ -46,19 +49,6 @@ pub use settings::Settings;
 pub use transport::{
     ABANDONED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
 };
-
-/// The records of the WIT package, generated here once; guests map to them.
-pub use bindings::voice_calling::client::types;
-
-#[allow(unsafe_code, missing_docs)]
-mod bindings {
-    wit_bindgen::generate!({
-        path: "../../wit",
-        world: "types-only",
-        generate_unused_types: true,
-        additional_derives: [Clone, PartialEq, serde::Serialize, serde::Deserialize],
-    });
-}
 
 #[cfg(test)]
 mod simulation;

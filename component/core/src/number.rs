@@ -1,6 +1,6 @@
 //! Phone numbers, as far as the service specifies them.
 
-use crate::failure::problem;
+use crate::problem::problem;
 use crate::types::Problem;
 
 const DOCKET_DIGITS: usize = 12;

@@ -2,12 +2,12 @@
 
 use crate::account::Account;
 use crate::attempt::{Answer, attempt};
-use crate::failure::{History, Stop, http_response};
+use crate::failure::{History, http_response};
 use crate::gate::Gate;
 use crate::json::{Record, Value, Written};
 use crate::places::Place;
 use crate::request::ApiRequest;
-use crate::retry::{Next, Verdict, decide, judge, pause_ms};
+use crate::retry::{Next, Stop, Verdict, decide, judge, pause_ms};
 use crate::settings::AccountSettings;
 use crate::time_frame::TimeFrame;
 use crate::transport::Transport;
@@ -134,7 +134,14 @@ impl<'a, T: Transport> Operation<'a, T> {
             match (next, outcome) {
                 (Next::Retry, _) => not_before_ms = resume_ms,
                 (Next::GiveUp(stop), _) => return Err(history.give_up(stop)),
-                (Next::Succeed, Ok(answer)) => return Ok(history.succeed(answer, max_bytes)),
+                (Next::Succeed, Ok(answer)) => {
+                    return Ok(Success {
+                        settings,
+                        history,
+                        answer,
+                        max_bytes,
+                    });
+                }
                 (_, outcome) => return Err(history.fail(verdict, &outcome)),
             }
         }

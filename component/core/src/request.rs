@@ -1,7 +1,7 @@
 //! The service's endpoints, and requests to them before they are addressed.
 
-use crate::failure::problem;
 use crate::json::Record;
+use crate::problem::problem;
 use crate::settings::AccountSettings;
 use crate::transport::{Method, Request};
 use crate::types::Problem;

@@ -2,7 +2,6 @@
 //! what came of it. The table of docs/errors.md, row by row.
 
 use crate::attempt::{Answer, BodyEnd};
-use crate::failure::Stop;
 use crate::settings::{AccountSettings, CreateRetry};
 use crate::transport::{Delivery, Method, SendError};
 
@@ -93,6 +92,19 @@ pub(crate) fn may_have_created(
                 Delivery::NotSent | Delivery::Denied | Delivery::Refused => false,
             },
         }
+}
+
+/// Why an operation makes no further attempt, although it might have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It has made as many as it may.
+    AttemptsUsedUp,
+    /// It would begin too late.
+    TimeUp,
+    /// Others have requests open, as many as may be, for longer than it has time.
+    NoPlace,
+    /// The caller has given it up.
+    Abandoned,
 }
 
 /// What to do after an attempt.

@@ -2,7 +2,7 @@
 //! that is what every engine can give.
 
 use crate::base_url::BaseUrl;
-use crate::failure::{configuration_error, problem};
+use crate::problem::{configuration_error, problem};
 use crate::token::{ApiToken, mask_problem};
 use crate::transport::Scheme;
 use crate::types::{CallOptions, Problem, RequestError};

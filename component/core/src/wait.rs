@@ -1,7 +1,8 @@
 //! Asking again and again until something is ready or time runs out.
 
-use crate::failure::{problem, to_u32};
+use crate::failure::to_u32;
 use crate::operation::{Operation, Success};
+use crate::problem::problem;
 use crate::request::ApiRequest;
 use crate::transport::Transport;
 use crate::types::{Failure, Problem, RequestError};

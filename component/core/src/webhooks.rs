@@ -3,8 +3,8 @@
 use crate::client::Client;
 use crate::dockets::{check_docket_id, fetch_docket, is_completed};
 use crate::exact::Comparison;
-use crate::failure::problem;
 use crate::json::{Object, Value};
+use crate::problem::problem;
 use crate::settings::max_delivery_bytes;
 use crate::transport::Transport;
 use crate::types::{

@@ -1,9 +1,7 @@
 //! Requests as wasi:http takes them, and errors as it reports them. They are the same in WASI 0.2
 //! and 0.3: the guests for both share this file.
 
-use crate::wasi_transport::{
-    ErrorCode, Fields, HttpMethod, HttpRequest, HttpScheme, RequestOptions,
-};
+use crate::wasi::{ErrorCode, Fields, HttpMethod, HttpRequest, HttpScheme, RequestOptions};
 use voice_calling_core::{Delivery, Limits, Method, Request, Scheme, SendError, error_code};
 
 pub(crate) const NANOSECONDS_PER_MS: u64 = 1_000_000;

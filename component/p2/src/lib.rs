@@ -3,32 +3,23 @@
 
 #![deny(unsafe_code)]
 
+#[allow(unsafe_code)]
+mod bindings;
 mod errors;
 mod executor;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
 mod heap;
 mod http;
+mod wasi;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client as exports;
-use bindings::wasi::{self, cli::environment::get_environment};
 use voice_calling_core::types::*;
 use voice_calling_core::webhooks::parse_in_environment;
 use voice_calling_core::{Client, Settings};
+use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
-
-#[allow(unsafe_code)]
-mod bindings {
-    wit_bindgen::generate!({
-        path: "../../wit",
-        world: "plugin",
-        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
-        generate_all,
-    });
-    use super::Plugin;
-    export!(Plugin with_types_in crate::errors);
-}
 
 thread_local! {
     /// Settings are read once for an instance, by its first call.
@@ -57,6 +48,12 @@ fn run_to_its_end<R>(
 
 /// What the component exports.
 struct Plugin;
+
+#[allow(unsafe_code)]
+mod exports_of_plugin {
+    use super::{Plugin, bindings};
+    bindings::export!(Plugin with_types_in crate::errors);
+}
 
 impl exports::agents::Guest for Plugin {
     fn create_agent(

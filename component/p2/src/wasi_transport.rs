@@ -1,17 +1,13 @@
 //! The core's transport on WASI 0.2: wasi:http, wasi:clocks, wasi:random, stderr.
 
+use crate::executor::ready;
+use crate::http::{NANOSECONDS_PER_MS, address, fields, request_options, send_error};
+use crate::wasi::{Fields, HttpRequest};
 use crate::wasi::cli::stderr::get_stderr;
 use crate::wasi::clocks::{monotonic_clock, wall_clock};
 use crate::wasi::http::outgoing_handler;
 use crate::wasi::http::types::{
     FutureIncomingResponse, IncomingBody, IncomingResponse, OutgoingBody,
-};
-// By the names that they have in WASI 0.3.
-use crate::executor::ready;
-use crate::http::{NANOSECONDS_PER_MS, address, fields, request_options, send_error};
-pub(crate) use crate::wasi::http::types::{
-    ErrorCode, Fields, Method as HttpMethod, OutgoingRequest as HttpRequest, RequestOptions,
-    Scheme as HttpScheme,
 };
 use crate::wasi::io::streams::{InputStream, OutputStream, StreamError};
 use crate::wasi::random::insecure::get_insecure_random_u64;

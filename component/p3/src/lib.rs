@@ -5,11 +5,14 @@
 #![deny(unsafe_code)]
 
 #[allow(unsafe_code)]
+mod bindings;
+#[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
 #[path = "../../p2/src/heap.rs"]
 mod heap;
 #[path = "../../p2/src/http.rs"]
 mod http;
+mod wasi;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client_async as exports;
@@ -18,26 +21,6 @@ use voice_calling_core::webhooks::parse_in_environment;
 use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
-
-#[allow(unsafe_code)]
-mod bindings {
-    wit_bindgen::generate!({
-        path: ["../../wit", "../../wit/async"],
-        world: "voice-calling:client-async/plugin",
-        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
-        generate_all,
-    });
-    use super::Plugin;
-    export!(Plugin);
-}
-
-/// WASI 0.3, without the versions by which its packages differ from those of WASI 0.2, which
-/// the types come with.
-mod wasi {
-    pub(crate) use crate::bindings::wasi::{
-        cli0_3_2 as cli, clocks0_3_2 as clocks, http0_3_2 as http, random0_3_2 as random,
-    };
-}
 
 thread_local! {
     /// Settings are read once for an instance, by its first call. The client is never freed: the
@@ -53,6 +36,12 @@ fn client() -> Result<&'static Client<WasiTransport>, RequestError> {
 
 /// What the component exports.
 struct Plugin;
+
+#[allow(unsafe_code)]
+mod exports_of_plugin {
+    use super::{Plugin, bindings};
+    bindings::export!(Plugin with_types_in bindings);
+}
 
 impl exports::agents::Guest for Plugin {
     async fn create_agent(

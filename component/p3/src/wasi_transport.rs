@@ -5,12 +5,9 @@ use crate::http::{NANOSECONDS_PER_MS, address, fields, request_options, send_err
 use crate::wasi::cli::stderr;
 use crate::wasi::clocks::{monotonic_clock, system_clock};
 use crate::wasi::http::client;
-pub(crate) use crate::wasi::http::types::{
-    ErrorCode, Fields, Method as HttpMethod, Request as HttpRequest, RequestOptions,
-    Scheme as HttpScheme,
-};
 use crate::wasi::http::types::{Response as HttpResponse, Trailers};
 use crate::wasi::random::insecure::get_insecure_random_u64;
+use crate::wasi::{ErrorCode, Fields, HttpRequest};
 use futures_util::FutureExt;
 use futures_util::future::{Either, join, select};
 use std::pin::{Pin, pin};

@@ -1,0 +1,64 @@
+//! What is wrong with a setting or an argument, and the error that says so before anything is sent.
+
+use crate::types::{Failure, Problem, RequestError};
+
+/// A setting or argument at fault.
+pub(crate) fn problem(
+    subject: impl Into<String>,
+    found: impl Into<String>,
+    allowed: impl Into<String>,
+) -> Problem {
+    Problem {
+        subject: subject.into(),
+        found: found.into(),
+        allowed: allowed.into(),
+    }
+}
+
+/// The payload of an error that says it.
+pub(crate) fn failure_of(problem: Problem) -> Failure {
+    Failure {
+        message: format!(
+            "{}: found {}; allowed: {}",
+            problem.subject, problem.found, problem.allowed
+        ),
+        problem: Some(problem),
+        response: None,
+        attempts: Vec::new(),
+        may_have_created: false,
+    }
+}
+
+/// The error of a setting, before anything was sent.
+pub(crate) fn configuration_error(problem: Problem) -> RequestError {
+    RequestError::PermanentConfiguration(failure_of(problem))
+}
+
+/// The error of an argument, before anything was sent.
+impl From<Problem> for RequestError {
+    fn from(problem: Problem) -> Self {
+        RequestError::PermanentInvalidInput(failure_of(problem))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::take_apart;
+
+    #[test]
+    fn a_problem_says_what_is_at_fault_what_was_found_and_what_is_allowed() {
+        let problem = problem("task-id", "an empty string", "a string");
+        let (case, failure) = take_apart(problem.clone().into());
+        assert_eq!(case, "permanent-invalid-input");
+        assert_eq!(
+            failure.message,
+            "task-id: found an empty string; allowed: a string"
+        );
+        assert_eq!(failure.problem.as_ref(), Some(&problem));
+        assert_eq!(
+            take_apart(configuration_error(problem)).0,
+            "permanent-configuration"
+        );
+    }
+}

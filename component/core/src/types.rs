@@ -1,0 +1,32 @@
+//! The records of the WIT package, generated here once; guests map to them.
+
+mod bindings {
+    wit_bindgen::generate!({
+        path: "../../wit",
+        world: "types-only",
+        generate_unused_types: true,
+        additional_derives: [Clone, PartialEq, serde::Serialize, serde::Deserialize],
+    });
+}
+
+pub use bindings::voice_calling::client::types::*;
+
+impl RequestError {
+    /// What all cases but one have in common; none where the host could not run the component.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            RequestError::ExecutionFailed => None,
+            RequestError::PermanentConfiguration(failure)
+            | RequestError::PermanentInvalidInput(failure)
+            | RequestError::PermanentUnauthorized(failure)
+            | RequestError::PermanentNotFound(failure)
+            | RequestError::PermanentRejected(failure)
+            | RequestError::PermanentUnexpectedResponse(failure)
+            | RequestError::PermanentOutcomeUnknown(failure)
+            | RequestError::RateLimited(failure)
+            | RequestError::Unavailable(failure)
+            | RequestError::Unreachable(failure)
+            | RequestError::TimedOut(failure) => Some(failure),
+        }
+    }
+}
