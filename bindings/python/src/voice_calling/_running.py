@@ -10,7 +10,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ._errors import RequestError
 from ._failures import execution_failed, outcome_unknown
@@ -18,9 +18,6 @@ from ._lift import record
 from ._log import created, say
 from ._operations import BatchResult, Operation, Progress
 from ._types import CreatedDocket
-
-if TYPE_CHECKING:
-    from ._exchange import Exchange
 
 T = TypeVar("T")
 
@@ -87,8 +84,8 @@ class Running:
         self.raised: BaseException | None = None
         """The error that the caller got."""
         self.progress: deque[Progress] = deque()
-        self.to_send: deque[Exchange] = deque()
-        """What a coroutine that waits has to send."""
+        self.to_send: deque[Any] = deque()
+        """The exchanges that a coroutine that waits has to send."""
         self.handed_over: set[int] = set()
         """The items whose results the caller has."""
         self.is_given_up: bool = False
