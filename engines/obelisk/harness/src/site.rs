@@ -384,13 +384,22 @@ impl Site {
         Ok(serde_json::from_str(&answer.body)?)
     }
 
-    /// Gives an order by the endpoint: `pause`, `resume` or `stop`.
+    /// Gives an order by the endpoint: `pause`, `resume` or `stop`. As an operator does, it gives
+    /// it again, for a while, where the answer is 503: the engine was too busy to carry it out.
     ///
     /// # Errors
     /// Where there is no answer.
     pub async fn order(&self, campaign: &str, order: &str) -> Result<Answer> {
-        self.operate(Method::POST, &format!("{campaign}/{order}"))
-            .await
+        let path = format!("{campaign}/{order}");
+        let mut answer = self.operate(Method::POST, &path).await?;
+        for _ in 0..30 {
+            if answer.status != 503 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            answer = self.operate(Method::POST, &path).await?;
+        }
+        Ok(answer)
     }
 
     /// The results that the endpoint streams, as JSON lines, in the order of the contacts.

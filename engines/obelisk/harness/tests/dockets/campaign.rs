@@ -146,7 +146,8 @@ async fn a_campaign_that_is_stopped_begins_nothing_more_and_waits_for_what_is_op
     );
     assert_eq!(site.creations().len(), 2);
     assert_eq!(site.progress(&id).await?["state"], "stopped");
-    assert_eq!(site.order(&id, "resume").await?.status, 409);
+    let late = site.order(&id, "resume").await?;
+    assert_eq!(late.status, 409, "{}", late.body);
     Ok(())
 }
 
