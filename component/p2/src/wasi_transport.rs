@@ -2,7 +2,6 @@
 
 use crate::executor::ready;
 use crate::http::{NANOSECONDS_PER_MS, address, fields, request_options, send_error};
-use crate::wasi::{Fields, HttpRequest};
 use crate::wasi::cli::stderr::get_stderr;
 use crate::wasi::clocks::{monotonic_clock, wall_clock};
 use crate::wasi::http::outgoing_handler;
@@ -11,6 +10,7 @@ use crate::wasi::http::types::{
 };
 use crate::wasi::io::streams::{InputStream, OutputStream, StreamError};
 use crate::wasi::random::insecure::get_insecure_random_u64;
+use crate::wasi::{Fields, HttpRequest};
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use std::pin::{Pin, pin};
