@@ -12,7 +12,7 @@ use voice_calling_bench::{Gathering, Options};
 
 #[derive(Args)]
 pub(crate) struct Bench {
-    /// The component for WASI 0.2; the others lie beside it, with -p3, -steps, -sans-io and
+    /// The component for WASI 0.2; the others lie beside it, with -p3, -sans-io and
     /// -peer behind its name
     #[arg(long, value_name = "FILE", default_value = "target/voice-calling.wasm")]
     component: PathBuf,

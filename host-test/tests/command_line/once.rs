@@ -426,8 +426,8 @@ fn the_short_bench_measures_everything() {
     let figures = report["figures"].as_array().expect("figures");
     let left_out = report["left_out"].as_array().map(Vec::len);
     let expected = match cfg!(target_os = "linux") {
-        true => (11, Some(0)),
-        false => (10, Some(1)),
+        true => (9, Some(0)),
+        false => (8, Some(1)),
     };
     assert_eq!((figures.len(), left_out), expected);
     for figure in figures {
@@ -451,7 +451,7 @@ fn the_short_bench_measures_everything() {
     }
     assert_eq!(crowds, 37);
     let files = report["files"].as_array().expect("files");
-    assert_eq!(files.len(), 5);
+    assert_eq!(files.len(), 4);
     assert!(
         files.iter().all(|it| it["gzip_kb"].as_f64() > Some(10.0)),
         "{files:?}"
