@@ -26,7 +26,7 @@ async fn completed(State(client): State<Client>, delivery: String) -> StatusCode
             println!("completed: {}", completion.docket.docket_id);
             StatusCode::NO_CONTENT
         }
-        // It may be forged, or is about something else: whoever sent it need not send it again.
+        // Forged, or about something else: another delivery would not help.
         Ok(Verification::Contradicted(_) | Verification::NotACompletion) => StatusCode::NO_CONTENT,
         // Not JSON, or a docket that does not exist.
         Err(error) if error.is_permanent() => StatusCode::BAD_REQUEST,

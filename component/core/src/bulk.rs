@@ -46,7 +46,7 @@ impl Recipient for RefCell<Vec<Option<DocketResult>>> {
 }
 
 impl<T: Transport> Client<T> {
-    /// `bulk.create-dockets-v2` on WASI 0.2: all results at once.
+    /// `bulk.create-dockets-v2`: all results at once.
     pub async fn create_dockets_v2(
         &self,
         requests: &[DocketRequestV2],
@@ -63,8 +63,8 @@ impl<T: Transport> Client<T> {
             .collect())
     }
 
-    /// `bulk.create-dockets-v2` on WASI 0.3: a batch with which nothing is wrong as a whole, to
-    /// be run. Its time begins now.
+    /// The same for callers who take each result as it comes: a batch with which nothing is wrong
+    /// as a whole, to be run. Its time begins now.
     pub fn begin_batch<'a>(
         &'a self,
         requests: Cow<'a, [DocketRequestV2]>,

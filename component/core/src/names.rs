@@ -10,7 +10,7 @@ pub(crate) fn sorted<'a>(texts: impl Iterator<Item = Cow<'a, str>>) -> Vec<(Cow<
     heap.into_sorted_vec()
 }
 
-/// What there is of each name, of which one may occur again.
+/// Values by name; several may have the same name.
 pub(crate) struct ByName<'a, V>(Vec<(Cow<'a, str>, Vec<V>)>);
 
 impl<'a, V: Copy> ByName<'a, V> {

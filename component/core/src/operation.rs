@@ -242,9 +242,8 @@ impl Success<'_> {
         self.decode_text(|text, sent| decode(Value::parse(text)?, sent))
     }
 
-    /// The same for a body of any kind. Only the decoder itself differs from function to function:
-    /// what it is given, and what becomes of a body that it does not understand, is in the guest
-    /// once.
+    /// The same for a body of any kind. Only the decoder differs from function to function: the
+    /// rest is not generic, so that a guest has it once.
     pub(crate) fn decode_text<R>(
         self,
         decode: impl FnOnce(&str, Sent) -> Result<R, String>,

@@ -1,4 +1,4 @@
-//! What is wrong with a setting or an argument, and the error that says so before anything is sent.
+//! Problems with settings and arguments, and the errors that report them before anything is sent.
 
 use crate::types::{Failure, Problem, RequestError};
 
@@ -15,7 +15,7 @@ pub(crate) fn problem(
     }
 }
 
-/// The payload of an error that says it.
+/// The payload of an error that reports it.
 pub(crate) fn failure_of(problem: Problem) -> Failure {
     Failure {
         message: format!(

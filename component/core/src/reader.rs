@@ -1,7 +1,7 @@
 //! The one reader of JSON (RFC 8259): how far a value goes, and what a string says.
 //!
 //! It makes nothing of what it reads: numbers of any size and lone surrogates pass as they are.
-//! What is not JSON it says in the words of `serde_json`, with which the tests compare it.
+//! It reports invalid JSON in the words of `serde_json`, with which the tests compare it.
 
 /// A place in a text that may be JSON.
 pub(crate) struct Reader<'a> {
@@ -221,12 +221,12 @@ impl<'a> Reader<'a> {
         byte
     }
 
-    /// What is wrong with the next byte.
+    /// An error at the next byte.
     fn unexpected(&self, found: &str) -> String {
         self.fault_at(found, self.text.len().min(self.position + 1))
     }
 
-    /// What is wrong with what was read last.
+    /// An error at the byte that was read last.
     pub(crate) fn fault(&self, found: &str) -> String {
         self.fault_at(found, self.position)
     }

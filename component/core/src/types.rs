@@ -12,7 +12,7 @@ mod bindings {
 pub use bindings::voice_calling::client::types::*;
 
 impl RequestError {
-    /// What all cases but one have in common; none where the host could not run the component.
+    /// The payload of every case but `execution-failed`, which has none.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             RequestError::ExecutionFailed => None,

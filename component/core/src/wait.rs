@@ -7,7 +7,7 @@ use crate::request::ApiRequest;
 use crate::transport::Transport;
 use crate::types::{Failure, Problem, RequestError};
 
-/// What looks at the answer to a poll, and says whether the wait is over.
+/// Looks at the answer to a poll, and returns `true` if the wait is over.
 pub(crate) type Look<'a> = dyn FnMut(Success<'_>) -> Result<bool, RequestError> + Send + 'a;
 
 /// How a wait ended.

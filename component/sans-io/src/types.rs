@@ -1,4 +1,4 @@
-//! What the host reports to the machine, and what the machine asks of the host.
+//! Events, which the host reports to the machine, and effects, which the machine asks of the host.
 //!
 //! `docs/sans-io.md` documents each item for hosts.
 
@@ -24,7 +24,7 @@ pub(crate) type ExchangeId = u64;
 /// Names in any case, and values. Of several with a name the first is read.
 pub(crate) type Headers = Vec<(String, String)>;
 
-/// What the pauses before retries are drawn with.
+/// The randomness of the pauses before retries.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(crate) enum Random {
     /// Numbers that follow from this one: another for each instance, or clients that failed
@@ -115,7 +115,7 @@ pub(crate) enum Delivery {
     Unknown,
 }
 
-/// What a step leads to.
+/// The result of a step.
 #[derive(Debug, Serialize)]
 pub(crate) struct Stepped {
     /// What to do now, in this order.

@@ -3,14 +3,17 @@
 
 use crate::peer::{Act, Authority, Peer};
 use crate::raw_http2::{self, RawHttp2};
-use crate::stage::{CREATED, TOKEN, create, plugin, settings_for};
-use futures_util::future::join_all;
-use http::Version;
+use crate::stage::{CREATED, TOKEN, create, plugin, settings, settings_for};
+use futures_util::future::{BoxFuture, join_all};
+use http::{Request, Response, Version};
 use std::sync::Arc;
 use tokio::sync::Barrier;
 use voice_calling_check::operation::{external_id, outcome};
+use voice_calling_check::script::{Script, Step};
 use voice_calling_host::types::{AgentList, CreatedDocketV2, RequestError};
-use voice_calling_host::{Instance, Outgoing, PooledNetwork, Reach, Trust};
+use voice_calling_host::{Instance, Network, Outgoing, PooledNetwork, Reach, Trust};
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
+use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
 /// A host that makes calls to one service, and keeps its connections.
 struct Host {
@@ -369,4 +372,60 @@ async fn of_many_creates_whose_connection_breaks_none_is_sent_twice() {
             }
         }
     }
+}
+
+/// A network that says whether its connection timeouts are true.
+struct Reporting {
+    network: Arc<dyn Network>,
+    has_true_connection_timeouts: bool,
+}
+
+impl Network for Reporting {
+    fn send(
+        &self,
+        request: Request<WasiBody>,
+        options: RequestOptions,
+    ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>> {
+        self.network.send(request, options)
+    }
+
+    fn has_true_connection_timeouts(&self) -> bool {
+        self.has_true_connection_timeouts
+    }
+}
+
+/// Or a request that was sent might be sent again.
+#[tokio::test(start_paused = true)]
+async fn a_connection_timeout_is_believed_of_a_network_that_reports_true_ones_unless_it_is_set() {
+    const TRUST: &str = "VOICE_CALLING_TRUST_CONNECTION_TIMEOUT";
+    for (has_true_connection_timeouts, set, requests) in [
+        (true, None, 2),
+        (false, None, 1),
+        (true, Some("false"), 1),
+        (false, Some("true"), 2),
+    ] {
+        let script = Script::new([Step::fail(ErrorCode::ConnectionTimeout), Step::ok(CREATED)]);
+        let mut outgoing = script.outgoing();
+        outgoing.network = Arc::new(Reporting {
+            network: outgoing.network,
+            has_true_connection_timeouts,
+        });
+        let mut settings = settings(outgoing);
+        settings.environment.retain(|(name, _)| name != TRUST);
+        let set = set.map(|value| (TRUST.to_owned(), value.to_owned()));
+        settings.environment.extend(set);
+        let mut instance = plugin().instantiate(settings).await.expect("an instance");
+        let created = create(&mut instance, 0).await;
+        assert_eq!(
+            (script.sent().len(), created.is_ok()),
+            (requests, requests == 2),
+            "{created:?}"
+        );
+    }
+}
+
+#[test]
+fn the_connection_timeouts_of_the_pool_are_true() {
+    let network = PooledNetwork::new(Reach::Loopback).expect("a network");
+    assert!(network.has_true_connection_timeouts());
 }
