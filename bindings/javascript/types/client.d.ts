@@ -1,224 +1,6 @@
-// Written from wit/ by `cargo xtask bindings generate`. Do not edit.
-import {
-  Batch,
-  BatchOptions,
-  CallOptions,
-  Integer,
-  JsonInput,
-  JsonValue,
-  NoAnswerError,
-  RequestError,
-  ServiceError,
-  WaitOptions,
-} from './base.js';
-
-/** The settings. */
-export interface Settings {
-  /**
-   * The service: http(s)://host[:port][/path]; http only to loopback. Required. Variable: `VOICE_CALLING_BASE_URL`.
-   */
-  readonly baseUrl?: string | undefined;
-  /**
-   * The organization's token, without `Bearer `. It is sent as the header `auth_token: Bearer <token>`. Required. Variable: `VOICE_CALLING_API_TOKEN`.
-   */
-  readonly token?: string | undefined;
-  /**
-   * Attempts of an operation, of an item of a batch, of a poll of a wait; 1 to 100. Default: `4`. Variable: `VOICE_CALLING_MAX_ATTEMPTS`.
-   */
-  readonly maxAttempts?: number | undefined;
-  /**
-   * The ceiling of the first pause, doubled from then on; the pause itself is drawn between half of it and all of it. Unit: milliseconds. Default: `2000`. Variable: `VOICE_CALLING_BACKOFF_MS`.
-   */
-  readonly backoffMs?: number | undefined;
-  /**
-   * The highest ceiling, and the longest pause between polls; the service may ask for more. Unit: milliseconds. Default: `8000`. Variable: `VOICE_CALLING_MAX_BACKOFF_MS`.
-   */
-  readonly maxBackoffMs?: number | undefined;
-  /**
-   * For a connection, TLS included. Unit: milliseconds. Default: `3000`. Variable: `VOICE_CALLING_CONNECT_TIMEOUT_MS`.
-   */
-  readonly connectTimeoutMs?: number | undefined;
-  /**
-   * For an attempt, the body included. Unit: milliseconds. Default: `10000`. Variable: `VOICE_CALLING_ATTEMPT_TIMEOUT_MS`.
-   */
-  readonly attemptTimeoutMs?: number | undefined;
-  /**
-   * For an operation, an item of a batch, a poll of a wait. Unit: milliseconds. Default: `30000`. Variable: `VOICE_CALLING_DEADLINE_MS`.
-   */
-  readonly deadlineMs?: number | undefined;
-  /**
-   * When a create is sent again: also after 5xx and 408, as the specification asks, although a phone may ring twice then; only if nothing was sent or the service refused it with 429 or 425; or never. Default: `server-errors`. Variable: `VOICE_CALLING_CREATE_RETRY`.
-   */
-  readonly createRetry?: 'server-errors' | 'not-sent' | 'never' | undefined;
-  /**
-   * Open requests of all calls together; 1 to 100000. Default: `16`. Variable: `VOICE_CALLING_MAX_IN_FLIGHT`.
-   */
-  readonly maxInFlight?: number | undefined;
-  /**
-   * The body of a request; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_REQUEST_BYTES`.
-   */
-  readonly maxRequestBytes?: number | undefined;
-  /**
-   * The body of an answer; 1 to 67108864. An answer to a create has at most 16384 bytes more than six times its request. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
-   */
-  readonly maxResponseBytes?: number | undefined;
-  /**
-   * The body of a delivery to the webhook, which anyone can send; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_DELIVERY_BYTES`.
-   */
-  readonly maxDeliveryBytes?: number | undefined;
-  /**
-   * Whether plain http may go to a host that is not loopback. Default: `false`. Variable: `VOICE_CALLING_ALLOW_INSECURE_HTTP`.
-   */
-  readonly allowInsecureHttp?: boolean | undefined;
-}
-
-/** The cases of `request-error` in the WIT. */
-export type RequestErrorKind = 'execution-failed' | 'permanent-configuration' | 'permanent-invalid-input' | 'permanent-unauthorized' | 'permanent-not-found' | 'permanent-rejected' | 'permanent-unexpected-response' | 'permanent-outcome-unknown' | 'rate-limited' | 'unavailable' | 'unreachable' | 'timed-out';
-
-/** A setting or argument at fault. */
-export interface Problem {
-  /**
-   * The environment variable, such as `VOICE_CALLING_BASE_URL`, or the argument or
-   * the field in it, such as `toPhoneNumber`, `callContext.name` or
-   * `options.account`; a long key is cut. `request` where all of it is at fault.
-   */
-  readonly subject: string;
-  /** What was found, cut where it is long, and not shown where it is secret. */
-  readonly found: string;
-  /** What is allowed. */
-  readonly allowed: string;
-}
-
-/** The part of a response that an error keeps. */
-export interface HttpResponse {
-  /** The HTTP status, 100 to 999. */
-  readonly status: number;
-  /**
-   * The body as text: its first 8192 bytes, with bytes that are not UTF-8
-   * replaced, and with the API token masked where the service echoes it, if
-   * the token has 8 bytes or more.
-   */
-  readonly body: string;
-  /** Whether `body` is less than what the service sent, or meant to send. */
-  readonly bodyCut: boolean;
-  /** The header `x-request-id`, or else `requestId` or `x-correlation-id`. */
-  readonly requestId?: string;
-  /**
-   * How long the service asks to wait (header `retry-after`, given there
-   * in seconds or as a date), from the moment of the answer. A date is read
-   * against the answer's own `date`. Unit: milliseconds; at most a day.
-   */
-  readonly retryAfterMs?: number;
-}
-
-/** One request that was tried. */
-export interface Attempt {
-  /** The HTTP status, where one came. */
-  readonly status?: number;
-  /**
-   * The transport error, where there was one. With a `status`, the body ended early
-   * or came too late.
-   */
-  readonly transportError?: string;
-  /** When it began. Unit: milliseconds since the operation began. */
-  readonly startedMs: number;
-  /** How long it took. Unit: milliseconds. */
-  readonly durationMs: number;
-}
-
-/**
- * The host could not run the component (a trap, a timeout of the host).
- * Only hosts make this case; the component never returns it. After a
- * creating request the call or docket may exist: give the host a longer
- * timeout than the component's own (`deadlineMs`; for a wait its
- * `timeoutMs`; for a batch both together).
- */
-export declare class ExecutionFailed extends RequestError {
-  readonly kind: 'execution-failed';
-}
-
-/**
- * A setting is missing or wrong, an account is unknown, or the host's policy
- * denies the service's address. `problem` names the variable or option.
- */
-export declare class ConfigurationProblem extends RequestError {
-  readonly kind: 'permanent-configuration';
-  readonly problem: Problem;
-}
-
-/**
- * An argument is not allowed, or the host rejects the request for what is in it.
- * `problem` names the argument. Nothing was created.
- */
-export declare class InvalidInput extends RequestError {
-  readonly kind: 'permanent-invalid-input';
-  readonly problem: Problem;
-}
-
-/** The service rejected the token: 401 or 403. */
-export declare class Unauthorized extends ServiceError {
-  readonly kind: 'permanent-unauthorized';
-}
-
-/** The service answered not found: 404 or 410. */
-export declare class NotFound extends ServiceError {
-  readonly kind: 'permanent-not-found';
-}
-
-/**
- * The service rejected the request: any other 3xx or 4xx. Redirects are
- * never followed, since the token would go along. After a 3xx or a 409 to a
- * creating request the call or docket may exist.
- */
-export declare class Rejected extends ServiceError {
-  readonly kind: 'permanent-rejected';
-}
-
-/**
- * An answer that is not as specified: a 2xx whose body does not match the
- * specification or exceeds the size limit, a docket other than the requested one,
- * or a status outside 200 to 599. After a creating request the call or docket may
- * exist; `response` has what came.
- */
-export declare class UnexpectedResponse extends ServiceError {
-  readonly kind: 'permanent-unexpected-response';
-}
-
-/**
- * A creating request may have been processed: it was sent and no conclusive
- * answer came, or the service failed (5xx, 408), also in an attempt before the
- * last. A person's phone may be ringing: retry only after making sure that nothing
- * was created.
- */
-export declare class OutcomeUnknown extends RequestError {
-  readonly kind: 'permanent-outcome-unknown';
-}
-
-/** The service's rate limit: 429 or 425, until no attempt or no time was left. */
-export declare class RateLimited extends ServiceError {
-  readonly kind: 'rate-limited';
-}
-
-/**
- * The service failed: 5xx or 408 to a reading request, until no
- * attempt or no time was left.
- */
-export declare class Unavailable extends ServiceError {
-  readonly kind: 'unavailable';
-}
-
-/** The service could not be reached: no attempt was sent. */
-export declare class Unreachable extends NoAnswerError {
-  readonly kind: 'unreachable';
-}
-
-/**
- * Time ran out before anything was sent, or a reading request got no
- * complete answer in any of its attempts.
- */
-export declare class TimedOut extends NoAnswerError {
-  readonly kind: 'timed-out';
-}
+// The client: its functions, and the records that they take and return.
+import type { Attempt, RequestError } from './errors.js';
+import type { BatchOptions, CallOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
 
 /** A text of an agent: a JSON object with `default`. */
 export interface AgentText {
@@ -748,6 +530,24 @@ export type Verification =
    */
   | { readonly kind: 'contradicted'; readonly value: VerifiedCompletion };
 
+/** One result of a batch. */
+export type BatchResult<T> =
+  | { readonly index: number; readonly ok: true; readonly value: T }
+  | { readonly index: number; readonly ok: false; readonly error: RequestError };
+
+/**
+ * A batch that was begun. `await` gives all results in the order of the requests; `for await` each
+ * as it comes, with the index of its request. After the loop is left nothing more is sent. Leaving
+ * it waits for the answers to the requests that are open, and logs each docket that was or may have
+ * been created and that the loop was not given. The signal ends the batch at once: each request has
+ * a result all the same, which is `OutcomeUnknown` if its create was in flight. If the whole batch is refused, it rejects, and a warning says so where
+ * nobody awaits it.
+ */
+export interface Batch<T> extends Promise<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {
+  /** What is known by now, by the index of the request. */
+  readonly results: readonly (BatchResult<T> | undefined)[];
+}
+
 /**
  * Agents: the voices that make calls. An agent is configured once, before calls
  * are made.
@@ -909,4 +709,28 @@ export interface Webhooks {
    * both functions.
    */
   verify(body: string | Uint8Array, options?: CallOptions): Promise<Verification>;
+}
+
+/**
+ * A client of the voice-calling service. It may be used for many calls at once; one client for
+ * each service and token is enough.
+ *
+ * By default a create that was carried out and then answered 5xx or 408 is sent again, and two
+ * phones may ring: the result has `mayBeDuplicate`. With `createRetry: 'not-sent'` a create is sent
+ * again only if it was not sent, or was refused with 429 or 425; any other one that got no
+ * conclusive answer is `OutcomeUnknown`.
+ */
+export interface Client {
+  readonly agents: Agents;
+  readonly calls: Calls;
+  readonly dockets: Dockets;
+  readonly webhooks: Webhooks;
+  /** The same client, with other options where a call has none. Closing one closes both. */
+  withOptions(options: CallOptions): this;
+  /**
+   * Refuses new calls, waits for those that run, and closes the connections. A program that
+   * forgets it ends all the same.
+   */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
