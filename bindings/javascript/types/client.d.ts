@@ -2,6 +2,47 @@
 import type { Attempt, RequestError } from './errors.js';
 import type { BatchOptions, CallOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
 
+/** What every answer of the service comes with. */
+export interface ReadResult {
+  /** The whole answer as it came. */
+  readonly rawJson: string;
+  /**
+   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
+   */
+  readonly raw: JsonValue;
+  /**
+   * The service's id of the request: the header `x-request-id`, or else `requestId` or
+   * `x-correlation-id`.
+   */
+  readonly requestId?: string;
+  /** All attempts of this operation, in order; the last one succeeded. */
+  readonly attempts: readonly Attempt[];
+}
+
+/** What the answer to a create comes with. */
+export interface CreateResult extends ReadResult {
+  /**
+   * Whether an attempt before the last may have created as well: then there may be
+   * two of them.
+   */
+  readonly mayBeDuplicate: boolean;
+}
+
+/** How a wait went. Each poll is an operation of its own: what was seen has the attempts of its poll. */
+export interface WaitResult {
+  /** How many polls were made, not counting retries within a poll. */
+  readonly polls: number;
+  /** How many of these polls failed with an error that may be temporary. */
+  readonly failedPolls: number;
+  /** How long the wait took. Unit: milliseconds. */
+  readonly waitedMs: number;
+  /**
+   * How much of that was spent on a rate limit that another call of the
+   * same account had met. Unit: milliseconds.
+   */
+  readonly heldBackMs: number;
+}
+
 /** A text of an agent: a JSON object with `default`. */
 export interface AgentText {
   /** `default`: the text itself. */
@@ -88,22 +129,9 @@ export interface AgentSummary {
 }
 
 /** The agents of an organization. */
-export interface AgentList {
+export interface AgentList extends ReadResult {
   /** The elements of the answer, in its order. */
   readonly agents: readonly AgentSummary[];
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
 }
 
 /** A call to be made. It makes a phone ring. */
@@ -134,27 +162,9 @@ export interface CallRequest {
 }
 
 /** A call that was accepted. */
-export interface StartedCall {
+export interface StartedCall extends CreateResult {
   /** `task_id`: needed to get the call's details. Keep it. */
   readonly taskId: string;
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
-  /**
-   * Whether an attempt before the last may have created as well: then there may be
-   * two of them.
-   */
-  readonly mayBeDuplicate: boolean;
 }
 
 /** How a call ended. Values beyond the three are not specified. */
@@ -212,22 +222,9 @@ export interface CallDetails {
 }
 
 /** What is known of a task's calls. */
-export interface CallDetailsList {
+export interface CallDetailsList extends ReadResult {
   /** The records of the answer, in its order. */
   readonly calls: readonly CallDetails[];
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
 }
 
 /**
@@ -257,92 +254,37 @@ export interface DocketRequestV1 {
 }
 
 /** As `DocketRequestV1`, for version 2 of the endpoint. */
-export interface DocketRequest {
-  /** `agent_id`: see `agents.list`. */
-  readonly agentId: Integer | string;
-  /**
-   * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
-   * `+`: `910000000000`.
-   */
-  readonly toPhoneNumber: string;
-  /**
-   * `extra_config.call_context`: a JSON object, free-form. The fetched
-   * docket and the webhook return it, so it is the place for an identifier
-   * of your own by which to find the docket again.
-   */
-  readonly callContext: JsonInput;
+export interface DocketRequest extends DocketRequestV1 {
   /**
    * `external_id`: an identifier of your own, such as a CRM id. It is no
    * idempotency key: a second request with it creates a second docket, as far as is known.
    */
   readonly externalId?: string | null | undefined;
-  /**
-   * A JSON object whose members are added to the request; those of its
-   * `extra_config` are added to `extra_config`. A member that this record has a field
-   * for is rejected.
-   */
-  readonly extra?: JsonInput | null | undefined;
 }
 
 /** Where a docket stands. Transitions out of `OPEN` are not specified. */
 export type DocketStatus = 'OPEN' | 'IN_PROGRESS' | 'COMPLETED' | (string & {});
 
 /** The answer to the creation of a docket, version 1. */
-export interface CreatedDocketV1 {
+export interface CreatedDocketV1 extends CreateResult {
   /** `docket_id`: a UUID. Keep it. */
   readonly docketId: string;
   /** `status`: in progress, as a rule. */
   readonly status?: DocketStatus;
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
-  /**
-   * Whether an attempt before the last may have created as well: then there may be
-   * two of them.
-   */
-  readonly mayBeDuplicate: boolean;
 }
 
 /** The answer to the creation of a docket, version 2. */
-export interface CreatedDocket {
+export interface CreatedDocket extends CreateResult {
   /** `docket_id`: a UUID. Keep it. */
   readonly docketId: string;
   /** `status`: open, as a rule. */
   readonly status?: DocketStatus;
   /** `created`. What `false` means is not specified. */
   readonly created?: boolean;
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
-  /**
-   * Whether an attempt before the last may have created as well: then there may be
-   * two of them.
-   */
-  readonly mayBeDuplicate: boolean;
 }
 
 /** A docket as fetched. It has no insights: those come with the webhook. */
-export interface Docket {
+export interface Docket extends ReadResult {
   /** `docket_id`: a UUID. */
   readonly docketId: string;
   /** `agent_name`: the agent that handles the docket. */
@@ -389,19 +331,6 @@ export interface Docket {
   readonly createdAt?: string;
   /** `updated_at`: the same format. */
   readonly updatedAt?: string;
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
 }
 
 /** Whether a call's details are ready. */
@@ -415,24 +344,10 @@ export type CallDetailsOutcome =
   /** Time ran out: the latest answer, or `undefined` where none came. */
   | { readonly kind: 'pending'; readonly value?: CallDetailsList };
 
-/**
- * How a wait for a call's details ended. Each poll is an operation of its own: what was
- * seen has the attempts of its poll.
- */
-export interface CallDetailsWait {
+/** How a wait for a call's details ended. */
+export interface CallDetailsWait extends WaitResult {
   /** What was seen. */
   readonly outcome: CallDetailsOutcome;
-  /** How many polls were made, not counting retries within a poll. */
-  readonly polls: number;
-  /** How many of these polls failed with an error that may be temporary. */
-  readonly failedPolls: number;
-  /** How long the wait took. Unit: milliseconds. */
-  readonly waitedMs: number;
-  /**
-   * How much of that was spent on a rate limit that another call of the
-   * same account had met. Unit: milliseconds.
-   */
-  readonly heldBackMs: number;
 }
 
 /** Whether a docket is completed. */
@@ -445,24 +360,10 @@ export type DocketOutcome =
   /** Time ran out: the latest answer, or `undefined` where none came. */
   | { readonly kind: 'pending'; readonly value?: Docket };
 
-/**
- * How a wait for a docket ended. Each poll is an operation of its own: what was seen has
- * the attempts of its poll.
- */
-export interface DocketWait {
+/** How a wait for a docket ended. */
+export interface DocketWait extends WaitResult {
   /** What was seen. */
   readonly outcome: DocketOutcome;
-  /** How many polls were made, not counting retries within a poll. */
-  readonly polls: number;
-  /** How many of these polls failed with an error that may be temporary. */
-  readonly failedPolls: number;
-  /** How long the wait took. Unit: milliseconds. */
-  readonly waitedMs: number;
-  /**
-   * How much of that was spent on a rate limit that another call of the
-   * same account had met. Unit: milliseconds.
-   */
-  readonly heldBackMs: number;
 }
 
 /** Insights of a completed docket. (Those of a call are `CallInsights`.) */
@@ -540,8 +441,8 @@ export type BatchResult<T> =
  * as it comes, with the index of its request. After the loop is left nothing more is sent. Leaving
  * it waits for the answers to the requests that are open, and logs each docket that was or may have
  * been created and that the loop was not given. The signal ends the batch at once: each request has
- * a result all the same, which is `OutcomeUnknown` if its create was in flight. If the whole batch is refused, it rejects, and a warning says so where
- * nobody awaits it.
+ * a result all the same, which is `OutcomeUnknown` if its create was in flight. If the whole batch
+ * is refused, it rejects, and a warning says so if no one awaits it.
  */
 export interface Batch<T> extends Promise<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {
   /** What is known by now, by the index of the request. */
