@@ -14,7 +14,7 @@ const OWN_OPTIONS = ['accounts', 'env', 'onAttempt', 'onCreated', 'transport', '
 
 const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
-/** What is shared by a client and those that `withOptions` made of it. */
+/** The state that a client shares with those that `withOptions` made of it. */
 class Shared {
   running = new Set();
   isClosed = false;
@@ -46,7 +46,7 @@ class Shared {
   }
 }
 
-/** What `withOptions` makes a client of. */
+/** The argument of a client that `withOptions` makes. */
 class Derived {
   constructor(shared, defaults) {
     this.shared = shared;

@@ -2,7 +2,7 @@
  * Between what users give and get, and the JSON of the client without I/O: records by their names
  * in snake_case, `null` for none, variants as `{ Case: value }` or `'Case'`, tuples as arrays.
  *
- * What users give is checked here, before anything is sent.
+ * Arguments of users are checked here, before anything is sent.
  */
 import { InvalidInput } from './errors.js';
 import { NotJson, jsonText } from './json_text.js';
@@ -241,11 +241,11 @@ function variantReader(variant) {
 /** The parameters that users give among the options. */
 export const FROM_OPTIONS = ['wait', 'timeout-ms', 'options'];
 
-/** What users call options that have other names in the WIT. */
+/** The names of options that have other names in the WIT. */
 const OPTIONS = { 'deadline-ms': 'timeoutMs', 'max-attempts': 'maxRetries' };
 
 /**
- * What users call an argument: `toPhoneNumber` for `to-phone-number`, `options.timeoutMs` for a
+ * Returns the name of an argument for users: `toPhoneNumber` for `to-phone-number`, `options.timeoutMs` for a
  * time. Keys of free-form JSON stay as they are.
  */
 export function parameterName({ parameters, optionNames = {} }, name) {

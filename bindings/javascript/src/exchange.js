@@ -23,7 +23,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export class Exchange {
   isOver = false;
-  /** Whether it is certain that nothing of it has left this process. A transport sets it. */
+  /** `true` while it is certain that nothing of it has left this process. A transport sets it. */
   isUnsent = false;
   /** The number of its operation. */
   operation;
@@ -52,7 +52,7 @@ export class Exchange {
     this.#emit = emit;
   }
 
-  /** The head of the answer: names and values of the headers that are read. */
+  /** Takes the head of the answer: names and values of the headers that are read. */
   head(status, headers) {
     if (this.isOver || this.status !== undefined) return;
     const isStatus = Number.isInteger(status) && status >= 0 && status <= MOST_U16;
@@ -61,7 +61,7 @@ export class Exchange {
     this.status = status;
   }
 
-  /** A piece of the body. Returns whether more is wanted: if not, this is over. */
+  /** Takes a piece of the body. Returns `false` if no more is wanted: then this is over. */
   chunk(piece) {
     if (this.isOver) return false;
     const bytes = bytesOf(piece);
@@ -74,7 +74,7 @@ export class Exchange {
     return false;
   }
 
-  /** The end of the body, or why it ended early. */
+  /** Takes the end of the body, or the reason why it ended early. */
   end(error = undefined) {
     if (this.isOver) return;
     this.isOver = true;
@@ -89,7 +89,7 @@ export class Exchange {
   }
 
   /**
-   * There is no answer.
+   * Ends it without an answer.
    *
    * @param {'NotSent' | 'Refused' | 'Denied' | 'Unknown'} delivery
    */
@@ -104,7 +104,7 @@ export class Exchange {
     this.#emit([{ Failed: failed }], delivery);
   }
 
-  /** The connection was lost, or none was made. */
+  /** Ends it without an answer: the connection was lost, or none was made. */
   disconnected(message) {
     this.fail(this.isUnsent ? 'NotSent' : 'Unknown', message);
   }
@@ -116,7 +116,7 @@ export class Exchange {
     this.#emit([{ Failed: { exchange: this.#number, delivery: 'Refused', message } }], 'Refused', error);
   }
 
-  /** What came and was not emitted yet, as events: its time is up. */
+  /** Returns as events what came and was not emitted yet: its time is up. */
   arrived() {
     return this.isOver || this.status === undefined ? [] : this.#takeEvents();
   }

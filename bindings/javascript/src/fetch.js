@@ -108,7 +108,7 @@ function pairs(headers) {
 }
 
 /**
- * A body as a stream. Until it is read the request is unsent, whatever error there is, and it is not
+ * Returns a body as a stream. Until it is read the request is unsent, whatever error there is, and it is not
  * read any more once the exchange is over. (Interceptors, retrying agents and wrappers of `fetch`
  * may have sent a request before they fail to connect, or send it late.) Copies of a stream of
  * this type and mark read it only when they are read.

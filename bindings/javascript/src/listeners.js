@@ -1,6 +1,6 @@
 /**
- * The listeners of a user, and the signals that a user gives. What becomes of a listener is no
- * failure of the call.
+ * The listeners of a user, and the signals that a user gives. A listener that fails does not affect
+ * a call.
  */
 import { camel } from './words.js';
 

@@ -125,8 +125,8 @@ class Sending {
   }
 
   /**
-   * Whether a connection that was used before has come to its end before the request was sent on
-   * it. Some services say goodbye with an answer, a 408, that is none to this request.
+   * Returns `true` if a connection that was used before ended before the request was sent on it.
+   * Some services end one with a 408, which is no answer to this request.
    */
   #isStale(request) {
     return request.reusedSocket && this.#exchange.isUnsent;

@@ -2,12 +2,12 @@
 import { invalidInput, refuse, written } from './conversion.js';
 import { absent, isPlain } from './words.js';
 
-/** What every call takes. */
+/** The options of every call. */
 const SHARED = ['account', 'maxRetries', 'signal'];
 
 /**
- * What calls take, by their form, and what the time is called that an operation of theirs may
- * take: a call itself, a poll of a wait, a request of a batch.
+ * The options of calls by their form, and the name of the time that an operation of theirs may take:
+ * a call itself, a poll of a wait, a request of a batch.
  */
 const FORMS = {
   call: { names: ['timeoutMs'], deadline: 'timeoutMs' },

@@ -121,7 +121,7 @@ class UsualService {
   }
 }
 
-/** After so many turns of the event loop without an event, all callers wait for the time. */
+/** The number of turns of the event loop without an event after which all callers wait for the time. */
 const QUIET_TURNS = 5;
 
 /** A clock that goes on to the next timer when nothing else happens. */

@@ -27,7 +27,7 @@ export function refusal(Class, subject, found, allowed, options = undefined) {
   return new Class(sentence(problem), { problem }, options);
 }
 
-/** What an error says of a problem. */
+/** Returns the sentence in which an error reports a problem. */
 export function sentence({ subject, found, allowed }) {
   return `${subject}: found ${found}; allowed: ${allowed}`;
 }
