@@ -1,13 +1,13 @@
 /**
- * What a call costs beside other clients of Node, each against a mock service that this program
- * starts (the command `host-test`, or what the variable HOST_TEST names):
+ * What a call costs beside other clients of Node, against a mock service that this program starts
+ * (the command `host-test`, or what the variable HOST_TEST names):
  *
  *     node bench.mjs [--short]
  *
  * With --short the figures mean nothing; it shows that they can be measured.
  *
  * Each client is measured in a process of its own, in rounds that alternate, so that what else the
- * machine does hits all alike. Medians of the rounds, and ratios to the client that a driver uses.
+ * machine does affects all alike. Medians of the rounds, and ratios to the client that a driver uses.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,11 +32,11 @@ const PATH = '/api/v2/dockets';
 
 const short = process.argv.includes('--short');
 const SIZES = short
-  ? { rounds: 1, warm: 50, throughput: 128, atOnce: 64, burst: 100 }
-  : { rounds: 5, warm: 2000, throughput: 6000, atOnce: 64, burst: 1000 };
+  ? { rounds: 1, warm: 50, throughput: 128, atOnce: 64 }
+  : { rounds: 5, warm: 2000, throughput: 6000, atOnce: 64 };
 
-const [, , role, url, slowUrl] = process.argv;
-if (role === 'measure') console.log(JSON.stringify(await measured(process.argv[5], url, slowUrl)));
+const [, , role, url, name] = process.argv;
+if (role === 'measure') console.log(JSON.stringify(await measured(name, url)));
 else await compare();
 
 // ------------------------------------------------------------------------------- all of them
@@ -50,25 +50,16 @@ async function compare() {
 }
 
 async function inAProcess(client) {
-  const fast = await mock([]);
-  const slow = await mock(['--faults', delays(2 * SIZES.burst)]);
+  const service = await mock();
   try {
-    const arguments_ = [fileURLToPath(import.meta.url), 'measure', fast.url, slow.url, client];
+    const arguments_ = [fileURLToPath(import.meta.url), 'measure', service.url, client];
     if (short) arguments_.push('--short');
     const { stdout } = await promisify(execFile)(process.execPath, arguments_);
     return JSON.parse(stdout);
   } finally {
-    for (const service of [fast, slow]) {
-      service.process.kill();
-      await once(service.process, 'exit');
-    }
+    service.process.kill();
+    await once(service.process, 'exit');
   }
-}
-
-/** The mock service is slow on order, for one request by each order. */
-function delays(count) {
-  const order = (_, i) => `create-docket-v2@${i + 1}:slow:delay-ms=50`;
-  return Array.from({ length: count }, order).join(',');
 }
 
 function print(rounds) {
@@ -80,10 +71,6 @@ function print(rounds) {
     warmUs: ['warm call, µs', 0],
     cpuUs: ['CPU of it, µs', 0],
     perSecond: [`calls/s, ${SIZES.atOnce} at once`, 0],
-    burstMs: [`${SIZES.burst} at 50 ms, ms`, 0],
-    againMs: ['once more, ms', 0],
-    lagMs: ['event loop blocked, ms', 0],
-    failed: ['failed', 0],
     megabytes: ['memory, MB', 0],
   });
   console.log(`Node ${process.versions.node}, medians of ${SIZES.rounds} rounds`);
@@ -103,12 +90,12 @@ function print(rounds) {
   }
 }
 
-async function mock(options) {
+async function mock() {
   const program = process.env.HOST_TEST ?? fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
-  const child = spawn(program, ['mock', '--port', '0', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(program, ['mock', '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) {
-    const [found] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
-    if (found) return { url: found, process: child };
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+    if (url) return { url, process: child };
   }
   throw new Error(`${program} ended at once`);
 }
@@ -170,7 +157,7 @@ async function client(name, url) {
   }
 }
 
-async function measured(name, url, slowUrl) {
+async function measured(name, url) {
   const { importMs, create } = await client(name, url);
   const begin = performance.now();
   await create();
@@ -185,22 +172,13 @@ async function measured(name, url, slowUrl) {
   const throughputBegin = performance.now();
   await atOnce(create, SIZES.throughput);
   const perSecond = (SIZES.throughput / (performance.now() - throughputBegin)) * 1000;
-
-  const { create: createSlowly } = await client(name, slowUrl);
-  const first = await burst(createSlowly);
-  const megabytes = process.memoryUsage.rss() / 1e6;
-  const second = await burst(createSlowly);
   return {
     importMs,
     firstMs,
     warmUs: times.sort((a, b) => a - b)[Math.floor(times.length / 2)] * 1000,
     cpuUs: (user + system) / SIZES.warm,
     perSecond,
-    burstMs: first.ms,
-    againMs: second.ms,
-    lagMs: Math.max(first.lagMs, second.lagMs),
-    failed: first.failed + second.failed,
-    megabytes,
+    megabytes: process.memoryUsage.rss() / 1e6,
   };
 }
 
@@ -216,26 +194,9 @@ async function inARow(create, count) {
 }
 
 async function atOnce(create, count) {
-  let left = count;
+  let waiting = count;
   const worker = async () => {
-    while (left-- > 0) await create();
+    while (waiting-- > 0) await create();
   };
   await Promise.all(Array.from({ length: SIZES.atOnce }, worker));
-}
-
-/** All at once, and how long nothing else could run meanwhile. */
-async function burst(create) {
-  const begin = performance.now();
-  let last = begin;
-  let lagMs = 0;
-  const interval = setInterval(() => {
-    const now = performance.now();
-    lagMs = Math.max(lagMs, now - last - 5);
-    last = now;
-  }, 5);
-  const results = await Promise.allSettled(Array.from({ length: SIZES.burst }, create));
-  clearInterval(interval);
-  const hasDocket = (result) => result.value?.docketId ?? result.value?.docket_id;
-  const failed = results.filter((result) => !hasDocket(result));
-  return { ms: performance.now() - begin, lagMs, failed: failed.length };
 }

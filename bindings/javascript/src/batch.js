@@ -8,39 +8,39 @@ export class Batch {
   #arrived = [];
   #isOver = false;
   #failure = undefined;
-  #wake = [];
+  #waiting = [];
   #all;
   #isRead = false;
   /** Whether a caller awaits all results. */
   #isAwaited = false;
-  #leave;
-  #lost;
+  #drain;
+  #onUndelivered;
 
   /**
    * @param count how many requests there are
-   * @param run begins it: takes what takes a result, and returns a promise of its end
-   * @param leave sends nothing more, and ends it when the open requests have
-   * @param unread hears of a failure of all that nobody awaits
-   * @param lost is called with each result that a loop was not given before it was left
+   * @param run begins it: takes a listener of results, and returns a promise of its end
+   * @param drain begins nothing more, and ends it when the open requests have ended
+   * @param onUnread is called with a failure of all that no caller awaits
+   * @param onUndelivered is called with each result that a loop was not given before it was left
    */
-  constructor(count, run, { leave, unread, lost }) {
+  constructor(count, run, { drain, onUnread, onUndelivered }) {
     this.#results = Array(count).fill(undefined);
-    this.#leave = leave;
-    this.#lost = lost;
-    this.#all = run((result) => this.#take(result)).then(
+    this.#drain = drain;
+    this.#onUndelivered = onUndelivered;
+    this.#all = run((result) => this.#add(result)).then(
       () => this.#end(),
       (error) => {
         this.#failure = { error };
         this.#end();
-        setTimeout(() => this.#isRead || unread(error));
+        setTimeout(() => this.#isRead || onUnread(error));
         throw error;
       },
     );
-    // Those who iterate hear of it there, and the process of a program that does so later goes on.
+    // Those who iterate get it there, and the process of a program that does so later goes on.
     this.#all.catch(() => {});
   }
 
-  /** What is known by now, by the index of the request; `undefined` where nothing is. */
+  /** What is known by now, by the index of the request; otherwise `undefined`. */
   get results() {
     return Object.freeze([...this.#results]);
   }
@@ -69,7 +69,7 @@ export class Batch {
     let given = 0;
     const next = async () => {
       while (given >= this.#arrived.length && !this.#isOver) {
-        await new Promise((resolve) => this.#wake.push(resolve));
+        await new Promise((resolve) => this.#waiting.push(resolve));
       }
       if (given < this.#arrived.length) return { done: false, value: this.#arrived[given++] };
       if (this.#failure) throw this.#failure.error;
@@ -94,13 +94,13 @@ export class Batch {
    */
   async #leaveAfter(given) {
     if (!this.#isOver) {
-      this.#leave(new Error('the loop over the results ended early'));
+      this.#drain(new Error('the loop over the results ended early'));
       await this.#all.catch(() => {});
     }
-    if (!this.#isAwaited) for (const result of this.#arrived.slice(given)) this.#lost(result);
+    if (!this.#isAwaited) for (const result of this.#arrived.slice(given)) this.#onUndelivered(result);
   }
 
-  #take(result) {
+  #add(result) {
     if (this.#results[result.index] !== undefined) return;
     this.#results[result.index] = result;
     this.#arrived.push(result);
@@ -114,6 +114,6 @@ export class Batch {
   }
 
   #wakeAll() {
-    for (const wake of this.#wake.splice(0)) wake();
+    for (const wake of this.#waiting.splice(0)) wake();
   }
 }

@@ -1,4 +1,4 @@
-/** What bundlers for browsers find: a page would publish the token of its organization. */
+/** The package as bundlers for browsers find it: a page would publish the token of its organization. */
 export * from './errors.js';
 
 export class VoiceClient {

@@ -1,22 +1,20 @@
 /** The client: its settings, its groups of functions, and its end. */
-import { settings } from '../generated/settings.js';
-import { attemptLog } from './attempt_log.js';
 import { Batch } from './batch.js';
 import { clock as systemClock } from './clock.js';
-import { absent } from './conversion.js';
-import { Machine } from './machine.js';
-import { Signals, operate, operateBatch, parse } from './operation.js';
-import { NONE, defaultOptions } from './options.js';
-import { environment, misconfigured, settingNames, refuseUnknown } from './settings.js';
 import { compiledOnce } from './guest.js';
-import { found, isPlain, kind, tag } from './words.js';
+import { Signals, attemptLog } from './listeners.js';
+import { Machine } from './machine.js';
+import { operate, operateBatch, parse } from './operation.js';
+import { NONE, defaultOptions } from './options.js';
+import { environment, misconfigured, refuseUnknown, settingNames, settings } from './settings.js';
+import { absent, describe, describeType, isPlain, tag } from './words.js';
 
 /** Options that are not settings, beside those of a platform. */
 const OWN_OPTIONS = ['accounts', 'env', 'onAttempt', 'onCreated', 'transport', 'wasm'];
 
 const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
-/** What is shared by a client and those that `withOptions` made of it. */
+/** The state that a client shares with those that `withOptions` made of it. */
 class Shared {
   running = new Set();
   isClosed = false;
@@ -48,7 +46,7 @@ class Shared {
   }
 }
 
-/** What a client is that `withOptions` makes. */
+/** The argument of a client that `withOptions` makes. */
 class Derived {
   constructor(shared, defaults) {
     this.shared = shared;
@@ -57,9 +55,9 @@ class Derived {
 }
 
 /**
- * The class of the clients on a platform.
+ * Returns the class of the clients on a platform.
  *
- * @param platform what is there: the names of its `options`, `check(options)`, `variables()`,
+ * @param platform the names of its `options`, `check(options)`, `variables()`,
  * `transport(options, variables)`, `writeLine(line)`, `warn(message, error)`
  */
 export function clientOn(platform) {
@@ -72,12 +70,7 @@ export function clientOn(platform) {
       const isDerived = options instanceof Derived;
       this.#shared = isDerived ? options.shared : shared(checked(options, platform), platform);
       this.#defaults = isDerived ? options.defaults : NONE;
-      const call = (name, given, options) =>
-        this.#shared.run(() => operate(this.#shared, name, given, options, this.#defaults));
-      this.agents = new Agents(call);
-      this.calls = new Calls(call);
-      this.dockets = new Dockets(call, (requests, options) => this.#batch(requests, options));
-      this.webhooks = new Webhooks(call, (body) => this.#shared.run(() => parse(this.#shared, body)));
+      Object.assign(this, groups(this.#shared, this.#defaults));
       Object.freeze(this);
     }
 
@@ -94,33 +87,59 @@ export function clientOn(platform) {
       return this.close();
     }
 
-    /** What runs, and nothing of the settings: one of them is the token. */
+    /** Shows what runs, and nothing of the settings: one of them is the token. */
     [Symbol.for('nodejs.util.inspect.custom')](_depth, options, inspect) {
       const { isClosed, machine } = this.#shared;
       return `VoiceClient ${inspect({ isClosed, running: machine.running }, options)}`;
     }
-
-    #batch(requests, options) {
-      const left = new AbortController();
-      const count = Array.isArray(requests) ? requests.length : 0;
-      const run = (take) =>
-        this.#shared.run(() =>
-          operateBatch(this.#shared, [requests], options, this.#defaults, left.signal, take),
-        );
-      return new Batch(count, run, {
-        leave: (reason) => left.abort(reason),
-        unread: (error) => this.#shared.warn('a batch that nobody awaits failed', error),
-        lost: (result) => logLost(result, requests, this.#shared.writeLine),
-      });
-    }
   };
+}
+
+/** The functions of a client, in their groups. */
+function groups(shared, defaults) {
+  const call = (name, options, ...given) => shared.run(() => operate(shared, name, given, options, defaults));
+  const groups = {
+    agents: {
+      create: (config, options) => call('CreateAgent', options, config),
+      list: (organizationId, options) => call('ListAgents', options, organizationId),
+    },
+    calls: {
+      make: (request, options) => call('MakeCall', options, request),
+      getDetails: (taskId, options) => call('GetCallDetails', options, taskId),
+      waitForDetails: (taskId, options) => call('WaitForCallDetails', options, taskId),
+    },
+    dockets: {
+      create: (request, options) => call('CreateDocketV2', options, request),
+      createV1: (request, options) => call('CreateDocket', options, request),
+      get: (docketId, options) => call('GetDocket', options, docketId),
+      waitFor: (docketId, options) => call('WaitForDocket', options, docketId),
+      createMany: (requests, options) => batch(shared, requests, options, defaults),
+    },
+    webhooks: {
+      parse: (body) => shared.run(() => parse(shared, body)),
+      verify: (body, options) => call('VerifyDocketCompleted', options, body),
+    },
+  };
+  for (const group of Object.values(groups)) Object.freeze(group);
+  return groups;
+}
+
+function batch(shared, requests, options, defaults) {
+  const drain = new AbortController();
+  const run = (onResult) =>
+    shared.run(() => operateBatch(shared, [requests], options, defaults, drain.signal, onResult));
+  return new Batch(Array.isArray(requests) ? requests.length : 0, run, {
+    drain: (reason) => drain.abort(reason),
+    onUnread: (error) => shared.warn('a batch that nobody awaits failed', error),
+    onUndelivered: (result) => logUndelivered(result, requests, shared.writeLine),
+  });
 }
 
 /**
  * Logs a result that no one was given, if something may have been created. It is a line and not a
  * warning of Node's, which comes too late for a program that ends now, and may be turned off.
  */
-function logLost({ index, ok, value, error }, requests, writeLine) {
+function logUndelivered({ index, ok, value, error }, requests, writeLine) {
   if (!ok && !error.mayHaveCreated) return;
   const { externalId } = requests[index];
   const named = absent(externalId) ? '' : ` (externalId ${JSON.stringify(externalId)})`;
@@ -131,22 +150,22 @@ function logLost({ index, ok, value, error }, requests, writeLine) {
 /** @param {any} options */
 function checked(options, platform) {
   // It may be the token that is given in their place.
-  if (!isPlain(options)) throw misconfigured('options', kind(options), 'a plain object');
+  if (!isPlain(options)) throw misconfigured('options', describeType(options), 'a plain object');
   refuseUnknown(options, [...Object.keys(settings), ...OWN_OPTIONS, ...platform.options]);
   const { env, onAttempt, onCreated, transport, wasm } = options;
   if (env !== undefined && tag(env) !== 'Object' && env !== globalThis.process?.env) {
-    throw misconfigured('env', kind(env), 'an object of variables');
+    throw misconfigured('env', describeType(env), 'an object of variables');
   }
   for (const [name, listener] of Object.entries({ onAttempt, onCreated })) {
     if (listener !== undefined && typeof listener !== 'function') {
-      throw misconfigured(name, found(listener), 'a function');
+      throw misconfigured(name, describe(listener), 'a function');
     }
   }
   if (transport !== undefined && typeof transport?.send !== 'function') {
-    throw misconfigured('transport', kind(transport), 'a transport, such as a ScriptedService');
+    throw misconfigured('transport', describeType(transport), 'a transport, such as a ScriptedService');
   }
   if (wasm !== undefined && !(wasm instanceof WebAssembly.Module)) {
-    throw misconfigured('wasm', kind(wasm), 'a WebAssembly.Module');
+    throw misconfigured('wasm', describeType(wasm), 'a WebAssembly.Module');
   }
   if (wasm === undefined) checkThatItCompiles();
   platform.check(options);
@@ -178,88 +197,4 @@ function shared({ env, onAttempt, onCreated, transport: own, wasm, ...options },
     log: onAttempt ? attemptLog(onAttempt, warn) : writeLine,
   });
   return new Shared({ machine, transport, clock, warn, writeLine, onCreated, settingNames: settingNames(options) });
-}
-
-class Agents {
-  #call;
-
-  constructor(call) {
-    this.#call = call;
-  }
-
-  create(config, options) {
-    return this.#call('CreateAgent', [config], options);
-  }
-
-  list(organizationId, options) {
-    return this.#call('ListAgents', [organizationId], options);
-  }
-}
-
-class Calls {
-  #call;
-
-  constructor(call) {
-    this.#call = call;
-  }
-
-  make(request, options) {
-    return this.#call('MakeCall', [request], options);
-  }
-
-  getDetails(taskId, options) {
-    return this.#call('GetCallDetails', [taskId], options);
-  }
-
-  waitForDetails(taskId, options) {
-    return this.#call('WaitForCallDetails', [taskId], options);
-  }
-}
-
-class Dockets {
-  #call;
-  #batch;
-
-  constructor(call, batch) {
-    this.#call = call;
-    this.#batch = batch;
-  }
-
-  create(request, options) {
-    return this.#call('CreateDocketV2', [request], options);
-  }
-
-  createV1(request, options) {
-    return this.#call('CreateDocket', [request], options);
-  }
-
-  get(docketId, options) {
-    return this.#call('GetDocket', [docketId], options);
-  }
-
-  waitFor(docketId, options) {
-    return this.#call('WaitForDocket', [docketId], options);
-  }
-
-  createMany(requests, options) {
-    return this.#batch(requests, options);
-  }
-}
-
-class Webhooks {
-  #call;
-  #parse;
-
-  constructor(call, parse) {
-    this.#call = call;
-    this.#parse = parse;
-  }
-
-  parse(body) {
-    return this.#parse(body);
-  }
-
-  verify(body, options) {
-    return this.#call('VerifyDocketCompleted', [body], options);
-  }
 }

@@ -22,14 +22,14 @@ export const clock = {
     const timer = setTimeout(then, Math.min(milliseconds, LONGEST_MS));
     return () => clearTimeout(timer);
   },
-  /** Calls `then` when what else happens in this turn has happened. */
+  /** Calls `then` at the end of this turn. */
   soon: (then) => void now.then(then),
   /**
-   * Calls `then` when everything was heard that has come in until now. A loop that was busy finds
+   * Calls `then` when everything was read that has come in until now. A loop that was busy finds
    * its timers over before it reads what has come meanwhile, be it an answer or the end of a
    * connection. Between two turns all of that is read.
    */
-  onceAllIsHeard: (then) => nextTurn(() => nextTurn(then)),
+  afterPendingInput: (then) => nextTurn(() => nextTurn(then)),
 };
 
 /** A clock that never goes back: it goes on from its last time if `read` is set back, and stands still if `read` returns no number. */

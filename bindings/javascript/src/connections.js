@@ -8,13 +8,13 @@ import { clock } from './clock.js';
 /**
  * How long an idle connection is kept. A service gives up connections that were idle for longer
  * than it likes (2 seconds with some, 5 with many), without a word. A request that is just then
- * sent on one is lost, and nobody knows whether it was read: a create is then of unknown
+ * sent on one is lost, and no one knows whether it was read: a create is then of unknown
  * outcome. So a connection is used again only while the service hardly has a reason to give it up.
  */
 const IDLE_MS = 1000;
 
 /**
- * What a service says on an idle connection is not an answer to the request that is sent next.
+ * Bytes on an idle connection are not an answer to the request that is sent next: they end it.
  *
  * @type {(Agent: any) => any}
  */
@@ -22,17 +22,17 @@ const keeping = (Agent) =>
   class extends Agent {
     keepSocketAlive(socket) {
       const isKept = super.keepSocketAlive(socket);
-      if (isKept) socket.on('data', giveUp);
+      if (isKept) socket.on('data', destroySocket);
       return isKept;
     }
 
     reuseSocket(socket, request) {
-      socket.off('data', giveUp);
+      socket.off('data', destroySocket);
       super.reuseSocket(socket, request);
     }
   };
 
-function giveUp() {
+function destroySocket() {
   this.destroy();
 }
 
@@ -77,7 +77,7 @@ export class Connections {
 export function whenConnected(request, then) {
   request.once('socket', (socket) => {
     if (socket.destroyed) return undefined;
-    if (request.reusedSocket) return onceItIsKnownToLive(request, then);
+    if (request.reusedSocket) return onceKnownAlive(request, then);
     if (!isOfNode(socket)) return then();
     if (socket.encrypted && isHandshaking(socket)) return socket.once('secureConnect', then);
     if (socket.connecting) return socket.once('connect', then);
@@ -89,9 +89,9 @@ function isOfNode({ constructor }) {
   return constructor === Socket || constructor === TLSSocket;
 }
 
-/** The service may have said while nobody listened that it closed the connection. */
-function onceItIsKnownToLive(request, then) {
-  clock.onceAllIsHeard(() => {
+/** The event loop may not yet have read that the service closed the connection. */
+function onceKnownAlive(request, then) {
+  clock.afterPendingInput(() => {
     if (!request.destroyed) then();
   });
 }

@@ -2,17 +2,16 @@
  * Between what users give and get, and the JSON of the client without I/O: records by their names
  * in snake_case, `null` for none, variants as `{ Case: value }` or `'Case'`, tuples as arrays.
  *
- * What users give is checked here, before anything is sent.
+ * Arguments of users are checked here, before anything is sent.
  */
-import { InvalidInput } from '../generated/errors.js';
-import { types } from '../generated/wit.js';
+import { InvalidInput } from './errors.js';
 import { NotJson, jsonText } from './json_text.js';
-import { refusal } from './request_error.js';
-import { camel, found, pascal, screaming, snake, tag } from './words.js';
+import { types } from './wit.js';
+import { absent, camel, describe, pascal, refusal, screaming, snake, tag } from './words.js';
 
-/** Refuses an argument. */
+/** Returns the error that refuses the value of an argument. */
 export function refuse(subject, value, allowed) {
-  return invalidInput(subject, found(value), allowed);
+  return invalidInput(subject, describe(value), allowed);
 }
 
 export function invalidInput(subject, found, allowed, options = undefined) {
@@ -36,14 +35,13 @@ export function written(type, value, path) {
 
 const writers = new Map();
 
-/** What makes the JSON of a type of what users give. */
+/** Returns what makes the JSON of a type of what users give. */
 function writer(type) {
-  let found = writers.get(type);
-  if (!found) writers.set(type, (found = madeWriter(type)));
-  return found;
+  if (!writers.has(type)) writers.set(type, newWriter(type));
+  return writers.get(type);
 }
 
-function madeWriter(type) {
+function newWriter(type) {
   if (type in SCALARS) return SCALARS[type];
   if (type.option) {
     const inner = writer(type.option);
@@ -83,15 +81,11 @@ function recordWriter(record) {
   };
 }
 
-/** An object of strings, which may be left out where it is empty. */
+/** An object of strings, which may be left out if it is empty. */
 function namesAndValues(value, path) {
   if (absent(value)) return [];
   if (tag(value) !== 'Object') throw refuse(path, value, 'an object of strings');
   return Object.entries(value).map(([name, it]) => [text(name, path), text(it, `${path}.${name}`)]);
-}
-
-export function absent(value) {
-  return value === undefined || value === null;
 }
 
 function s64(value, path) {
@@ -103,7 +97,7 @@ function s64(value, path) {
   return Number.isSafeInteger(Number(value)) ? Number(value) : BigInt(value);
 }
 
-/** Whether it is an integer as `JSON.stringify` writes it beyond 2^53. */
+/** Returns `true` for an integer as `JSON.stringify` writes it beyond 2^53. */
 function isDigits(value) {
   return typeof value === 'string' && /^-?[1-9]\d{0,18}$/.test(value);
 }
@@ -149,15 +143,14 @@ function bool(value, path) {
 
 const readers = new Map();
 
-/** What makes of the JSON of a type what users get. */
+/** Returns what makes what users get of the JSON of a type. */
 export function reader(type) {
-  let found = readers.get(type);
-  if (!found) readers.set(type, (found = madeReader(type)));
-  return found;
+  if (!readers.has(type)) readers.set(type, newReader(type));
+  return readers.get(type);
 }
 
-function madeReader(type) {
-  // What this calls JSON is JSON.
+function newReader(type) {
+  // The client without I/O has checked that it is JSON.
   if (type === 'json') return JSON.parse;
   if (type === 's64') return integerRead;
   if (type.option) return reader(type.option);
@@ -245,14 +238,14 @@ function variantReader(variant) {
 
 // -------------------------------------------------------------------------------------- names
 
-/** Parameters that users give among the options. */
+/** The parameters that users give among the options. */
 export const FROM_OPTIONS = ['wait', 'timeout-ms', 'options'];
 
-/** What users call options that have other names in the WIT. */
+/** The names of options that have other names in the WIT. */
 const OPTIONS = { 'deadline-ms': 'timeoutMs', 'max-attempts': 'maxRetries' };
 
 /**
- * What users call an argument: `toPhoneNumber` for `to-phone-number`, `options.timeoutMs` for a
+ * Returns the name of an argument for users: `toPhoneNumber` for `to-phone-number`, `options.timeoutMs` for a
  * time. Keys of free-form JSON stay as they are.
  */
 export function parameterName({ parameters, optionNames = {} }, name) {
@@ -277,7 +270,7 @@ function renamed(fields, path) {
   return `${translated}.${inner ? renamed(inner, rest) : rest}`;
 }
 
-/** The fields of the record that a type is made of, if there is one. */
+/** Returns the fields of the record that a type is made of, if there is one. */
 function recordOf(type) {
   if (typeof type === 'string') return types[type]?.record;
   return type?.option || type?.list ? recordOf(type.option ?? type.list) : undefined;

@@ -1,8 +1,8 @@
 /**
- * One request and what came of it so far. A transport fills it; the machine gets it as events, all
- * at once as a rule, and what there is when time is up.
+ * One request and what came of it so far. A transport fills it; the machine gets it as events: all
+ * at once as a rule, and as far as it has come when time is up.
  */
-import { found, kind, tag } from './words.js';
+import { describe, describeType, tag } from './words.js';
 
 /** The headers that are read, in lower case. */
 export const READ = new Set([
@@ -23,45 +23,45 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export class Exchange {
   isOver = false;
-  /** Whether it is certain that nothing of it has left this process. A transport sets it. */
+  /** `true` while it is certain that nothing of it has left this process. A transport sets it. */
   isUnsent = false;
-  /** For which operation it is. */
+  /** The number of its operation. */
   operation;
-  /** For which request of a batch. */
+  /** The index of its request, in a batch. */
   item;
   /** The HTTP status, once it came. */
   status = undefined;
 
   #number;
   #most;
-  #hear;
+  #emit;
   #headers;
   #chunks = [];
   #bytes = 0;
-  #isHeadTold = false;
+  #isHeadEmitted = false;
 
   /**
    * @param send the effect
-   * @param hear takes events, and whether it is over with them
+   * @param emit takes events; with the last of them how a request was delivered that got no answer
    */
-  constructor({ exchange, operation, item, request }, hear) {
+  constructor({ exchange, operation, item, request }, emit) {
     this.#number = exchange;
     this.operation = operation;
     this.item = item ?? undefined;
     this.#most = request.max_response_bytes;
-    this.#hear = hear;
+    this.#emit = emit;
   }
 
-  /** The head of the answer: names and values of the headers that are read. */
+  /** Takes the head of the answer: names and values of the headers that are read. */
   head(status, headers) {
     if (this.isOver || this.status !== undefined) return;
     const isStatus = Number.isInteger(status) && status >= 0 && status <= MOST_U16;
-    if (!isStatus) throw new TypeError(`status: found ${found(status)}; allowed: 0 to ${MOST_U16}`);
+    if (!isStatus) throw new TypeError(`status: found ${describe(status)}; allowed: 0 to ${MOST_U16}`);
     this.#headers = headers.map(([name, value]) => [name, String(value).toWellFormed()]);
     this.status = status;
   }
 
-  /** A piece of the body. Returns whether more is wanted: if not, this is over. */
+  /** Takes a piece of the body. Returns `false` if no more is wanted: then this is over. */
   chunk(piece) {
     if (this.isOver) return false;
     const bytes = bytesOf(piece);
@@ -74,22 +74,22 @@ export class Exchange {
     return false;
   }
 
-  /** The end of the body, or why it ended early. */
+  /** Takes the end of the body, or the reason why it ended early. */
   end(error = undefined) {
     if (this.isOver) return;
     this.isOver = true;
     const exchange = this.#number;
-    if (!this.#isHeadTold && error === undefined) {
+    if (!this.#isHeadEmitted && error === undefined) {
       const { status } = this;
-      const body = this.#taken() ?? { Text: '' };
-      this.#hear([{ Answered: { exchange, status, headers: this.#headers, body } }]);
+      const body = this.#takeBody() ?? { Text: '' };
+      this.#emit([{ Answered: { exchange, status, headers: this.#headers, body } }]);
     } else {
-      this.#hear([...this.#arrived(), { Ended: { exchange, error: error?.toWellFormed() ?? null } }]);
+      this.#emit([...this.#takeEvents(), { Ended: { exchange, error: error?.toWellFormed() ?? null } }]);
     }
   }
 
   /**
-   * There is no answer.
+   * Ends it without an answer.
    *
    * @param {'NotSent' | 'Refused' | 'Denied' | 'Unknown'} delivery
    */
@@ -101,24 +101,24 @@ export class Exchange {
     }
     this.isOver = true;
     const failed = { exchange: this.#number, delivery, message: message.toWellFormed() };
-    this.#hear([{ Failed: failed }], delivery);
+    this.#emit([{ Failed: failed }], delivery);
   }
 
-  /** The connection broke, or none was made. */
-  broken(message) {
+  /** Ends it without an answer: the connection was lost, or none was made. */
+  disconnected(message) {
     this.fail(this.isUnsent ? 'NotSent' : 'Unknown', message);
   }
 
-  /** The script of a test has a mistake, which is no answer: the operation ends with it. */
-  misplayed(error) {
+  /** Ends the operation with an error of the transport's own, such as a mistake in the script of a test. */
+  abort(error) {
     this.isOver = true;
-    const message = 'the script of the test failed';
-    this.#hear([{ Failed: { exchange: this.#number, delivery: 'Refused', message } }], 'Refused', error);
+    const message = 'the transport failed';
+    this.#emit([{ Failed: { exchange: this.#number, delivery: 'Refused', message } }], 'Refused', error);
   }
 
-  /** What came and was not reported yet, as events: its time is up. */
+  /** Returns as events what came and was not emitted yet: its time is up. */
   arrived() {
-    return this.isOver || this.status === undefined ? [] : this.#arrived();
+    return this.isOver || this.status === undefined ? [] : this.#takeEvents();
   }
 
   /** Ends it, if nothing of it was sent: then nothing will be. Returns the events. */
@@ -129,19 +129,19 @@ export class Exchange {
     return [{ Failed: { exchange: this.#number, delivery: 'NotSent', message } }];
   }
 
-  #arrived() {
+  #takeEvents() {
     const exchange = this.#number;
     const events = [];
-    if (!this.#isHeadTold) {
+    if (!this.#isHeadEmitted) {
       events.push({ Head: { exchange, status: this.status, headers: this.#headers } });
-      this.#isHeadTold = true;
+      this.#isHeadEmitted = true;
     }
-    const bytes = this.#taken();
+    const bytes = this.#takeBody();
     if (bytes) events.push({ Chunk: { exchange, bytes } });
     return events;
   }
 
-  #taken() {
+  #takeBody() {
     if (this.#chunks.length === 0) return undefined;
     const bytes = this.#chunks.length === 1 ? this.#chunks[0] : joined(this.#chunks);
     this.#chunks = [];
@@ -159,11 +159,11 @@ function bytesOf(piece) {
   if (typeof piece === 'string') return encoder.encode(piece);
   if (ArrayBuffer.isView(piece)) return new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength);
   if (tag(piece) === 'ArrayBuffer') return new Uint8Array(piece);
-  throw new TypeError(`a piece of the body: found ${kind(piece)}; allowed: bytes`);
+  throw new TypeError(`a piece of the body: found ${describeType(piece)}; allowed: bytes`);
 }
 
-/** The message of an error. Programs of users throw anything. */
-export function described(error) {
+/** The message of an error, which may be any value: programs of users throw anything. */
+export function messageOf(error) {
   let texts = [];
   try {
     const { message, code, cause } = typeof error === 'string' ? { message: error } : Object(error);

@@ -4,7 +4,7 @@
  */
 import { jsonText } from './json_text.js';
 
-/** Longer texts are measured before there is room made for them. */
+/** Longer texts are measured before room is made for them. */
 const SHORT = 16 * 1024;
 
 const encoder = new TextEncoder();
@@ -18,22 +18,22 @@ export class Guest {
     this.#exports = /** @type {any} */ (new WebAssembly.Instance(module, {}).exports);
   }
 
-  /** The error with which it refuses its settings, if it does. */
+  /** Returns the error with which it refuses its settings, if it does. */
   configure(environment, random) {
     return this.#call('configure', JSON.stringify({ environment, random })).Err;
   }
 
-  /** What to do next: `effects`, and `wake_at_ms`. */
+  /** Returns what to do next: `effects`, and `wake_at_ms`. */
   step(events, nowMs, unixS) {
     return this.#call('step', `{"events":[${events.map(json)}],"now_ms":${nowMs},"unix_s":${unixS}}`).Ok;
   }
 
-  /** `{ Ok }` or `{ Err }`. */
+  /** Reads a delivery: `{ Ok }` or `{ Err }`. */
   parse(delivery) {
     return this.#call('parse_docket_completed', JSON.stringify(delivery));
   }
 
-  /** What an export answers to a text. */
+  /** Calls an export with a text, and returns its answer. */
   #call(name, text) {
     const { input, memory, [name]: run } = this.#exports;
     const length = text.length > SHORT ? byteLength(text) : 3 * text.length;
@@ -43,9 +43,9 @@ export class Guest {
     // The memory may have grown.
     const { buffer } = memory;
     const answerBytes = new DataView(buffer).getUint32(at, true);
-    const said = JSON.parse(decoder.decode(new Uint8Array(buffer, at + 4, answerBytes)));
-    if (said.misuse !== undefined) throw new Error(`the client was misused: ${said.misuse}`);
-    return said;
+    const answer = JSON.parse(decoder.decode(new Uint8Array(buffer, at + 4, answerBytes)));
+    if (answer.misuse !== undefined) throw new Error(`the client was misused: ${answer.misuse}`);
+    return answer;
   }
 }
 

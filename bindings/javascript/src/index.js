@@ -4,8 +4,7 @@ import { inspect } from 'node:util';
 import { clientOn } from './client.js';
 import { NodeHttp } from './node_http.js';
 import { misconfigured, protocolsOf } from './settings.js';
-import { writeLine } from './stderr.js';
-import { kind } from './words.js';
+import { describeType } from './words.js';
 
 export * from './errors.js';
 
@@ -23,7 +22,7 @@ export const VoiceClient = clientOn({
 
 function check({ ca, agent, transport }) {
   if (agent !== undefined && typeof agent?.addRequest !== 'function') {
-    throw misconfigured('agent', kind(agent), 'an Agent of node:http or node:https');
+    throw misconfigured('agent', describeType(agent), 'an Agent of node:http or node:https');
   }
   if (agent !== undefined && transport !== undefined) {
     throw misconfigured('transport', 'an agent as well', 'one of them');
@@ -40,8 +39,7 @@ function checkCertificates(ca) {
     try {
       new X509Certificate(certificate);
     } catch (error) {
-      const found = `${kind(certificate)} that is not a certificate`;
-      throw misconfigured('ca', found, allowed, { cause: error });
+      throw misconfigured('ca', `${describeType(certificate)} that is not a certificate`, allowed, { cause: error });
     }
   }
 }
@@ -53,3 +51,28 @@ function checkProtocol(agent, expected) {
   if (typeof protocol !== 'string' || other === undefined) return;
   throw misconfigured('agent', `one for ${protocol}`, `one for ${other}, as the option baseUrl says`);
 }
+
+/** The lines that are being written to stderr. */
+const pending = new Set();
+
+/**
+ * Writes a line to stderr. A closed pipe or a full disk is not a failure. (Otherwise the process
+ * would end, and with Node's own console as well from the second line on.)
+ */
+function writeLine(line) {
+  const { stderr } = process;
+  const write = {};
+  if (pending.size === 0) stderr.on('error', ignore);
+  pending.add(write);
+  // A failure is reported a moment after the write is over.
+  const over = () => setImmediate(() => {
+    if (pending.delete(write) && pending.size === 0) stderr.off('error', ignore);
+  });
+  try {
+    stderr.write(`${line}\n`, over);
+  } catch {
+    over();
+  }
+}
+
+function ignore() {}

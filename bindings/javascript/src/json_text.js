@@ -1,17 +1,17 @@
 /** JavaScript values as JSON text, without loss: what JSON cannot hold is refused. */
-import { found, tag } from './words.js';
+import { describe, tag } from './words.js';
 
-/** Something in a value that JSON cannot hold. */
+/** Reports what JSON cannot hold in a value. */
 export class NotJson extends Error {
   constructor(path, value, allowed, cause = undefined) {
     super(path.join('.'), { cause });
     this.path = path;
-    this.found = typeof value === 'string' ? value : found(value);
+    this.found = typeof value === 'string' ? value : describe(value);
     this.allowed = allowed;
   }
 }
 
-/** Text that holds the value. `bigint` keeps its digits; members that are `undefined` are left out. */
+/** Returns text that holds the value. `bigint` keeps its digits; members that are `undefined` are left out. */
 export function jsonText(value) {
   return written(value, [], []);
 }
@@ -25,17 +25,17 @@ function written(value, path, above) {
   return plain(replaced(value, path), path, above);
 }
 
-/** What an object gives in its place, asked once as `JSON.stringify` does. */
+/** Returns what `toJSON` gives in an object's place, called once as `JSON.stringify` does. */
 function replaced(value, path) {
   return read(path, () =>
     typeof value?.toJSON === 'function' ? value.toJSON(String(path.at(-1) ?? '')) : value,
   );
 }
 
-/** What the code of users says, which may throw anything. */
-function read(path, ask) {
+/** Runs code of users, which may throw anything. */
+function read(path, run) {
   try {
-    return ask();
+    return run();
   } catch (cause) {
     throw new NotJson(path, 'a value that cannot be read', 'a value that JSON can represent', cause);
   }

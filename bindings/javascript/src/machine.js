@@ -1,11 +1,11 @@
 /**
- * Drives the client without I/O: hands over what happened, and does what it says. It knows nothing
- * of HTTP, which is a transport's business, and decides nothing.
+ * Drives the client without I/O: passes on events, and carries out effects. It knows nothing of
+ * HTTP, which is a transport's business, and decides nothing.
  */
-import { Exchange, described } from './exchange.js';
+import { Exchange, messageOf } from './exchange.js';
 import { Guest } from './guest.js';
 
-/** What a transport says where nothing can have been created. */
+/** How a request was delivered that cannot have created anything. */
 const NOT_SENT = new Set(['NotSent', 'Refused', 'Denied']);
 
 export class Machine {
@@ -20,12 +20,12 @@ export class Machine {
   #operations = new Map();
   #exchanges = new Map();
   #lastOperation = 0;
-  /** What happened since the last step. */
+  /** The events since the last step. */
   #events = [];
-  /** The operations that nobody waits for any more since then. */
+  /** The operations whose caller was aborted since then. */
   #abandoned = new Set();
   #isScheduled = false;
-  #isListening = false;
+  #isReading = false;
   #wakeAtMs = undefined;
   #armedForMs = undefined;
   #disarm = undefined;
@@ -52,14 +52,12 @@ export class Machine {
     return this.#operations.size;
   }
 
-  /** A module whose settings were taken, or none where they are not needed. */
+  /** Reads a delivery, in an instance without settings. */
   async parse(delivery) {
     return new Guest(await this.#module()).parse(delivery);
   }
 
-  /**
-   * Makes a module ready; returns the error with which it refuses its settings, if it does.
-   */
+  /** Makes an instance ready; returns the error with which it refuses its settings, if it does. */
   async ready() {
     if (this.#guest) return undefined;
     const module = await this.#module();
@@ -71,27 +69,27 @@ export class Machine {
   }
 
   /**
-   * Begins an operation, once it is ready. `operation` is notified by `item(index, created)`,
-   * `heard(status, body)` of each answer, and once `done(outcome)`, `misplayed(error)` where the
-   * script of a test has a mistake, or `broken(cause, creating)`, where `creating` are the items
+   * Begins an operation, once it is ready. `listener` has `item(index, created)`,
+   * `answer(status, body)` for each answer, and one of these for the end: `done(outcome)`,
+   * `aborted(error)` by the transport, or `lost(cause, creating)`, where `creating` are the items
    * (`undefined` without a batch) that may have been created.
    *
    * Returns its number, by which it can be abandoned.
    */
-  begin(call, options, operation) {
+  begin(call, options, listener) {
     const number = ++this.#lastOperation;
-    this.#operations.set(number, { told: operation, creating: new Set(), isLeft: false });
+    this.#operations.set(number, { listener, creating: new Set(), isDraining: false });
     // The timer may be one of a test that has ended, which never fires.
     this.#armedForMs = Infinity;
-    this.#happened([{ Begin: { operation: number, call, options } }]);
+    this.#emit([{ Begin: { operation: number, call, options } }]);
     return number;
   }
 
   /** Sends nothing more for an operation, and abandons it when the open exchanges have ended. */
-  leave(number) {
+  drain(number) {
     const operation = this.#operations.get(number);
     if (!operation) return;
-    operation.isLeft = true;
+    operation.isDraining = true;
     if (!this.#isOpen(number)) this.abandon(number);
   }
 
@@ -100,22 +98,22 @@ export class Machine {
     return false;
   }
 
-  /** Nobody waits for it any more. What has come of its answers by now counts. */
+  /** Ends an operation with what has come of its answers by now. */
   abandon(number) {
     if (!this.#operations.has(number)) return;
     this.#abandoned.add(number);
-    this.#listen();
+    this.#stepAfterInput();
   }
 
-  #happened(events) {
+  #emit(events) {
     this.#events.push(...events);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     this.#clock.soon(() => {
       this.#isScheduled = false;
       // Nothing may be sent meanwhile for what was abandoned.
-      if (this.#isListening) return;
-      if (this.#isDue(this.#clock.now())) this.#listen();
+      if (this.#isReading) return;
+      if (this.#isDue(this.#clock.now())) this.#stepAfterInput();
       else this.#step();
     });
   }
@@ -124,12 +122,12 @@ export class Machine {
     return this.#wakeAtMs !== undefined && nowMs >= this.#wakeAtMs;
   }
 
-  /** Steps once what has come by now was heard: it counts before time does. */
-  #listen() {
-    if (this.#isListening) return;
-    this.#isListening = true;
-    this.#clock.onceAllIsHeard(() => {
-      this.#isListening = false;
+  /** Steps once what has come by now was read: it counts before time does. */
+  #stepAfterInput() {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    this.#clock.afterPendingInput(() => {
+      this.#isReading = false;
       this.#step();
     });
   }
@@ -166,7 +164,7 @@ export class Machine {
   #do(effect) {
     if (effect.Send) this.#send(effect.Send);
     else if (effect.Done) this.#end(effect.Done);
-    else if (effect.Item) this.#tellItem(effect.Item);
+    else if (effect.Item) this.#endItem(effect.Item);
     else if (effect.Log !== undefined) this.#log(effect.Log);
     else if (effect.Abandon !== undefined) this.#cancel(effect.Abandon);
     else throw new Error(`an unknown effect: ${Object.keys(effect)}`);
@@ -175,19 +173,19 @@ export class Machine {
   #send(send) {
     const { exchange: number, operation, creates, request } = send;
     const item = send.item ?? undefined;
-    const { told, creating, isLeft } = this.#operations.get(operation) ?? {};
+    const { listener, creating, isDraining } = this.#operations.get(operation) ?? {};
     if (creates) creating?.add(item);
-    const exchange = new Exchange(send, (events, delivery, mistake) => {
+    const exchange = new Exchange(send, (events, delivery, error) => {
       this.#exchanges.delete(number);
-      if (mistake) told?.misplayed(mistake);
+      if (error) listener?.aborted(error);
       if (NOT_SENT.has(delivery)) creating?.delete(item);
       const { Answered: answered } = events[0];
-      if (answered) told?.heard?.(answered.status, answered.body.Text);
-      this.#happened(events);
+      if (answered) listener?.answer?.(answered.status, answered.body.Text);
+      this.#emit(events);
       this.#onEnd(operation);
     });
     this.#exchanges.set(number, { exchange, cancel: undefined });
-    if (isLeft) {
+    if (isDraining) {
       exchange.fail('NotSent', 'the batch was left before this was sent');
       return;
     }
@@ -195,7 +193,7 @@ export class Machine {
     try {
       cancel = this.#transport.send(request, exchange);
     } catch (refusal) {
-      exchange.fail('Refused', described(refusal));
+      exchange.fail('Refused', messageOf(refusal));
     }
     const entry = this.#exchanges.get(number);
     if (entry) entry.cancel = cancel;
@@ -210,24 +208,24 @@ export class Machine {
     this.#onEnd(entry.exchange.operation);
   }
 
-  /** Abandons an operation that was left, after its last exchange. */
+  /** Abandons an operation that drains, after its last exchange. */
   #onEnd(number) {
-    if (this.#operations.get(number)?.isLeft && !this.#isOpen(number)) this.abandon(number);
+    if (this.#operations.get(number)?.isDraining && !this.#isOpen(number)) this.abandon(number);
   }
 
-  #tellItem({ operation, index, created }) {
-    const { told, creating } = this.#operations.get(operation) ?? {};
+  #endItem({ operation, index, created }) {
+    const { listener, creating } = this.#operations.get(operation) ?? {};
     creating?.delete(index);
-    told?.item(index, created);
+    listener?.item(index, created);
   }
 
   #end({ operation, outcome }) {
-    const { told } = this.#operations.get(operation) ?? {};
+    const { listener } = this.#operations.get(operation) ?? {};
     this.#operations.delete(operation);
-    told?.done(outcome);
+    listener?.done(outcome);
   }
 
-  /** The instance is lost: every operation is notified, and the next one gets another instance. */
+  /** Drops the instance: every operation is notified, and the next one gets another instance. */
   #lose(cause) {
     this.#guest = undefined;
     this.#events = [];
@@ -236,7 +234,7 @@ export class Machine {
     const operations = [...this.#operations.values()];
     this.#operations.clear();
     for (const number of [...this.#exchanges.keys()]) this.#cancel(number);
-    for (const { told, creating } of operations) told.broken(cause, creating);
+    for (const { listener, creating } of operations) listener.lost(cause, creating);
   }
 
   /** Sets the timer, while anything is under way: it would keep the process from ending. */
@@ -250,7 +248,7 @@ export class Machine {
     this.#armedForMs = wakeAtMs;
     this.#disarm = this.#clock.after(Math.max(0, wakeAtMs - this.#clock.now()), () => {
       this.#disarm = undefined;
-      if (this.#isDue(this.#clock.now())) this.#listen();
+      if (this.#isDue(this.#clock.now())) this.#stepAfterInput();
       else this.#arm();
     });
   }

@@ -2,10 +2,10 @@
  * Requests on `node:http` and `node:https`. It knows at every moment whether anything was sent,
  * never follows a redirect, and never sends anything twice.
  */
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { clock } from './clock.js';
 import { Connections, whenConnected } from './connections.js';
-import { Decoding, decoderOf } from './decoding.js';
-import { READ, described } from './exchange.js';
+import { READ, messageOf } from './exchange.js';
 
 /** Codes of errors that Node throws because of what is in a request. */
 const REFUSED = new Set(['ERR_INVALID_CHAR', 'ERR_UNESCAPED_CHARACTERS', 'ERR_HTTP_INVALID_HEADER_VALUE', 'ERR_INVALID_HTTP_TOKEN']);
@@ -46,7 +46,7 @@ class Sending {
     const { method, url, headers, body, connect_ms: connectMs, max_response_bytes: mostBytes } = request;
     const [, scheme, authority, path] = /^(https?):\/\/([^/?#]*)(.*)$/.exec(url);
     this.#scheme = scheme;
-    this.#options = { method, path, setHost: false, headers: named(authority, headers), ...place(scheme, authority) };
+    this.#options = { method, path, setHost: false, headers: headersOf(authority, headers), ...placeOf(scheme, authority) };
     this.#body = method === 'POST' ? body : undefined;
     this.#mostBytes = mostBytes;
     this.#exchange = exchange;
@@ -56,13 +56,13 @@ class Sending {
       this.#open();
     } catch (error) {
       this.#isOver = true;
-      exchange.fail(REFUSED.has(error?.code) ? 'Refused' : 'NotSent', described(error));
+      exchange.fail(REFUSED.has(error?.code) ? 'Refused' : 'NotSent', messageOf(error));
       return;
     }
-    this.#stopConnecting = clock.after(connectMs, () => clock.onceAllIsHeard(() => this.#giveUp(connectMs)));
+    this.#stopConnecting = clock.after(connectMs, () => clock.afterPendingInput(() => this.#giveUp(connectMs)));
   }
 
-  /** Nobody waits for it any more. */
+  /** Ends it, without an outcome. */
   cancel() {
     if (this.#isOver) return;
     this.#over();
@@ -79,8 +79,8 @@ class Sending {
     this.#request = request;
     whenConnected(request, () => this.#send(request));
     request.once('response', (response) => this.#answered(request, response));
-    request.on('error', (error) => this.#broken(request, error));
-    request.once('close', () => this.#broken(request, CLOSED));
+    request.on('error', (error) => this.#disconnected(request, error));
+    request.once('close', () => this.#disconnected(request, CLOSED));
   }
 
   #send(request) {
@@ -111,22 +111,22 @@ class Sending {
       if (this.#isOver) return;
       this.#over();
       if (response.complete && !error) exchange.end();
-      else exchange.end(described(error ?? 'the body ended early'));
+      else exchange.end(messageOf(error ?? 'the body ended early'));
     };
     response.once('end', () => end());
     response.on('error', end);
     response.once('close', () => end());
   }
 
-  #broken(request, error) {
+  #disconnected(request, error) {
     if (request !== this.#request || this.#isOver || this.#exchange.status !== undefined) return;
     if (this.#isStale(request)) this.#reopen(request);
-    else this.#fail(described(error));
+    else this.#fail(messageOf(error));
   }
 
   /**
-   * Whether a connection that was used before has come to its end before the request was sent on
-   * it. Some services say goodbye with an answer, a 408, that is none to this request.
+   * Returns `true` if a connection that was used before ended before the request was sent on it.
+   * Some services end one with a 408, which is no answer to this request.
    */
   #isStale(request) {
     return request.reusedSocket && this.#exchange.isUnsent;
@@ -137,7 +137,7 @@ class Sending {
     try {
       this.#open();
     } catch (error) {
-      this.#fail(described(error));
+      this.#fail(messageOf(error));
     }
     request.destroy();
   }
@@ -146,7 +146,7 @@ class Sending {
   #fail(message) {
     this.#over();
     this.#request.destroy();
-    this.#exchange.broken(message);
+    this.#exchange.disconnected(message);
   }
 
   #over() {
@@ -155,24 +155,22 @@ class Sending {
   }
 }
 
-function named(authority, headers) {
-  const named = { host: authority, 'accept-encoding': 'identity' };
-  for (const [name, value] of headers) named[name] = value;
-  return named;
+function headersOf(authority, headers) {
+  return { host: authority, 'accept-encoding': 'identity', ...Object.fromEntries(headers) };
 }
 
 const places = new Map();
 
 /** Where a connection goes to. A URL has IPv6 addresses in brackets, a socket has not. */
-function place(scheme, authority) {
+function placeOf(scheme, authority) {
   const key = `${scheme}://${authority}`;
-  let found = places.get(key);
-  if (!found) {
+  let place = places.get(key);
+  if (!place) {
     const { hostname, port } = new URL(key);
-    found = { host: hostname.replace(/^\[|\]$/g, ''), port };
-    places.set(key, found);
+    place = { host: hostname.replace(/^\[|\]$/g, ''), port };
+    places.set(key, place);
   }
-  return found;
+  return place;
 }
 
 /** Node gives names and values in one list, and bytes as latin1. */
@@ -188,4 +186,57 @@ function pairs(raw) {
 function text(latin1) {
   // eslint-disable-next-line no-control-regex
   return /^[\x00-\x7f]*$/.test(latin1) ? latin1 : Buffer.from(latin1, 'latin1').toString();
+}
+
+const DECODERS = { gzip: gunzipSync, 'x-gzip': gunzipSync, deflate: inflateSync, br: brotliDecompressSync };
+
+/**
+ * Returns what takes off the encoding that these headers name, if it is known. Some proxies put one on
+ * although none was asked for.
+ */
+function decoderOf(headers) {
+  const [, encoding = ''] = headers.find(([name]) => name === 'content-encoding') ?? [];
+  return DECODERS[encoding.trim().toLowerCase()];
+}
+
+/** Takes an encoding off a body that is whole, and gives the exchange what is under it. */
+class Decoding {
+  #exchange;
+  #decode;
+  #mostBytes;
+  #chunks = [];
+  #bytes = 0;
+
+  constructor(exchange, decode, mostBytes) {
+    this.#exchange = exchange;
+    this.#decode = decode;
+    this.#mostBytes = mostBytes;
+  }
+
+  chunk(bytes) {
+    this.#chunks.push(bytes);
+    this.#bytes += bytes.length;
+    if (this.#bytes <= this.#mostBytes) return true;
+    this.#exchange.end(this.#tooLarge());
+    return false;
+  }
+
+  end(error = undefined) {
+    if (error !== undefined) {
+      this.#exchange.end(error);
+      return;
+    }
+    try {
+      // One byte more says that there is more.
+      const body = this.#decode(Buffer.concat(this.#chunks), { maxOutputLength: this.#mostBytes + 1 });
+      this.#exchange.chunk(body);
+      this.#exchange.end();
+    } catch (cause) {
+      this.#exchange.end(cause.code === 'ERR_BUFFER_TOO_LARGE' ? this.#tooLarge() : messageOf(cause));
+    }
+  }
+
+  #tooLarge() {
+    return `the encoded body is larger than ${this.#mostBytes} bytes`;
+  }
 }

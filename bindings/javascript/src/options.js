@@ -1,15 +1,15 @@
 /** The options of a call, the last argument. */
-import { absent, invalidInput, refuse, written } from './conversion.js';
-import { isPlain } from './words.js';
+import { invalidInput, refuse, written } from './conversion.js';
+import { absent, isPlain } from './words.js';
 
-/** What every call takes. */
+/** The options of every call. */
 const SHARED = ['account', 'maxRetries', 'signal'];
 
 /**
- * What calls take, by their kind, and what the time is called that an operation of theirs may
- * take: a call itself, a poll of a wait, a request of a batch.
+ * The options of calls by their form, and the name of the time that an operation of theirs may take:
+ * a call itself, a poll of a wait, a request of a batch.
  */
-const KINDS = {
+const FORMS = {
   call: { names: ['timeoutMs'], deadline: 'timeoutMs' },
   wait: { names: ['timeoutMs', 'pollTimeoutMs', 'notFoundIsPending', 'onProgress'], deadline: 'pollTimeoutMs' },
   batch: { names: ['timeoutMs', 'requestTimeoutMs'], deadline: 'requestTimeoutMs' },
@@ -23,22 +23,22 @@ const LONGEST_WAIT_MS = 2 ** 32 - 1;
 export const NONE = Object.freeze({});
 const NOTHING = Object.freeze({ options: null });
 
-/** The names of times in errors, by the kind of a call. */
-export function optionNames(kind) {
-  return { 'deadline-ms': KINDS[kind].deadline };
+/** The names of times in errors, by the form of a call. */
+export function optionNames(form) {
+  return { 'deadline-ms': FORMS[form].deadline };
 }
 
 /**
- * The options as the client without I/O has them, and what is left of them.
+ * Returns the options as the client without I/O has them, and beside them what is the driver's business.
  *
- * @param {'call' | 'wait' | 'batch'} kind
+ * @param {'call' | 'wait' | 'batch'} form
  * @param {any} given
  * @param {any} defaults those of `withOptions`
  * @returns {any}
  */
-export function accepted(kind, given = NONE, defaults = NONE) {
-  if (kind === 'call' && given === NONE && defaults === NONE) return NOTHING;
-  const { names, deadline } = KINDS[kind];
+export function accepted(form, given = NONE, defaults = NONE) {
+  if (form === 'call' && given === NONE && defaults === NONE) return NOTHING;
+  const { names, deadline } = FORMS[form];
   refuseUnknown(given, [...SHARED, ...names]);
   const shared = (name) => (absent(given[name]) ? defaults[name] : given[name]);
   const { [deadline]: own } = given;
@@ -56,9 +56,9 @@ export function accepted(kind, given = NONE, defaults = NONE) {
       deadline_ms: optional(milliseconds, absent(own) ? defaults.timeoutMs : own, `options.${deadline}`, LONGEST_DEADLINE_MS),
       max_attempts: optional(attempts, shared('maxRetries'), 'options.maxRetries'),
     },
-    timeoutMs: kind === 'call' ? undefined : milliseconds(given.timeoutMs, 'options.timeoutMs', LONGEST_WAIT_MS),
+    timeoutMs: form === 'call' ? undefined : milliseconds(given.timeoutMs, 'options.timeoutMs', LONGEST_WAIT_MS),
     notFoundIsPending:
-      kind === 'wait'
+      form === 'wait'
         ? written({ option: 'bool' }, given.notFoundIsPending, 'options.notFoundIsPending')
         : undefined,
   };
@@ -72,7 +72,7 @@ export function defaultOptions(given) {
 }
 
 function refuseUnknown(given, names) {
-  // A signal in place of the options would never be heard.
+  // A signal in place of the options would have no effect.
   if (!isPlain(given)) throw refuse('options', given, 'a plain object, such as { signal }');
   const unknown = Object.keys(given).find((name) => !names.includes(name));
   if (unknown !== undefined) {
@@ -86,7 +86,7 @@ function checkSignal(signal) {
   }
 }
 
-/** How many attempts that is: users say how often it is tried again. */
+/** Returns the number of attempts: users give the number of retries. */
 function attempts(maxRetries, path) {
   if (!Number.isInteger(maxRetries) || maxRetries < 0 || maxRetries > MOST_RETRIES) {
     throw refuse(path, maxRetries, `0 to ${MOST_RETRIES}`);
@@ -100,6 +100,6 @@ function milliseconds(value, path, most) {
   return Number(value);
 }
 
-function optional(written, value, ...rest) {
-  return absent(value) ? undefined : written(value, ...rest);
+function optional(write, value, ...rest) {
+  return absent(value) ? undefined : write(value, ...rest);
 }

@@ -1,13 +1,29 @@
-/** Options of the client as variables. */
-import { ConfigurationProblem } from '../generated/errors.js';
-import { settings } from '../generated/settings.js';
-import { refusal } from './request_error.js';
-import { found, isPlain, kind as kindOf } from './words.js';
+/** The options of the client that are settings, as variables. */
+import { ConfigurationProblem } from './errors.js';
+import { describe, describeType, isPlain, refusal } from './words.js';
+
+/** The settings, with the variables that they stand for and the types of their values. */
+export const settings = {
+  baseUrl: { variable: 'BASE_URL', type: 'text' },
+  token: { variable: 'API_TOKEN', type: 'secret' },
+  maxAttempts: { variable: 'MAX_ATTEMPTS', type: 'integer' },
+  backoffMs: { variable: 'BACKOFF_MS', type: 'integer' },
+  maxBackoffMs: { variable: 'MAX_BACKOFF_MS', type: 'integer' },
+  connectTimeoutMs: { variable: 'CONNECT_TIMEOUT_MS', type: 'integer' },
+  attemptTimeoutMs: { variable: 'ATTEMPT_TIMEOUT_MS', type: 'integer' },
+  deadlineMs: { variable: 'DEADLINE_MS', type: 'integer' },
+  createRetry: { variable: 'CREATE_RETRY', type: 'choice', words: ['server-errors', 'not-sent', 'never'] },
+  maxInFlight: { variable: 'MAX_IN_FLIGHT', type: 'integer' },
+  maxRequestBytes: { variable: 'MAX_REQUEST_BYTES', type: 'integer' },
+  maxResponseBytes: { variable: 'MAX_RESPONSE_BYTES', type: 'integer' },
+  maxDeliveryBytes: { variable: 'MAX_DELIVERY_BYTES', type: 'integer' },
+  allowInsecureHttp: { variable: 'ALLOW_INSECURE_HTTP', type: 'flag' },
+};
 
 const PREFIX = 'VOICE_CALLING_';
 const ACCOUNTS = `${PREFIX}ACCOUNTS`;
 
-/** Refuses an option. */
+/** Returns the error that refuses an option. */
 export function misconfigured(subject, found, allowed, options = undefined) {
   return refusal(ConfigurationProblem, subject, found, allowed, options);
 }
@@ -22,7 +38,7 @@ export function environment(options, variables, logsAttempts) {
     // All with the prefix, since what looks like a misspelt setting is refused.
     if (!name.startsWith(PREFIX) || value === undefined) continue;
     // It may be the token.
-    if (typeof value !== 'string') throw misconfigured(name, kindOf(value), 'a string');
+    if (typeof value !== 'string') throw misconfigured(name, describeType(value), 'a string');
     merged.set(name, text(name, value));
   }
   write(merged, PREFIX, options, '');
@@ -40,16 +56,16 @@ function write(merged, prefix, options, path) {
 }
 
 function writeAccounts(merged, accounts) {
-  if (!isPlain(accounts)) throw misconfigured('accounts', kindOf(accounts), 'a plain object');
+  if (!isPlain(accounts)) throw misconfigured('accounts', describeType(accounts), 'a plain object');
   const names = merged.get(ACCOUNTS)?.split(',') ?? [];
   for (const [name, options] of Object.entries(accounts)) {
     // Names are looked at later as well, but `a,b` is two of them there.
     if (!/^[a-z][a-z0-9-]*$/.test(name)) {
-      throw misconfigured('accounts', found(name), 'names of lower-case letters, digits and hyphens');
+      throw misconfigured('accounts', describe(name), 'names of lower-case letters, digits and hyphens');
     }
     const path = `accounts.${name}`;
     // It may be the token that is given in their place.
-    if (!isPlain(options)) throw misconfigured(path, kindOf(options), 'a plain object');
+    if (!isPlain(options)) throw misconfigured(path, describeType(options), 'a plain object');
     refuseUnknown(options, Object.keys(settings), `${path}.`);
     write(merged, prefixOf(name), options, `${path}.`);
     if (!names.includes(name)) names.push(name);
@@ -57,7 +73,7 @@ function writeAccounts(merged, accounts) {
   if (names.length > 0) merged.set(ACCOUNTS, names.join(','));
 }
 
-/** What the options are called that stand over variables, by the variable. */
+/** Returns the names of the options that are given in place of variables, by the variable. */
 export function settingNames(options) {
   const names = new Map();
   const add = (prefix, given, path) => {
@@ -80,31 +96,31 @@ function prefixOf(account) {
   return `${PREFIX}${account.replaceAll('-', '_').toUpperCase()}_`;
 }
 
-/** `http:` or `https:`, for each address of the service that has one of them. */
+/** Returns `http:` or `https:` for each address of the service that has one of them. */
 export function protocolsOf(environment) {
   const urls = environment.filter(([name]) => name.endsWith('_BASE_URL')).map(([, url]) => url);
   return urls.flatMap((url) => /^https?:/i.exec(url) ?? []).map((it) => it.toLowerCase());
 }
 
-/** @param {{ kind: string, words?: string[] }} setting */
+/** @param {{ type: string, words?: string[] }} setting */
 function written(name, setting, value) {
-  const { kind, words } = setting;
-  switch (kind) {
+  const { type, words } = setting;
+  switch (type) {
     case 'integer':
       if (!Number.isSafeInteger(value) || value < 0) {
-        throw misconfigured(name, found(value), 'a non-negative integer');
+        throw misconfigured(name, describe(value), 'a non-negative integer');
       }
       return String(value);
     case 'flag':
-      if (typeof value !== 'boolean') throw misconfigured(name, found(value), 'true or false');
+      if (typeof value !== 'boolean') throw misconfigured(name, describe(value), 'true or false');
       return String(value);
     case 'choice':
       if (!words.includes(value)) {
-        throw misconfigured(name, found(value), words.map((word) => `'${word}'`).join(' or '));
+        throw misconfigured(name, describe(value), words.map((word) => `'${word}'`).join(' or '));
       }
       return value;
     case 'secret':
-      if (typeof value !== 'string') throw misconfigured(name, kindOf(value), 'a string');
+      if (typeof value !== 'string') throw misconfigured(name, describeType(value), 'a string');
       return text(name, value);
     default:
       return text(name, value);
@@ -112,7 +128,7 @@ function written(name, setting, value) {
 }
 
 function text(name, value) {
-  if (typeof value !== 'string') throw misconfigured(name, found(value), 'a string');
+  if (typeof value !== 'string') throw misconfigured(name, describe(value), 'a string');
   if (!value.isWellFormed()) throw misconfigured(name, 'a lone surrogate', 'Unicode text');
   return value;
 }

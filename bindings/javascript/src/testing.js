@@ -3,12 +3,12 @@
  * their own process, without a network, and in a time of its own that passes at once.
  */
 import { nextTurn } from './clock.js';
-import { found, isPlain } from './words.js';
+import { describe, isPlain } from './words.js';
 
 export class ScriptedService {
   /** The requests that came, in their order. */
   requests = [];
-  /** Time passes as soon as everybody waits for it. */
+  /** Its time passes as soon as all callers wait for it. */
   clock = new PassingClock();
 
   #script;
@@ -17,13 +17,13 @@ export class ScriptedService {
   /** @param {any} script answers in their order, or what makes one of a request */
   constructor(script = []) {
     if (!Array.isArray(script) && typeof script !== 'function') {
-      throw new TypeError(`script: found ${found(script)}; allowed: an array, or a function`);
+      throw new TypeError(`script: found ${describe(script)}; allowed: an array, or a function`);
     }
     this.#script = typeof script === 'function' ? script : [...script];
     if (Array.isArray(script)) script.forEach((step, i) => typeof step === 'function' || checkAnswer(step, `script[${i}]`));
   }
 
-  /** What a client takes to talk to it. */
+  /** The options of a client that sends its requests to it. */
   get options() {
     return { transport: this, baseUrl: 'https://service.test', token: 'test-token-0001', env: {} };
   }
@@ -47,7 +47,7 @@ export class ScriptedService {
     try {
       played = this.#answer(request);
     } catch (mistake) {
-      exchange.misplayed(mistake);
+      exchange.abort(mistake);
       return () => {};
     }
     const { afterMs = 0, ...answer } = played;
@@ -66,16 +66,16 @@ export class ScriptedService {
 
 const KNOWN = ['status', 'headers', 'json', 'text', 'cutAfter', 'notSent', 'lost', 'afterMs'];
 
-/** Refuses what cannot be played; `undefined` is what a service does as a rule. */
+/** Throws if an answer cannot be played; `undefined` is what a service does as a rule. */
 function checkAnswer(answer, at) {
   if (answer === undefined) return;
-  if (!isPlain(answer)) throw new TypeError(`${at}: found ${found(answer)}; allowed: an answer, such as { status: 503 }`);
+  if (!isPlain(answer)) throw new TypeError(`${at}: found ${describe(answer)}; allowed: an answer, such as { status: 503 }`);
   const unknown = Object.keys(answer).find((name) => !KNOWN.includes(name));
   if (unknown !== undefined) {
     throw new TypeError(`${at}: unknown member ${unknown}; allowed: ${KNOWN.join(', ')}`);
   }
   const { status = 200, json } = answer;
-  if (!Number.isInteger(status)) throw new TypeError(`${at}.status: found ${found(status)}; allowed: an integer`);
+  if (!Number.isInteger(status)) throw new TypeError(`${at}.status: found ${describe(status)}; allowed: an integer`);
   JSON.stringify(json);
 }
 
@@ -94,7 +94,7 @@ function play({ status = 200, headers = {}, json, text, cutAfter, notSent, lost 
   if (isWhole) exchange.end(cutAfter === undefined ? undefined : 'the body ended early');
 }
 
-/** What is answered where the script says nothing: all that is asked for is done. */
+/** Answers if the script does not: it does all that it is asked for. */
 class UsualService {
   #dockets = new Map();
 
@@ -121,7 +121,7 @@ class UsualService {
   }
 }
 
-/** So many turns of the event loop without an event, and everybody waits for the time. */
+/** The number of turns of the event loop without an event after which all callers wait for the time. */
 const QUIET_TURNS = 5;
 
 /** A clock that goes on to the next timer when nothing else happens. */
@@ -152,7 +152,7 @@ class PassingClock {
     nextTurn(then);
   }
 
-  onceAllIsHeard(then) {
+  afterPendingInput(then) {
     this.soon(then);
   }
 

@@ -18,18 +18,22 @@ export function pascal(name) {
 
 /** `in-progress` as `IN_PROGRESS`, which is how the service writes its statuses. */
 export function screaming(name) {
-  return name.replaceAll('-', '_').toUpperCase();
+  return snake(name).toUpperCase();
 }
 
-/** The kind of a value that may be a secret. */
-export function kind(value) {
-  const type = typeof value;
-  if (value === null || ['undefined', 'object', 'function', 'symbol'].includes(type)) return found(value);
-  return `a ${type}`;
+/** The error of something at fault, in a sentence as the client without I/O writes it. */
+export function refusal(Class, subject, found, allowed, options = undefined) {
+  const problem = Object.freeze({ subject, found, allowed });
+  return new Class(sentence(problem), { problem }, options);
 }
 
-/** What was found in place of something else. */
-export function found(value) {
+/** Returns the sentence in which an error reports a problem. */
+export function sentence({ subject, found, allowed }) {
+  return `${subject}: found ${found}; allowed: ${allowed}`;
+}
+
+/** Describes a value that was found in place of something else. */
+export function describe(value) {
   switch (typeof value) {
     case 'undefined':
       return 'nothing';
@@ -49,16 +53,28 @@ export function found(value) {
   }
 }
 
+/** Describes a value that may be a secret: its type alone. */
+export function describeType(value) {
+  const type = typeof value;
+  if (value === null || ['undefined', 'object', 'function', 'symbol'].includes(type)) return describe(value);
+  return `a ${type}`;
+}
+
 /** `Map`, `Date`, `Uint8Array`; `Object` for what is nothing special. */
 export function tag(value) {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 
-/** Whether it is an object of named members, and nothing special. */
+/** Returns `true` if it is an object of named members, and nothing special. */
 export function isPlain(value) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Returns `true` for what leaves an optional value out. */
+export function absent(value) {
+  return value === undefined || value === null;
 }
 
 function cut(text) {

@@ -10,9 +10,10 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import * as onNode from 'voice-calling';
 import * as onFetch from 'voice-calling/fetch';
-import { functions, types } from '../generated/wit.js';
+import { FROM_OPTIONS } from '../src/conversion.js';
 import { jsonText } from '../src/json_text.js';
-import { camel } from '../src/words.js';
+import { functions, types } from '../src/wit.js';
+import { camel, snake } from '../src/words.js';
 import { Fault, REASON, notHad } from './program.js';
 import { logged } from './service.js';
 
@@ -20,8 +21,21 @@ const DRIVERS = { node: onNode, fetch: onFetch };
 
 const AT_ONCE = 16;
 
-/** Parameters that users give among the options. */
-const FROM_OPTIONS = ['wait', 'timeout-ms', 'options'];
+/** The method of the client for each function. */
+const METHODS = {
+  'agents.create-agent': ({ agents }) => agents.create,
+  'agents.list-agents': ({ agents }) => agents.list,
+  'calls.make-call': ({ calls }) => calls.make,
+  'calls.get-call-details': ({ calls }) => calls.getDetails,
+  'calls.wait-for-call-details': ({ calls }) => calls.waitForDetails,
+  'dockets.create-docket': ({ dockets }) => dockets.createV1,
+  'dockets.create-docket-v2': ({ dockets }) => dockets.create,
+  'dockets.get-docket': ({ dockets }) => dockets.get,
+  'dockets.wait-for-docket': ({ dockets }) => dockets.waitFor,
+  'bulk.create-dockets-v2': ({ dockets }) => dockets.createMany,
+  'webhooks.parse-docket-completed': ({ webhooks }) => webhooks.parse,
+  'webhooks.verify-docket-completed': ({ webhooks }) => webhooks.verify,
+};
 
 const STRING = /"(?:[^"\\]|\\.)*"/y;
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -80,17 +94,16 @@ async function text(url, body) {
 /** Calls the operation as a user does, and says what came of it as the table writes it. */
 async function played(VoiceClient, { operation, arguments: given, settings: env }, fault = undefined) {
   const called = Object.values(functions).find(({ wit }) => wit === operation);
-  const [group, name] = called.method.split('.').map(camel);
   const client = new VoiceClient({ env, ...fault?.options });
   fault?.begin(client);
   try {
-    const begun = client[group][name](...arguments_(called, given, fault?.callOptions));
+    const begun = METHODS[operation](client)(...arguments_(called, given, fault?.callOptions));
     const value = await (fault ? fault.outcome(begun) : begun);
-    return { value: value === undefined ? null : told(called, called.ok, value) };
+    return { value: value === undefined ? null : report(called, called.ok, value) };
   } catch (error) {
     // Nothing came of it.
     if (error === REASON) return { value: null };
-    return { error: toldError(called, error) };
+    return { error: reportError(called, error) };
   } finally {
     await client.close();
   }
@@ -151,23 +164,23 @@ function passed(type, value) {
   return camelized;
 }
 
-// ---------------------------------------------------------------------------- what is told
+// ------------------------------------------------------------------------- what is reported
 
 /** `text` is the JSON that a value was read from, where that is known. */
-function told(called, type, value, text) {
+function report(called, type, value, text) {
   if (value === undefined) return null;
-  if (type.option) return told(called, type.option, value, text);
+  if (type.option) return report(called, type.option, value, text);
   if (type.result) {
     return value.ok
-      ? { ok: told(called, type.result[0], value.value) }
-      : { error: toldError(called, value.error) };
+      ? { ok: report(called, type.result[0], value.value) }
+      : { error: reportError(called, value.error) };
   }
   if (type.list) {
     const texts = text?.startsWith('[') ? pieces(text) : [text];
-    return value.map((element, i) => told(called, type.list, element, texts[i]));
+    return value.map((element, i) => report(called, type.list, element, texts[i]));
   }
   const { record, variant } = types[type] ?? {};
-  if (record) return toldRecord(called, record, value, text);
+  if (record) return reportRecord(called, record, value, text);
   if (type === 's64') return BigInt(value);
   if (!variant) return value;
   if (value.kind === undefined) {
@@ -175,21 +188,21 @@ function told(called, type, value, text) {
     return known ? snake(known) : { other: value };
   }
   const of = variant[value.kind];
-  return of === null ? snake(value.kind) : { [snake(value.kind)]: told(called, of, value.value) };
+  return of === null ? snake(value.kind) : { [snake(value.kind)]: report(called, of, value.value) };
 }
 
-function toldRecord(called, record, value, text) {
+function reportRecord(called, record, value, text) {
   const own = value.rawJson ?? text;
   const members = own?.startsWith('{') ? membersOf(own) : new Map();
-  const told_ = {};
+  const fields = {};
   for (const [name, type] of Object.entries(record)) {
     const given = value[camel(name)];
     const isJson = (type.option ?? type) === 'json' && name !== 'raw-json' && given !== undefined;
-    if (isJson) told_[snake(name)] = exact(members.get(snake(name)), given);
+    if (isJson) fields[snake(name)] = exact(members.get(snake(name)), given);
     // The lists of agents and of calls are the whole answer.
-    else told_[snake(name)] = told(called, type, given, type.list ? own : members.get(snake(name)));
+    else fields[snake(name)] = report(called, type, given, type.list ? own : members.get(snake(name)));
   }
-  return told_;
+  return fields;
 }
 
 /** The text of a member, which a user who needs all digits finds in `rawJson`. */
@@ -198,9 +211,9 @@ function exact(text, value) {
   return text;
 }
 
-function toldError(called, error) {
+function reportError(called, error) {
   if (!(error instanceof onNode.RequestError)) throw error;
-  const failure = told(called, 'failure', error);
+  const failure = report(called, 'failure', error);
   if (error.problem) {
     const problem = inWit(called, error.problem);
     failure.message = failure.message.replace(sentence(error.problem), sentence(problem));
@@ -231,10 +244,6 @@ function inWit(called, { subject, found, allowed }) {
   }
   const isJson = ['callContext', 'extra', 'tools'].includes(first);
   return named([kebab(first), ...rest.map((name) => (isJson ? name : kebab(name)))].join('.'));
-}
-
-function snake(name) {
-  return name.replaceAll('-', '_');
 }
 
 // ------------------------------------------------------------------- JSON to the last digit

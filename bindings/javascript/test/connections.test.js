@@ -1,99 +1,63 @@
+/** Connections: which are used again, TLS, and those that a user's agent makes. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { DOCKET, REQUEST, answerText, withBoth, withClient, withSockets } from './service.js';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { HttpsProxyAgent } from 'https-proxy-agent';
+import { VoiceClient as FetchClient } from 'voice-calling/fetch';
+import { DOCKET, REQUEST, TOKEN, answerText, failure, listening, pause, pem, urlOf, withBoth, withClient, withService, withSockets } from './service.js';
 
-const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+// ---------------------------------------------------------------------------- used again
 
-test('calls that follow each other use one connection', () =>
-  withSockets(
-    (socket) => socket.write(answerText()),
-    (service) =>
-      withClient(service.url, {}, async (client) => {
-        for (let i = 0; i < 10; i++) await client.dockets.create(REQUEST);
-        assert.equal(service.connections, 1);
-      }),
-  ));
-
-test('a connection that was idle for more than a second is not used again', () =>
-  withSockets(
-    (socket) => socket.write(answerText()),
-    (service) =>
-      withClient(service.url, {}, async (client) => {
-        await client.dockets.create(REQUEST);
-        await pause(1200);
-        await client.dockets.create(REQUEST);
-        assert.equal(service.connections, 2);
-      }),
-  ));
-
-test('a service that takes longer than an idle connection is kept is waited for', () =>
-  withSockets(
-    (socket) => setTimeout(() => socket.write(answerText()), 1500),
-    (service) =>
-      withClient(service.url, {}, async (client) => {
-        assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
-        assert.equal(service.posts, 1);
-      }),
-  ));
-
-/**
- * The service closes each connection as soon as it has answered, without a word. What the client
- * could know of that, it has to know before it sends.
- */
-test('a create is not sent on a connection that the service has closed, and is sent once', () =>
-  withSockets(
-    (socket) => socket.end(answerText()),
-    (service) =>
-      withClient(service.url, { maxAttempts: 1 }, async (client) => {
-        for (let i = 0; i < 100; i++) {
-          await pause(i % 3);
-          assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
-        }
-        assert.equal(service.posts, 100);
-      }),
-  ));
-
-test('a connection that was closed while the event loop was busy is noticed', () =>
-  withSockets(
-    (socket) => socket.end(answerText()),
-    (service) =>
-      withClient(service.url, { maxAttempts: 1 }, async (client) => {
-        await client.dockets.create(REQUEST);
-        const free = Date.now() + 50;
-        while (Date.now() < free);
-        await client.dockets.create(REQUEST);
-        assert.equal(service.posts, 2);
-      }),
-  ));
-
-test('a service that says goodbye to an idle connection with a 408 is not misunderstood', () =>
-  withSockets(
+/** How a service treats a socket after each request, what its user does between, and how many connections are made. */
+const REUSED = {
+  'calls that follow each other use one connection': [(s) => s.write(answerText()), 10, () => {}, 1],
+  'a connection that was idle for more than a second is not used again': [(s) => s.write(answerText()), 2, () => pause(1200), 2],
+  // The service closes each connection without a word. What can be known of that is known before the client sends.
+  'a create is not sent on a connection that the service has closed': [(s) => s.end(answerText()), 100, (i) => pause(i % 3), 100],
+  'a connection that was closed while the event loop was busy is noticed': [(s) => s.end(answerText()), 2, () => busy(50), 2],
+  'a service that says goodbye to an idle connection with a 408 is not misunderstood': [
     (socket) => {
       socket.write(answerText());
       setTimeout(() => socket.write(answerText({}, '408 Request Timeout', 'connection: close\r\n')), 5);
     },
-    (service) =>
+    8,
+    () => pause(40),
+    8,
+  ],
+};
+
+for (const [what, [behave, calls, between, connections]] of Object.entries(REUSED)) {
+  test(what, () =>
+    withSockets(behave, (service) =>
       withClient(service.url, { maxAttempts: 1 }, async (client) => {
-        for (let i = 0; i < 8; i++) {
+        for (let i = 0; i < calls; i++) {
+          await between(i);
           assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
-          await pause(40);
         }
-        assert.equal(service.posts, 8);
-        assert.equal(service.connections, 8);
+        assert.deepEqual([service.posts, service.connections], [calls, connections]);
+      })));
+}
+
+function busy(milliseconds) {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+test('a service that takes longer than an idle connection is kept, or than one may take to be made, is waited for', () =>
+  withSockets(
+    (socket) => setTimeout(() => socket.write(answerText()), 1500),
+    (service) =>
+      withClient(service.url, { connectTimeoutMs: 50 }, async (client) => {
+        assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+        assert.equal(service.posts, 1);
       }),
   ));
-
-test('an agent of the user makes the connections, and stays the user\'s', () => {
-  const agent = new http.Agent({ keepAlive: true });
-  return withBoth(() => ({}), { agent }, async (client) => {
-    await client.dockets.create(REQUEST);
-    await client.close();
-    assert.equal(Object.values(agent.freeSockets).flat().length, 1);
-    agent.destroy();
-  });
-});
 
 test('an IPv6 address is reached, and named in the header host', async (t) => {
   const server = http.createServer((request, response) => {
@@ -112,4 +76,162 @@ test('an IPv6 address is reached, and named in the header host', async (t) => {
     assert.equal((await client.dockets.get(DOCKET)).status, host);
   });
   server.close();
+});
+
+// ----------------------------------------------------------------------------------- TLS
+
+const ca = pem('ca.pem');
+const withHttps = (test, tls = {}) => withService(() => ({}), test, tls);
+
+/** Runs one create, which fails before it is sent. */
+async function unsent(url, options) {
+  return withClient(url, { maxAttempts: 2, ...options }, async (client) => {
+    const error = await failure(client.dockets.create(REQUEST));
+    assert.equal(error.name, 'Unreachable', error.stack);
+    assert.equal(error.attempts.length, 2);
+    return error.attempts[0].transportError;
+  });
+}
+
+test('a certificate of an unknown authority, or for another name, is Unreachable, and nothing is sent', () =>
+  withHttps(async ({ url, requests }) => {
+    assert.match(await unsent(url, {}), /unable to verify/);
+    const lookup = (_host, { all }, found) =>
+      all ? found(null, [{ address: '127.0.0.1', family: 4 }]) : found(null, '127.0.0.1', 4);
+    const agent = new https.Agent({ ca, lookup });
+    assert.match(await unsent(url.replace('127.0.0.1', 'other.invalid'), { agent }), /altnames/);
+    assert.deepEqual(requests, []);
+  }));
+
+test('the option ca has an authority trusted', () =>
+  withHttps(({ url, requests }) =>
+    withClient(url, { ca }, async (client) => {
+      assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+      assert.equal(requests[0].headers.host, new URL(url).host);
+    })));
+
+test('an agent with a client certificate is let in, one without is not', () =>
+  withHttps(async ({ url }) => {
+    const agent = new https.Agent({ ca, key: pem('client.key'), cert: pem('client.pem') });
+    await withClient(url, { agent }, async (client) => {
+      assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+    });
+    // With TLS 1.3 the refusal comes after the request was sent.
+    await withClient(url, { ca }, async (client) => {
+      assert.equal((await failure(client.dockets.create(REQUEST))).name, 'OutcomeUnknown');
+    });
+  }, { ca, requestCert: true, rejectUnauthorized: true }));
+
+const FILE = fileURLToPath(new URL('certificates/ca.pem', import.meta.url));
+const [major] = process.versions.node.split('.').map(Number);
+
+/** Node's own settings, which it reads when it starts. */
+const OF_NODE = [
+  [[], { NODE_EXTRA_CA_CERTS: FILE }, true],
+  [['--use-openssl-ca'], { SSL_CERT_FILE: FILE }, true],
+  [[], { SSL_CERT_FILE: FILE }, false],
+  ...(major >= 24 ? [[['--use-system-ca'], { SSL_CERT_FILE: FILE }, true]] : []),
+];
+
+for (const [flags, variables, isTrusted] of OF_NODE) {
+  test(`${[...flags, ...Object.keys(variables)]}: the authority is ${isTrusted ? '' : 'not '}trusted`, () =>
+    withHttps(async ({ url }) => {
+      const program = `
+        import { VoiceClient } from 'voice-calling';
+        const client = new VoiceClient({ baseUrl: '${url}', token: '${TOKEN}', env: {}, maxAttempts: 1 });
+        console.log(await client.dockets.get('${DOCKET}').then(() => 'trusted', (error) => error.name));`;
+      const given = [...flags, '--input-type=module', '--eval', program];
+      const options = { cwd: fileURLToPath(new URL('..', import.meta.url)), env: { PATH: process.env.PATH, ...variables } };
+      const { stdout } = await promisify(execFile)(process.execPath, given, options);
+      assert.equal(stdout.trim(), isTrusted ? 'trusted' : 'Unreachable');
+    }));
+}
+
+// -------------------------------------------------------------------------- a user's agents
+
+/** A proxy that connects to any address that it is given, or answers with a status. */
+async function withProxy(status, test) {
+  const proxy = http.createServer();
+  proxy.on('connect', (request, socket) => {
+    socket.on('error', () => {});
+    if (status) return socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+    const [host, port] = request.url.split(':');
+    const onward = net.connect(Number(port), host, () => {
+      socket.write('HTTP/1.1 200 Connected\r\n\r\n');
+      onward.pipe(socket).pipe(onward);
+    });
+    onward.on('error', () => socket.destroy());
+  });
+  await listening(proxy);
+  try {
+    await test(urlOf(proxy));
+  } finally {
+    proxy.close();
+    proxy.closeAllConnections();
+  }
+}
+
+test('an agent takes requests through a proxy to a service of a private authority', () =>
+  withProxy(undefined, (proxy) =>
+    withHttps(async ({ url, requests }) => {
+      const agent = new HttpsProxyAgent(proxy, { keepAlive: true });
+      await withClient(url, { agent, ca }, async (client) => {
+        for (let i = 0; i < 3; i++) assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+      });
+      agent.destroy();
+      assert.equal(requests.length, 3);
+      await unsent(url, { agent: new HttpsProxyAgent(proxy) });
+      assert.equal(requests.length, 3);
+    })));
+
+test('a proxy that refuses, or is not there, gets nothing of a create', () =>
+  withProxy(403, (proxy) =>
+    withHttps(async ({ url, requests }) => {
+      await unsent(url, { agent: new HttpsProxyAgent('http://127.0.0.1:9'), ca });
+      await withClient(url, { agent: new HttpsProxyAgent(proxy), ca, maxAttempts: 1 }, async (client) => {
+        const error = await failure(client.dockets.create(REQUEST));
+        assert.ok(['Unauthorized', 'Unreachable', 'OutcomeUnknown'].includes(error.name), error.stack);
+      });
+      assert.deepEqual(requests, []);
+    })));
+
+test("an agent of the user makes the connections, and stays the user's; one that throws sends nothing", () => {
+  const agent = new http.Agent({ keepAlive: true });
+  const options = { agent, maxAttempts: 2 };
+  return withBoth(() => ({}), options, async (client, { url, requests }) => {
+    await client.dockets.create(REQUEST);
+    await client.close();
+    assert.equal(Object.values(agent.freeSockets).flat().length, 1);
+    agent.destroy();
+    agent.addRequest = () => {
+      throw new Error('the agent is broken');
+    };
+    await unsent(url, options);
+    assert.equal(requests.length, 1);
+  });
+});
+
+test('instrumentation that replaces http.request sees every request', () =>
+  withService(() => ({}), async ({ url }) => {
+    const { request } = http;
+    const seen = [];
+    http.request = (options, ...rest) => {
+      seen.push(`${options.method} ${options.path}`);
+      return request(options, ...rest);
+    };
+    try {
+      await withClient(url, {}, (client) => client.dockets.create(REQUEST));
+    } finally {
+      http.request = request;
+    }
+    assert.deepEqual(seen, ['POST /api/v2/dockets']);
+  }));
+
+test('a browser is refused', () => {
+  globalThis.window = { document: {} };
+  try {
+    assert.throws(() => new FetchClient({ env: {} }), /not for browsers: a page would publish the token/);
+  } finally {
+    delete globalThis.window;
+  }
 });

@@ -1,4 +1,4 @@
-/** What no service can be made to do: sockets that break oddly, an event loop that is busy. */
+/** One request as a transport fills it, the event loop that is busy meanwhile, and garbage. */
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';
@@ -6,32 +6,32 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Exchange } from '../src/exchange.js';
-import { CREATED, DOCKET, DRIVERS, REQUEST, answerText, failure, withClient, withService, withSockets } from './service.js';
+import { CREATED, DOCKET, REQUEST, answerText, pause, withBoth, withClient, withSockets } from './service.js';
 
 const SEND = { exchange: 1, operation: 1, item: null, request: { max_response_bytes: 8 } };
 
-/** An exchange, and the events that it has told. */
+/** An exchange, and the events that it has emitted. */
 function exchange() {
-  const told = [];
-  return { it: new Exchange(SEND, (events) => told.push(...events)), told };
+  const emitted = [];
+  return { it: new Exchange(SEND, (events) => emitted.push(...events)), emitted };
 }
 
 const bytes = (text) => Buffer.from(text);
 
 test('a whole answer is one event', () => {
-  const { it, told } = exchange();
-  it.head(200, [['date', 'x']]);
+  const { it, emitted } = exchange();
+  const headers = [['date', 'x']];
+  it.head(200, headers);
   assert.equal(it.chunk(bytes('{"a"')), true);
   it.chunk(bytes(':1}'));
   it.end();
   it.end('later');
   it.fail('Unknown', 'later');
-  const headers = [['date', 'x']];
-  assert.deepEqual(told, [{ Answered: { exchange: 1, status: 200, headers, body: { Text: '{"a":1}' } } }]);
+  assert.deepEqual(emitted, [{ Answered: { exchange: 1, status: 200, headers, body: { Text: '{"a":1}' } } }]);
 });
 
-test('what came when time is up is reported, and then the rest', () => {
-  const { it, told } = exchange();
+test('what came when time is up is emitted, and then the rest', () => {
+  const { it, emitted } = exchange();
   assert.deepEqual(it.arrived(), []);
   it.head(200, []);
   it.chunk(Uint8Array.of(0x22, 0xc3));
@@ -42,26 +42,26 @@ test('what came when time is up is reported, and then the rest', () => {
   assert.deepEqual(it.arrived(), []);
   it.chunk(bytes('x'));
   it.end('ended early');
-  assert.deepEqual(told, [
+  assert.deepEqual(emitted, [
     { Chunk: { exchange: 1, bytes: { Text: 'x' } } },
     { Ended: { exchange: 1, error: 'ended early' } },
   ]);
 });
 
-test('one byte beyond the limit is reported, and no more', () => {
-  const { it, told } = exchange();
+test('one byte beyond the limit is emitted, and no more', () => {
+  const { it, emitted } = exchange();
   it.head(200, []);
   assert.equal(it.chunk(bytes('12345678')), true);
   assert.equal(it.chunk(bytes('9abc')), false);
   assert.equal(it.isOver, true);
-  assert.deepEqual(told[0].Answered.body, { Text: '123456789' });
+  assert.deepEqual(emitted[0].Answered.body, { Text: '123456789' });
 });
 
 test('a failure after the head is a body that ended early', () => {
-  const { it, told } = exchange();
+  const { it, emitted } = exchange();
   it.head(503, []);
   it.fail('NotSent', 'the connection broke');
-  assert.deepEqual(told.map((event) => Object.keys(event)[0]), ['Head', 'Ended']);
+  assert.deepEqual(emitted.map((event) => Object.keys(event)[0]), ['Head', 'Ended']);
 });
 
 test('a wait keeps nothing of the polls that are over', () => {
@@ -84,49 +84,47 @@ test('a wait keeps nothing of the polls that are over', () => {
     reached();
     return new Promise((resolve) => (finish = resolve));
   };
-  return withService(answer, ({ url }) =>
-    withClient(url, { backoffMs: 1, maxBackoffMs: 1, attemptTimeoutMs: 600_000, deadlineMs: 600_000 }, async (client) => {
-      const wait = client.dockets.waitFor(DOCKET, { timeoutMs: 3_600_000 });
-      try {
-        await all;
-        for (let i = 0; i < 3; i++) {
-          await new Promise((resolve) => setTimeout(resolve, 1));
-          collect();
-        }
-        const alive = seen.filter((it) => it.deref() !== undefined).length;
-        assert.equal(seen.length, 2 * POLLS + 1);
-        assert.ok(alive < 10, `${alive} of ${seen.length} requests and answers are kept`);
-      } finally {
-        http.request = request;
-        finish({ body: { ...CREATED, status: 'COMPLETED' } });
+  const options = { backoffMs: 1, maxBackoffMs: 1, attemptTimeoutMs: 600_000, deadlineMs: 600_000 };
+  return withBoth(answer, options, async (client) => {
+    const wait = client.dockets.waitFor(DOCKET, { timeoutMs: 3_600_000 });
+    try {
+      await all;
+      for (let i = 0; i < 3; i++) {
+        await pause(1);
+        collect();
       }
-      assert.equal((await wait).polls, POLLS + 1);
-    }));
+      const alive = seen.filter((it) => it.deref() !== undefined).length;
+      assert.equal(seen.length, 2 * POLLS + 1);
+      assert.ok(alive < 10, `${alive} of ${seen.length} requests and answers are kept`);
+    } finally {
+      http.request = request;
+      finish({ body: { ...CREATED, status: 'COMPLETED' } });
+    }
+    assert.equal((await wait).polls, POLLS + 1);
+  });
 });
 
-test('an answer that has come while the event loop was busy is taken, whatever time is over', async (t) => {
-  /** The ways in which time can be over. */
-  const times = {
-    'the time of an attempt': [{ attemptTimeoutMs: 300 }, {}],
-    'the deadline': [{ deadlineMs: 300 }, {}],
-    'the time of a call': [{}, { timeoutMs: 300 }],
-  };
-  for (const [what, [options, callOptions]] of Object.entries(times)) {
-    await t.test(what, () =>
-      withSockets(
-        // The answer is on its way before this process, which is both sides, does anything else.
-        (socket) => {
-          socket.write(answerText());
-          busy(500);
-        },
-        ({ url }) =>
-          withClient(url, { ...options, maxAttempts: 1 }, async (client) => {
-            const docket = await client.dockets.create(REQUEST, callOptions);
-            assert.equal(docket.docketId, DOCKET);
-          }),
-      ));
-  }
-});
+/** The ways in which time can be over. */
+const TIMES = {
+  'the time of an attempt': [{ attemptTimeoutMs: 300 }, {}],
+  'the deadline': [{ deadlineMs: 300 }, {}],
+  'the time of a call': [{}, { timeoutMs: 300 }],
+};
+
+for (const [what, [options, callOptions]] of Object.entries(TIMES)) {
+  test(`an answer that has come while the event loop was busy is taken, although ${what} is over`, () =>
+    withSockets(
+      // The answer is on its way before this process, which is both sides, does anything else.
+      (socket) => {
+        socket.write(answerText());
+        busy(500);
+      },
+      ({ url }) =>
+        withClient(url, { ...options, maxAttempts: 1 }, async (client) => {
+          assert.equal((await client.dockets.create(REQUEST, callOptions)).docketId, DOCKET);
+        }),
+    ));
+}
 
 test('a connection that was made while the event loop was busy is used', () => {
   class Agent extends http.Agent {

@@ -1,9 +1,13 @@
-/** Every result is plain: `JSON.stringify` writes it, and nothing of it is lost. */
+/** What a user gets: plain frozen results, which `JSON.stringify` writes to the last digit, and classes of errors. */
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { functions, types } from '../generated/wit.js';
-import { camel } from '../src/words.js';
-import { DOCKET, REQUEST, withBoth } from './service.js';
+import { inspect } from 'node:util';
+import * as package_ from 'voice-calling';
+import { types } from '../src/wit.js';
+import { CREATED, DOCKET, REQUEST, TOKEN, failure, scripted } from './service.js';
+
+const { NoAnswerError, RequestError, ServiceError, VoiceClient } = package_;
 
 const BIG = '9007199254740993';
 const CONTEXT = `{"reference":"crm-1001","big":${BIG}}`;
@@ -11,51 +15,132 @@ const COMPLETED = `{"docket_id":"${DOCKET}","status":"COMPLETED","call_context":
 const DETAILS = `[{"call_status":"ANSWERED","call_context":${CONTEXT},"call_insights":{"metadata":{"n":${BIG}}}}]`;
 const DELIVERY = `{"docket_id":"${DOCKET}","call_context":${CONTEXT},"attempts":[${BIG}]}`;
 
-/** A call of every function, and what the service answers to it. */
-const CALLS = {
-  'agents.create': [(c) => c.agents.create({ agentName: 'a' }), `{"agent_id":${BIG}}`],
-  'agents.list': [(c) => c.agents.list('org-1'), `[{"agent_id":${BIG}}]`],
-  'calls.make': [(c) => c.calls.make({ fromAgentName: 'a', toPhoneNumber: '1' }), '{"task_id":"task-1"}'],
-  'calls.get-details': [(c) => c.calls.getDetails('task-1'), DETAILS],
-  'calls.wait-for-details': [(c) => c.calls.waitForDetails('task-1', { timeoutMs: 1000 }), DETAILS],
-  'dockets.create-v1': [(c) => c.dockets.createV1(REQUEST), COMPLETED],
-  'dockets.create': [(c) => c.dockets.create(REQUEST), COMPLETED],
-  'dockets.get': [(c) => c.dockets.get(DOCKET), COMPLETED],
-  'dockets.wait-for': [(c) => c.dockets.waitFor(DOCKET, { timeoutMs: 1000 }), COMPLETED],
-  'dockets.create-many': [
-    (c) => c.dockets.createMany([REQUEST, { ...REQUEST, toPhoneNumber: '1' }], { timeoutMs: 1000 }),
-    COMPLETED,
-  ],
-  'webhooks.parse': [(c) => c.webhooks.parse(DELIVERY), ''],
-  'webhooks.verify': [(c) => c.webhooks.verify(DELIVERY), COMPLETED],
-};
-
-test('every function is called here', () => {
-  assert.deepEqual(Object.keys(CALLS).sort(), Object.values(functions).map(({ method }) => method).sort());
+test('a docket is a plain frozen object with the whole answer beside it; what the service left out is an absent key', async () => {
+  const { client } = scripted([{ json: CREATED, headers: { 'x-request-id': 'request-1' } }, { json: { docket_id: DOCKET } }]);
+  const docket = await client.dockets.create(REQUEST);
+  const { attempts, ...others } = docket;
+  assert.deepEqual(attempts.map(({ status }) => status), [200]);
+  assert.deepEqual(others, {
+    docketId: DOCKET,
+    status: 'OPEN',
+    created: true,
+    rawJson: JSON.stringify(CREATED),
+    requestId: 'request-1',
+    mayBeDuplicate: false,
+  });
+  assert.deepEqual(docket.raw, CREATED);
+  assert.equal(Object.getPrototypeOf(docket), Object.prototype);
+  assert.ok(Object.isFrozen(docket));
+  assert.deepEqual(Object.keys(await client.dockets.get(DOCKET)), ['docketId', 'rawJson', 'attempts']);
 });
 
-for (const [name, [call, body]] of Object.entries(CALLS)) {
-  test(`the result of ${name} is written as JSON, to the last digit`, () => {
-    const headers = { 'x-request-id': 'request-1' };
-    return withBoth(() => ({ body, headers }), {}, async (client) => {
-      const result = await call(client);
-      const text = JSON.stringify(result);
-      if (name === 'dockets.create-many') assert.match(text, /"toPhoneNumber: found 1 digit/);
-      else assert.deepEqual(JSON.parse(text), digits(result));
-      if (body.includes(BIG) || name === 'webhooks.parse') assert.ok(text.includes(BIG), text);
-      const { ok: type } = Object.values(functions).find(({ method }) => method === name);
-      const fields = Object.keys(types[type]?.record ?? {}).map(camel);
-      if (fields.includes('requestId')) assert.equal(result.requestId, 'request-1');
-      if (fields.includes('attempts') && name !== 'webhooks.parse') assert.equal(result.attempts.length, 1);
-      if (fields.includes('mayBeDuplicate')) assert.equal(result.mayBeDuplicate, false);
-    });
-  });
-}
+/** A call of every function that has a result, and what the service answers to it. */
+const CALLS = [
+  [(c) => c.agents.create({ agentName: 'a' }), `{"agent_id":${BIG}}`],
+  [(c) => c.agents.list('org-1'), `[{"agent_id":${BIG}}]`],
+  [(c) => c.calls.make({ fromAgentName: 'a', toPhoneNumber: '1' }), `{"task_id":"task-1","n":${BIG}}`],
+  [(c) => c.calls.getDetails('task-1'), DETAILS],
+  [(c) => c.calls.waitForDetails('task-1', { timeoutMs: 1000 }), DETAILS],
+  [(c) => c.dockets.createV1(REQUEST), COMPLETED],
+  [(c) => c.dockets.create(REQUEST), COMPLETED],
+  [(c) => c.dockets.get(DOCKET), COMPLETED],
+  [(c) => c.dockets.waitFor(DOCKET, { timeoutMs: 1000 }), COMPLETED],
+  [(c) => c.dockets.createMany([REQUEST], { timeoutMs: 1000 }), COMPLETED],
+  [(c) => c.webhooks.parse(Buffer.from(DELIVERY)), ''],
+  [(c) => c.webhooks.verify(DELIVERY), COMPLETED],
+];
+
+test('integers beyond 2^53 are bigints, and every result is written as JSON, to the last digit', async () => {
+  for (const [call, text] of CALLS) {
+    const result = await call(scripted([{ text }]).client);
+    const written = JSON.stringify(result);
+    assert.deepEqual(JSON.parse(written), withDigits(result), String(call));
+    assert.ok(written.includes(BIG), written);
+  }
+  const ids = ['7', '-9007199254740991', '9007199254740992', '-9223372036854775808'];
+  const { client } = scripted([{ text: `[${ids.map((id) => `{"agent_id": ${id}}`)}]` }]);
+  const { agents } = await client.agents.list('org-1');
+  assert.deepEqual(agents.map(({ agentId }) => agentId), [7, -9007199254740991, 2n ** 53n, -(2n ** 63n)]);
+});
 
 /** As JSON has it: a `bigint` as text. */
-function digits(value) {
+function withDigits(value) {
   if (typeof value === 'bigint') return String(value);
-  if (Array.isArray(value)) return value.map(digits);
+  if (Array.isArray(value)) return value.map(withDigits);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, it]) => [name, digits(it)]));
+  return Object.fromEntries(Object.entries(value).map(([name, it]) => [name, withDigits(it)]));
 }
+
+/** The base of the class of each case. */
+const BASES = {
+  ExecutionFailed: RequestError,
+  ConfigurationProblem: RequestError,
+  InvalidInput: RequestError,
+  Unauthorized: ServiceError,
+  NotFound: ServiceError,
+  Rejected: ServiceError,
+  UnexpectedResponse: ServiceError,
+  OutcomeUnknown: RequestError,
+  RateLimited: ServiceError,
+  Unavailable: ServiceError,
+  Unreachable: NoAnswerError,
+  TimedOut: NoAnswerError,
+};
+
+test('each case of an error has a class with its name, kind and base', () => {
+  const kinds = Object.keys(BASES).map((name) => package_[name].prototype.kind);
+  assert.deepEqual(kinds, Object.keys(types['request-error'].variant));
+  for (const [name, base] of Object.entries(BASES)) {
+    assert.equal(Object.getPrototypeOf(package_[name]), base);
+    assert.equal(package_[name].prototype.name, name);
+  }
+});
+
+test('an error has its class, the stack of its call, and is written as JSON', async () => {
+  const { client } = scripted([{ status: 401, text: 'no' }]);
+  const error = await failure(client.dockets.create({ ...REQUEST, externalId: 'crm-1' }));
+  assert.ok(error instanceof package_.Unauthorized && error instanceof ServiceError && !(error instanceof NoAnswerError));
+  assert.match(error.stack, /results\.test\.js/);
+  const { attempts, ...written } = JSON.parse(JSON.stringify(error));
+  assert.equal(attempts.length, 1);
+  assert.deepEqual(written, {
+    name: 'Unauthorized',
+    kind: 'permanent-unauthorized',
+    message: error.message,
+    externalId: 'crm-1',
+    isPermanent: true,
+    mayHaveCreated: false,
+    response: { status: 401, body: 'no', bodyCut: false },
+  });
+});
+
+test('what does not apply to an error is undefined, and not shown; attempts are an empty array', async () => {
+  const error = await failure(new VoiceClient({ env: {} }).dockets.get(DOCKET));
+  assert.ok(error instanceof package_.ConfigurationProblem, error.stack);
+  assert.equal(error.response, undefined);
+  assert.deepEqual(error.attempts, []);
+  assert.ok(!inspect(error).includes('undefined'));
+});
+
+test('nothing shows the token: not the client, not an error', async () => {
+  const { client } = scripted([{ status: 401, json: { detail: `${TOKEN} is unknown` } }], { token: TOKEN });
+  const error = await failure(client.dockets.create(REQUEST));
+  const options = { depth: Infinity, showHidden: true, getters: true };
+  for (const shown of [client, error, client.dockets, error.attempts]) {
+    assert.ok(!inspect(shown, options).includes(TOKEN));
+    assert.ok(!JSON.stringify(shown).includes(TOKEN));
+  }
+  assert.ok(!`${client}${error}${error.stack}`.includes(TOKEN));
+  assert.match(inspect(client), /VoiceClient \{.*running: 0/);
+});
+
+test('classes of a second copy of the package are the same to instanceof', async () => {
+  const other = createRequire(import.meta.url)('voice-calling');
+  const error = await failure(new other.VoiceClient({ env: {} }).dockets.get(DOCKET));
+  assert.notEqual(other.RequestError, RequestError);
+  assert.ok(error instanceof package_.ConfigurationProblem && error instanceof RequestError);
+  assert.ok(!(error instanceof ServiceError));
+  class Own extends RequestError {}
+  assert.ok(!(error instanceof Own));
+  assert.ok(new Own('mine') instanceof Own && new Own('mine') instanceof RequestError);
+});

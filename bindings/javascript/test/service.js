@@ -1,9 +1,12 @@
-/** A service on loopback that does what a test says, and a client of it. */
+/** Services that do what a test says, on loopback or as a script, and clients of them. */
 import http from 'node:http';
+import https from 'node:https';
 import net from 'node:net';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { VoiceClient } from 'voice-calling';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
+import { ScriptedService } from 'voice-calling/testing';
 
 export const TOKEN = 'mock-token-0001';
 export const DOCKET = '0ad33a9b-593b-4f55-b577-13349e14a5dd';
@@ -18,13 +21,25 @@ export const REQUEST = Object.freeze({
   callContext: { reference: 'crm-1001' },
 });
 
+/** A file among the certificates. */
+export const pem = (name) => readFileSync(new URL(`certificates/${name}`, import.meta.url), 'utf8');
+
+export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** A service that plays a script in time that passes at once, and a client of it. */
+export function scripted(script, options, Client = VoiceClient) {
+  const service = new ScriptedService(script);
+  return { service, client: new Client({ ...service.options, ...options }) };
+}
+
 /**
  * Runs `test` with a service, whose answers `answer(request, body)` gives: `{ status, headers,
  * body }`, or a promise of it; whatever it leaves out has a default. `requests` are those received.
+ * With `tls` it speaks HTTPS.
  */
-export async function withService(answer, test) {
+export async function withService(answer, test, tls = undefined) {
   const requests = [];
-  const server = http.createServer(async (request, response) => {
+  const listener = async (request, response) => {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString();
@@ -32,11 +47,15 @@ export async function withService(answer, test) {
     requests.push({ method, url, headers, body });
     const given = (await answer({ method, url, headers }, body, requests.length)) ?? {};
     response.writeHead(given.status ?? 200, given.headers);
-    response.end(typeof given.body === 'string' ? given.body : JSON.stringify(given.body ?? CREATED));
-  });
+    const isWhole = typeof given.body === 'string' || given.body instanceof Uint8Array;
+    response.end(isWhole ? given.body : JSON.stringify(given.body ?? CREATED));
+  };
+  const own = tls && { key: pem('service.key'), cert: pem('service.pem'), ...tls };
+  const server = own ? https.createServer(own, listener) : http.createServer(listener);
+  server.on('tlsClientError', () => {});
   await listening(server);
   try {
-    return await test({ url: urlOf(server), requests, server });
+    return await test({ url: urlOf(server, tls ? 'https' : 'http'), requests, server });
   } finally {
     server.close();
     server.closeAllConnections();
@@ -96,6 +115,9 @@ function endOfRequest(text) {
   return text.length >= end ? end : undefined;
 }
 
+/** The lines of requests. */
+export const lines = (requests) => requests.map(({ method, url }) => `${method} ${url}`);
+
 /** A whole answer as it goes over the wire. */
 export function answerText(body = CREATED, status = '200 OK', headers = '') {
   const text = JSON.stringify(body);
@@ -104,14 +126,7 @@ export function answerText(body = CREATED, status = '200 OK', headers = '') {
 
 /** Runs `test` with a client, and closes it. Nothing is taken from the environment. */
 export async function withClient(url, options, test, Client = VoiceClient) {
-  const client = new Client({
-    baseUrl: url,
-    token: TOKEN,
-    env: {},
-    backoffMs: 1,
-    maxBackoffMs: 5,
-    ...options,
-  });
+  const client = new Client({ baseUrl: url, token: TOKEN, env: {}, backoffMs: 1, maxBackoffMs: 5, ...options });
   try {
     return await test(client);
   } finally {
@@ -139,8 +154,8 @@ export async function failure(promise) {
 export async function logged(act) {
   const lines = [];
   const { write } = process.stderr;
-  const warned = ({ message }) => lines.push(message);
-  process.on('warning', warned);
+  const onWarning = ({ message }) => lines.push(message);
+  process.on('warning', onWarning);
   process.stderr.write = (line) => lines.push(line);
   try {
     await act();
@@ -148,16 +163,16 @@ export async function logged(act) {
     await new Promise(setImmediate);
   } finally {
     process.stderr.write = write;
-    process.off('warning', warned);
+    process.off('warning', onWarning);
   }
   return lines;
 }
 
-async function listening(server) {
+export async function listening(server) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 }
 
-function urlOf(server) {
-  return `http://127.0.0.1:${server.address().port}`;
+export function urlOf(server, scheme = 'http') {
+  return `${scheme}://127.0.0.1:${server.address().port}`;
 }

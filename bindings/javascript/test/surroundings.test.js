@@ -29,12 +29,6 @@ const DRIVERS = { 'node:http': 'index', fetch: 'fetch' };
 for (const [driver, name] of Object.entries(DRIVERS)) {
   const load = () => loaded(`${cwd}dist/${name}.cjs`).VoiceClient;
 
-  test(`${driver}: it works where there is no import()`, () =>
-    withService(() => ({}), ({ url }) =>
-      withClient(url, {}, async (client) => {
-        assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
-      }, load())));
-
   test(`${driver}: imported under the timers of a test, it works when they are gone`, IN_TIME, () =>
     withService((_, __, nth) => (nth === 2 ? { status: 503 } : {}), ({ url, requests }) => {
       const restore = frozen('setTimeout', 'clearTimeout', 'setImmediate', 'queueMicrotask');

@@ -1,8 +1,10 @@
 // The client on `fetch`, for Deno, Bun and edge workers.
-import type { Client, SharedClientOptions } from './base.js';
+import type { Client } from './client.js';
+import type { SharedClientOptions } from './options.js';
 
-export * from './base.js';
-export * from './wit.js';
+export * from './client.js';
+export * from './errors.js';
+export * from './options.js';
 
 /** Options of a client. What is absent is taken from the environment. */
 export interface ClientOptions extends SharedClientOptions {

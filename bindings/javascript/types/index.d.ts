@@ -1,9 +1,11 @@
 // The client on Node.
 /// <reference types="node" />
-import type { Client, SharedClientOptions } from './base.js';
+import type { Client } from './client.js';
+import type { SharedClientOptions } from './options.js';
 
-export * from './base.js';
-export * from './wit.js';
+export * from './client.js';
+export * from './errors.js';
+export * from './options.js';
 
 /** Options of a client. What is absent is taken from the environment. */
 export interface ClientOptions extends SharedClientOptions {

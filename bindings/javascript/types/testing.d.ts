@@ -1,5 +1,5 @@
 // For the tests of programs that use this package.
-import type { Transport } from './base.js';
+import type { Transport } from './options.js';
 
 /** What the service does with a request. */
 export type Answer = (

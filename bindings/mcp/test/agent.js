@@ -5,13 +5,20 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 
+export const CREATE = {
+  'agent-id': 7,
+  'to-phone-number': '919876543210',
+  'call-context': '{"reference": "crm-1001", "amount": 0.10}',
+};
+
 /**
  * Runs `test` with a client of the server that `command` starts, once it has written `ready` to its
- * stderr. `person` answers when the server asks one; `asked` is what it asked; `server` has the
- * server's process id and `wrote(text)`, which resolves once its stderr has the text.
+ * stderr. `person` answers when the server asks one, by `forms` of the program; `asked` is what it
+ * asked; `server` has the server's process id and `wrote(text)`, which resolves once its stderr has
+ * the text.
  */
-export async function withAgent({ command, args, env, person, ready = '' }, test) {
-  const client = new Client({ name: 'test', version: '1' }, { capabilities: person ? { elicitation: {} } : {} });
+export async function withAgent({ command, args, env, person, forms = {}, ready = '' }, test) {
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: person ? { elicitation: forms } : {} });
   const asked = [];
   if (person) {
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
@@ -19,24 +26,18 @@ export async function withAgent({ command, args, env, person, ready = '' }, test
       return person;
     });
   }
-  const transport = new StdioClientTransport({
-    command,
-    args,
-    env: { PATH: process.env.PATH, ...env },
-    stderr: 'pipe',
-  });
-  let said = '';
-  transport.stderr.on('data', (piece) => (said += piece));
-  const wrote = async (text) => {
-    while (!said.includes(text)) await once(transport.stderr, 'data');
-    return said;
+  const transport = new StdioClientTransport({ command, args, env: { PATH: process.env.PATH, ...env }, stderr: 'pipe' });
+  let text = '';
+  transport.stderr.on('data', (piece) => (text += piece));
+  const wrote = async (expected) => {
+    while (!text.includes(expected)) await once(transport.stderr, 'data');
   };
   try {
     await client.connect(transport);
     await wrote(ready);
     return await test(client, asked, { pid: transport.pid, wrote });
   } catch (error) {
-    error.message += said;
+    error.message += text;
     throw error;
   } finally {
     await client.close();

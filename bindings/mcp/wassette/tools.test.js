@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DOCKET, TOKEN, withService } from '../../javascript/test/service.js';
-import { call, withAgent } from '../test/agent.js';
+import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.js';
+import { CREATE as GIVEN, call, withAgent } from '../test/agent.js';
 import { TOOLS } from '../tools.js';
 
 /** Set by `cargo xtask tools test`: the program, and the folder of the components. */
@@ -17,12 +17,8 @@ const READ_ONLY = 'voice-calling-tools-read-only';
 const LOADED = 'Background component loading completed';
 const RINGING = TOOLS.filter(({ rings }) => rings).map(({ name }) => name);
 const READING = TOOLS.filter(({ rings }) => !rings).map(({ name }) => name);
-const CREATE = {
-  'agent-id': 7,
-  'to-phone-number': '919876543210',
-  'call-context': '{"reference": "crm-1001", "amount": 0.10}',
-  'external-id': null,
-};
+/** Wassette asks for every argument. */
+const CREATE = { ...GIVEN, 'external-id': null };
 
 /** Runs `test` with a client of Wassette, which has `component` with `grants`, on a service. */
 function withWassette({ component = ALL, grants = [], answer = () => ({}) }, test) {
@@ -110,7 +106,7 @@ test('a docket is created once, digits kept', () =>
   withWassette({ grants: GRANTS }, async (client, { requests }) => {
     const { ok } = await result(client, 'create-docket-and-call', { ...CREATE, 'external-id': 'crm-1001' });
     assert.deepEqual(JSON.parse(ok), { docket_id: DOCKET, status: 'OPEN', may_be_duplicate: false });
-    assert.deepEqual(requests.map(({ method, url }) => [method, url]), [['POST', '/api/v2/dockets']]);
+    assert.deepEqual(lines(requests), ['POST /api/v2/dockets']);
     assert.match(requests[0].body, /"call_context":\{"reference": "crm-1001", "amount": 0.10\}/);
   }));
 
@@ -141,23 +137,23 @@ test('without a grant for the service nothing is sent, and the agent reads that 
     assert.deepEqual(requests, []);
   }));
 
-test('after a 503 the outcome is unknown: nothing is sent again, and a person is to be asked', () =>
-  withWassette({ grants: GRANTS, answer: () => ({ status: 503 }) }, async (client, { requests }) => {
-    const { err } = await result(client, 'create-docket-and-call', CREATE);
-    assert.match(err, /^OUTCOME UNKNOWN: .*Do not repeat this call; ask a person\.$/);
-    assert.equal(requests.length, 1);
-  }));
-
-test('after a create without an answer the same', async () => {
-  let hangUp;
-  const answer = () => {
-    hangUp();
+/** Services that leave the outcome of a create unknown. */
+const UNKNOWN = {
+  'is answered 503': () => ({ status: 503 }),
+  'gets no answer': (server) => {
+    server.closeAllConnections();
     return new Promise(() => {});
-  };
-  await withWassette({ grants: GRANTS, answer }, async (client, { requests, server }) => {
-    hangUp = () => server.closeAllConnections();
-    const { err } = await result(client, 'create-docket-and-call', CREATE);
-    assert.match(err, /^OUTCOME UNKNOWN/);
-    assert.equal(requests.length, 1);
+  },
+};
+
+for (const [what, answer] of Object.entries(UNKNOWN)) {
+  test(`a create that ${what} is sent once, and a person is to be asked`, async () => {
+    let server;
+    await withWassette({ grants: GRANTS, answer: () => answer(server) }, async (client, service) => {
+      ({ server } = service);
+      const { err } = await result(client, 'create-docket-and-call', CREATE);
+      assert.match(err, /^OUTCOME UNKNOWN: .*Do not repeat this call; ask a person\.$/);
+      assert.equal(service.requests.length, 1);
+    });
   });
-});
+}

@@ -3,10 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { test } from 'node:test';
 import puppeteer from 'puppeteer-core';
-import { DOCKET, TOKEN, withService } from '../../javascript/test/service.js';
-import { NodeRed } from './node_red.mjs';
-
-const COMPLETED = { docket_id: DOCKET, status: 'COMPLETED', call_context: { reference: 'crm-1001' } };
+import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.js';
+import { NodeRed, docketIn } from './node_red.mjs';
 
 /** Runs `test` with the editor of a Node-RED in a browser. */
 async function withEditor(test) {
@@ -71,7 +69,7 @@ async function fillIn(page, values) {
 
 test('the example is imported, its account filled in, deployed and injected, and the result seen', () =>
   withService(
-    ({ method }) => (method === 'POST' ? {} : { body: COMPLETED }),
+    ({ method }) => (method === 'POST' ? {} : docketIn('COMPLETED')),
     ({ url, requests }) =>
       withEditor(async (page, nodeRed) => {
         await importExample(page, 'docket');
@@ -90,10 +88,7 @@ test('the example is imported, its account filled in, deployed and injected, and
         const text = await shown.evaluate((it) => it.innerText);
         assert.match(text, /completed/);
         assert.match(text, /docketId: "0ad33a9b/);
-        assert.deepEqual(
-          requests.map(({ method, url }) => `${method} ${url}`),
-          ['POST /api/v2/dockets', `GET /api/v1/dockets/${DOCKET}`],
-        );
+        assert.deepEqual(lines(requests), ['POST /api/v2/dockets', `GET /api/v1/dockets/${DOCKET}`]);
         assert.equal(requests[0].headers.auth_token, `Bearer ${TOKEN}`);
         assert.equal(JSON.parse(requests[0].body).external_id, 'crm-1001');
       }),

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { DOCKET, withService } from '../../javascript/test/service.js';
-import { NodeRed, WATCHERS, account, around } from './node_red.mjs';
+import { DOCKET, lines, withService } from '../../javascript/test/service.js';
+import { NodeRed, WATCHERS, account, around, docketIn } from './node_red.mjs';
 
 const GET_DOCKET = `GET /api/v1/dockets/${DOCKET}`;
 const GET_DETAILS = 'GET /call_details/task-1';
 const ANSWERED = [{ call_status: 'ANSWERED', call_insights: { metadata: { amount: 1 } } }];
+const NAMED = { docketId: DOCKET };
+const CALLED = { taskId: 'task-1' };
+const LATE = { wait: true, timeout: 0.1 };
 
 let nodeRed;
 before(async () => {
@@ -17,63 +20,36 @@ after(() => nodeRed.stop());
 
 /** Runs `test` with a service and the node in a flow. */
 function withNode(config, answer, test) {
-  return withService(answer, async (service) => {
+  return withService((_request, _body, count) => answer(count), async (service) => {
     const node = { type: 'voice-calling-fetch', ...config };
     await nodeRed.deploy([account(service.url), ...around(node), ...WATCHERS]);
     return test(service);
   });
 }
 
-const docketIn = (status) => ({ body: { docket_id: DOCKET, status } });
-const NAMED = { docketId: DOCKET };
-const LATE = { wait: true, timeout: 0.1 };
-const sent = (requests) => requests.map(({ method, url }) => `${method} ${url}`);
+/** What the message names, whether it is waited for, the answers, and the requests. */
+const FETCHED = {
+  'a docket is fetched as it is': [NAMED, false, () => docketIn('IN_PROGRESS'), [GET_DOCKET]],
+  'the details of a call are fetched as they are': [CALLED, false, () => ({ body: [] }), [GET_DETAILS]],
+  'a docket is waited for until it is completed': [
+    NAMED, true, (count) => docketIn(count < 3 ? 'IN_PROGRESS' : 'COMPLETED'), Array(3).fill(GET_DOCKET),
+  ],
+  'the details of a call are waited for': [CALLED, true, (count) => ({ body: count < 3 ? [] : ANSWERED }), Array(3).fill(GET_DETAILS)],
+};
 
-test('a docket is fetched as it is', () =>
-  withNode({}, () => docketIn('IN_PROGRESS'), async ({ requests }) => {
-    const msg = await nodeRed.send({ docketId: DOCKET, topic: 'lead', payload: 'row 1' });
-    assert.equal(msg.output, 1);
-    assert.equal(msg.topic, 'lead');
-    assert.equal(msg.docketId, DOCKET);
-    assert.equal(msg.payload.status, 'IN_PROGRESS');
-    assert.deepEqual(sent(requests), [GET_DOCKET]);
-  }));
-
-test('the details of a call are fetched as they are', () =>
-  withNode({}, () => ({ body: [] }), async ({ requests }) => {
-    const msg = await nodeRed.send({ taskId: 'task-1' });
-    assert.equal(msg.output, 1);
-    assert.deepEqual(msg.payload.calls, []);
-    assert.deepEqual(sent(requests), [GET_DETAILS]);
-  }));
-
-test('a docket is waited for until it is completed', () =>
-  withNode(
-    { wait: true },
-    (_request, _body, count) => docketIn(count < 3 ? 'IN_PROGRESS' : 'COMPLETED'),
-    async ({ requests }) => {
-      const msg = await nodeRed.send({ docketId: DOCKET });
-      assert.equal(msg.output, 1);
-      assert.equal(msg.payload.status, 'COMPLETED');
-      assert.deepEqual(sent(requests), Array(3).fill(GET_DOCKET));
-    },
-  ));
-
-test('the details of a call are waited for', () =>
-  withNode(
-    { wait: true },
-    (_request, _body, count) => ({ body: count < 3 ? [] : ANSWERED }),
-    async ({ requests }) => {
-      const msg = await nodeRed.send({ taskId: 'task-1' });
-      assert.equal(msg.output, 1);
-      assert.equal(msg.payload.calls[0].callStatus, 'ANSWERED');
-      assert.deepEqual(sent(requests), Array(3).fill(GET_DETAILS));
-    },
-  ));
+for (const [what, [named, wait, answer, expected]] of Object.entries(FETCHED)) {
+  test(what, () =>
+    withNode({ wait }, answer, async ({ requests }) => {
+      const msg = await nodeRed.send({ ...named, topic: 'lead', payload: 'row 1' });
+      assert.deepEqual([msg.output, msg.topic, msg.docketId, msg.taskId], [1, 'lead', named.docketId, named.taskId]);
+      if (named === NAMED) assert.equal(msg.payload.status, wait ? 'COMPLETED' : 'IN_PROGRESS');
+      else assert.deepEqual(msg.payload.calls.map((it) => it.callStatus), wait ? ['ANSWERED'] : []);
+      assert.deepEqual(lines(requests), expected);
+    }));
+}
 
 for (const [what, config, answer, msg, kind, pattern] of [
   ['a docket that is not completed in time', LATE, docketIn('OPEN'), NAMED, 'not-completed', /after 0\.1 s; last seen: OPEN/],
-  ['an unknown docket', {}, { status: 404 }, NAMED, 'permanent-not-found', /404/],
   ['an unknown docket that is waited for', { wait: true }, { status: 404 }, NAMED, 'permanent-not-found', /404/],
   ['a message without an id', {}, {}, {}, 'permanent-invalid-input', /found neither; allowed: one of them/],
   ['a message with two ids', {}, {}, { ...NAMED, taskId: 'task-1' }, 'permanent-invalid-input', /found both/],
@@ -121,6 +97,6 @@ test('the example waits again, after a deployment, for the dockets that were not
 
     const { memory } = await (await fetch(`${nodeRed.url}/context/flow/vc-fetch-tab`)).json();
     assert.equal(memory.open.msg, '[]');
-    assert.deepEqual(sent(requests).filter((it) => it !== GET_DOCKET), ['POST /api/v2/dockets']);
+    assert.deepEqual(lines(requests).filter((it) => it !== GET_DOCKET), ['POST /api/v2/dockets']);
   });
 });

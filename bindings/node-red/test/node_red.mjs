@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { TOKEN } from '../../javascript/test/service.js';
+import { DOCKET, TOKEN } from '../../javascript/test/service.js';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
 
@@ -122,6 +122,11 @@ export class NodeRed {
     }
     rmSync(this.userDir, { recursive: true });
   }
+}
+
+/** The answer of a service whose docket has this status. */
+export function docketIn(status) {
+  return { body: { docket_id: DOCKET, status, call_context: { reference: 'crm-1001' } } };
 }
 
 export function account(url, token = TOKEN) {

@@ -1,5 +1,4 @@
-// What the types of the WIT are used with: options, errors, batches, JSON.
-import type { Agents, Attempt, Calls, Dockets, HttpResponse, Problem, RequestErrorKind, Settings, Webhooks } from './wit.js';
+// What users give: JSON, the settings of a client, the options of its calls, and the listeners.
 
 /** Any JSON value. */
 export type JsonValue =
@@ -25,7 +24,65 @@ export type JsonInput = null | boolean | number | bigint | string | object;
  */
 export type Integer = number | bigint;
 
-// ------------------------------------------------------------------------------------- options
+/** The settings. */
+export interface Settings {
+  /**
+   * The service: http(s)://host[:port][/path]; http only to loopback. Required. Variable: `VOICE_CALLING_BASE_URL`.
+   */
+  readonly baseUrl?: string | undefined;
+  /**
+   * The organization's token, without `Bearer `. It is sent as the header `auth_token: Bearer <token>`. Required. Variable: `VOICE_CALLING_API_TOKEN`.
+   */
+  readonly token?: string | undefined;
+  /**
+   * Attempts of an operation, of an item of a batch, of a poll of a wait; 1 to 100. Default: `4`. Variable: `VOICE_CALLING_MAX_ATTEMPTS`.
+   */
+  readonly maxAttempts?: number | undefined;
+  /**
+   * The ceiling of the first pause, doubled from then on; the pause itself is drawn between half of it and all of it. Unit: milliseconds. Default: `2000`. Variable: `VOICE_CALLING_BACKOFF_MS`.
+   */
+  readonly backoffMs?: number | undefined;
+  /**
+   * The highest ceiling, and the longest pause between polls; the service may ask for more. Unit: milliseconds. Default: `8000`. Variable: `VOICE_CALLING_MAX_BACKOFF_MS`.
+   */
+  readonly maxBackoffMs?: number | undefined;
+  /**
+   * For a connection, TLS included. Unit: milliseconds. Default: `3000`. Variable: `VOICE_CALLING_CONNECT_TIMEOUT_MS`.
+   */
+  readonly connectTimeoutMs?: number | undefined;
+  /**
+   * For an attempt, the body included. Unit: milliseconds. Default: `10000`. Variable: `VOICE_CALLING_ATTEMPT_TIMEOUT_MS`.
+   */
+  readonly attemptTimeoutMs?: number | undefined;
+  /**
+   * For an operation, an item of a batch, a poll of a wait. Unit: milliseconds. Default: `30000`. Variable: `VOICE_CALLING_DEADLINE_MS`.
+   */
+  readonly deadlineMs?: number | undefined;
+  /**
+   * When a create is sent again: also after 5xx and 408, as the specification asks, although a phone may ring twice then; only if nothing was sent or the service refused it with 429 or 425; or never. Default: `server-errors`. Variable: `VOICE_CALLING_CREATE_RETRY`.
+   */
+  readonly createRetry?: 'server-errors' | 'not-sent' | 'never' | undefined;
+  /**
+   * Open requests of all calls together; 1 to 100000. Default: `16`. Variable: `VOICE_CALLING_MAX_IN_FLIGHT`.
+   */
+  readonly maxInFlight?: number | undefined;
+  /**
+   * The body of a request; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_REQUEST_BYTES`.
+   */
+  readonly maxRequestBytes?: number | undefined;
+  /**
+   * The body of an answer; 1 to 67108864. An answer to a create has at most 16384 bytes more than six times its request. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
+   */
+  readonly maxResponseBytes?: number | undefined;
+  /**
+   * The body of a delivery to the webhook, which anyone can send; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_DELIVERY_BYTES`.
+   */
+  readonly maxDeliveryBytes?: number | undefined;
+  /**
+   * Whether plain http may go to a host that is not loopback. Default: `false`. Variable: `VOICE_CALLING_ALLOW_INSECURE_HTTP`.
+   */
+  readonly allowInsecureHttp?: boolean | undefined;
+}
 
 /** What all calls take as their last argument, and `withOptions`. */
 export interface SharedOptions {
@@ -172,96 +229,4 @@ export interface AttemptEntry {
   readonly durationMs: number;
   /** The pause before the next attempt, where there is to be one. Unit: milliseconds. */
   readonly pauseMs?: number;
-}
-
-// -------------------------------------------------------------------------------------- batches
-
-/** One result of a batch. */
-export type BatchResult<T> =
-  | { readonly index: number; readonly ok: true; readonly value: T }
-  | { readonly index: number; readonly ok: false; readonly error: RequestError };
-
-/**
- * A batch that was begun. `await` gives all results in the order of the requests; `for await` each
- * as it comes, with the index of its request. After the loop is left nothing more is sent. Leaving
- * it waits for the answers to the requests that are open, and logs each docket that was or may have
- * been created and that the loop was not given. The signal ends the batch at once: each request has
- * a result all the same, which is `OutcomeUnknown` if its create was in flight. If the whole batch is refused, it rejects, and a warning says so where
- * nobody awaits it.
- */
-export interface Batch<T> extends Promise<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {
-  /** What is known by now, by the index of the request. */
-  readonly results: readonly (BatchResult<T> | undefined)[];
-}
-
-// --------------------------------------------------------------------------------------- errors
-
-/** Why an operation did not succeed: the base of all errors of this package. */
-export declare class RequestError extends Error {
-  /** The case in the WIT. */
-  readonly kind: RequestErrorKind;
-  /**
-   * Whether the same call is not worth retrying as it is: it would fail again, or might call a
-   * person twice. After any other error nothing was created, and the call may be retried later.
-   */
-  readonly isPermanent: boolean;
-  /**
-   * Whether something may have been created: a phone may be ringing. Always `false` for calls that
-   * only read.
-   */
-  readonly mayHaveCreated: boolean;
-  /** `externalId` of the create that failed, if it has one. */
-  readonly externalId: string | undefined;
-  /** The index of the create that failed, in a batch. */
-  readonly index: number | undefined;
-  /** The setting or argument at fault, where one is. */
-  readonly problem: Problem | undefined;
-  /**
-   * The answer that decided, where one came. It need not be that of the last attempt: attempts
-   * without an answer may follow it.
-   */
-  readonly response: HttpResponse | undefined;
-  /** The id of the request that was answered so. */
-  readonly requestId: string | undefined;
-  /** All attempts of the operation, in order; empty where nothing was sent. */
-  readonly attempts: readonly Attempt[];
-  /** What `JSON.stringify` writes: all of this, and `name` and `message`. */
-  toJSON(): object;
-}
-
-/** The service answered, and its answer decided. */
-export declare class ServiceError extends RequestError {
-  readonly response: HttpResponse;
-}
-
-/** No answer came, and nothing was created: the call may be retried later. */
-export declare class NoAnswerError extends RequestError {
-  readonly response: undefined;
-  readonly mayHaveCreated: false;
-}
-
-// --------------------------------------------------------------------------------------- client
-
-/**
- * A client of the voice-calling service. It may be used for many calls at once; one client for
- * each service and token is enough.
- *
- * By default a create that was carried out and then answered 5xx or 408 is sent again, and two
- * phones may ring: the result has `mayBeDuplicate`. With `createRetry: 'not-sent'` a create is sent
- * again only if it was not sent, or was refused with 429 or 425; any other one that got no
- * conclusive answer is `OutcomeUnknown`.
- */
-export interface Client {
-  readonly agents: Agents;
-  readonly calls: Calls;
-  readonly dockets: Dockets;
-  readonly webhooks: Webhooks;
-  /** The same client, with other options where a call has none. Closing one closes both. */
-  withOptions(options: CallOptions): this;
-  /**
-   * Refuses new calls, waits for those that run, and closes the connections. A program that
-   * forgets it ends all the same.
-   */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }

@@ -1,223 +1,46 @@
-// Written from wit/ by `cargo xtask bindings generate`. Do not edit.
-import {
-  Batch,
-  BatchOptions,
-  CallOptions,
-  Integer,
-  JsonInput,
-  JsonValue,
-  NoAnswerError,
-  RequestError,
-  ServiceError,
-  WaitOptions,
-} from './base.js';
+// The client: its functions, and the records that they take and return.
+import type { Attempt, RequestError } from './errors.js';
+import type { BatchOptions, CallOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
 
-/** The settings. */
-export interface Settings {
+/** What every answer of the service comes with. */
+export interface ReadResult {
+  /** The whole answer as it came. */
+  readonly rawJson: string;
   /**
-   * The service: http(s)://host[:port][/path]; http only to loopback. Required. Variable: `VOICE_CALLING_BASE_URL`.
+   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
    */
-  readonly baseUrl?: string | undefined;
+  readonly raw: JsonValue;
   /**
-   * The organization's token, without `Bearer `. It is sent as the header `auth_token: Bearer <token>`. Required. Variable: `VOICE_CALLING_API_TOKEN`.
+   * The service's id of the request: the header `x-request-id`, or else `requestId` or
+   * `x-correlation-id`.
    */
-  readonly token?: string | undefined;
-  /**
-   * Attempts of an operation, of an item of a batch, of a poll of a wait; 1 to 100. Default: `4`. Variable: `VOICE_CALLING_MAX_ATTEMPTS`.
-   */
-  readonly maxAttempts?: number | undefined;
-  /**
-   * The ceiling of the first pause, doubled from then on; the pause itself is drawn between half of it and all of it. Unit: milliseconds. Default: `2000`. Variable: `VOICE_CALLING_BACKOFF_MS`.
-   */
-  readonly backoffMs?: number | undefined;
-  /**
-   * The highest ceiling, and the longest pause between polls; the service may ask for more. Unit: milliseconds. Default: `8000`. Variable: `VOICE_CALLING_MAX_BACKOFF_MS`.
-   */
-  readonly maxBackoffMs?: number | undefined;
-  /**
-   * For a connection, TLS included. Unit: milliseconds. Default: `3000`. Variable: `VOICE_CALLING_CONNECT_TIMEOUT_MS`.
-   */
-  readonly connectTimeoutMs?: number | undefined;
-  /**
-   * For an attempt, the body included. Unit: milliseconds. Default: `10000`. Variable: `VOICE_CALLING_ATTEMPT_TIMEOUT_MS`.
-   */
-  readonly attemptTimeoutMs?: number | undefined;
-  /**
-   * For an operation, an item of a batch, a poll of a wait. Unit: milliseconds. Default: `30000`. Variable: `VOICE_CALLING_DEADLINE_MS`.
-   */
-  readonly deadlineMs?: number | undefined;
-  /**
-   * When a create is sent again: also after 5xx and 408, as the specification asks, although a phone may ring twice then; only if nothing was sent or the service refused it with 429 or 425; or never. Default: `server-errors`. Variable: `VOICE_CALLING_CREATE_RETRY`.
-   */
-  readonly createRetry?: 'server-errors' | 'not-sent' | 'never' | undefined;
-  /**
-   * Open requests of all calls together; 1 to 100000. Default: `16`. Variable: `VOICE_CALLING_MAX_IN_FLIGHT`.
-   */
-  readonly maxInFlight?: number | undefined;
-  /**
-   * The body of a request; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_REQUEST_BYTES`.
-   */
-  readonly maxRequestBytes?: number | undefined;
-  /**
-   * The body of an answer; 1 to 67108864. An answer to a create has at most 16384 bytes more than six times its request. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
-   */
-  readonly maxResponseBytes?: number | undefined;
-  /**
-   * The body of a delivery to the webhook, which anyone can send; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_DELIVERY_BYTES`.
-   */
-  readonly maxDeliveryBytes?: number | undefined;
-  /**
-   * Whether plain http may go to a host that is not loopback. Default: `false`. Variable: `VOICE_CALLING_ALLOW_INSECURE_HTTP`.
-   */
-  readonly allowInsecureHttp?: boolean | undefined;
-}
-
-/** The cases of `request-error` in the WIT. */
-export type RequestErrorKind = 'execution-failed' | 'permanent-configuration' | 'permanent-invalid-input' | 'permanent-unauthorized' | 'permanent-not-found' | 'permanent-rejected' | 'permanent-unexpected-response' | 'permanent-outcome-unknown' | 'rate-limited' | 'unavailable' | 'unreachable' | 'timed-out';
-
-/** A setting or argument at fault. */
-export interface Problem {
-  /**
-   * The environment variable, such as `VOICE_CALLING_BASE_URL`, or the argument or
-   * the field in it, such as `toPhoneNumber`, `callContext.name` or
-   * `options.account`; a long key is cut. `request` where all of it is at fault.
-   */
-  readonly subject: string;
-  /** What was found, cut where it is long, and not shown where it is secret. */
-  readonly found: string;
-  /** What is allowed. */
-  readonly allowed: string;
-}
-
-/** The part of a response that an error keeps. */
-export interface HttpResponse {
-  /** The HTTP status, 100 to 999. */
-  readonly status: number;
-  /**
-   * The body as text: its first 8192 bytes, with bytes that are not UTF-8
-   * replaced, and with the API token masked where the service echoes it, if
-   * the token has 8 bytes or more.
-   */
-  readonly body: string;
-  /** Whether `body` is less than what the service sent, or meant to send. */
-  readonly bodyCut: boolean;
-  /** The header `x-request-id`, or else `requestId` or `x-correlation-id`. */
   readonly requestId?: string;
+  /** All attempts of this operation, in order; the last one succeeded. */
+  readonly attempts: readonly Attempt[];
+}
+
+/** What the answer to a create comes with. */
+export interface CreateResult extends ReadResult {
   /**
-   * How long the service asks to wait (header `retry-after`, given there
-   * in seconds or as a date), from the moment of the answer. A date is read
-   * against the answer's own `date`. Unit: milliseconds; at most a day.
+   * Whether an attempt before the last may have created as well: then there may be
+   * two of them.
    */
-  readonly retryAfterMs?: number;
+  readonly mayBeDuplicate: boolean;
 }
 
-/** One request that was tried. */
-export interface Attempt {
-  /** The HTTP status, where one came. */
-  readonly status?: number;
+/** How a wait went. Each poll is an operation of its own: what was seen has the attempts of its poll. */
+export interface WaitResult {
+  /** How many polls were made, not counting retries within a poll. */
+  readonly polls: number;
+  /** How many of these polls failed with an error that may be temporary. */
+  readonly failedPolls: number;
+  /** How long the wait took. Unit: milliseconds. */
+  readonly waitedMs: number;
   /**
-   * The transport error, where there was one. With a `status`, the body ended early
-   * or came too late.
+   * How much of that was spent on a rate limit that another call of the
+   * same account had met. Unit: milliseconds.
    */
-  readonly transportError?: string;
-  /** When it began. Unit: milliseconds since the operation began. */
-  readonly startedMs: number;
-  /** How long it took. Unit: milliseconds. */
-  readonly durationMs: number;
-}
-
-/**
- * The host could not run the component (a trap, a timeout of the host).
- * Only hosts make this case; the component never returns it. After a
- * creating request the call or docket may exist: give the host a longer
- * timeout than the component's own (`deadlineMs`; for a wait its
- * `timeoutMs`; for a batch both together).
- */
-export declare class ExecutionFailed extends RequestError {
-  readonly kind: 'execution-failed';
-}
-
-/**
- * A setting is missing or wrong, an account is unknown, or the host's policy
- * denies the service's address. `problem` names the variable or option.
- */
-export declare class ConfigurationProblem extends RequestError {
-  readonly kind: 'permanent-configuration';
-  readonly problem: Problem;
-}
-
-/**
- * An argument is not allowed, or the host rejects the request for what is in it.
- * `problem` names the argument. Nothing was created.
- */
-export declare class InvalidInput extends RequestError {
-  readonly kind: 'permanent-invalid-input';
-  readonly problem: Problem;
-}
-
-/** The service rejected the token: 401 or 403. */
-export declare class Unauthorized extends ServiceError {
-  readonly kind: 'permanent-unauthorized';
-}
-
-/** The service answered not found: 404 or 410. */
-export declare class NotFound extends ServiceError {
-  readonly kind: 'permanent-not-found';
-}
-
-/**
- * The service rejected the request: any other 3xx or 4xx. Redirects are
- * never followed, since the token would go along. After a 3xx or a 409 to a
- * creating request the call or docket may exist.
- */
-export declare class Rejected extends ServiceError {
-  readonly kind: 'permanent-rejected';
-}
-
-/**
- * An answer that is not as specified: a 2xx whose body does not match the
- * specification or exceeds the size limit, a docket other than the requested one,
- * or a status outside 200 to 599. After a creating request the call or docket may
- * exist; `response` has what came.
- */
-export declare class UnexpectedResponse extends ServiceError {
-  readonly kind: 'permanent-unexpected-response';
-}
-
-/**
- * A creating request may have been processed: it was sent and no conclusive
- * answer came, or the service failed (5xx, 408), also in an attempt before the
- * last. A person's phone may be ringing: retry only after making sure that nothing
- * was created.
- */
-export declare class OutcomeUnknown extends RequestError {
-  readonly kind: 'permanent-outcome-unknown';
-}
-
-/** The service's rate limit: 429 or 425, until no attempt or no time was left. */
-export declare class RateLimited extends ServiceError {
-  readonly kind: 'rate-limited';
-}
-
-/**
- * The service failed: 5xx or 408 to a reading request, until no
- * attempt or no time was left.
- */
-export declare class Unavailable extends ServiceError {
-  readonly kind: 'unavailable';
-}
-
-/** The service could not be reached: no attempt was sent. */
-export declare class Unreachable extends NoAnswerError {
-  readonly kind: 'unreachable';
-}
-
-/**
- * Time ran out before anything was sent, or a reading request got no
- * complete answer in any of its attempts.
- */
-export declare class TimedOut extends NoAnswerError {
-  readonly kind: 'timed-out';
+  readonly heldBackMs: number;
 }
 
 /** A text of an agent: a JSON object with `default`. */
@@ -306,22 +129,9 @@ export interface AgentSummary {
 }
 
 /** The agents of an organization. */
-export interface AgentList {
+export interface AgentList extends ReadResult {
   /** The elements of the answer, in its order. */
   readonly agents: readonly AgentSummary[];
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
 }
 
 /** A call to be made. It makes a phone ring. */
@@ -352,27 +162,9 @@ export interface CallRequest {
 }
 
 /** A call that was accepted. */
-export interface StartedCall {
+export interface StartedCall extends CreateResult {
   /** `task_id`: needed to get the call's details. Keep it. */
   readonly taskId: string;
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
-  /**
-   * Whether an attempt before the last may have created as well: then there may be
-   * two of them.
-   */
-  readonly mayBeDuplicate: boolean;
 }
 
 /** How a call ended. Values beyond the three are not specified. */
@@ -430,22 +222,9 @@ export interface CallDetails {
 }
 
 /** What is known of a task's calls. */
-export interface CallDetailsList {
+export interface CallDetailsList extends ReadResult {
   /** The records of the answer, in its order. */
   readonly calls: readonly CallDetails[];
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
 }
 
 /**
@@ -475,92 +254,37 @@ export interface DocketRequestV1 {
 }
 
 /** As `DocketRequestV1`, for version 2 of the endpoint. */
-export interface DocketRequest {
-  /** `agent_id`: see `agents.list`. */
-  readonly agentId: Integer | string;
-  /**
-   * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
-   * `+`: `910000000000`.
-   */
-  readonly toPhoneNumber: string;
-  /**
-   * `extra_config.call_context`: a JSON object, free-form. The fetched
-   * docket and the webhook return it, so it is the place for an identifier
-   * of your own by which to find the docket again.
-   */
-  readonly callContext: JsonInput;
+export interface DocketRequest extends DocketRequestV1 {
   /**
    * `external_id`: an identifier of your own, such as a CRM id. It is no
    * idempotency key: a second request with it creates a second docket, as far as is known.
    */
   readonly externalId?: string | null | undefined;
-  /**
-   * A JSON object whose members are added to the request; those of its
-   * `extra_config` are added to `extra_config`. A member that this record has a field
-   * for is rejected.
-   */
-  readonly extra?: JsonInput | null | undefined;
 }
 
 /** Where a docket stands. Transitions out of `OPEN` are not specified. */
 export type DocketStatus = 'OPEN' | 'IN_PROGRESS' | 'COMPLETED' | (string & {});
 
 /** The answer to the creation of a docket, version 1. */
-export interface CreatedDocketV1 {
+export interface CreatedDocketV1 extends CreateResult {
   /** `docket_id`: a UUID. Keep it. */
   readonly docketId: string;
   /** `status`: in progress, as a rule. */
   readonly status?: DocketStatus;
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
-  /**
-   * Whether an attempt before the last may have created as well: then there may be
-   * two of them.
-   */
-  readonly mayBeDuplicate: boolean;
 }
 
 /** The answer to the creation of a docket, version 2. */
-export interface CreatedDocket {
+export interface CreatedDocket extends CreateResult {
   /** `docket_id`: a UUID. Keep it. */
   readonly docketId: string;
   /** `status`: open, as a rule. */
   readonly status?: DocketStatus;
   /** `created`. What `false` means is not specified. */
   readonly created?: boolean;
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
-  /**
-   * Whether an attempt before the last may have created as well: then there may be
-   * two of them.
-   */
-  readonly mayBeDuplicate: boolean;
 }
 
 /** A docket as fetched. It has no insights: those come with the webhook. */
-export interface Docket {
+export interface Docket extends ReadResult {
   /** `docket_id`: a UUID. */
   readonly docketId: string;
   /** `agent_name`: the agent that handles the docket. */
@@ -607,19 +331,6 @@ export interface Docket {
   readonly createdAt?: string;
   /** `updated_at`: the same format. */
   readonly updatedAt?: string;
-  /** The whole answer as it came. */
-  readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
-  readonly raw: JsonValue;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
 }
 
 /** Whether a call's details are ready. */
@@ -633,24 +344,10 @@ export type CallDetailsOutcome =
   /** Time ran out: the latest answer, or `undefined` where none came. */
   | { readonly kind: 'pending'; readonly value?: CallDetailsList };
 
-/**
- * How a wait for a call's details ended. Each poll is an operation of its own: what was
- * seen has the attempts of its poll.
- */
-export interface CallDetailsWait {
+/** How a wait for a call's details ended. */
+export interface CallDetailsWait extends WaitResult {
   /** What was seen. */
   readonly outcome: CallDetailsOutcome;
-  /** How many polls were made, not counting retries within a poll. */
-  readonly polls: number;
-  /** How many of these polls failed with an error that may be temporary. */
-  readonly failedPolls: number;
-  /** How long the wait took. Unit: milliseconds. */
-  readonly waitedMs: number;
-  /**
-   * How much of that was spent on a rate limit that another call of the
-   * same account had met. Unit: milliseconds.
-   */
-  readonly heldBackMs: number;
 }
 
 /** Whether a docket is completed. */
@@ -663,24 +360,10 @@ export type DocketOutcome =
   /** Time ran out: the latest answer, or `undefined` where none came. */
   | { readonly kind: 'pending'; readonly value?: Docket };
 
-/**
- * How a wait for a docket ended. Each poll is an operation of its own: what was seen has
- * the attempts of its poll.
- */
-export interface DocketWait {
+/** How a wait for a docket ended. */
+export interface DocketWait extends WaitResult {
   /** What was seen. */
   readonly outcome: DocketOutcome;
-  /** How many polls were made, not counting retries within a poll. */
-  readonly polls: number;
-  /** How many of these polls failed with an error that may be temporary. */
-  readonly failedPolls: number;
-  /** How long the wait took. Unit: milliseconds. */
-  readonly waitedMs: number;
-  /**
-   * How much of that was spent on a rate limit that another call of the
-   * same account had met. Unit: milliseconds.
-   */
-  readonly heldBackMs: number;
 }
 
 /** Insights of a completed docket. (Those of a call are `CallInsights`.) */
@@ -747,6 +430,24 @@ export type Verification =
    * forged: do not act on it.
    */
   | { readonly kind: 'contradicted'; readonly value: VerifiedCompletion };
+
+/** One result of a batch. */
+export type BatchResult<T> =
+  | { readonly index: number; readonly ok: true; readonly value: T }
+  | { readonly index: number; readonly ok: false; readonly error: RequestError };
+
+/**
+ * A batch that was begun. `await` gives all results in the order of the requests; `for await` each
+ * as it comes, with the index of its request. After the loop is left nothing more is sent. Leaving
+ * it waits for the answers to the requests that are open, and logs each docket that was or may have
+ * been created and that the loop was not given. The signal ends the batch at once: each request has
+ * a result all the same, which is `OutcomeUnknown` if its create was in flight. If the whole batch
+ * is refused, it rejects, and a warning says so if no one awaits it.
+ */
+export interface Batch<T> extends Promise<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {
+  /** What is known by now, by the index of the request. */
+  readonly results: readonly (BatchResult<T> | undefined)[];
+}
 
 /**
  * Agents: the voices that make calls. An agent is configured once, before calls
@@ -909,4 +610,28 @@ export interface Webhooks {
    * both functions.
    */
   verify(body: string | Uint8Array, options?: CallOptions): Promise<Verification>;
+}
+
+/**
+ * A client of the voice-calling service. It may be used for many calls at once; one client for
+ * each service and token is enough.
+ *
+ * By default a create that was carried out and then answered 5xx or 408 is sent again, and two
+ * phones may ring: the result has `mayBeDuplicate`. With `createRetry: 'not-sent'` a create is sent
+ * again only if it was not sent, or was refused with 429 or 425; any other one that got no
+ * conclusive answer is `OutcomeUnknown`.
+ */
+export interface Client {
+  readonly agents: Agents;
+  readonly calls: Calls;
+  readonly dockets: Dockets;
+  readonly webhooks: Webhooks;
+  /** The same client, with other options where a call has none. Closing one closes both. */
+  withOptions(options: CallOptions): this;
+  /**
+   * Refuses new calls, waits for those that run, and closes the connections. A program that
+   * forgets it ends all the same.
+   */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }

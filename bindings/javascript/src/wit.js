@@ -1,4 +1,25 @@
-// Written from wit/ by `cargo xtask bindings generate`. Do not edit.
+/**
+ * The types and functions of the WIT (`wit/`), as far as users meet them. By these tables arguments
+ * are checked and results are read.
+ */
+
+/** The last fields of an answer. */
+const ANSWER = {
+  'raw-json': 'json',
+  'request-id': { option: 'string' },
+  'attempts': { list: 'attempt' },
+};
+
+/** The last fields of an answer to a create. */
+const CREATED = { ...ANSWER, 'may-be-duplicate': 'bool' };
+
+/** The last fields of a wait. */
+const POLLS = {
+  'polls': 'u32',
+  'failed-polls': 'u32',
+  'waited-ms': 'u32',
+  'held-back-ms': 'u32',
+};
 
 /** The named types: fields of records and cases of variants, in the WIT's order. */
 export const types = {
@@ -101,9 +122,7 @@ export const types = {
   'agent-list': {
     record: {
       'agents': { list: 'agent-summary' },
-      'raw-json': 'json',
-      'request-id': { option: 'string' },
-      'attempts': { list: 'attempt' },
+      ...ANSWER,
     },
   },
   'call-request': {
@@ -117,10 +136,7 @@ export const types = {
   'started-call': {
     record: {
       'task-id': 'string',
-      'raw-json': 'json',
-      'request-id': { option: 'string' },
-      'attempts': { list: 'attempt' },
-      'may-be-duplicate': 'bool',
+      ...CREATED,
     },
   },
   'call-status': {
@@ -166,9 +182,7 @@ export const types = {
   'call-details-list': {
     record: {
       'calls': { list: 'call-details' },
-      'raw-json': 'json',
-      'request-id': { option: 'string' },
-      'attempts': { list: 'attempt' },
+      ...ANSWER,
     },
   },
   'docket-request': {
@@ -200,10 +214,7 @@ export const types = {
     record: {
       'docket-id': 'string',
       'status': { option: 'docket-status' },
-      'raw-json': 'json',
-      'request-id': { option: 'string' },
-      'attempts': { list: 'attempt' },
-      'may-be-duplicate': 'bool',
+      ...CREATED,
     },
   },
   'created-docket-v2': {
@@ -211,10 +222,7 @@ export const types = {
       'docket-id': 'string',
       'status': { option: 'docket-status' },
       'created': { option: 'bool' },
-      'raw-json': 'json',
-      'request-id': { option: 'string' },
-      'attempts': { list: 'attempt' },
-      'may-be-duplicate': 'bool',
+      ...CREATED,
     },
   },
   'docket': {
@@ -236,9 +244,7 @@ export const types = {
       'closed-at': { option: 'string' },
       'created-at': { option: 'string' },
       'updated-at': { option: 'string' },
-      'raw-json': 'json',
-      'request-id': { option: 'string' },
-      'attempts': { list: 'attempt' },
+      ...ANSWER,
     },
   },
   'wait-options': {
@@ -256,10 +262,7 @@ export const types = {
   'call-details-wait': {
     record: {
       'outcome': 'call-details-outcome',
-      'polls': 'u32',
-      'failed-polls': 'u32',
-      'waited-ms': 'u32',
-      'held-back-ms': 'u32',
+      ...POLLS,
     },
   },
   'docket-outcome': {
@@ -271,10 +274,7 @@ export const types = {
   'docket-wait': {
     record: {
       'outcome': 'docket-outcome',
-      'polls': 'u32',
-      'failed-polls': 'u32',
-      'waited-ms': 'u32',
-      'held-back-ms': 'u32',
+      ...POLLS,
     },
   },
   'docket-insights': {
@@ -314,84 +314,72 @@ export const types = {
 export const functions = {
   CreateAgent: {
     wit: 'agents.create-agent',
-    method: 'agents.create',
     parameters: { 'config': 'agent-config', 'options': { option: 'call-options' } },
     ok: 'created-agent',
     creates: true,
   },
   ListAgents: {
     wit: 'agents.list-agents',
-    method: 'agents.list',
     parameters: { 'organization-id': 'string', 'options': { option: 'call-options' } },
     ok: 'agent-list',
     creates: false,
   },
   MakeCall: {
     wit: 'calls.make-call',
-    method: 'calls.make',
     parameters: { 'request': 'call-request', 'options': { option: 'call-options' } },
     ok: 'started-call',
     creates: true,
   },
   GetCallDetails: {
     wit: 'calls.get-call-details',
-    method: 'calls.get-details',
     parameters: { 'task-id': 'string', 'options': { option: 'call-options' } },
     ok: 'call-details-list',
     creates: false,
   },
   WaitForCallDetails: {
     wit: 'calls.wait-for-call-details',
-    method: 'calls.wait-for-details',
     parameters: { 'task-id': 'string', 'wait': 'wait-options', 'options': { option: 'call-options' } },
     ok: 'call-details-wait',
     creates: false,
   },
   CreateDocket: {
     wit: 'dockets.create-docket',
-    method: 'dockets.create-v1',
     parameters: { 'request': 'docket-request', 'options': { option: 'call-options' } },
     ok: 'created-docket',
     creates: true,
   },
   CreateDocketV2: {
     wit: 'dockets.create-docket-v2',
-    method: 'dockets.create',
     parameters: { 'request': 'docket-request-v2', 'options': { option: 'call-options' } },
     ok: 'created-docket-v2',
     creates: true,
   },
   GetDocket: {
     wit: 'dockets.get-docket',
-    method: 'dockets.get',
     parameters: { 'docket-id': 'string', 'options': { option: 'call-options' } },
     ok: 'docket',
     creates: false,
   },
   WaitForDocket: {
     wit: 'dockets.wait-for-docket',
-    method: 'dockets.wait-for',
     parameters: { 'docket-id': 'string', 'wait': 'wait-options', 'options': { option: 'call-options' } },
     ok: 'docket-wait',
     creates: false,
   },
   CreateDocketsV2: {
     wit: 'bulk.create-dockets-v2',
-    method: 'dockets.create-many',
     parameters: { 'requests': { list: 'docket-request-v2' }, 'timeout-ms': 'u32', 'options': { option: 'call-options' } },
     ok: { list: { result: ['created-docket-v2', 'request-error'] } },
     creates: true,
   },
   ParseDocketCompleted: {
     wit: 'webhooks.parse-docket-completed',
-    method: 'webhooks.parse',
     parameters: { 'body': 'body' },
     ok: { option: 'docket-completed' },
     creates: false,
   },
   VerifyDocketCompleted: {
     wit: 'webhooks.verify-docket-completed',
-    method: 'webhooks.verify',
     parameters: { 'body': 'body', 'options': { option: 'call-options' } },
     ok: 'verification',
     creates: false,
