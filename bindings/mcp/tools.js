@@ -1,5 +1,3 @@
-// Written from wit/tools/ by `cargo xtask bindings generate`. Do not edit.
-
 /** What each tool is, in the order in which agents read them. */
 export const TOOLS = [
   {
