@@ -4,7 +4,7 @@
 #
 #   RELEASE   the folder of the release         VERSION   its version
 #   SCRATCH   a folder for this run, with the packages of WASI as wasi:<name>@<version>.wasm
-#   MOCK      the name of the mock's archive    GLIBC     the C library that the notes name
+#   MOCK_NAME the name of the mock's archive    GLIBC     the C library that the notes name
 #   XTASK, WKG, WASMTIME, WASH, OBELISK         programs
 set -euo pipefail
 
@@ -20,7 +20,7 @@ contains() {
 }
 
 servers=()
-trap 'for server in "${servers[@]}"; do kill "$server" 2>/dev/null || true; done' EXIT
+trap 'kill "${servers[@]}" 2>/dev/null || true' EXIT
 
 free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
@@ -57,11 +57,11 @@ call() {
 # ------------------------------------------------------------------------------------- documents
 
 step "the mock service, from its archive"
-tar -xzf "$RELEASE/$MOCK.tar.gz" -C "$SCRATCH"
-newest=$(objdump -T "$SCRATCH/$MOCK/voice-calling-mock" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
+tar -xzf "$RELEASE/$MOCK_NAME.tar.gz" -C "$SCRATCH"
+newest=$(objdump -T "$SCRATCH/$MOCK_NAME/voice-calling-mock" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
 [ "$newest" = "GLIBC_$GLIBC" ] || fail "the mock service needs $newest, and the notes say $GLIBC"
 port=$(free_port)
-"$SCRATCH/$MOCK/voice-calling-mock" --port "$port" --call-ms 50 >/dev/null &
+"$SCRATCH/$MOCK_NAME/voice-calling-mock" --port "$port" --call-ms 50 >/dev/null &
 servers+=($!)
 listening "$port"
 mock=http://127.0.0.1:$port

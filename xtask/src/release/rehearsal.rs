@@ -47,7 +47,7 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
         .env("SCRATCH", &scratch)
         .env("VERSION", &version)
         .env(
-            "MOCK",
+            "MOCK_NAME",
             format!("voice-calling-mock-{version}-{}", program::platform()),
         )
         .env("GLIBC", GLIBC)
