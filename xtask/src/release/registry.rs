@@ -17,17 +17,13 @@ use crate::{
     workspace::{Workspace, shell_in},
 };
 
-/// The components that are pushed: `voice-calling-p3.wasm` is the package
-/// `voice-calling:component-p3`. Others have the WIT.
-const COMPONENTS: [(&str, &str); 5] = [
-    ("voice-calling.wasm", "component"),
-    ("voice-calling-p3.wasm", "component-p3"),
-    ("voice-calling-sans-io.wasm", "component-sans-io"),
-    ("voice-calling-tools.wasm", "component-tools"),
-    (
-        "voice-calling-tools-read-only.wasm",
-        "component-tools-read-only",
-    ),
+/// The components that are pushed.
+const COMPONENTS: [&str; 5] = [
+    "voice-calling.wasm",
+    "voice-calling-p3.wasm",
+    "voice-calling-sans-io.wasm",
+    "voice-calling-tools.wasm",
+    "voice-calling-tools-read-only.wasm",
 ];
 
 /// Pushes what is in the folder of a release below `base`, registry and namespace
@@ -39,7 +35,10 @@ pub fn push(workspace: &Workspace, base: &str, release: &Path) -> Result<()> {
         .context("the files are not those that were released")?;
     let version = workspace.version()?;
     let registry = Registry::at(workspace, base)?;
-    for (file, name) in COMPONENTS {
+    for file in COMPONENTS {
+        // `voice-calling-p3.wasm` is the package `voice-calling:component-p3`. Others have the WIT.
+        let name = file.replace("voice-calling", "component");
+        let name = name.trim_end_matches(".wasm");
         let reference = format!("{base}/voice-calling/{name}:{version}");
         registry.push_once(&reference, &release.join(file))?;
     }

@@ -30,43 +30,34 @@ pub struct Tool {
 }
 
 /// The last one; its maintainers point to plain cargo with wit-bindgen.
-pub const CARGO_COMPONENT: Tool = Tool {
-    name: "cargo-component",
-    version: "0.21.1",
-    setup: "cargo-component",
-    takes: "about 2 minutes",
-    arguments: &[],
-    newer_rust_minor: None,
-};
+pub const CARGO_COMPONENT: Tool = tool("cargo-component", "0.21.1", "cargo-component");
 
 /// Makes the site of the documentation.
 pub const MDBOOK: Tool = Tool {
-    name: "mdbook",
-    version: "0.5.4",
-    setup: "docs",
     takes: "about a minute",
     arguments: &["--no-default-features", "--features", "search"],
-    newer_rust_minor: None,
+    ..tool("mdbook", "0.5.4", "docs")
 };
 
 /// The package tool of WebAssembly components.
-pub const WKG: Tool = Tool {
-    name: "wkg",
-    version: "0.16.1",
-    setup: "release",
-    takes: "about 2 minutes",
-    arguments: &[],
-    newer_rust_minor: None,
-};
+pub const WKG: Tool = tool("wkg", "0.16.1", "release");
 
 pub const OBELISK: Tool = Tool {
-    name: "obelisk",
-    version: "0.41.4",
-    setup: "obelisk",
     takes: "10 to 20 minutes",
-    arguments: &[],
     newer_rust_minor: Some(96),
+    ..tool("obelisk", "0.41.4", "obelisk")
 };
+
+const fn tool(name: &'static str, version: &'static str, setup: &'static str) -> Tool {
+    Tool {
+        name,
+        version,
+        setup,
+        takes: "about 2 minutes",
+        arguments: &[],
+        newer_rust_minor: None,
+    }
+}
 
 impl Tool {
     /// Where the program is. cargo records what it has installed:
