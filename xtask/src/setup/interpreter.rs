@@ -21,7 +21,10 @@ pub const PYTHON: Interpreter = Interpreter {
 pub const NODE: Interpreter = Interpreter {
     program: "node",
     at_least: "20",
-    check: ["-e", "process.exit(parseInt(process.versions.node) < 20)"],
+    check: [
+        "-e",
+        "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)",
+    ],
 };
 
 impl Interpreter {
