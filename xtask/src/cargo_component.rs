@@ -3,6 +3,7 @@
 
 use std::{
     env, fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -15,7 +16,7 @@ use crate::{
     process::announce,
     setup::tool::CARGO_COMPONENT,
     toolchain::Toolchain,
-    wit::Wit,
+    wit,
     workspace::{Workspace, shell_in},
 };
 
@@ -36,7 +37,7 @@ pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
         "{shown} has a different core module"
     );
     ensure!(
-        Wit::of_component(&built)?.text()? == Wit::of_component(&ours)?.text()?,
+        wit::of_component(&built)? == wit::of_component(&ours)?,
         "{shown} has a different WIT"
     );
     println!("{shown} has the same core module and the same WIT");
@@ -49,23 +50,13 @@ fn build(toolchain: &Toolchain, workspace: &Workspace, program: &Path) -> Result
     announce("cargo component build --profile guest");
     let target = workspace.target.join("cargo-component");
     let compiler = toolchain.compiler();
-    let mut folders = vec![
-        program
-            .parent()
-            .context("a program in a folder")?
-            .to_owned(),
-    ];
+    let own = program.parent().context("a program in a folder")?;
+    let mut folders = vec![own.to_owned()];
     if !compiler.has_target(EXPECTED_TARGET) {
         folders.insert(0, stand_in(&compiler.program(), &target)?);
     }
     folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
-    let manifest = &workspace.package(&CLIENT)?.manifest_path;
-    let shell = shell_in(
-        manifest
-            .parent()
-            .context("a manifest in a folder")?
-            .as_ref(),
-    )?;
+    let shell = shell_in(&workspace.root.join("component/p2"))?;
     let cargo = toolchain.cargo(&shell);
     cargo
         .args(["component", "build", "--locked", "--profile", PROFILE])
@@ -78,10 +69,7 @@ fn build(toolchain: &Toolchain, workspace: &Workspace, program: &Path) -> Result
 
 /// A `rustc` to be found before the real one, which answers cargo-component's question for the
 /// sysroot with a folder that looks as expected, and passes on everything else.
-#[cfg(unix)]
 fn stand_in(rustc: &Path, target: &Path) -> Result<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-
     let sysroot = target.join("sysroot");
     let folder = target.join("stand-in");
     fs::create_dir_all(sysroot.join("lib/rustlib").join(EXPECTED_TARGET))?;
@@ -96,9 +84,4 @@ fn stand_in(rustc: &Path, target: &Path) -> Result<PathBuf> {
     fs::write(&program, script)?;
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
     Ok(folder)
-}
-
-#[cfg(not(unix))]
-fn stand_in(_: &Path, _: &Path) -> Result<PathBuf> {
-    anyhow::bail!("cargo-component needs one more target: rustup target add {EXPECTED_TARGET}")
 }

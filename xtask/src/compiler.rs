@@ -103,28 +103,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_minor_version_is_the_number_between_the_points() {
-        let compiler = Compiler {
-            sysroot: "/usr".into(),
+    fn a_compiler_is_known_by_its_version_and_its_place() {
+        let compiler = |sysroot: &str| Compiler {
+            sysroot: sysroot.into(),
             linker: None,
             version: "rustc 1.96.0-nightly".to_owned(),
             commit: String::new(),
             host: String::new(),
         };
-        assert_eq!(compiler.minor(), Some(96));
-    }
-
-    #[test]
-    fn a_toolchain_is_rustups_only_among_rustups_toolchains() {
-        let at = |sysroot: &str| Compiler {
-            sysroot: sysroot.into(),
-            linker: None,
-            version: String::new(),
-            commit: String::new(),
-            host: String::new(),
-        };
-        let rustups = at("/home/me/.rustup/toolchains/stable-x86_64");
+        let rustups = compiler("/home/me/.rustup/toolchains/stable-x86_64");
+        assert_eq!(rustups.minor(), Some(96));
         assert_eq!(rustups.rustup_toolchain(), Some("stable-x86_64"));
-        assert_eq!(at("/usr").rustup_toolchain(), None);
+        assert_eq!(compiler("/usr").rustup_toolchain(), None);
     }
 }

@@ -1,18 +1,22 @@
-//! What is made of a guest's core module: a component, or only less of the module, with a name tag.
+//! What is made of a guest's core module: a component, or only less of the module, with a name tag;
+//! and of two components: one, in which what one of them imports is the other's.
 
-use std::process::{Child, Command, Stdio};
+use std::{
+    path::Path,
+    process::{Child, Command, Stdio},
+};
 
 use anyhow::{Context, Result, bail};
 use wasm_encoder::{ComponentSection, CustomSection, ExportSection, Module, RawSection};
 use wasm_metadata::{AddMetadata, AddMetadataField};
 use wasmparser::{Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
 
 use crate::{
     core_module,
-    guest::{Form, Guest},
+    guest::{CLIENT_P3, Form, Guest, IMPATIENT, MUTANTS, PEER},
     process::announce,
+    wit,
     workspace::Workspace,
 };
 
@@ -23,6 +27,26 @@ pub fn build(workspace: &Workspace, guests: &[&Guest]) -> Result<()> {
         make(workspace, guest)?;
     }
     Ok(())
+}
+
+/// What no user gets: the mutants, the component for WASI 0.3 plugged into a guest that cancels its
+/// calls, and what the bench compares with.
+pub fn build_for_tests(workspace: &Workspace) -> Result<()> {
+    build(workspace, &[&CLIENT_P3, &MUTANTS, &IMPATIENT, &PEER])?;
+    plug(
+        workspace,
+        &workspace.component_of(&CLIENT_P3),
+        &workspace.component_of(&IMPATIENT),
+        &workspace.target.join("impatient.wasm"),
+    )
+}
+
+/// Plugs the component `plug` into `socket`, which imports what it exports.
+pub fn plug(workspace: &Workspace, plug: &Path, socket: &Path, output: &Path) -> Result<()> {
+    announce(&format!("{}: composing", workspace.shown(output)));
+    let program = workspace.cargo("run --quiet --locked --package plug --");
+    let composing = program.arg(plug).arg(socket).arg(output);
+    composing.run().context("cannot compose")
 }
 
 /// A build whose output is shown only if it fails, beside which something else can be built.
@@ -73,12 +97,7 @@ fn formed(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Ve
         Form::Component => encode(&without_debris(core_module, is_debris)?),
         Form::ComponentOf { folders, world } => {
             let mut module = without_debris(core_module, is_custom)?;
-            let mut resolve = Resolve::new();
-            let mut package = None;
-            for folder in folders {
-                package = Some(resolve.push_dir(workspace.root.join(folder))?.0);
-            }
-            let package = package.context("a world is in a package")?;
+            let (resolve, package) = wit::read(&workspace.root, folders)?;
             let world = resolve.select_world(&[package], Some(world))?;
             embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
             encode(&module)
@@ -89,7 +108,8 @@ fn formed(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Ve
     }
 }
 
-fn encode(core_module: &[u8]) -> Result<Vec<u8>> {
+/// Makes a component of a core module that describes its own WIT.
+pub fn encode(core_module: &[u8]) -> Result<Vec<u8>> {
     ComponentEncoder::default()
         .module(core_module)
         .context("the core module has no component type section")?
@@ -180,11 +200,16 @@ pub fn tagged(component: &[u8], workspace: &Workspace, guest: &Guest) -> Result<
         ("licenses", package.license.as_deref().unwrap_or_default()),
         ("version", &package.version.to_string()),
     ] {
-        let section = CustomSection {
-            name: name.into(),
-            data: text.as_bytes().into(),
-        };
-        section.append_to_component(&mut tagged);
+        append(&mut tagged, name, text.as_bytes());
     }
     Ok(tagged)
+}
+
+/// Adds a custom section at the end.
+pub fn append(wasm: &mut Vec<u8>, name: &str, data: &[u8]) {
+    let section = CustomSection {
+        name: name.into(),
+        data: data.into(),
+    };
+    section.append_to_component(wasm);
 }

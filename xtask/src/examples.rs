@@ -1,22 +1,29 @@
 //! The examples: guests in Python and JavaScript and an HTTP server in Rust, each composed with
 //! voice-calling, and run by the host harness and by other hosts.
 
-use std::{env, ffi::OsString, fs, path::PathBuf};
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Result;
 use clap::Subcommand;
 use xshell::cmd;
 
 use crate::{
-    component,
-    composition::plug,
+    bindings::npm,
+    component::{self, plug},
     guest::{CLIENT, EXAMPLE_HTTP},
-    interpreter::{NODE, PYTHON},
     process::{announce, run_quietly},
-    setup::{check_wash_host, wheel},
-    stamp::Stamp,
+    setup::{
+        debian::WASH_HOST,
+        interpreter::PYTHON,
+        wheel::{WASH, WASMTIME},
+    },
     test_run::COMPONENT_VARIABLE,
-    workspace::{Workspace, shell_in},
+    workspace::{Workspace, is_fresh, shell_in},
 };
 
 #[derive(Subcommand)]
@@ -31,164 +38,124 @@ pub enum Command {
     },
 }
 
-/// Tells the tests which programs of wasmtime to run, as `PATH` lists folders.
-const WASMTIME_VARIABLE: &str = "WASMTIME";
-
-/// The same for wasmCloud's only program.
-const WASH_VARIABLE: &str = "WASH";
-
-/// Tells the harness where the compositions are.
-const FOLDER_VARIABLE: &str = "EXAMPLES_FOLDER";
-
-const HARNESS: &str = "examples-harness";
-
-/// What both guests implement, in `examples/wit`.
-const WORLD: &str = "workflow";
-
-pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
-    let examples = Examples::of(workspace);
-    let mut hosts = Vec::new();
-    if matches!(command, Some(Command::Test { .. })) {
-        // Before anything takes time.
-        let shell = &workspace.shell;
-        let wasmtime = wheel::WASMTIME.iter().map(|wheel| wheel.find(shell));
-        let wasmtime = wasmtime.collect::<Result<Vec<_>>>()?;
-        hosts.push((WASMTIME_VARIABLE, env::join_paths(wasmtime)?));
-        check_wash_host(shell)?;
-        hosts.push((WASH_VARIABLE, wheel::WASH.find(shell)?.into()));
-    }
-    examples.build()?;
-    match command {
-        None => {
-            announce("examples: the same campaign by each guest, on the mock service");
-            examples.run_harness("run --quiet", &[], hosts)
-        }
-        Some(Command::Build) => Ok(()),
-        Some(Command::Test { arguments }) => {
-            examples.run_harness("test --no-fail-fast", &arguments, hosts)
-        }
-    }
-}
-
-/// Variables, and the programs that they name.
+/// Variables that tell the tests which programs to run, as `PATH` lists folders.
 type Hosts = Vec<(&'static str, OsString)>;
 
-struct Examples<'a> {
-    workspace: &'a Workspace,
-    sources: PathBuf,
-    /// Where guests, compositions and Python's tools go.
-    folder: PathBuf,
+pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
+    match command {
+        None => {
+            build(workspace)?;
+            announce("examples: the same campaign by each guest, on the mock service");
+            run_harness(workspace, "run --quiet", &[], Hosts::new())
+        }
+        Some(Command::Build) => build(workspace),
+        Some(Command::Test { arguments }) => {
+            // Before anything takes time.
+            let hosts = hosts(workspace)?;
+            build(workspace)?;
+            run_harness(workspace, "test --no-fail-fast", &arguments, hosts)
+        }
+    }
 }
 
-impl<'a> Examples<'a> {
-    fn of(workspace: &'a Workspace) -> Self {
-        Self {
-            workspace,
-            sources: workspace.root.join("examples"),
-            folder: workspace.target.join("examples"),
+fn hosts(workspace: &Workspace) -> Result<Hosts> {
+    let shell = &workspace.shell;
+    let wasmtime = WASMTIME.iter().map(|wheel| wheel.find(shell));
+    let wasmtime = env::join_paths(wasmtime.collect::<Result<Vec<_>>>()?)?;
+    WASH_HOST.check(shell)?;
+    Ok(vec![
+        ("WASMTIME", wasmtime),
+        ("WASH", WASH.find(shell)?.into()),
+    ])
+}
+
+/// Where guests, compositions and Python's tools go.
+fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("examples")
+}
+
+/// Builds our component and the guests, and plugs it into each.
+fn build(workspace: &Workspace) -> Result<()> {
+    let (shell, folder, client) = (&workspace.shell, folder(workspace), workspace.component());
+    PYTHON.check(shell)?;
+    shell.create_dir(&folder)?;
+    component::build(workspace, &[&CLIENT, &EXAMPLE_HTTP])?;
+    let server = workspace.component_of(&EXAMPLE_HTTP);
+    plug(workspace, &client, &server, &folder.join("http.wasm"))?;
+    for guest in ["python", "javascript"] {
+        let made = folder.join(format!("guest-{guest}.wasm"));
+        match guest {
+            "python" => python(workspace, &made)?,
+            _ => javascript(workspace, &made)?,
+        }
+        let path = folder.join(format!("renewals-{guest}.wasm"));
+        let old = fs::read(&path).ok();
+        plug(workspace, &client, &made, &path)?;
+        if old != fs::read(&path).ok() {
+            // What the harness compiled of the old one takes more room than both guests.
+            shell.remove_path(folder.join("compiled"))?;
         }
     }
+    Ok(())
+}
 
-    /// Builds our component and both guests, and plugs it into each.
-    fn build(&self) -> Result<()> {
-        let workspace = self.workspace;
-        let shell = &workspace.shell;
-        // Before anything takes time.
-        PYTHON.check(shell)?;
-        NODE.check(shell)?;
-        shell.create_dir(&self.folder)?;
-        component::build(workspace, &[&CLIENT, &EXAMPLE_HTTP])?;
-        let server = workspace.component_of(&EXAMPLE_HTTP);
-        plug(
-            workspace,
-            &workspace.component(),
-            &server,
-            &self.folder.join("http.wasm"),
-        )?;
-        for (language, guest) in [
-            ("python", self.python()?),
-            ("javascript", self.javascript()?),
-        ] {
-            let path = self.folder.join(format!("renewals-{language}.wasm"));
-            let old = fs::read(&path).ok();
-            plug(workspace, &workspace.component(), &guest, &path)?;
-            if old != fs::read(&path).ok() {
-                // What the harness compiled of the old one takes more room than both guests.
-                shell.remove_path(self.folder.join("compiled"))?;
-            }
-        }
-        Ok(())
+fn python(workspace: &Workspace, guest: &Path) -> Result<()> {
+    let shell = shell_in(&workspace.root.join("examples/python"))?;
+    if is_fresh(guest, inputs(workspace, "python")?) {
+        return Ok(());
     }
+    announce("the guest in Python");
+    let (python, venv) = (PYTHON.program, folder(workspace).join("venv"));
+    run_quietly(cmd!(shell, "{python} -m venv {venv}"))?;
+    let pip = venv.join("bin/pip");
+    let install = cmd!(shell, "{pip} install --quiet --disable-pip-version-check");
+    run_quietly(install.args(["--requirement", "requirements.txt"]))?;
+    let componentize = venv.join("bin/componentize-py");
+    let guest_of = cmd!(shell, "{componentize} --wit-path ../wit --world workflow")
+        // It looks there for what the guest imports, else in the system's Python.
+        .env("VIRTUAL_ENV", &venv)
+        .args(["componentize", "--stub-wasi", "renewals", "--output"]);
+    run_quietly(guest_of.arg(guest))
+}
 
-    fn python(&self) -> Result<PathBuf> {
-        let sources = self.sources.join("python");
-        let requirements = sources.join("requirements.txt");
-        let shell = shell_in(&sources)?;
-        let python = PYTHON.program;
-        let venv = self.folder.join("venv");
-        let (pip, componentize) = (venv.join("bin/pip"), venv.join("bin/componentize-py"));
-        let tools = Stamp::of("the tools for Python", &venv, [&requirements])?;
-        tools.unless_fresh(|| {
-            run_quietly(cmd!(shell, "{python} -m venv --clear {venv}"))?;
-            let install = cmd!(shell, "{pip} install --quiet --disable-pip-version-check");
-            run_quietly(install.arg("--requirement").arg(&requirements))
-        })?;
-
-        let guest = self.folder.join("guest-python.wasm");
-        let inputs = self.inputs([sources.join("renewals.py"), requirements])?;
-        let building = Stamp::of("the guest in Python", &guest, &inputs)?;
-        building.unless_fresh(|| {
-            let guest_of = cmd!(shell, "{componentize} --wit-path ../wit --world {WORLD}")
-                // It looks there for what the guest imports, else in the system's Python.
-                .env("VIRTUAL_ENV", &venv)
-                .args(["componentize", "--stub-wasi", "renewals", "--output"]);
-            run_quietly(guest_of.arg(&guest))
-        })?;
-        Ok(guest)
+fn javascript(workspace: &Workspace, guest: &Path) -> Result<()> {
+    let sources = workspace.root.join("examples/javascript");
+    npm::install(&sources)?;
+    if is_fresh(guest, inputs(workspace, "javascript")?) {
+        return Ok(());
     }
+    announce("the guest in JavaScript");
+    let shell = shell_in(&sources)?;
+    let componentize = sources.join("node_modules/.bin/componentize-js");
+    let guest_of = cmd!(shell, "{componentize} renewals.js --wit ../wit")
+        .args(["--world-name", "workflow", "--disable"])
+        .args(["stdio", "random", "clocks", "http", "fetch-event", "--out"]);
+    run_quietly(guest_of.arg(guest))
+}
 
-    fn javascript(&self) -> Result<PathBuf> {
-        let sources = self.sources.join("javascript");
-        let shell = shell_in(&sources)?;
-        let lock = sources.join("package-lock.json");
-        let packages = sources.join("node_modules");
-        let componentize = packages.join(".bin/componentize-js");
-        let tools = Stamp::of("the tools for JavaScript", &packages, [&lock])?;
-        tools.unless_fresh(|| {
-            run_quietly(cmd!(shell, "npm ci --ignore-scripts --no-audit --no-fund"))
-        })?;
-
-        let guest = self.folder.join("guest-javascript.wasm");
-        let inputs = self.inputs([sources.join("renewals.js"), lock])?;
-        let building = Stamp::of("the guest in JavaScript", &guest, &inputs)?;
-        building.unless_fresh(|| {
-            let guest_of = cmd!(shell, "{componentize} renewals.js --wit ../wit")
-                .args(["--world-name", WORLD, "--disable"])
-                .args(["stdio", "random", "clocks", "http", "fetch-event", "--out"]);
-            run_quietly(guest_of.arg(&guest))
-        })?;
-        Ok(guest)
+/// What a guest is made of: the files in its own folder and the WIT.
+fn inputs(workspace: &Workspace, language: &str) -> Result<Vec<PathBuf>> {
+    let own = format!("examples/{language}");
+    let mut inputs = Vec::new();
+    for folder in [&own, "examples/wit", "wit", "wit/deps"] {
+        inputs.extend(workspace.shell.read_dir(folder)?);
     }
+    inputs.retain(|path| path.is_file());
+    Ok(inputs)
+}
 
-    /// What a guest is made of: its own files and the WIT.
-    fn inputs(&self, own: [PathBuf; 2]) -> Result<Vec<PathBuf>> {
-        let mut inputs = Vec::from(own);
-        for folder in ["examples/wit", "wit", "wit/deps"] {
-            inputs.extend(self.workspace.shell.read_dir(folder)?);
-        }
-        inputs.retain(|path| path.is_file());
-        inputs.sort();
-        Ok(inputs)
-    }
-
-    fn run_harness(&self, command: &str, arguments: &[String], hosts: Hosts) -> Result<()> {
-        let harness = self.workspace.cargo(command);
-        Ok(harness
-            .args(["--locked", "--package", HARNESS])
-            .args(arguments)
-            .env(FOLDER_VARIABLE, &self.folder)
-            .envs(hosts)
-            .env(COMPONENT_VARIABLE, self.workspace.component())
-            .run()?)
-    }
+fn run_harness(
+    workspace: &Workspace,
+    command: &str,
+    arguments: &[String],
+    hosts: Hosts,
+) -> Result<()> {
+    let harness = workspace.cargo(command);
+    Ok(harness
+        .args(["--locked", "--package", "examples-harness"])
+        .args(arguments)
+        .env("EXAMPLES_FOLDER", folder(workspace))
+        .envs(hosts)
+        .env(COMPONENT_VARIABLE, workspace.component())
+        .run()?)
 }

@@ -25,27 +25,27 @@ pub enum Form {
     CoreModule(&'static [&'static str]),
 }
 
+const fn component(package: &'static str, component: &'static str, file: &'static str) -> Guest {
+    Guest {
+        package,
+        component,
+        file,
+        form: Form::Component,
+    }
+}
+
 /// The guest that all this is for.
-pub const CLIENT: Guest = Guest {
-    package: "voice-calling-p2",
-    component: "voice-calling",
-    file: "voice-calling.wasm",
-    form: Form::Component,
-};
+pub const CLIENT: Guest = component("voice-calling-p2", "voice-calling", "voice-calling.wasm");
 
 /// The same for hosts of WASI 0.3.
-pub const CLIENT_P3: Guest = Guest {
-    package: "voice-calling-p3",
-    component: "voice-calling-p3",
-    file: "voice-calling-p3.wasm",
-    form: Form::Component,
-};
+pub const CLIENT_P3: Guest = component(
+    "voice-calling-p3",
+    "voice-calling-p3",
+    "voice-calling-p3.wasm",
+);
 
 /// The client without I/O, for hosts that do it themselves.
 pub const SANS_IO: Guest = Guest {
-    package: "voice-calling-sans-io",
-    component: "voice-calling-sans-io",
-    file: "voice-calling-sans-io.wasm",
     form: Form::CoreModule(&[
         "memory",
         "input",
@@ -53,99 +53,95 @@ pub const SANS_IO: Guest = Guest {
         "step",
         "parse_docket_completed",
     ]),
+    ..component(
+        "voice-calling-sans-io",
+        "voice-calling-sans-io",
+        "voice-calling-sans-io.wasm",
+    )
 };
 
 /// The tools for AI agents, into which the client is plugged.
-pub const TOOLS: Guest = Guest {
-    package: "voice-calling-tools",
-    component: "voice-calling-tools",
-    file: "tools-guest.wasm",
-    form: Form::Component,
-};
+pub const TOOLS: Guest = component(
+    "voice-calling-tools",
+    "voice-calling-tools",
+    "tools-guest.wasm",
+);
 
 /// The same without the tools that make a telephone ring.
 pub const TOOLS_READ_ONLY: Guest = Guest {
-    package: "voice-calling-tools",
-    component: "voice-calling-tools-read-only",
-    file: "tools-read-only-guest.wasm",
     form: Form::ComponentOf {
         folders: &["wit", "wit/tools"],
         world: "read-only",
     },
+    ..component(
+        "voice-calling-tools",
+        "voice-calling-tools-read-only",
+        "tools-read-only-guest.wasm",
+    )
 };
 
 /// All that users get.
 pub const PRODUCTS: [&Guest; 3] = [&CLIENT, &CLIENT_P3, &SANS_IO];
 
 /// The guest on a core that misbehaves, with which the check of components proves that it can fail.
-pub const MUTANTS: Guest = Guest {
-    package: "voice-calling-mutants-p2",
-    component: "voice-calling-mutants",
-    file: "mutants.wasm",
-    form: Form::Component,
-};
+pub const MUTANTS: Guest = component(
+    "voice-calling-mutants-p2",
+    "voice-calling-mutants",
+    "mutants.wasm",
+);
 
 /// A guest that uses the one for WASI 0.3 and cancels its calls, with which tests prove what
 /// becomes of these.
-pub const IMPATIENT: Guest = Guest {
-    package: "voice-calling-impatient",
-    component: "voice-calling-impatient",
-    file: "impatient-guest.wasm",
-    form: Form::Component,
-};
+pub const IMPATIENT: Guest = component(
+    "voice-calling-impatient",
+    "voice-calling-impatient",
+    "impatient-guest.wasm",
+);
 
 /// One operation of the service written with wstd, which the bench compares the client with.
-pub const PEER: Guest = Guest {
-    package: "voice-calling-bench-peer",
-    component: "voice-calling-bench-peer",
-    file: "voice-calling-peer.wasm",
-    form: Form::Component,
-};
+pub const PEER: Guest = component(
+    "voice-calling-bench-peer",
+    "voice-calling-bench-peer",
+    "voice-calling-peer.wasm",
+);
 
 /// An HTTP server for hosts of `wasi:http`; the client is plugged into it.
-pub const EXAMPLE_HTTP: Guest = Guest {
-    package: "voice-calling-example-http",
-    component: "voice-calling-example-http",
-    file: "http-guest.wasm",
-    form: Form::Component,
-};
+pub const EXAMPLE_HTTP: Guest = component(
+    "voice-calling-example-http",
+    "voice-calling-example-http",
+    "http-guest.wasm",
+);
 
-/// What runs beside the guest on the workflow engine Obelisk.
-pub const OBELISK_WORKFLOW: Guest = Guest {
-    package: "voice-calling-obelisk-workflow",
-    component: "voice-calling-workflow",
-    file: "obelisk/workflow.wasm",
-    form: Form::Component,
-};
+/// What begins a creation once on the workflow engine Obelisk; the client is plugged into it.
+pub const OBELISK_ONCE: Guest = component(
+    "voice-calling-obelisk-once",
+    "voice-calling-once",
+    "once-guest.wasm",
+);
 
-/// What begins a creation once there; the client is plugged into it.
-pub const OBELISK_ONCE: Guest = Guest {
-    package: "voice-calling-obelisk-once",
-    component: "voice-calling-once",
-    file: "once-guest.wasm",
-    form: Form::Component,
-};
-
-/// What the operator of campaigns supplies there.
-pub const OBELISK_OPERATOR: Guest = Guest {
-    package: "voice-calling-obelisk-operator",
-    component: "voice-calling-operator",
-    file: "obelisk/operator.wasm",
-    form: Form::Component,
-};
-
-/// What receives the service's webhook there.
-pub const OBELISK_WEBHOOK: Guest = Guest {
-    package: "voice-calling-obelisk-webhook",
-    component: "voice-calling-webhook",
-    file: "obelisk/webhook.wasm",
-    form: Form::Component,
-};
-
-/// At which an operator watches and steers campaigns there.
-pub const OBELISK_CAMPAIGNS: Guest = Guest {
-    package: "voice-calling-obelisk-campaigns",
-    component: "voice-calling-campaigns",
-    file: "obelisk/campaigns.wasm",
-    form: Form::Component,
-};
+/// What else is in the folder for that engine: the client, what the operator of campaigns supplies,
+/// the workflows, what receives the service's webhook, and the page of the campaigns.
+pub const OBELISK: [&Guest; 6] = [
+    &CLIENT,
+    &OBELISK_ONCE,
+    &component(
+        "voice-calling-obelisk-operator",
+        "voice-calling-operator",
+        "obelisk/operator.wasm",
+    ),
+    &component(
+        "voice-calling-obelisk-workflow",
+        "voice-calling-workflow",
+        "obelisk/workflow.wasm",
+    ),
+    &component(
+        "voice-calling-obelisk-webhook",
+        "voice-calling-webhook",
+        "obelisk/webhook.wasm",
+    ),
+    &component(
+        "voice-calling-obelisk-campaigns",
+        "voice-calling-campaigns",
+        "obelisk/campaigns.wasm",
+    ),
+];

@@ -7,7 +7,6 @@ mod bindings;
 mod cargo_component;
 mod compiler;
 mod component;
-mod composition;
 mod core_module;
 mod demo;
 mod deny;
@@ -15,7 +14,6 @@ mod examples;
 mod guest;
 mod harness;
 mod inspect;
-mod interpreter;
 mod node_red;
 mod obelisk;
 mod page;
@@ -25,7 +23,6 @@ mod release;
 mod reproducible;
 mod setup;
 mod site;
-mod stamp;
 mod test_run;
 mod toolchain;
 mod tools;
@@ -132,20 +129,22 @@ fn run(command: Command) -> Result<()> {
         Command::Test { arguments } => {
             What::Guest.install(workspace)?;
             build(workspace)?;
-            composition::build_for_tests(workspace)?;
+            component::build_for_tests(workspace)?;
             test_run::run_all(workspace, &arguments)
         }
         Command::Bench(bench) => {
             build(workspace)?;
             bench.run(workspace)
         }
-        Command::Mutants => composition::build_for_tests(workspace),
+        Command::Mutants => component::build_for_tests(workspace),
         Command::Obelisk { command } => obelisk::run(workspace, command),
         Command::Page { command } => page::run(workspace, command),
         Command::Bindings { command } => bindings::run(workspace, command),
         Command::Examples { command } => examples::run(workspace, command),
         Command::Tools { command } => tools::run(workspace, command),
-        Command::NodeRed { command } => node_red::run(workspace, command),
+        Command::NodeRed {
+            command: node_red::Command::Test,
+        } => node_red::test(workspace),
         Command::Docs { command } => site::run(workspace, command),
         Command::Release(release) => release.run(workspace),
         Command::Inspect => {

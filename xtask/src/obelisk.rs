@@ -1,24 +1,17 @@
 //! voice-calling on the workflow engine Obelisk: the folder that its users copy, and the proof
 //! that it works, on the engine itself.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::{env, path::PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::Subcommand;
 use xshell::cmd;
 
 use crate::{
-    component,
-    composition::plug,
-    guest::{
-        CLIENT, Guest, OBELISK_CAMPAIGNS, OBELISK_ONCE, OBELISK_OPERATOR, OBELISK_WEBHOOK,
-        OBELISK_WORKFLOW,
-    },
+    component::{self, plug},
+    guest::{self, OBELISK_ONCE},
     process::announce,
-    setup::{check_postgresql, tool::OBELISK},
+    setup::{debian::POSTGRESQL, tool::OBELISK},
     workspace::Workspace,
 };
 
@@ -45,9 +38,6 @@ pub enum Command {
 /// Names an engine that is there already.
 const PROGRAM_VARIABLE: &str = "OBELISK";
 
-/// Tells the tests where the folder is that they deploy.
-const FOLDER_VARIABLE: &str = "OBELISK_FOLDER";
-
 /// What is copied as it is.
 const FILES: [&str; 4] = [
     "README.md",
@@ -62,8 +52,6 @@ const WIT: [(&str, &str); 2] = [
     ("operator", "engines/obelisk/operator/wit"),
 ];
 
-const HARNESS: &str = "obelisk-harness";
-
 pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
     match command {
         None => run_harness(workspace, "run", &[]),
@@ -73,16 +61,13 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
             Ok(())
         }
         Some(Command::Measure { contacts, postgres }) => {
-            let database = match postgres {
-                true => "postgres",
-                false => "sqlite",
-            };
+            let database = if postgres { "postgres" } else { "sqlite" };
             let contacts = contacts.to_string();
             let arguments = ["--", "measure", &contacts, database];
             run_harness(workspace, "run --release", &arguments.map(str::to_owned))
         }
         Some(Command::Test { arguments }) => {
-            check_postgresql(&workspace.shell)?;
+            POSTGRESQL.check(&workspace.shell)?;
             run_harness(workspace, "test --no-fail-fast", &arguments)
         }
     }
@@ -94,24 +79,11 @@ fn run_harness(workspace: &Workspace, command: &str, arguments: &[String]) -> Re
     announce(&format!("on {}", engine.display()));
     let harness = workspace.cargo(command);
     Ok(harness
-        .args(["--locked", "--package", HARNESS])
+        .args(["--locked", "--package", "obelisk-harness"])
         .args(arguments)
         .env(PROGRAM_VARIABLE, engine)
-        .env(FOLDER_VARIABLE, folder(workspace))
+        .env("OBELISK_FOLDER", folder(workspace))
         .run()?)
-}
-
-/// A docket from its creation to its webhook, with the deployment in `folder`, whose components may
-/// lie in a registry with this certificate.
-pub fn try_one_docket(workspace: &Workspace, folder: &Path, certificate: &Path) -> Result<()> {
-    let engine = engine(workspace)?;
-    let test = "docket::a_docket_is_created_once_and_completed_by_its_webhook";
-    let harness = workspace.cargo("test --quiet --locked --test dockets");
-    let harness = harness.args(["--package", HARNESS, "--", "--exact", test]);
-    let harness = harness.env(PROGRAM_VARIABLE, engine);
-    let harness = harness.env(FOLDER_VARIABLE, folder);
-    // OpenSSL's name, which the engine's TLS library heeds as well.
-    Ok(harness.env("SSL_CERT_FILE", certificate).run()?)
 }
 
 /// What users copy.
@@ -119,19 +91,9 @@ pub fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("obelisk")
 }
 
-/// All that is in the folder.
-pub const GUESTS: [&Guest; 6] = [
-    &CLIENT,
-    &OBELISK_ONCE,
-    &OBELISK_OPERATOR,
-    &OBELISK_WORKFLOW,
-    &OBELISK_WEBHOOK,
-    &OBELISK_CAMPAIGNS,
-];
-
 /// Builds the components, and puts all that a deployment needs into one folder.
 pub fn build(workspace: &Workspace) -> Result<()> {
-    component::build(workspace, &GUESTS)?;
+    component::build(workspace, &guest::OBELISK)?;
     let (shell, folder) = (&workspace.shell, folder(workspace));
     let client = workspace.component();
     shell.copy_file(&client, &folder)?;
@@ -151,7 +113,7 @@ pub fn build(workspace: &Workspace) -> Result<()> {
 }
 
 /// The engine: the one that the variable names, or the one that was set up.
-fn engine(workspace: &Workspace) -> Result<PathBuf> {
+pub fn engine(workspace: &Workspace) -> Result<PathBuf> {
     let program = match env::var_os(PROGRAM_VARIABLE) {
         Some(program) => PathBuf::from(program),
         None => OBELISK.find()?,

@@ -2,13 +2,12 @@
 
 use anyhow::Result;
 use clap::Subcommand;
-use xshell::Cmd;
 
 use crate::{
     component,
     guest::CLIENT,
     process::announce,
-    setup::check_chromium,
+    setup::debian::CHROMIUM,
     test_run::{BROWSER_TESTS, COMPONENT_VARIABLE, test_harness},
     workspace::Workspace,
 };
@@ -25,34 +24,23 @@ pub enum Command {
     Pictures,
 }
 
-/// Where the tests write their pictures, if it is set.
-const PICTURES_VARIABLE: &str = "PAGE_PICTURES";
-const PICTURES: &str = "docs/pictures";
-
-/// The test that draws.
-const DRAWING: &str = "the_page_is_drawn";
-
 pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
-    check_chromium(&workspace.shell)?;
+    CHROMIUM.check(&workspace.shell)?;
     component::build(workspace, &[&CLIENT])?;
     announce("the mock's page in Chromium");
-    let tests = tests(workspace);
+    // With the packages of `cargo xtask test`, so that no dependency is compiled once more.
+    let tests = test_harness(workspace)
+        .args(["--features", BROWSER_TESTS, "--test", "telephone"])
+        .env(COMPONENT_VARIABLE, workspace.component());
     match command {
         Command::Test { arguments } => Ok(tests.args(arguments).run()?),
         Command::Pictures => {
-            let folder = workspace.root.join(PICTURES);
+            let folder = workspace.root.join("docs/pictures");
             workspace.shell.create_dir(&folder)?;
-            let drawing = tests.arg(DRAWING).env(PICTURES_VARIABLE, &folder);
+            let drawing = tests.arg("the_page_is_drawn").env("PAGE_PICTURES", &folder);
             drawing.run()?;
             println!("{}", workspace.shown(&folder));
             Ok(())
         }
     }
-}
-
-/// With the packages of `cargo xtask test`, so that no dependency is compiled once more.
-fn tests(workspace: &Workspace) -> Cmd<'_> {
-    test_harness(workspace)
-        .args(["--features", BROWSER_TESTS, "--test", "telephone"])
-        .env(COMPONENT_VARIABLE, workspace.component())
 }

@@ -1,8 +1,15 @@
-//! Other programs: what is announced, and what of the environment they do not get.
+//! Other programs: what is announced, what of the environment they do not get, and those that
+//! serve.
 
-use std::{env, ffi::OsString};
+use std::{
+    env,
+    ffi::OsString,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, ChildStdout, Command, Stdio},
+};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use xshell::Cmd;
 
 /// Says what is done next. On stderr, so that a command's own output can be piped.
@@ -34,7 +41,7 @@ pub fn describes_running_package(name: &str) -> bool {
 /// Runs a command whose output is of interest only if it fails.
 pub fn run_quietly(command: Cmd) -> Result<()> {
     let shown = command.to_string();
-    let output = command.ignore_status().output()?;
+    let output = command.quiet().ignore_status().output()?;
     if !output.status.success() {
         bail!(
             "`{shown}` failed ({}):\n{}{}",
@@ -48,5 +55,48 @@ pub fn run_quietly(command: Cmd) -> Result<()> {
 
 /// Whether a command can be started and succeeds. Nothing it prints is shown.
 pub fn succeeds(command: Cmd) -> bool {
-    command.output().is_ok()
+    command.quiet().output().is_ok()
+}
+
+/// A process that serves on loopback until this is dropped.
+pub struct Service {
+    pub url: String,
+    process: Child,
+    /// Kept open, since a process that cannot print may end.
+    _printed: BufReader<ChildStdout>,
+}
+
+impl Service {
+    /// Starts it in `folder`, and waits until it has printed where it is.
+    pub fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
+        let mut command = Command::new(program);
+        let command = command.args(arguments).current_dir(folder);
+        let process = command.stdout(Stdio::piped()).spawn();
+        let mut process =
+            process.with_context(|| format!("cannot start `{}`", program.display()))?;
+        let printed = process.stdout.take().context("its output is piped")?;
+        let mut printed = BufReader::new(printed);
+        let mut line = String::new();
+        while printed.read_line(&mut line)? > 0 {
+            if let Some(at) = line.find("http://127.0.0.1:") {
+                return Ok(Self {
+                    url: line[at..].trim().to_owned(),
+                    process,
+                    _printed: printed,
+                });
+            }
+            line.clear();
+        }
+        process.wait()?;
+        let program = program.display();
+        bail!("`{program} {}` ended at once", arguments.join(" "))
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }

@@ -12,7 +12,7 @@ use crate::{
     core_module, inspect,
     process::announce,
     program,
-    release::{self, origin::Origin},
+    release::{self, Origin},
     toolchain::Toolchain,
     workspace::Workspace,
 };

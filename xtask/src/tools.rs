@@ -1,25 +1,20 @@
 //! The tools for AI agents as components: the client plugged into them, and what agents read of
-//! them beside it.
+//! them beside it, from `wit/tools/`.
 
-use std::path::PathBuf;
-
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
-use wasm_encoder::{ComponentSection, CustomSection};
+use wit_parser::{Function, Resolve, WorldItem};
 use xshell::cmd;
 
 use crate::{
-    bindings::{
-        mcp,
-        tools::{self, Tool},
-    },
-    component,
-    composition::plug,
+    bindings::npm,
+    component::{self, append, plug},
     guest::{CLIENT, Guest, TOOLS, TOOLS_READ_ONLY},
     process::announce,
-    setup::wassette,
-    workspace::Workspace,
+    setup::wheel::WASSETTE,
+    wit,
+    workspace::{Workspace, shell_in},
 };
 
 #[derive(Subcommand)]
@@ -40,35 +35,23 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
 /// make a telephone ring.
 pub fn build(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &[&CLIENT, &TOOLS, &TOOLS_READ_ONLY])?;
-    let tools = tools::read(&workspace.root)?;
+    let (resolve, _) = wit::read(&workspace.root, &FOLDERS)?;
+    let tools = read(&resolve)?;
     let (all, reading) = (tools.iter(), tools.iter().filter(|tool| !tool.rings));
     documented(workspace, &TOOLS, &docs(all))?;
     documented(workspace, &TOOLS_READ_ONLY, &docs(reading))
 }
 
-/// What users load.
-pub fn file_of(workspace: &Workspace, guest: &Guest) -> PathBuf {
-    workspace.target.join(format!("{}.wasm", guest.component))
-}
-
 fn documented(workspace: &Workspace, guest: &Guest, docs: &Value) -> Result<()> {
-    let file = file_of(workspace, guest);
-    plug(
-        workspace,
-        &workspace.component(),
-        &workspace.component_of(guest),
-        &file,
-    )?;
+    let (client, socket) = (workspace.component(), workspace.component_of(guest));
+    let file = workspace.target.join(format!("{}.wasm", guest.component));
+    plug(workspace, &client, &socket, &file)?;
     let component = workspace.shell.read_binary_file(&file)?;
     let mut component = component::tagged(&component, workspace, guest)?;
     // The first byte is the version of what follows.
     let mut data = vec![1];
     serde_json::to_writer(&mut data, docs)?;
-    let section = CustomSection {
-        name: "package-docs".into(),
-        data: data.into(),
-    };
-    section.append_to_component(&mut component);
+    append(&mut component, "package-docs", &data);
     workspace.shell.write_file(&file, &component)?;
     let shown = workspace.shown(&file);
     announce(&format!("{shown}: {} bytes", component.len()));
@@ -77,19 +60,127 @@ fn documented(workspace: &Workspace, guest: &Guest, docs: &Value) -> Result<()> 
 
 /// As Wassette looks them up, which shows them to agents.
 fn docs<'a>(tools: impl Iterator<Item = &'a Tool>) -> Value {
-    let functions = tools.map(|tool| (tool.name.clone(), json!({ "docs": tool.docs() })));
+    let functions = tools.map(|tool| (tool.function.name.clone(), json!({ "docs": tool.docs() })));
     let functions: Map<_, _> = functions.collect();
     json!({ "worlds": { "root": { "func_exports": functions } } })
 }
 
 fn test(workspace: &Workspace) -> Result<()> {
-    let wassette = wassette::find(workspace)?;
+    let wassette = WASSETTE.find(&workspace.shell)?;
     announce("the tools in Wassette");
-    let shell = mcp::installed(workspace)?;
+    let folder = workspace.root.join("bindings/mcp");
+    npm::install(&folder)?;
+    let shell = shell_in(&folder)?;
     let tests = cmd!(shell, "npm run --silent test:wassette").quiet();
     tests
         .env("WASSETTE", wassette)
         .env("VOICE_CALLING_TARGET", &workspace.target)
         .run()
         .context("the tests in Wassette")
+}
+
+/// The package of the tools, after the one that it uses.
+const FOLDERS: [&str; 2] = ["wit", "wit/tools"];
+
+/// A tool, as agents know it.
+struct Tool {
+    function: Function,
+    /// Whether it makes a telephone ring.
+    rings: bool,
+}
+
+/// What the world `read-only` has first, then what rings.
+fn read(resolve: &Resolve) -> Result<Vec<Tool>> {
+    let functions = |world: &str| {
+        let mut worlds = resolve.worlds.iter().map(|(_, it)| it);
+        let found = worlds.find(|it| it.name == world);
+        let found = found.with_context(|| format!("there is no world `{world}`"))?;
+        let exports = found.exports.values();
+        let functions = exports.map(|item| match item {
+            WorldItem::Function(function) => Ok(function),
+            _ => bail!("the world `{world}` exports something that is not a function"),
+        });
+        functions.collect::<Result<Vec<_>>>()
+    };
+    let reading = functions("read-only")?;
+    let is_reading = |function: &Function| reading.iter().any(|it| it.name == function.name);
+    let all = functions("tools")?;
+    let ringing = all.into_iter().filter(|function| !is_reading(function));
+    let tools = reading.iter().copied().chain(ringing).map(|function| Tool {
+        function: function.clone(),
+        rings: !is_reading(function),
+    });
+    Ok(tools.collect())
+}
+
+impl Tool {
+    /// The documentation as one text: what it does in one line, then a line for each parameter,
+    /// which begins with its name.
+    fn docs(&self) -> String {
+        let docs = self.function.docs.contents.as_deref().unwrap_or_default();
+        let mut text = String::new();
+        for line in docs.lines().map(str::trim) {
+            let mut names = self
+                .function
+                .params
+                .iter()
+                .map(|it| format!("{}: ", it.name));
+            let is_parameter = names.any(|name| line.starts_with(&name));
+            text += match (text.is_empty(), is_parameter) {
+                (true, _) => "",
+                (false, true) => "\n",
+                (false, false) => " ",
+            };
+            text += line;
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use wit_parser::{Type, TypeDefKind};
+
+    use super::*;
+
+    /// The name of a parameter's type, and whether it may be left out.
+    fn kind(resolve: &Resolve, ty: &Type) -> (String, bool) {
+        match ty {
+            Type::Id(id) => match &resolve.types[*id].kind {
+                TypeDefKind::Option(inner) => (kind(resolve, inner).0, true),
+                other => panic!("tools have no parameters that are a {}", other.as_str()),
+            },
+            simple => (format!("{simple:?}").to_lowercase(), false),
+        }
+    }
+
+    #[test]
+    fn the_table_of_the_mcp_server_has_the_tools_and_texts_of_the_wit() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let table = fs::read_to_string(root.join("bindings/mcp/tools.js")).unwrap();
+        let (_, table) = table.split_once("TOOLS = ").unwrap();
+        let table: Value = serde_json::from_str(table.trim_end().trim_end_matches(';')).unwrap();
+        let (resolve, _) = wit::read(&root, &FOLDERS).unwrap();
+        let tools = read(&resolve).unwrap();
+        assert_eq!(table.as_array().unwrap().len(), tools.len());
+        for (entry, tool) in table.as_array().unwrap().iter().zip(tools) {
+            let text = |of: &Value, key: &str| of[key].as_str().unwrap().to_owned();
+            assert_eq!(text(entry, "name"), tool.function.name);
+            assert_eq!(entry["rings"], tool.rings, "{}", tool.function.name);
+            let mut docs = text(entry, "description");
+            let mut parameters = Vec::new();
+            for parameter in entry["parameters"].as_array().unwrap() {
+                let name = text(parameter, "name");
+                docs += &format!("\n{name}: {}", text(parameter, "description"));
+                let optional = parameter["optional"].as_bool().unwrap();
+                parameters.push((name, (text(parameter, "kind"), optional)));
+            }
+            assert_eq!(docs, tool.docs());
+            let expected = tool.function.params.iter();
+            let expected = expected.map(|it| (it.name.clone(), kind(&resolve, &it.ty)));
+            assert_eq!(parameters, expected.collect::<Vec<_>>());
+        }
+    }
 }

@@ -1,52 +1,47 @@
-//! What a component says of itself in WIT.
+//! WIT, as it is written in folders, and as components have it inside.
 
-use std::mem;
+use std::{mem, path::Path};
 
 use anyhow::{Context, Result, bail};
 use wit_component::{DecodedWasm, WitPrinter};
-use wit_parser::{Resolve, WorldId};
+use wit_parser::{PackageId, Resolve};
 
-/// The world that a component implements.
-pub struct Wit {
-    resolve: Resolve,
-    world: WorldId,
+/// The packages in these folders. The last is returned, which may use those before.
+pub fn read(root: &Path, folders: &[&str]) -> Result<(Resolve, PackageId)> {
+    let mut resolve = Resolve::new();
+    let mut last = None;
+    for folder in folders {
+        last = Some(resolve.push_dir(root.join(folder))?.0);
+    }
+    Ok((resolve, last.context("a package is in a folder")?))
 }
 
-impl Wit {
-    pub fn of_component(bytes: &[u8]) -> Result<Self> {
-        match wit_component::decode(bytes).context("this is not a component")? {
-            DecodedWasm::Component(resolve, world) => Ok(Self { resolve, world }),
-            DecodedWasm::WitPackage(..) => bail!("this is a WIT package, not a component"),
-        }
+/// What a component says of itself in WIT, without comments and sorted: the same text for components
+/// that mean the same. Encoders order types and functions in an interface, and interfaces in a
+/// world, each in their own way.
+pub fn of_component(component: &[u8]) -> Result<String> {
+    let decoded = wit_component::decode(component).context("this is not a component")?;
+    let DecodedWasm::Component(mut resolve, world) = decoded else {
+        bail!("this is a WIT package, not a component");
+    };
+    for (_, interface) in resolve.interfaces.iter_mut() {
+        interface.types.sort_keys();
+        interface.functions.sort_keys();
     }
+    let mut imports = mem::take(&mut resolve.worlds[world].imports);
+    imports.sort_by_cached_key(|key, _| resolve.name_world_key(key));
+    let mut exports = mem::take(&mut resolve.worlds[world].exports);
+    exports.sort_by_cached_key(|key, _| resolve.name_world_key(key));
+    let found = &mut resolve.worlds[world];
+    (found.imports, found.exports) = (imports, exports);
 
-    /// Everything, as WIT text without comments: the same for components that mean the same.
-    pub fn text(mut self) -> Result<String> {
-        self.sort();
-        let world = &self.resolve.worlds[self.world];
-        let main = world.package.context("the world is in no package")?;
-        let mut others: Vec<_> = self.resolve.packages.iter().collect();
-        others.retain(|(id, _)| *id != main);
-        others.sort_by_key(|(_, package)| package.name.to_string());
-        let others: Vec<_> = others.into_iter().map(|(id, _)| id).collect();
-        let mut printer = WitPrinter::default();
-        printer.emit_docs(false);
-        printer.print(&self.resolve, main, &others)?;
-        Ok(printer.output.to_string())
-    }
-
-    /// Takes away the order that encoders give to what has none in WIT: types and functions in an
-    /// interface, interfaces in a world.
-    fn sort(&mut self) {
-        for (_, interface) in self.resolve.interfaces.iter_mut() {
-            interface.types.sort_keys();
-            interface.functions.sort_keys();
-        }
-        let mut imports = mem::take(&mut self.resolve.worlds[self.world].imports);
-        imports.sort_by_cached_key(|key, _| self.resolve.name_world_key(key));
-        let mut exports = mem::take(&mut self.resolve.worlds[self.world].exports);
-        exports.sort_by_cached_key(|key, _| self.resolve.name_world_key(key));
-        let world = &mut self.resolve.worlds[self.world];
-        (world.imports, world.exports) = (imports, exports);
-    }
+    let main = found.package.context("the world is in no package")?;
+    let mut others: Vec<_> = resolve.packages.iter().collect();
+    others.retain(|(id, _)| *id != main);
+    others.sort_by_key(|(_, package)| package.name.to_string());
+    let others: Vec<_> = others.into_iter().map(|(id, _)| id).collect();
+    let mut printer = WitPrinter::default();
+    printer.emit_docs(false);
+    printer.print(&resolve, main, &others)?;
+    Ok(printer.output.to_string())
 }

@@ -1,6 +1,9 @@
 //! The workspace: where it lies, where its results go, and what its manifests say.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 use cargo_metadata::{MetadataCommand, Package};
@@ -108,4 +111,13 @@ pub fn shell_in(folder: &Path) -> Result<Shell> {
     let shell = Shell::new()?;
     shell.change_dir(folder);
     Ok(shell)
+}
+
+/// Whether `made` is there, and nothing that it is made of was changed since.
+pub fn is_fresh<P: AsRef<Path>>(made: &Path, inputs: impl IntoIterator<Item = P>) -> bool {
+    let changed = |path: &Path| fs::metadata(path)?.modified();
+    let mut inputs = inputs.into_iter();
+    changed(made).is_ok_and(|made| {
+        inputs.all(|input| changed(input.as_ref()).is_ok_and(|changed| changed <= made))
+    })
 }

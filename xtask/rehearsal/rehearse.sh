@@ -1,0 +1,250 @@
+#!/usr/bin/env bash
+# The release on registries of this machine, and used from there as its users get it.
+# `cargo xtask release rehearse` runs this in the root of the repository, and sets:
+#
+#   RELEASE   the folder of the release         VERSION   its version
+#   SCRATCH   a folder for this run, with the packages of WASI as wasi:<name>@<version>.wasm
+#   MOCK_NAME the name of the mock's archive    GLIBC     the C library that the notes name
+#   XTASK, WKG, WASMTIME, WASH, OBELISK         programs
+set -euo pipefail
+
+step() { printf 'rehearsal: %s\n' "$1" >&2; }
+fail() { printf 'error: %s\n' "$1" >&2; exit 1; }
+
+# Fails unless the first text contains the second.
+contains() {
+    case $1 in
+        *"$2"*) ;;
+        *) fail "expected \`$2\` in: $1" ;;
+    esac
+}
+
+servers=()
+trap 'kill "${servers[@]}" 2>/dev/null || true' EXIT
+
+free_port() { python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# Waits until something listens on the port.
+listening() {
+    for _ in $(seq 200); do
+        if (: >"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
+        sleep 0.1
+    done
+    fail "nothing listens on port $1"
+}
+
+# The first block of code in this language.
+first_block() { awk -v begin="\`\`\`$2" '$0 == begin { on = 1; next } on && /^```/ { exit } on' "$1"; }
+
+# A new environment of Python, and what it has.
+environment() {
+    python3 -m venv "$SCRATCH/venv-$1"
+    [ $# -eq 1 ] || "$SCRATCH/venv-$1/bin/pip" install --quiet --disable-pip-version-check "${@:2}"
+}
+
+# A command that knows the mock, and reaches nothing else over HTTP.
+offline() {
+    VOICE_CALLING_BASE_URL=$mock VOICE_CALLING_API_TOKEN=mock-token-0001 \
+        HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9 NO_PROXY=127.0.0.1 "$@"
+}
+
+# A function of a component on wasmtime, as the documentation calls one.
+call() {
+    offline "$WASMTIME" run -S http --env VOICE_CALLING_BASE_URL --env VOICE_CALLING_API_TOKEN \
+        --invoke "$1" "$2"
+}
+
+# ------------------------------------------------------------------------------------- documents
+
+step "the mock service, from its archive"
+tar -xzf "$RELEASE/$MOCK_NAME.tar.gz" -C "$SCRATCH"
+newest=$(objdump -T "$SCRATCH/$MOCK_NAME/voice-calling-mock" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
+[ "$newest" = "GLIBC_$GLIBC" ] || fail "the mock service needs $newest, and the notes say $GLIBC"
+port=$(free_port)
+"$SCRATCH/$MOCK_NAME/voice-calling-mock" --port "$port" --call-ms 50 >/dev/null &
+servers+=($!)
+listening "$port"
+mock=http://127.0.0.1:$port
+
+step "verifying the release, and copies of it that were tampered with"
+verify=$(awk '/^```$/ { if (on) exit; on = 1; next } on' "$RELEASE/RELEASE.md")
+mkdir "$SCRATCH/signature"
+for key in ours other; do
+    minisign -G -f -W -p "$SCRATCH/signature/$key.pub" -s "$SCRATCH/signature/$key.key" >/dev/null
+done
+copy=$SCRATCH/copy
+signed() {
+    rm -rf "$copy"
+    cp -R "$RELEASE" "$copy"
+    cp "$SCRATCH/signature/ours.pub" "$copy/voice-calling.pub"
+    minisign -S -s "$SCRATCH/signature/ours.key" -m "$copy/SHA256SUMS" -t rehearsal >/dev/null
+}
+verified() { (cd "$copy" && bash -c "$verify") >/dev/null 2>&1; }
+tampered() {
+    signed
+    (cd "$copy" && bash -c "$2")
+    if verified; then fail "$1 was not noticed by: $verify"; fi
+}
+signed
+verified || fail "the release is not verified by: $verify"
+tampered "a changed file" 'printf x >>LICENSE'
+tampered "a missing file" 'rm LICENSE'
+tampered "changed checksums" 'printf x >>LICENSE; sed -i "/  LICENSE$/d" SHA256SUMS; sha256sum LICENSE >>SHA256SUMS'
+tampered "another key" "cp '$SCRATCH/signature/other.pub' voice-calling.pub"
+rm -rf "$copy"
+
+step "the lists of what is in each file, against the schema of CycloneDX"
+environment sbom 'cyclonedx-python-lib[json-validation]==11.11.0'
+"$SCRATCH/venv-sbom/bin/python" - "$RELEASE"/*.cdx.json <<'PYTHON'
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+validator = JsonStrictValidator(SchemaVersion.V1_6)
+for file in sys.argv[1:]:
+    error = validator.validate_str(open(file, encoding="utf-8").read())
+    assert error is None, f"{file}: {error}"
+PYTHON
+
+step "the pipeline"
+environment pipeline check-jsonschema==0.37.4
+"$SCRATCH/venv-pipeline/bin/check-jsonschema" --builtin-schema vendor.github-workflows \
+    .github/workflows/release.yml >/dev/null
+shellcheck .ci/run .ci/release xtask/rehearsal/rehearse.sh
+
+# -------------------------------------------------------------------------------------- packages
+
+step "the wheel, from an index (PEP 503)"
+environment python
+python=$SCRATCH/venv-python/bin/python
+"$python" -m pip download --quiet --dest "$SCRATCH/files" \
+    "$RELEASE/voice_calling-$VERSION-py3-none-any.whl"
+for file in "$SCRATCH"/files/*; do
+    name=$(basename "$file")
+    # Names of projects are normalized in an index.
+    project=$(tr 'A-Z_.' 'a-z--' <<<"${name%%-*}")
+    mkdir -p "$SCRATCH/index/simple/$project"
+    cp "$file" "$SCRATCH/index/simple/$project"
+    printf '<!DOCTYPE html><a href="%s">%s</a>\n' "$name" "$name" >"$SCRATCH/index/simple/$project/index.html"
+done
+port=$(free_port)
+"$python" -m http.server --bind 127.0.0.1 --directory "$SCRATCH/index" "$port" >/dev/null 2>&1 &
+servers+=($!)
+listening "$port"
+# Else a folder of wheels that the user has named might be searched, too.
+env --unset PIP_FIND_LINKS "$python" -m pip install --quiet --no-cache-dir \
+    --index-url "http://127.0.0.1:$port/simple/" voice-calling
+first_block bindings/python/README.md python >"$SCRATCH/example.py"
+contains "$(offline "$python" "$SCRATCH/example.py")" COMPLETED
+
+step "the tarballs, in an empty project"
+project=$SCRATCH/javascript
+mkdir "$project"
+echo '{ "private": true }' >"$project/package.json"
+npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$project" \
+    "$RELEASE/voice-calling-$VERSION.tgz" "$RELEASE/voice-calling-mcp-$VERSION.tgz" \
+    "$RELEASE/voice-calling-node-red-$VERSION.tgz"
+first_block bindings/javascript/README.md js >"$project/example.mjs"
+contains "$(offline node "$project/example.mjs")" COMPLETED
+cp xtask/rehearsal/agent.mjs xtask/rehearsal/nodes.cjs "$project"
+contains "$(cd "$project" && offline node agent.mjs)" text
+nodes=$(cd "$project" && offline node nodes.cjs)
+[ "$nodes" = "account call completed docket fetch" ] || fail "the nodes for Node-RED are: $nodes"
+
+# ------------------------------------------------------------------------------------ registries
+
+# Debian's docker-registry. All that are started serve the same images.
+registry() {
+    mkdir -p "$SCRATCH/images"
+    cat >"$SCRATCH/registry-$1.yml" <<YAML
+version: 0.1
+log: { level: warn }
+storage: { filesystem: { rootdirectory: $SCRATCH/images } }
+http: { addr: "127.0.0.1:$1"$2 }
+YAML
+    docker-registry serve "$SCRATCH/registry-$1.yml" >/dev/null 2>&1 &
+    servers+=($!)
+    listening "$1"
+}
+
+step "pushing to a registry, twice"
+port=$(free_port)
+registry "$port" ""
+host=127.0.0.1:$port
+export RUST_BACKTRACE=0
+"$XTASK" release push "$host/acme"
+"$XTASK" release push "$host/acme"
+manifest=$(python3 -c 'import sys, urllib.request as u; print(u.urlopen(u.Request(sys.argv[1], headers={"Accept": "application/vnd.oci.image.manifest.v1+json"})).read().decode())' \
+    "http://$host/v2/acme/voice-calling/component/manifests/$VERSION")
+for annotation in title description licenses version; do
+    contains "$manifest" "org.opencontainers.image.$annotation"
+done
+
+step "another file under a version that is released"
+taken=$host/taken/voice-calling/component:$VERSION
+"$WKG" oci push --insecure "$host" "$taken" "$RELEASE/voice-calling-p3.wasm" >/dev/null
+if said=$("$XTASK" release push "$host/taken" 2>&1); then fail "$taken was overwritten"; fi
+contains "$said" "never overwritten"
+"$WKG" oci pull --insecure "$host" --output "$SCRATCH/kept.wasm" "$taken" >/dev/null
+cmp "$SCRATCH/kept.wasm" "$RELEASE/voice-calling-p3.wasm"
+
+step "the component, from the registry"
+# What users write who take packages from a registry that is not known by itself.
+place="{ registry = \"$host\", metadata = { preferredProtocol = \"oci\", oci = { registry = \"$host\", namespacePrefix = \"acme/\" } } }"
+cat >"$SCRATCH/wkg-config.toml" <<TOML
+[namespace_registries]
+voice-calling = $place
+wasi = $place
+
+[registry."$host".oci]
+protocol = "http"
+TOML
+export WKG_CONFIG_FILE=$SCRATCH/wkg-config.toml WKG_CACHE_DIR=$SCRATCH/wkg-cache
+mkdir "$WKG_CACHE_DIR"
+"$WKG" get "voice-calling:component@$VERSION" --output "$SCRATCH/component.wasm" >/dev/null
+cmp "$SCRATCH/component.wasm" "$RELEASE/voice-calling.wasm"
+said=$(call 'create-docket-v2({agent-id: 7, to-phone-number: "919876543210", call-context: "{}", external-id: none, extra: none}, none)' "$SCRATCH/component.wasm")
+contains "$said" 'docket-id: "'
+"$WASH" oci pull --insecure "$host/acme/voice-calling/component:$VERSION" "$SCRATCH/wash.wasm" >/dev/null 2>&1
+cmp "$SCRATCH/wash.wasm" "$RELEASE/voice-calling.wasm"
+
+step "a guest, against the WIT from the registry"
+for file in "$SCRATCH"/wasi:*.wasm; do
+    name=$(basename "$file" .wasm)
+    name=${name#wasi:}
+    "$WKG" oci push --insecure "$host" "$host/acme/wasi/${name/@/:}" "$file" >/dev/null
+done
+guest=$SCRATCH/guest
+cp -R xtask/rehearsal/guest "$guest"
+mv "$guest/Cargo.toml.in" "$guest/Cargo.toml"
+sed -i "s/VERSION/$VERSION/" "$guest/wit/world.wit"
+(cd "$guest" && "$WKG" fetch wit)
+"$XTASK" release guest "$guest"
+contains "$(call 'call("919876543211")' "$guest/whole.wasm")" 'ok("docket '
+
+step "the folder for Obelisk, with the component from the registry: one docket, by its webhook"
+# The engine speaks to registries by TLS only. Not an authority, which would not do as the
+# certificate of a server.
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -config /dev/stdin \
+    -keyout "$SCRATCH/tls.key" -out "$SCRATCH/tls.pem" 2>/dev/null <<'CONFIG'
+[req]
+distinguished_name = name
+x509_extensions = server
+prompt = no
+[name]
+CN = 127.0.0.1
+[server]
+basicConstraints = CA:FALSE
+subjectAltName = IP:127.0.0.1
+CONFIG
+port=$(free_port)
+registry "$port" ", tls: { certificate: $SCRATCH/tls.pem, key: $SCRATCH/tls.key }"
+tar -xzf "$RELEASE/voice-calling-obelisk-$VERSION.tar.gz" -C "$SCRATCH"
+folder=$SCRATCH/voice-calling-obelisk-$VERSION
+grep -q 'location = "voice-calling.wasm"' "$folder/deployment.toml" || fail "deployment.toml has no such location"
+sed -i "s|location = \"voice-calling.wasm\"|location = \"oci://127.0.0.1:$port/acme/voice-calling/component:$VERSION\"|" \
+    "$folder/deployment.toml"
+# The variable is OpenSSL's, which the engine's TLS library heeds as well.
+OBELISK_FOLDER=$folder SSL_CERT_FILE=$SCRATCH/tls.pem \
+    cargo test --quiet --locked --package obelisk-harness --test dockets -- \
+    --exact docket::a_docket_is_created_once_and_completed_by_its_webhook

@@ -1,0 +1,288 @@
+//! The package for Python as a wheel: built, and tried as its users install it.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+use xshell::{Cmd, Shell, cmd};
+
+use crate::{
+    guest::SANS_IO,
+    harness::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
+    process::{announce, run_quietly},
+    setup::interpreter::PYTHON,
+    workspace::{Workspace, shell_in},
+};
+
+const FOLDER: &str = "bindings/python";
+
+/// The lowest wasmtime that the package allows, and the newest that it is tried with.
+const LOWEST_WASMTIME: &str = "25.0.0";
+const NEWEST_WASMTIME: &str = "50.0.1";
+
+/// The lowest Python, 3.10, and the first that nobody has tried.
+const PYTHONS: std::ops::Range<u32> = 10..20;
+
+/// Builds the wheel and returns where it lies.
+pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
+    let (shell, package) = (&workspace.shell, workspace.root.join(FOLDER));
+    let module = package.join("src/voice_calling").join(SANS_IO.file);
+    shell.copy_file(workspace.component_of(&SANS_IO), module)?;
+    shell.copy_file(workspace.root.join("LICENSE"), &package)?;
+
+    let tools = tools(workspace)?;
+    announce("the wheel");
+    let folder = workspace.target.join("bindings");
+    let build = tools.module("pip");
+    let build = build.args(["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir"]);
+    run_quietly(build.arg(&folder).arg(&package))?;
+    let wheel = format!("voice_calling-{}-py3-none-any.whl", workspace.version()?);
+    let wheel = folder.join(wheel);
+    ensure!(
+        wheel.is_file(),
+        "the wheel is not called {}: does pyproject.toml have the workspace's version?",
+        wheel.display()
+    );
+    println!("{}", workspace.shown(&wheel));
+    Ok(wheel)
+}
+
+/// Builds the source distribution, from which installers make the wheel where they have to.
+pub fn sdist(workspace: &Workspace) -> Result<PathBuf> {
+    announce("the source distribution");
+    let folder = workspace.target.join("bindings");
+    let build = tools(workspace)?.in_folder(&workspace.root.join(FOLDER))?;
+    let build = build.module("hatchling");
+    run_quietly(build.args(["build", "-t", "sdist", "-d"]).arg(&folder))?;
+    Ok(folder.join(format!("voice_calling-{}.tar.gz", workspace.version()?)))
+}
+
+/// All that CI does.
+pub fn test(workspace: &Workspace, wheel: &Path, services: &Services) -> Result<()> {
+    let shell = &workspace.shell;
+    let tools = tools(workspace)?;
+    let own = own_python(shell)?;
+    let user = Environment::with(workspace, "user", &own, "examples", wheel)?;
+    check_sources(&tools)?;
+    check_as_user(workspace, &tools, &user)?;
+
+    // The lowest and the newest wasmtime, and the lowest and the newest of other Pythons where there
+    // are some.
+    let mut others = pythons(shell);
+    others.remove(&own.0);
+    let lowest = others.pop_first().unwrap_or_else(|| {
+        announce("only one Python is installed, so only that one is tested");
+        own.clone()
+    });
+    let mut runs = vec![(own.clone(), NEWEST_WASMTIME), (lowest, LOWEST_WASMTIME)];
+    runs.extend(others.pop_last().map(|newest| (newest, NEWEST_WASMTIME)));
+    for (python, wasmtime) in runs {
+        let minor = python.0;
+        announce(&format!("Python 3.{minor} on wasmtime {wasmtime}"));
+        let name = format!("test-3.{minor}");
+        let environment = Environment::with(workspace, &name, &python, "test", wheel)?;
+        let pinned = format!("wasmtime=={wasmtime}");
+        run_quietly(environment.pip_install().args(["--no-deps", &pinned]))?;
+        environment
+            .module("pytest")
+            .args(["--quiet", "-c", "pyproject.toml", "tests"])
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("EXPECTED_WASMTIME", wasmtime)
+            .env("XDG_CACHE_HOME", workspace.target.join("python/cache"))
+            .env(HARNESS_VARIABLE, &services.harness)
+            .env(JUDGE_VARIABLE, &services.judge.url)
+            .env("USER_PYTHON", &user.python)
+            .run()?;
+    }
+
+    announce("Python: that the figures can be measured");
+    let bench = Environment::with(workspace, "bench", &own, "bench", wheel)?;
+    let short = bench.python().args(["bench.py", "--short"]);
+    Ok(short.env(HARNESS_VARIABLE, &services.harness).run()?)
+}
+
+/// What builds and checks.
+fn tools(workspace: &Workspace) -> Result<Environment> {
+    Environment::make(workspace, "tools", &own_python(&workspace.shell)?, "tools")
+}
+
+/// Format, lints and types of what is in the repository.
+fn check_sources(tools: &Environment) -> Result<()> {
+    announce("format, lints and types of the Python package");
+    let files = ["src", "tests", "bench.py"];
+    let steps: [&[&str]; 4] = [
+        &["ruff", "format", "--check"],
+        &["ruff", "check"],
+        &["mypy"],
+        &["pyright"],
+    ];
+    for step in steps {
+        let step = tools.python().arg("-m").args(step).args(files);
+        run_quietly(seeing(step, tools)?)?;
+    }
+    Ok(())
+}
+
+/// Types as users see them: of the README's examples, and whether all that is public has one.
+fn check_as_user(workspace: &Workspace, tools: &Environment, user: &Environment) -> Result<()> {
+    announce("types as users see them");
+    let examples = workspace.target.join("python/examples");
+    run_quietly(user.python().arg("tests/readme.py").arg(&examples))?;
+    let (python, tools) = (user.python.display(), tools.in_folder(&examples)?);
+    let interpreter = format!("--python-executable={python}");
+    let steps: [&[&str]; 3] = [
+        &["mypy", "--strict", "--no-incremental", &interpreter, "."],
+        &["pyright", "."],
+        &[
+            "pyright",
+            "--verifytypes",
+            "voice_calling",
+            "--ignoreexternal",
+        ],
+    ];
+    for step in steps {
+        run_quietly(seeing(tools.python().arg("-m").args(step), user)?)?;
+    }
+    Ok(())
+}
+
+/// Pyright asks the first Python on PATH where packages are installed; it has an option, which
+/// `--verifytypes` ignores.
+fn seeing<'a>(step: Cmd<'a>, environment: &Environment) -> Result<Cmd<'a>> {
+    let folder = environment
+        .python
+        .parent()
+        .context("a Python in a folder")?;
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(folder.to_owned()).chain(env::split_paths(&path));
+    Ok(step.env("PATH", env::join_paths(path)?))
+}
+
+// ---------------------------------------------------------------------------------- interpreters
+
+/// A CPython 3: the 11 of 3.11, and the program.
+type Python = (u32, PathBuf);
+
+fn own_python(shell: &Shell) -> Result<Python> {
+    PYTHON.check(shell)?;
+    let found = python_at(shell, PYTHON.program.into());
+    found.context("`python3` is no CPython 3")
+}
+
+/// All that are here, on the PATH or installed by pyenv.
+fn pythons(shell: &Shell) -> BTreeMap<u32, PathBuf> {
+    let on_path = PYTHONS.map(|minor| PathBuf::from(format!("python3.{minor}")));
+    let pyenv = env::var_os("PYENV_ROOT").map(PathBuf::from);
+    let pyenv = pyenv.or_else(|| Some(env::home_dir()?.join(".pyenv")));
+    let versions = pyenv.and_then(|root| fs::read_dir(root.join("versions")).ok());
+    let versions = versions.into_iter().flatten().flatten();
+    let installed = versions.map(|version| version.path().join("bin/python3"));
+    let found = on_path
+        .chain(installed)
+        .filter_map(|it| python_at(shell, it));
+    found.filter(|(minor, _)| PYTHONS.contains(minor)).collect()
+}
+
+fn python_at(shell: &Shell, program: PathBuf) -> Option<Python> {
+    let code = "import sys; print(sys.version_info[1])";
+    let minor = cmd!(shell, "{program} -c {code}").quiet().ignore_stderr();
+    Some((minor.read().ok()?.parse().ok()?, program))
+}
+
+/// A virtual environment in the target directory, the same for a copy of the workspace.
+struct Environment {
+    python: PathBuf,
+    /// In the package's folder, or another one.
+    shell: Shell,
+}
+
+impl Environment {
+    /// Makes it, unless it is there, with exactly what the file of requirements says.
+    fn make(
+        workspace: &Workspace,
+        name: &str,
+        python: &Python,
+        requirements: &str,
+    ) -> Result<Self> {
+        let folder = workspace.programs().join("python").join(name);
+        let environment = Self {
+            python: folder.join("bin/python"),
+            shell: shell_in(&workspace.root.join(FOLDER))?,
+        };
+        let (minor, program) = python;
+        let there = python_at(&environment.shell, environment.python.clone());
+        if there.is_none_or(|(there, _)| there != *minor) {
+            announce(&format!("an environment for Python 3.{minor}: {name}"));
+            let shell = &environment.shell;
+            run_quietly(cmd!(shell, "{program} -m venv --clear {folder}"))?;
+        }
+        let requirements = format!("requirements/{requirements}.txt");
+        run_quietly(
+            environment
+                .pip_install()
+                .args(["--requirement", &requirements]),
+        )?;
+        Ok(environment)
+    }
+
+    /// The same with the wheel as it is now, and what it depends on.
+    fn with(
+        workspace: &Workspace,
+        name: &str,
+        python: &Python,
+        requirements: &str,
+        wheel: &Path,
+    ) -> Result<Self> {
+        let environment = Self::make(workspace, name, python, requirements)?;
+        run_quietly(environment.pip_install().arg(wheel))?;
+        let again = environment.pip_install();
+        run_quietly(again.args(["--no-deps", "--force-reinstall"]).arg(wheel))?;
+        Ok(environment)
+    }
+
+    fn in_folder(&self, folder: &Path) -> Result<Self> {
+        Ok(Self {
+            python: self.python.clone(),
+            shell: shell_in(folder)?,
+        })
+    }
+
+    fn python(&self) -> Cmd<'_> {
+        self.shell.cmd(&self.python).quiet()
+    }
+
+    fn module(&self, name: &str) -> Cmd<'_> {
+        self.python().args(["-m", name])
+    }
+
+    fn pip_install(&self) -> Cmd<'_> {
+        let pip = self.module("pip");
+        pip.args(["install", "--disable-pip-version-check", "--quiet"])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_versions_of_wasmtime_that_are_tried_are_those_that_the_package_names() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("..")
+            .join(FOLDER);
+        let names = |file: &str, text: String| {
+            let found = fs::read_to_string(root.join(file)).unwrap();
+            assert!(found.contains(&text), "{file} does not name {text}");
+        };
+        names("pyproject.toml", format!("\"wasmtime>={LOWEST_WASMTIME}\""));
+        names(
+            "README.md",
+            format!("wasmtime {LOWEST_WASMTIME} and {NEWEST_WASMTIME}"),
+        );
+        let oldest = format!("OLDEST_WASMTIME = \"{LOWEST_WASMTIME}\"");
+        names("src/voice_calling/_guest.py", oldest);
+    }
+}

@@ -1,0 +1,451 @@
+//! The packages for Python and JavaScript are written by hand. They have every record, field, case,
+//! function, error and setting of the component, under the name that their language gives it, and
+//! document each.
+
+use std::{fs, path::Path};
+
+use voice_calling_core::{Settings, settings::NAMES};
+use wit_parser::{Interface, Resolve, Type, TypeDef, TypeDefKind};
+
+/// The WIT of the client, and what the packages say.
+struct Sources {
+    wit: Resolve,
+    python: String,
+    typescript: String,
+    /// Without blanks and trailing commas, and with the members of constants where these are spread.
+    javascript: String,
+}
+
+impl Sources {
+    fn read() -> Self {
+        let mut wit = Resolve::default();
+        wit.push_dir(root().join("wit")).unwrap();
+        Self {
+            wit,
+            python: texts(&["bindings/python/src/voice_calling"], ".py"),
+            typescript: texts(&["bindings/javascript/types"], ".d.ts"),
+            javascript: compact(&texts(
+                &["bindings/javascript/src", "bindings/javascript/generated"],
+                ".js",
+            )),
+        }
+    }
+
+    /// The interfaces of the client, by name.
+    fn interfaces(&self) -> impl Iterator<Item = (&str, &Interface)> {
+        let mut packages = self.wit.packages.iter();
+        let (_, client) = packages.find(|(_, it)| it.name.name == "client").unwrap();
+        let interfaces = client.interfaces.iter();
+        interfaces.map(|(name, id)| (name.as_str(), &self.wit.interfaces[*id]))
+    }
+
+    /// Their types, by name.
+    fn types(&self) -> impl Iterator<Item = (&str, &TypeDef)> {
+        let (_, types) = self
+            .interfaces()
+            .find(|(name, _)| *name == "types")
+            .unwrap();
+        let types = types.types.iter();
+        types.map(|(name, id)| (name.as_str(), &self.wit.types[*id]))
+    }
+
+    /// A type as the tables in JavaScript write it.
+    fn entry(&self, ty: &Type) -> String {
+        let Type::Id(id) = ty else {
+            return format!("'{}'", format!("{ty:?}").to_lowercase());
+        };
+        let definition = &self.wit.types[*id];
+        match &definition.kind {
+            TypeDefKind::Option(it) => format!("{{option:{}}}", self.entry(it)),
+            TypeDefKind::List(it) => format!("{{list:{}}}", self.entry(it)),
+            TypeDefKind::Tuple(it) => {
+                let parts: Vec<_> = it.types.iter().map(|it| self.entry(it)).collect();
+                format!("{{tuple:[{}]}}", parts.join(","))
+            }
+            TypeDefKind::Result(it) => {
+                let [ok, error] = [it.ok, it.err].map(|it| self.entry(&it.unwrap()));
+                format!("{{result:[{ok},{error}]}}")
+            }
+            _ => format!("'{}'", definition.name.as_deref().unwrap()),
+        }
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// All files in these folders whose names end so, as one text.
+fn texts(folders: &[&str], ending: &str) -> String {
+    let entries = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(root().join(folder)));
+    let paths = entries.flatten().map(|entry| entry.unwrap().path());
+    let paths = paths.filter(|path| path.to_string_lossy().ends_with(ending));
+    paths
+        .map(|path| fs::read_to_string(path).unwrap() + "\n")
+        .collect()
+}
+
+fn compact(javascript: &str) -> String {
+    let mut text: String = javascript.split_whitespace().collect();
+    let after = |text: &str, opening: &str| text.split(opening).nth(1).map(str::to_owned);
+    while let Some(rest) = after(&text, "...").filter(|it| it.starts_with(char::is_uppercase)) {
+        let name: String = rest
+            .chars()
+            .take_while(|it| it.is_alphanumeric() || *it == '_')
+            .collect();
+        let body = after(&text, &format!("const{name}={{")).unwrap();
+        text = text.replace(&format!("...{name}"), body.split("};").next().unwrap());
+    }
+    text.replace(",,", ",").replace(",}", "}")
+}
+
+fn snake(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+fn pascal(name: &str) -> String {
+    let words = name
+        .split('-')
+        .map(|word| word[..1].to_uppercase() + &word[1..]);
+    words.collect()
+}
+
+fn camel(name: &str) -> String {
+    let pascal = pascal(name);
+    pascal[..1].to_lowercase() + &pascal[1..]
+}
+
+/// What a type is called. In the WIT, version 2 of a creation has the longer name, since it came
+/// later; users should find it first.
+fn class(name: &str) -> String {
+    pascal(match name {
+        "docket-request" => "docket-request-v1",
+        "docket-request-v2" => "docket-request",
+        "created-docket" => "created-docket-v1",
+        "created-docket-v2" => "created-docket",
+        name => name,
+    })
+}
+
+/// What is indented below a line that begins so, and what that line goes on with.
+fn block<'a>(text: &'a str, opening: &str) -> Option<(&'a str, Vec<&'a str>)> {
+    let mut lines = text.lines();
+    let rest = lines.find_map(|line| {
+        let rest = line.strip_prefix(opening)?;
+        (!rest.starts_with(char::is_alphanumeric)).then_some(rest)
+    })?;
+    let indented = lines.take_while(|line| line.is_empty() || line.starts_with(' '));
+    Some((rest, indented.collect()))
+}
+
+/// The names that lines declare at this indentation: `name: …`, `name?: …`, `name(…)`.
+fn declared<'a>(line: &'a str, indentation: &str) -> Option<&'a str> {
+    let line = line.strip_prefix(indentation)?;
+    let name = line.split([':', '?', '(']).next()?;
+    let is_name = name
+        .chars()
+        .all(|it| it.is_ascii_alphanumeric() || it == '_');
+    (is_name && name != line).then_some(name)
+}
+
+/// The fields of a class in Python and of its bases, each of which has to have a docstring. None if
+/// there is no such class.
+fn fields(python: &str, class: &str) -> Option<Vec<String>> {
+    let (bases, lines) = block(python, &format!("class {class}"))?;
+    let mut found = inherited(bases, |base| fields(python, base));
+    let text = lines.join("\n");
+    // Every other piece is a docstring.
+    let mut pieces = text.split("\"\"\"").step_by(2).peekable();
+    while let Some(piece) = pieces.next() {
+        let names = piece.lines().filter_map(|line| declared(line, "    "));
+        let names: Vec<_> = names.map(str::to_owned).collect();
+        let documented = usize::from(pieces.peek().is_some());
+        assert!(
+            names.len() <= documented,
+            "{class}: one of {names:?} is not documented"
+        );
+        found.retain(|inherited| !names.contains(inherited));
+        found.extend(names);
+    }
+    Some(found)
+}
+
+/// The members of an interface in TypeScript and of its bases, each of which has to have a comment.
+/// None if there is no such interface.
+fn members(typescript: &str, interface: &str) -> Option<Vec<String>> {
+    let (bases, lines) = block(typescript, &format!("export interface {interface}"))?;
+    let mut found = inherited(bases, |base| members(typescript, base));
+    for (at, line) in lines.iter().enumerate() {
+        let member = declared(line, "  readonly ").or_else(|| declared(line, "  "));
+        if let Some(member) = member {
+            let is_documented = at > 0 && lines[at - 1].ends_with("*/");
+            assert!(
+                is_documented,
+                "{interface}.{member} is not documented in TypeScript"
+            );
+            found.retain(|inherited| inherited != member);
+            found.push(member.to_owned());
+        }
+    }
+    Some(found)
+}
+
+/// What the bases declare that a line names.
+fn inherited(bases: &str, declared: impl Fn(&str) -> Option<Vec<String>>) -> Vec<String> {
+    let bases = bases.split(|it: char| !it.is_alphanumeric());
+    let bases = bases.filter(|it| it.starts_with(char::is_uppercase));
+    bases.filter_map(declared).flatten().collect()
+}
+
+#[test]
+fn types_have_the_fields_and_cases_of_the_wit() {
+    let sources = Sources::read();
+    for (name, definition) in sources.types() {
+        let entries: Vec<_> = match &definition.kind {
+            TypeDefKind::Record(record) => {
+                let fields = record.fields.iter();
+                fields
+                    .map(|it| (it.name.as_str(), sources.entry(&it.ty)))
+                    .collect()
+            }
+            TypeDefKind::Variant(variant) => {
+                let payload = |ty: &Option<Type>| ty.as_ref().map(|ty| sources.entry(ty));
+                let cases = variant.cases.iter();
+                cases
+                    .map(|it| (it.name.as_str(), payload(&it.ty).unwrap_or("null".into())))
+                    .collect()
+            }
+            _ => continue,
+        };
+        let shape = definition.kind.as_str();
+        let table = entries
+            .iter()
+            .map(|(name, entry)| format!("'{name}':{entry}"));
+        let table = format!(
+            "'{name}':{{{shape}:{{{}}}}}",
+            table.collect::<Vec<_>>().join(",")
+        );
+        assert!(
+            sources.javascript.contains(&table),
+            "JavaScript has no {table}"
+        );
+
+        let class = class(name);
+        let names: Vec<_> = entries.iter().map(|(name, _)| *name).collect();
+        match (shape, name) {
+            // Arguments of methods, and what errors are made of.
+            (_, "call-options" | "wait-options" | "failure" | "request-error") => {}
+            ("record", _) => check_record(&sources, &class, &names),
+            _ if names.contains(&"other") => check_status(&sources, &class, &names),
+            // What came of something. The table of cases has each.
+            _ => {}
+        }
+    }
+}
+
+fn check_record(sources: &Sources, class: &str, names: &[&str]) {
+    let members = members(&sources.typescript, class);
+    let mut members = members.unwrap_or_else(|| panic!("no interface {class} in TypeScript"));
+    // Beside `rawJson`, the same as a value.
+    members.retain(|member| *member != "raw");
+    members.sort_unstable();
+    let mut expected: Vec<_> = names.iter().map(|name| camel(name)).collect();
+    expected.sort_unstable();
+    assert_eq!(members, expected, "{class} in TypeScript");
+
+    let Some(fields) = fields(&sources.python, class) else {
+        // There the fields of a request are arguments.
+        for name in names.iter().map(|name| format!(" {}: ", snake(name))) {
+            assert!(sources.python.contains(&name), "{class}: {name} in Python");
+        }
+        return;
+    };
+    assert_eq!(fields.len(), names.len(), "{class} in Python: {fields:?}");
+    for name in names.iter().map(|name| snake(name)) {
+        // Milliseconds may be seconds there, and JSON is text.
+        let seconds = name.trim_end_matches("_ms").to_owned();
+        let names = [format!("{name}_json"), seconds, name];
+        assert!(
+            names.iter().any(|it| fields.contains(it)),
+            "{class} has none of {names:?}"
+        );
+    }
+}
+
+/// A word of the service, or any other text.
+fn check_status(sources: &Sources, class: &str, names: &[&str]) {
+    let words = names.iter().filter(|it| **it != "other");
+    let words: Vec<_> = words.map(|it| snake(it).to_uppercase()).collect();
+    let union = format!(
+        "type {class} = '{}' | (string & {{}});",
+        words.join("' | '")
+    );
+    assert!(sources.typescript.contains(&union), "{union} in TypeScript");
+    let (_, status) = block(&sources.python, &format!("class {class}")).unwrap();
+    let values = status.into_iter().filter(|line| line.contains(" = "));
+    let expected = words.iter().map(|word| format!("    {word} = \"{word}\""));
+    assert!(expected.eq(values), "{class} in Python");
+}
+
+#[test]
+fn every_error_of_the_wit_has_a_class_with_the_same_base_in_both_languages() {
+    let sources = Sources::read();
+    let (_, errors) = sources
+        .types()
+        .find(|(name, _)| *name == "request-error")
+        .unwrap();
+    let TypeDefKind::Variant(errors) = &errors.kind else {
+        panic!("`request-error` is a variant");
+    };
+    for case in &errors.cases {
+        let kind = &case.name;
+        let class = match kind.strip_prefix("permanent-").unwrap_or(kind) {
+            "configuration" => "ConfigurationProblem".to_owned(),
+            name => pascal(name),
+        };
+        let python = block(&sources.python, &format!("class {class}"));
+        let (base, lines) = python.unwrap_or_else(|| panic!("no class {class} in Python"));
+        assert!(
+            lines[0].starts_with("    \"\"\""),
+            "{class} is not documented in Python"
+        );
+        assert!(
+            lines.contains(&&*format!("    kind: str = \"{kind}\"")),
+            "{class} in Python"
+        );
+        let base = base.trim_matches(['(', ')', ':']);
+        for text in [
+            format!("*/exportclass{class}extends{base}{{}}"),
+            format!("({class},'{class}',{{kind:'{kind}'}});"),
+        ] {
+            assert!(
+                sources.javascript.contains(&text),
+                "JavaScript has no {text}"
+            );
+        }
+        let opening = format!("*/\nexport declare class {class} extends {base} {{");
+        assert!(
+            sources.typescript.contains(&opening),
+            "{opening} in TypeScript"
+        );
+        let (_, lines) = block(
+            &sources.typescript,
+            &format!("export declare class {class}"),
+        )
+        .unwrap();
+        assert!(
+            lines.contains(&&*format!("  readonly kind: '{kind}';")),
+            "{class} in TypeScript"
+        );
+    }
+}
+
+#[test]
+fn every_function_of_the_wit_is_in_the_table_and_every_method_is_documented() {
+    let sources = Sources::read();
+    for (interface, functions) in sources.interfaces() {
+        for (name, function) in &functions.functions {
+            let parameters = function.params.iter().map(|it| match it.name.as_str() {
+                // Users may have it as bytes.
+                "body" => "'body':'body'".to_owned(),
+                name => format!("'{name}':{}", sources.entry(&it.ty)),
+            });
+            let Some(Type::Id(result)) = function.result else {
+                panic!("{name} returns nothing");
+            };
+            let TypeDefKind::Result(result) = &sources.wit.types[result].kind else {
+                panic!("{name} returns no result");
+            };
+            let begin = format!("{}:{{wit:'{interface}.{name}',", pascal(name));
+            let table = sources.javascript.split(&begin).nth(1);
+            let table = table.unwrap_or_else(|| panic!("JavaScript has no {begin}"));
+            let expected = format!(
+                "parameters:{{{}}},ok:{},creates:{}}}",
+                parameters.collect::<Vec<_>>().join(","),
+                sources.entry(&result.ok.unwrap()),
+                name.starts_with("create-") || name.starts_with("make-"),
+            );
+            let table = &table[table.find("parameters:").unwrap()..];
+            assert!(
+                table.starts_with(&expected),
+                "{name} in JavaScript is not {expected}"
+            );
+        }
+    }
+    for group in ["Agents", "Calls", "Dockets", "Webhooks"] {
+        assert!(
+            members(&sources.typescript, group).is_some(),
+            "{group} in TypeScript"
+        );
+    }
+}
+
+#[test]
+fn the_settings_and_their_defaults_are_those_of_the_component_and_of_the_readme() {
+    let sources = Sources::read();
+    let with = |more: Option<(&str, &str)>| {
+        let needed = [
+            ("BASE_URL", "https://api.example"),
+            ("API_TOKEN", "token-of-a-test"),
+        ];
+        let all = needed.into_iter().chain(more);
+        let all = all.map(|(name, value)| (format!("VOICE_CALLING_{name}"), value.to_owned()));
+        Settings::from_environment(all).unwrap()
+    };
+    // The rows of the README's table: the name of a setting, and its default.
+    let (_, table) = include_str!("../../README.md")
+        .split_once("\n## Settings\n")
+        .unwrap();
+    let rows = table.lines().filter_map(|line| {
+        let mut cells = line
+            .strip_prefix("| `")?
+            .split('|')
+            .map(|it| it.trim().trim_matches('`'));
+        Some((cells.next()?, cells.next()?))
+    });
+    let mut documented: Vec<_> = rows.take_while(|(name, _)| *name != "ACCOUNTS").collect();
+    let mut names: Vec<_> = documented
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(["LOG"])
+        .collect();
+    let mut known = NAMES;
+    names.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(names, known);
+    for (name, default) in documented
+        .iter()
+        .filter(|(_, default)| *default != "required")
+    {
+        assert!(
+            with(Some((name, default))) == with(None),
+            "{name}: {default}"
+        );
+    }
+
+    // It says what the host does, and the packages are that.
+    documented.retain(|(name, _)| *name != "TRUST_CONNECTION_TIMEOUT");
+    let options = fields(&sources.python, "Account").unwrap();
+    let members = members(&sources.typescript, "Settings").unwrap();
+    assert_eq!(options.len(), documented.len(), "{options:?}");
+    assert_eq!(members.len(), documented.len(), "{members:?}");
+    for (name, default) in documented {
+        let option = match name {
+            "API_TOKEN" => "token".to_owned(),
+            name => name.trim_end_matches("_MS").to_lowercase(),
+        };
+        assert!(options.contains(&option), "{option} in Python");
+        let variable = format!("{{variable:'{name}',");
+        assert!(
+            sources.javascript.contains(&variable),
+            "{variable} in JavaScript"
+        );
+        let said = match default {
+            "required" => format!("Required. Variable: `VOICE_CALLING_{name}`."),
+            default => format!("Default: `{default}`. Variable: `VOICE_CALLING_{name}`."),
+        };
+        assert!(sources.typescript.contains(&said), "{said} in TypeScript");
+    }
+}
