@@ -48,7 +48,7 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs the main job on the built-in mock service, with progress and tables
+    /// Runs the main job on the built-in mock service, with progress
     Demo(Demo),
     /// Calls a function of the component, JSON in and out
     ///
@@ -99,7 +99,7 @@ fn main() -> ExitCode {
         let traced = |by: &&str| what.target().starts_with(*by);
         *what.level() != Level::TRACE || !ARGUMENTS_TRACED_BY.iter().any(traced)
     });
-    let recorder = Recorder::default();
+    let recorder = Recorder::keeping(usize::MAX);
     let secrets = recorder.secrets().clone();
     learn_tokens(&secrets, &command_line.command);
     tell_panics_without(secrets.clone());

@@ -21,7 +21,7 @@ use voice_calling_cases::{Case, ExpectedOutcome, Judge, Table};
 use voice_calling_core::settings::NAMES;
 use voice_calling_host::invoke::functions;
 use voice_calling_host::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach};
-use wit_parser::TypeDefKind;
+use wit_parser::{Resolve, TypeDefKind};
 
 /// The URL of a judge that runs already.
 const JUDGE: &str = "VOICE_CALLING_CASES";
@@ -188,7 +188,9 @@ fn every_function_of_the_interface_occurs_in_the_table() {
 
 #[test]
 fn every_error_that_the_component_returns_is_expected_somewhere_in_the_table() {
-    let resolve = functions::resolve().unwrap();
+    let mut resolve = Resolve::new();
+    let wit = concat!(env!("CARGO_MANIFEST_DIR"), "/../wit");
+    resolve.push_dir(wit).unwrap();
     let mut types = resolve.types.iter().map(|(_, definition)| definition);
     let error = types.find(|definition| definition.name.as_deref() == Some("request-error"));
     let TypeDefKind::Variant(error) = &error.expect("a type request-error").kind else {

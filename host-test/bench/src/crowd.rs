@@ -2,7 +2,7 @@
 //! theirs, and its descriptors are.
 
 use super::load::{self, Caller, Load, Taken};
-use super::subject::{Files, REUSED, Subject, Subjects};
+use super::subject::{Files, Isolation, Subject, Subjects};
 use anyhow::{Context, Result, bail, ensure};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
@@ -13,8 +13,7 @@ use std::pin::pin;
 use std::process::Command;
 use std::time::Duration;
 use tokio::time::timeout;
-use voice_calling_host::load::cache::CompiledCache;
-use voice_calling_host::{Isolation, Trust};
+use voice_calling_host::{CompiledCache, Trust};
 
 /// For connections, there are two ends of each, in two processes; for the rest.
 const OTHER_DESCRIPTORS: u64 = 256;
@@ -145,10 +144,10 @@ pub async fn gather(gathering: Gathering) -> Result<Crowd> {
     match subject {
         Subject::Native => watch(&subjects.native()?, in_flight, what).await,
         Subject::Rust => watch(&subjects.rust()?, in_flight, what).await,
-        Subject::Reused => watch(&subjects.pool(REUSED)?, in_flight, what).await,
+        Subject::Reused => watch(&subjects.pool(Isolation::Reused)?, in_flight, what).await,
         Subject::Fresh => watch(&subjects.pool(Isolation::EachCall)?, in_flight, what).await,
         Subject::ReusedP3 => watch(&subjects.pool_p3()?, in_flight, what).await,
-        Subject::PeerReused => watch(&subjects.peer(REUSED)?, in_flight, what).await,
+        Subject::PeerReused => watch(&subjects.peer(Isolation::Reused)?, in_flight, what).await,
         Subject::PeerFresh => watch(&subjects.peer(Isolation::EachCall)?, in_flight, what).await,
         Subject::Engine => watch(&subjects.engine()?, in_flight, what).await,
     }

@@ -1,11 +1,12 @@
 //! The component written with wstd, in the same sandbox and with the same connections as ours.
 
 use super::load::Caller;
+use super::subject::Isolation;
 use anyhow::{Result, bail, ensure};
 use bindings::Docket;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use voice_calling_host::types::DocketRequestV2;
-use voice_calling_host::{InstanceSettings, Isolation, Running, Sandbox};
+use voice_calling_host::{InstanceSettings, Running, Sandbox};
 
 mod bindings {
     wasmtime::component::bindgen!({

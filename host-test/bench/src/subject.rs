@@ -7,15 +7,14 @@ use super::sender::{DefaultSender, NewConnections};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use voice_calling::Client;
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_host::{
-    Allocation, CompiledCache, InstanceSettings, Isolation, Loading, Network, Outgoing, Plugin,
-    Pool, Reach, Recorder, Sandbox, Trust,
+    Allocation, CompiledCache, Instance, InstanceSettings, Loading, Network, Outgoing, Plugin,
+    Reach, Recorder, Sandbox, Trust,
 };
 
 const TOKEN: &str = "bench-token-0001";
@@ -131,7 +130,7 @@ impl Subjects {
 
     fn pooled_connections(&self) -> Result<Outgoing> {
         Ok(Outgoing {
-            recorder: Recorder::keeping_nothing(),
+            recorder: Recorder::keeping(0),
             ..Outgoing::within(Reach::Loopback, &self.trust)?
         })
     }
@@ -167,7 +166,7 @@ impl Subjects {
     }
 
     pub(super) fn pool_p3(&self) -> Result<Pooled> {
-        self.pool_of(&self.files.p3(), REUSED)
+        self.pool_of(&self.files.p3(), Isolation::Reused)
     }
 
     fn pool_of(&self, component: &Path, isolation: Isolation) -> Result<Pooled> {
@@ -187,7 +186,7 @@ impl Subjects {
         let outgoing = Outgoing {
             reach: Reach::Loopback,
             network,
-            recorder: Recorder::keeping_nothing(),
+            recorder: Recorder::keeping(0),
         };
         let component = &self.files.component;
         self.pooled(component, &self.on_demand(), Isolation::EachCall, outgoing)
@@ -202,13 +201,14 @@ impl Subjects {
     ) -> Result<Pooled> {
         let plugin = Plugin::load_with(component, loading)?;
         let environment = environment(&self.base_url, self.in_flight);
-        let pool = Pool::new(plugin, self.in_flight, isolation, move || {
-            InstanceSettings::new(environment.clone(), outgoing.clone())
-        });
-        Ok(Pooled {
-            pool: Arc::new(pool),
-            docket: Arc::new(docket()),
-        })
+        Ok(Pooled(Arc::new(Instances {
+            plugin,
+            isolation,
+            environment,
+            outgoing,
+            idle: Mutex::default(),
+            docket: docket(),
+        })))
     }
 
     pub(super) fn peer(&self, isolation: Isolation) -> Result<Peer> {
@@ -227,10 +227,12 @@ pub(super) fn loading(allocation: Allocation, cache: &CompiledCache) -> Loading 
     }
 }
 
-/// Instances that are used again for as long as they are sound.
-pub(super) const REUSED: Isolation = Isolation::Reused {
-    calls: NonZeroU32::MAX,
-};
+/// Whether each call has an instance of its own, or instances are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Isolation {
+    EachCall,
+    Reused,
+}
 
 /// The docket that is created, again and again.
 pub(super) fn docket() -> DocketRequestV2 {
@@ -326,28 +328,58 @@ impl Caller for Rust {
 
 /// A component, one call at a time on an instance.
 #[derive(Clone)]
-pub(super) struct Pooled {
-    pool: Arc<Pool>,
-    docket: Arc<DocketRequestV2>,
+pub(super) struct Pooled(Arc<Instances>);
+
+struct Instances {
+    plugin: Plugin,
+    isolation: Isolation,
+    environment: Vec<(String, String)>,
+    outgoing: Outgoing,
+    idle: Mutex<Vec<Instance>>,
+    docket: DocketRequestV2,
+}
+
+impl Instances {
+    fn idle(&self) -> MutexGuard<'_, Vec<Instance>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn instance(&self) -> Result<Instance> {
+        let idle = self.idle().pop();
+        if let Some(idle) = idle {
+            return Ok(idle);
+        }
+        let settings = InstanceSettings::new(self.environment.clone(), self.outgoing.clone());
+        self.plugin.instantiate(settings).await
+    }
+
+    fn give_back(&self, instance: Instance) {
+        if self.isolation == Isolation::Reused {
+            self.idle().push(instance);
+        }
+    }
 }
 
 impl Caller for Pooled {
     async fn call(&self) -> Result<()> {
-        let mut instance = self.pool.instance().await?;
-        match instance.create_docket_v2(&self.docket, None).await? {
+        let mut instance = self.0.instance().await?;
+        match instance.create_docket_v2(&self.0.docket, None).await? {
             Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
             Err(error) => bail!("the component fails: {error:?}"),
         }
+        self.0.give_back(instance);
         Ok(())
     }
 
     async fn call_batch(&self, size: usize) -> Result<()> {
         let dockets = vec![docket(); size];
-        let mut instance = self.pool.instance().await?;
+        let mut instance = self.0.instance().await?;
         match instance.create_dockets_v2(&dockets, 60_000, None).await? {
-            Ok(created) => ensure_all(created.iter().filter(|it| it.is_ok()).count(), size),
+            Ok(created) => ensure_all(created.iter().filter(|it| it.is_ok()).count(), size)?,
             Err(error) => bail!("the component fails: {error:?}"),
         }
+        self.0.give_back(instance);
+        Ok(())
     }
 }
 

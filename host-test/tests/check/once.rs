@@ -10,7 +10,7 @@ use voice_calling_check::operation::Operation;
 use voice_calling_check::scenario::Subject;
 use voice_calling_check::script::{Script, Step};
 use voice_calling_check::{Check, Options, Source, check, not_loaded};
-use voice_calling_host::{InstanceSettings, Limits, Plugin};
+use voice_calling_host::{InstanceSettings, Limits, Loading, Plugin};
 use voice_calling_mutants::Mutant;
 
 /// One component, whatever the mutant: which one it is, a variable says.
@@ -146,7 +146,9 @@ fn what_is_no_component_of_ours_is_told_apart() {
         (foreign.as_bytes().to_vec(), "wasi:filesystem/types@0.2.0"),
     ] {
         let wasm = wat::parse_bytes(&wasm).map_or(wasm.clone(), |wasm| wasm.into_owned());
-        let error = Plugin::compile(&wasm).err().expect("an error");
+        let error = Plugin::compile_with(&wasm, &Loading::default())
+            .err()
+            .expect("an error");
         let report = not_loaded(&error, &Options::default());
         assert!(report.failed_checks().contains(&Check::Imports));
         assert!(report.to_string().contains(says), "{says}: {report}");

@@ -105,7 +105,7 @@ fn a_docket_is_created_on_the_mock_and_free_form_json_needs_no_quotes() {
     let mock = MockProcess::start(&["--faults", "create-docket-v2:503", "--call-ms", "60000"]);
     let created = invoke(
         "dockets.create-docket-v2",
-        r#"{"agent_id": 7, "to-phone-number": "919876543210",
+        r#"{"agent_id": 7, "to_phone_number": "919876543210",
             "call_context": {"big": 12345678901234567890, "amount": 0.10}}"#,
         &mock.environment(),
     );
@@ -236,14 +236,14 @@ fn bad_arguments_name_what_is_wrong_with_exit_code_2() {
         (
             "calls.make-call",
             r#"{"from_agent_name": "a"}"#,
-            "to-phone-number: missing",
+            "to_phone_number: missing",
         ),
         (
             "calls.make-call",
             r#"{"to_phone_number": 91}"#,
-            "to-phone-number: found 91",
+            "to_phone_number: found 91",
         ),
-        ("dockets.get-docket", r#"{"id": "x"}"#, "docket-id: missing"),
+        ("dockets.get-docket", r#"{"id": "x"}"#, "docket_id: missing"),
         (
             "dockets.get-docket",
             r#"{"docket_id": "x", "id": 1}"#,

@@ -14,8 +14,14 @@ use wit_parser::{
 
 const BOTH: [GuestKind; 2] = [GuestKind::V0_2, GuestKind::V0_3];
 
+/// The packages for WASI 0.2 and for 0.3.
 fn wit() -> Resolve {
-    voice_calling_host::invoke::functions::resolve().expect("the WIT package")
+    let wit = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../wit"));
+    let mut resolve = Resolve::new();
+    for folder in [wit.to_owned(), wit.join("async")] {
+        resolve.push_dir(folder).expect("a WIT package");
+    }
+    resolve
 }
 
 fn component() -> (Resolve, World) {
@@ -34,7 +40,13 @@ fn decoded(component: &Path) -> (Resolve, World) {
 }
 
 fn world<'a>(resolve: &'a Resolve, kind: GuestKind, name: &str) -> &'a World {
-    voice_calling_host::invoke::functions::world(resolve, kind, name).expect("the world")
+    let of_package = |world: &World| {
+        let package = &resolve.packages[world.package.expect("a package")].name;
+        format!("{}:{}", package.namespace, package.name) == self::package(kind)
+    };
+    let mut worlds = resolve.worlds.iter().map(|(_, world)| world);
+    let world = worlds.find(|world| world.name == name && of_package(world));
+    world.expect("the world")
 }
 
 /// The interfaces among the items of a world; whether there is anything else.

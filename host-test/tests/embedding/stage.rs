@@ -26,11 +26,6 @@ pub fn pooling(instances: u32) -> Plugin {
     load(Allocation::Pooling { instances })
 }
 
-/// One of each allocation, with room for so many instances.
-pub fn of_each_allocation(instances: u32) -> [Plugin; 2] {
-    [plugin(), pooling(instances)]
-}
-
 pub const WASI_0_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
 
 pub const WASI_0_3: &str = concat!(
@@ -99,13 +94,10 @@ pub async fn create(
     created.expect("no failure of the host")
 }
 
-/// How large a large context is: as large as a request may be, nearly.
-pub const LARGE_BYTES: usize = 1_000_000;
-
-/// A docket with a large context.
+/// A docket with a large context: as large as a request may be, nearly.
 pub fn large() -> DocketRequestV2 {
     DocketRequestV2 {
-        call_context: format!(r#"{{"note":"{}"}}"#, "x".repeat(LARGE_BYTES)),
+        call_context: format!(r#"{{"note":"{}"}}"#, "x".repeat(1_000_000)),
         ..item(0)
     }
 }
