@@ -83,9 +83,6 @@ enum Command {
     /// A line of the table is a ratio to a baseline that was measured in the same run, a time or a
     /// size. Runs for some minutes; other work on the machine spoils the figures.
     Bench(Bench),
-    /// The service that the bench calls, in a process of its own; ends with its stdin
-    #[command(hide = true)]
-    BenchService,
     /// Calls of the bench in a process of their own
     #[command(hide = true)]
     BenchCrowd(Crowd),
@@ -160,7 +157,6 @@ async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCo
         Command::Mock(mock) => serve_mock(*mock).await?,
         Command::Cases(cases) => serve_cases(cases).await?,
         Command::Bench(bench) => run_bench(bench)?,
-        Command::BenchService => voice_calling_bench::serve().await?,
         Command::BenchCrowd(crowd) => run_crowd(crowd).await?,
         Command::Check(_) | Command::Faults(_) => bail!("not a command of real time"),
     }

@@ -246,7 +246,11 @@ const CAUGHT: [(&str, &str, &str); 16] = [
         "the results of a batch are in the order of its requests, and one failure hides no other",
         "value[0].ok.docket_id: expected \"7f8d3b0e-0d51-4f0c-9a63-000000000001\", found",
     ),
-    ("mistakes-ids", "a docket of version 1 is created", "value."),
+    (
+        "mistakes-ids",
+        "a docket of version 1 is created",
+        "value.docket_id: expected \"7f8d3b0e",
+    ),
     (
         "hides-attempts",
         "there are four attempts where nothing else is set",
