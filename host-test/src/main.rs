@@ -76,7 +76,7 @@ enum Command {
     /// check is judged in thousands of scenarios, most of them random. Exit code 1 where the
     /// component fails a check, 2 where something else goes wrong.
     Check(Check),
-    /// Shows the result of every error code at every moment for every function
+    /// Shows the result of every error code at every moment for every function, as docs/faults.md
     Faults(Faults),
     /// Measures the component in the harness beside a native client, on loopback
     ///

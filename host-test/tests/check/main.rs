@@ -102,7 +102,7 @@ fn the_component_passes_every_check_in_every_scenario_that_somebody_thought_of()
 fn the_report_of_faults_in_the_repository_is_current() {
     let table = faults::play(&component().into()).unwrap();
     assert_eq!(table.findings, [""; 0]);
-    assert_current("docs/faults.md", &table.markdown());
+    assert_current("docs/faults.md", &table.markdown);
 }
 
 /// An instance that was used before, from a pool.
@@ -124,7 +124,7 @@ fn reused() -> Subject {
 fn faults_meet_an_instance_that_was_used_before_as_they_meet_a_fresh_one() {
     let table = faults::play(&reused()).unwrap();
     assert_eq!(table.findings, [""; 0]);
-    assert_current("docs/faults.md", &table.markdown());
+    assert_current("docs/faults.md", &table.markdown);
 }
 
 #[test]
