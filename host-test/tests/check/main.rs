@@ -6,13 +6,12 @@ mod compiled;
 mod once;
 
 use compiled::loading;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use voice_calling_check::scenario::Subject;
 use voice_calling_check::script::{Script, Step};
 use voice_calling_check::{Check, Options, Source, check, faults};
-use voice_calling_host::{Allocation, InstanceSettings, Isolation, Loading, Plugin};
+use voice_calling_host::{Allocation, InstanceSettings, Loading, Plugin};
 
 fn in_repository(path: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
@@ -113,9 +112,7 @@ fn reused() -> Subject {
     };
     let plugin = Plugin::load_with(&component_path(), &loading).expect("the component");
     Subject {
-        isolation: Isolation::Reused {
-            calls: NonZeroU32::MAX,
-        },
+        is_reused: true,
         ..plugin.into()
     }
 }
