@@ -1,7 +1,7 @@
 //! Components in the sandbox of the host, with an instance for each call in flight: ours, and the
 //! one written with wstd.
 
-use super::crowd::{Caller, no_batches};
+use super::crowd::Caller;
 use super::subject::DOCKET;
 use anyhow::{Result, anyhow, ensure};
 use std::path::Path;
@@ -127,7 +127,7 @@ impl Module for Sandbox {
     }
 
     async fn create(instance: &mut Running, batch: Option<usize>) -> Result<()> {
-        no_batches(batch)?;
+        ensure!(batch.is_none(), "it has no batches");
         let docket = bindings::Docket {
             agent_id: DOCKET.agent_id,
             to_phone_number: DOCKET.to_phone_number.clone(),

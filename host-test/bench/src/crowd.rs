@@ -2,7 +2,7 @@
 //! theirs, and its descriptors are.
 
 use super::subject::{Setup, Subject};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -125,15 +125,16 @@ pub(super) async fn watch(caller: &impl Caller, in_flight: usize, what: What) ->
     // What the first call alone needs is not of each call.
     caller.call(None).await?;
     let before = memory_kib();
+    let all = load(caller, in_flight, in_flight, None);
     let (taken, most) = match what {
+        What::AllOpen => with_memory(all).await?,
         What::Calls(calls) => {
-            load(caller, in_flight, in_flight).await?;
-            with_memory(load(caller, calls, in_flight)).await?
+            all.await?;
+            with_memory(load(caller, calls, in_flight, None)).await?
         }
-        What::AllOpen => with_memory(load(caller, in_flight, in_flight)).await?,
         What::Batch(size) => {
-            batch(caller, in_flight).await?;
-            with_memory(batch(caller, size)).await?
+            load(caller, 1, 1, Some(in_flight)).await?;
+            with_memory(load(caller, 1, 1, Some(size))).await?
         }
     };
     let grown = before.zip(most).map(|(before, most)| {
@@ -153,6 +154,7 @@ pub(super) async fn watch(caller: &impl Caller, in_flight: usize, what: What) ->
 
 /// What some calls took.
 struct Taken {
+    /// Each docket of a batch counts.
     calls: usize,
     wall: Duration,
     /// Of all threads of this process.
@@ -161,8 +163,14 @@ struct Taken {
     latencies: Vec<Duration>,
 }
 
-/// So many calls, so many of them at once. The first that fails ends it.
-async fn load(caller: &impl Caller, calls: usize, in_flight: usize) -> Result<Taken> {
+/// So many calls, so many of them at once, for a docket each or for a batch. The first that fails
+/// ends it.
+async fn load(
+    caller: &impl Caller,
+    calls: usize,
+    in_flight: usize,
+    batch: Option<usize>,
+) -> Result<Taken> {
     let left = Arc::new(AtomicUsize::new(calls));
     let (began, cpu_before) = (Instant::now(), cpu_time());
     let mut callers = JoinSet::new();
@@ -176,7 +184,7 @@ async fn load(caller: &impl Caller, calls: usize, in_flight: usize) -> Result<Ta
                 .is_ok()
             {
                 let began = Instant::now();
-                caller.call(None).await?;
+                caller.call(batch).await?;
                 latencies.push(began.elapsed());
             }
             anyhow::Ok(latencies)
@@ -189,23 +197,10 @@ async fn load(caller: &impl Caller, calls: usize, in_flight: usize) -> Result<Ta
     let (wall, cpu) = (began.elapsed(), cpu_time().saturating_sub(cpu_before));
     latencies.sort();
     Ok(Taken {
-        calls,
+        calls: calls * batch.unwrap_or(1),
         wall,
         cpu,
         latencies,
-    })
-}
-
-/// So many dockets in one batch.
-async fn batch(caller: &impl Caller, size: usize) -> Result<Taken> {
-    let (began, cpu_before) = (Instant::now(), cpu_time());
-    caller.call(Some(size)).await?;
-    let wall = began.elapsed();
-    Ok(Taken {
-        calls: size,
-        wall,
-        cpu: cpu_time().saturating_sub(cpu_before),
-        latencies: vec![wall],
     })
 }
 
@@ -255,14 +250,6 @@ fn cpu_time() -> Duration {
         time.tv_sec.unsigned_abs(),
         time.tv_nsec.unsigned_abs() as u32,
     )
-}
-
-/// Of a subject that cannot create a batch.
-pub(super) fn no_batches(batch: Option<usize>) -> Result<()> {
-    match batch {
-        Some(_) => bail!("it has no batches"),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -99,20 +99,18 @@ impl Claim {
         let measured = measured
             .iter()
             .find(|measured| measured.situation.name == self.situation)?;
-        let values = measured.values(self.subject, self.value.1);
-        let pairs = |other| {
-            let others = measured.values(other, self.value.1);
-            values.iter().copied().zip(others)
-        };
+        let value = self.value.1;
+        let values = measured.values(self.subject, value);
         let (rounds, baseline): (Vec<f64>, _) = match self.baseline {
             Times(other) => (
-                pairs(other).map(|(of, to)| of / to).collect(),
+                measured.ratios(self.subject, other, value),
                 format!("× {other}"),
             ),
-            Beyond(other) => (
-                pairs(other).map(|(of, to)| of - to).collect(),
-                format!("beyond {other}"),
-            ),
+            Beyond(other) => {
+                let pairs = values.iter().zip(measured.values(other, value));
+                let beyond = pairs.map(|(of, to)| of - to).collect();
+                (beyond, format!("beyond {other}"))
+            }
             TimesTheDelay => (
                 values.iter().map(|of| of / BATCH_DELAY_MS).collect(),
                 "× the service's delay alone".to_owned(),

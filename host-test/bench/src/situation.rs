@@ -159,15 +159,17 @@ impl Measured {
         }
     }
 
-    /// How many times that of the first subject in the same round; the median.
+    /// How many times the other's in the same round, for each round.
+    pub(super) fn ratios(&self, subject: Subject, other: Subject, value: Value) -> Vec<f64> {
+        let (of, to) = (self.values(subject, value), self.values(other, value));
+        of.iter().zip(to).map(|(of, to)| of / to).collect()
+    }
+
+    /// How many times that of the first subject; the median.
     fn times(&self, subject: Subject, value: Value) -> String {
         let first = self.situation.subjects[0];
-        if subject == first {
-            return String::new();
-        }
-        let (of, to) = (self.values(subject, value), self.values(first, value));
-        let ratios: Vec<_> = of.iter().zip(to).map(|(of, to)| of / to).collect();
-        match ratios.is_empty() {
+        let ratios = self.ratios(subject, first, value);
+        match subject == first || ratios.is_empty() {
             true => String::new(),
             false => format!("×{}", shown(median(&ratios))),
         }

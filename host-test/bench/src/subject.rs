@@ -1,7 +1,7 @@
 //! Who makes the calls.
 
 use super::component::{Component, Module};
-use super::crowd::{Caller, Crowd, Gathering, What, no_batches, watch};
+use super::crowd::{Caller, Crowd, Gathering, What, watch};
 use super::native::NativeClient;
 use super::sender::NewConnections;
 use anyhow::{Context, Result, ensure};
@@ -201,7 +201,7 @@ impl Setup {
 
 impl Caller for NativeClient {
     async fn call(&self, batch: Option<usize>) -> Result<()> {
-        no_batches(batch)?;
+        ensure!(batch.is_none(), "it has no batches");
         let created = self.create_docket(&DOCKET).await?;
         let status = created.status.context("the docket has no status")?;
         ensure!(
