@@ -51,9 +51,6 @@ pub(crate) struct Faults {
     component: Component,
     #[command(flatten)]
     instances: Instances,
-    /// The report in Markdown, as it is kept in docs/faults.md
-    #[arg(long)]
-    markdown: bool,
 }
 
 #[derive(Args)]
@@ -143,17 +140,13 @@ pub(crate) fn run_faults(arguments: &Faults) -> Result<ExitCode> {
     let Faults {
         component,
         instances,
-        ..
     } = arguments;
     let subject = Subject {
         is_reused: instances.reused,
         ..Plugin::load_with(&component.path(), &instances.loading())?.into()
     };
     let table = check::faults::play(&subject)?;
-    match arguments.markdown {
-        true => print!("{}", table.markdown()),
-        false => println!("{table}"),
-    }
+    print!("{}", table.markdown);
     for finding in &table.findings {
         eprintln!("{finding}");
     }

@@ -236,7 +236,10 @@ fn the_demo_runs_the_component_that_is_asked_for() {
         let output = with_only(other, &["demo"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let shown = String::from_utf8_lossy(&output.stdout);
-        assert!(shown.contains("23 tasks were started, none twice"), "{shown}");
+        assert!(
+            shown.contains("23 tasks were started, none twice"),
+            "{shown}"
+        );
     }
 }
 
@@ -396,20 +399,17 @@ fn a_check_that_cannot_be_made_is_no_failure_of_the_component() {
 }
 
 #[test]
-fn the_table_of_faults_is_printed_for_people_and_as_markdown() {
-    for (arguments, says) in [
-        (&[][..], "1716 runs, 0 findings"),
-        (&["--markdown"][..], "| connection-refused | not sent |"),
-    ] {
-        let output = host_test()
-            .args(["faults", "--component", &component()])
-            .args(arguments)
-            .output()
-            .expect("the command runs");
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let shown = String::from_utf8_lossy(&output.stdout);
-        assert!(shown.contains(says), "{shown}");
-    }
+fn the_table_of_faults_is_printed_as_markdown() {
+    let output = host_test()
+        .args(["faults", "--component", &component()])
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        shown.contains("| connection-refused | not sent |"),
+        "{shown}"
+    );
 }
 
 #[test]
