@@ -5,24 +5,12 @@
 mod compiled;
 mod once;
 
-use compiled::loading;
-use std::path::{Path, PathBuf};
+use compiled::{component_path, in_repository, loading};
 use std::time::Duration;
 use voice_calling_check::scenario::Subject;
 use voice_calling_check::script::{Script, Step};
 use voice_calling_check::{Check, Options, Source, check, faults};
 use voice_calling_host::{Allocation, InstanceSettings, Loading, Plugin};
-
-fn in_repository(path: &str) -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
-}
-
-fn component_path() -> PathBuf {
-    match std::env::var_os("HOST_TEST_COMPONENT") {
-        Some(path) => path.into(),
-        None => in_repository("target/voice-calling.wasm"),
-    }
-}
 
 fn component() -> Plugin {
     Plugin::load_with(&component_path(), &loading()).expect("the component")

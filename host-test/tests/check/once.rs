@@ -1,8 +1,8 @@
 //! Tests of components that misbehave, and of files that are not components of ours: they are run once
 //! and not again on the component for WASI 0.3.
 
-use crate::compiled::loading;
-use crate::{assert_current, in_repository};
+use crate::assert_current;
+use crate::compiled::{in_repository, loading};
 use std::fmt::Write;
 use std::time::Duration;
 use strum::VariantArray;

@@ -1,7 +1,6 @@
 //! What a test needs: the component, and what its instances get.
 
-use crate::compiled::loading;
-use std::path::PathBuf;
+use crate::compiled::{component_path, loading};
 use std::sync::OnceLock;
 use voice_calling_check::operation::item;
 use voice_calling_check::script::{Script, Step};
@@ -42,15 +41,11 @@ pub fn plugin_v0_3() -> Plugin {
 }
 
 fn load(allocation: Allocation) -> Plugin {
-    let path = match std::env::var_os("HOST_TEST_COMPONENT") {
-        Some(path) => PathBuf::from(path),
-        None => WASI_0_2.into(),
-    };
     let loading = Loading {
         allocation,
         ..loading()
     };
-    Plugin::load_with(&path, &loading).expect("the component")
+    Plugin::load_with(&component_path(), &loading).expect("the component")
 }
 
 /// What an instance gets that talks to this address: pauses are as short as they can be.
