@@ -62,6 +62,7 @@ impl Plugin {
             running: self.sandbox.instantiate(settings).await?,
             places: self.places.clone(),
             functions: Functions::default(),
+            kind: self.kind(),
         })
     }
 }
@@ -75,6 +76,7 @@ pub struct Instance {
     pub(crate) running: Running,
     places: Arc<Places>,
     functions: Functions,
+    pub(crate) kind: GuestKind,
 }
 
 impl Instance {
@@ -143,7 +145,7 @@ macro_rules! functions {
             $(
                 #[doc = concat!("`", $full_name, "`")]
                 pub async fn $name(&mut self, $($argument: $given),*) -> Called<$returned> {
-                    let Self { running, places, functions } = self;
+                    let Self { running, places, functions, .. } = self;
                     let call = running.call_named($full_name, async |store, instance| {
                         let function = match functions.$name {
                             Some(function) => function,

@@ -6,7 +6,7 @@ mod values;
 use self::functions::exported_functions;
 use crate::guest::settings::InstanceSettings;
 use crate::load::interface::exported_interface;
-use crate::plugin::Plugin;
+use crate::plugin::{Instance, Plugin};
 use anyhow::{Result, bail};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -60,37 +60,45 @@ pub fn check_deliberate<'a>(
 /// What a function answered, as JSON: its value, or its error.
 pub type Answer = std::result::Result<Value, Value>;
 
-/// Calls a function, such as `calls.make-call`, in a fresh instance, with arguments from JSON: an
-/// object with a member for each parameter, of which options may be left out; or the record itself,
-/// for a function that takes a record and options.
+/// Calls a function, such as `calls.make-call`, in a fresh instance.
 pub async fn invoke(
     plugin: &Plugin,
     settings: InstanceSettings,
     function: &str,
     arguments: &RawValue,
 ) -> Result<Answer> {
-    check_known(function)?;
-    let (interface, name) = function.split_once('.').unwrap_or_default();
-    let path = exported_interface(plugin.kind(), interface);
-    let mut running = plugin.instantiate(settings).await?.running;
-    let call = running.call_named(function, async |store, instance| {
-        let interface = instance.get_export_index(&mut *store, None, &path);
-        let index = instance.get_export_index(&mut *store, interface.as_ref(), name);
-        let callee = index
-            .and_then(|index| instance.get_func(&mut *store, index))
-            .with_context(|| format!("the component does not export {function}"))?;
-        let ty = callee.ty(&*store);
-        let arguments = values::arguments(arguments, ty.params().collect()).to_wasmtime_result()?;
-        let mut results = vec![Val::Bool(false); ty.results().len()];
-        callee.call_async(store, &arguments, &mut results).await?;
-        Ok(results)
-    });
-    let results = call.await?;
-    let json = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, values::to_json);
-    match results.first() {
-        Some(Val::Result(Ok(value))) => Ok(Ok(json(value))),
-        Some(Val::Result(Err(error))) => Ok(Err(json(error))),
-        other => bail!("{function} returned {other:?}, which is not a result"),
+    let mut instance = plugin.instantiate(settings).await?;
+    instance.invoke(function, arguments).await
+}
+
+impl Instance {
+    /// Calls a function by name with arguments from JSON: an object with a member for each
+    /// parameter, of which options may be left out; or the record itself, for a function that
+    /// takes a record and options. Arguments that do not fit are an error, and end the instance.
+    pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
+        check_known(function)?;
+        let (interface, name) = function.split_once('.').unwrap_or_default();
+        let path = exported_interface(self.kind, interface);
+        let call = self.running.call_named(function, async |store, instance| {
+            let interface = instance.get_export_index(&mut *store, None, &path);
+            let index = instance.get_export_index(&mut *store, interface.as_ref(), name);
+            let callee = index
+                .and_then(|index| instance.get_func(&mut *store, index))
+                .with_context(|| format!("the component does not export {function}"))?;
+            let ty = callee.ty(&*store);
+            let arguments = values::arguments(arguments, ty.params().collect());
+            let arguments = arguments.to_wasmtime_result()?;
+            let mut results = vec![Val::Bool(false); ty.results().len()];
+            callee.call_async(store, &arguments, &mut results).await?;
+            Ok(results)
+        });
+        let results = call.await?;
+        let json = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, values::to_json);
+        match results.first() {
+            Some(Val::Result(Ok(value))) => Ok(Ok(json(value))),
+            Some(Val::Result(Err(error))) => Ok(Err(json(error))),
+            other => bail!("{function} returned {other:?}, which is not a result"),
+        }
     }
 }
 
