@@ -209,7 +209,7 @@ const CHECK: [&str; 7] = [
 ];
 
 /// Every command that takes `--guest`, as short as it can be.
-const WITH_GUEST: [&[&str]; 4] = [&WEBHOOK, &["demo"], &["faults", "--markdown"], &CHECK];
+const WITH_GUEST: [&[&str]; 4] = [&WEBHOOK, &["demo"], &["faults"], &CHECK];
 
 /// What a command says where just one of the components is built.
 fn with_only(component: &str, arguments: &[&str], guest: &str) -> Output {

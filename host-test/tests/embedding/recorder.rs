@@ -10,7 +10,7 @@ use voice_calling_check::script::{Piece, Script, Step};
 use voice_calling_host::network::answer;
 use voice_calling_host::record::exchange::{BodyEnd, Ending};
 use voice_calling_host::recorder::KEPT_BYTES;
-use voice_calling_host::{InMemoryNetwork, Outgoing, Reach, Recorder};
+use voice_calling_host::{Exchange, InMemoryNetwork, Outgoing, Reach, Recorder};
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpHooks};
 
 /// Sends a request with this path and token as a guest does.
@@ -80,7 +80,7 @@ async fn an_exchange_goes_on_after_its_record_was_evicted_and_leaves_the_others_
         Step::status(404).body("kept").after_ms(10),
     ]);
     // Enough for one of them.
-    let recorder = Recorder::keeping(1_000).with_bodies();
+    let recorder = Recorder::keeping(3 * size_of::<Exchange>() / 2).with_bodies();
     let mut outgoing = script.outgoing();
     outgoing.recorder = recorder.clone();
     let read = async |path| {

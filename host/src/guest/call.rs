@@ -36,7 +36,7 @@ impl Drop for Caller<'_> {
         let creates = self.creates.load(Ordering::Relaxed);
         if !self.has_heard && creates > 0 {
             tracing::warn!(
-                function = self.function,
+                function = %self.function,
                 creates,
                 "a call was dropped that had begun creates: its caller does not know whether \
                  they were processed"
