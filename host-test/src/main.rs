@@ -48,7 +48,7 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs the main job on the built-in mock service, with progress and tables
+    /// Runs the main job on the built-in mock service, with progress
     Demo(Demo),
     /// Calls a function of the component, JSON in and out
     ///
@@ -76,16 +76,13 @@ enum Command {
     /// check is judged in thousands of scenarios, most of them random. Exit code 1 where the
     /// component fails a check, 2 where something else goes wrong.
     Check(Check),
-    /// Shows the result of every error code at every moment for every function
+    /// Shows the result of every error code at every moment for every function, as docs/faults.md
     Faults(Faults),
     /// Measures the component in the harness beside a native client, on loopback
     ///
     /// A line of the table is a ratio to a baseline that was measured in the same run, a time or a
     /// size. Runs for some minutes; other work on the machine spoils the figures.
     Bench(Bench),
-    /// The service that the bench calls, in a process of its own; ends with its stdin
-    #[command(hide = true)]
-    BenchService,
     /// Calls of the bench in a process of their own
     #[command(hide = true)]
     BenchCrowd(Crowd),
@@ -99,7 +96,7 @@ fn main() -> ExitCode {
         let traced = |by: &&str| what.target().starts_with(*by);
         *what.level() != Level::TRACE || !ARGUMENTS_TRACED_BY.iter().any(traced)
     });
-    let recorder = Recorder::default();
+    let recorder = Recorder::keeping(usize::MAX);
     let secrets = recorder.secrets().clone();
     learn_tokens(&secrets, &command_line.command);
     tell_panics_without(secrets.clone());
@@ -160,7 +157,6 @@ async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCo
         Command::Mock(mock) => serve_mock(*mock).await?,
         Command::Cases(cases) => serve_cases(cases).await?,
         Command::Bench(bench) => run_bench(bench)?,
-        Command::BenchService => voice_calling_bench::serve().await?,
         Command::BenchCrowd(crowd) => run_crowd(crowd).await?,
         Command::Check(_) | Command::Faults(_) => bail!("not a command of real time"),
     }

@@ -28,11 +28,6 @@ impl Progress {
         }
     }
 
-    /// A heading.
-    pub fn title(&self, title: &str) {
-        self.line(title);
-    }
-
     /// A step begins.
     pub fn begin(&mut self, step: &str) {
         self.step = step.to_owned();
@@ -60,7 +55,8 @@ impl Progress {
         self.spinner.finish_and_clear();
     }
 
-    fn line(&self, line: &str) {
+    /// A line without the secrets.
+    pub fn line(&self, line: &str) {
         let line = self.secrets.mask(line);
         self.spinner.suspend(|| println!("{line}"));
     }

@@ -3,7 +3,7 @@
 //!
 //! | | what belongs there |
 //! |---|---|
-//! | [`Plugin`], [`Pool`] | a component with its functions; instances of it for many calls |
+//! | [`Plugin`], [`Instance`] | a component with its functions |
 //! | [`load`] | a component's file: compiled, cached, linked, instantiated |
 //! | [`guest`] | what an instance is given, and its limits |
 //! | [`network`] | which origins it reaches, over which connections |
@@ -21,30 +21,31 @@
 //!
 //! # Many calls
 //!
-//! An instance has one call at a time. For many there is a [`Pool`]: no more than so many
-//! instances exist at once, further calls wait in a queue, and each call has an instance of its
-//! own, unless [`Isolation`] says otherwise.
+//! An instance has one call at a time, and on WASI 0.3 too each call should have an instance of its
+//! own: one that is dropped ends its instance. A semaphore bounds how many there are at once.
 //!
 //! ```no_run
 //! # async fn example(outgoing: voice_calling_host::Outgoing) -> anyhow::Result<()> {
-//! use voice_calling_host::{
-//!     Allocation, CompiledCache, InstanceSettings, Isolation, Loading, Plugin, Pool,
-//! };
+//! use tokio::sync::Semaphore;
+//! use voice_calling_host::{Allocation, CompiledCache, InstanceSettings, Loading, Plugin};
 //!
 //! let instances = 64;
 //! let loading = Loading {
 //!     allocation: Allocation::Pooling { instances },
-//!     cache: Some(CompiledCache::for_user()),
+//!     cache: CompiledCache::for_user(),
 //! };
 //! let plugin = Plugin::load_with("target/voice-calling.wasm".as_ref(), &loading)?;
+//! let places = Semaphore::new(instances as usize);
 //! let environment = [
 //!     ("VOICE_CALLING_BASE_URL", "https://api.example"),
 //!     ("VOICE_CALLING_API_TOKEN", "…"),
 //! ];
-//! let pool = Pool::new(plugin, instances, Isolation::EachCall, move || {
-//!     InstanceSettings::new(environment, outgoing.clone())
-//! });
-//! let agents = pool.instance().await?.list_agents("org-1", None).await?;
+//!
+//! // For each call:
+//! let _place = places.acquire().await?;
+//! let settings = InstanceSettings::new(environment, outgoing.clone());
+//! let mut instance = plugin.instantiate(settings).await?;
+//! let agents = instance.list_agents("org-1", None).await?;
 //! println!("{agents:?}");
 //! # Ok(())
 //! # }
@@ -56,7 +57,7 @@
 //!
 //! | target | level | what |
 //! |---|---|---|
-//! | `voice_calling_host::guest::in_flight` | WARN | a call was dropped that had begun creates |
+//! | `voice_calling_host::guest::call` | WARN | a call was dropped that had begun creates |
 //! | `voice_calling_host::guest::stderr` | WARN | a line that a guest wrote, unless [`Stderr`] says otherwise |
 //! | `voice_calling_host::recorder` | DEBUG | an exchange: method, host, what came of it |
 //!
@@ -80,7 +81,6 @@ pub mod invoke;
 pub mod load;
 pub mod network;
 mod plugin;
-mod pool;
 pub mod recorder;
 pub mod types;
 
@@ -93,12 +93,10 @@ pub use load::kind::GuestKind;
 pub use load::sandbox::{Loading, Running, Sandbox};
 pub use network::outgoing::Outgoing;
 pub use network::pooled::PooledNetwork;
-pub use network::reach::{Origins, Reach};
-pub use network::resolver::Resolver;
+pub use network::reach::Reach;
 pub use network::trust::Trust;
 pub use network::{InMemoryNetwork, Network};
 pub use plugin::{Instance, Plugin};
-pub use pool::{Isolation, Pool, PooledInstance};
 pub use recorder::Recorder;
 #[doc(inline)]
 pub use voice_calling_record::{self as record, Exchange, PersonalData, Secrets, har};

@@ -1,8 +1,6 @@
 //! A component with our WIT, loaded into wasmtime and called with types.
 
-use crate::guest::call::{Call, alive};
 use crate::guest::settings::InstanceSettings;
-use crate::load::cache::Origin;
 use crate::load::interface::{exported_interface, package};
 use crate::load::kind::GuestKind;
 use crate::load::sandbox::{Loading, Running, Sandbox};
@@ -40,11 +38,6 @@ impl Plugin {
             .map_err(|error| error.context(format!("cannot load {}", path.display())))
     }
 
-    /// As [`Plugin::load`], from memory.
-    pub fn compile(wasm: &[u8]) -> Result<Self> {
-        Self::compile_with(wasm, &Loading::default())
-    }
-
     /// As [`Plugin::load_with`], from memory.
     pub fn compile_with(wasm: &[u8], loading: &Loading) -> Result<Self> {
         let sandbox = Sandbox::compile(wasm, loading)?;
@@ -58,11 +51,6 @@ impl Plugin {
         })
     }
 
-    /// Whether it was compiled, and why, or read from a cache.
-    pub fn origin(&self) -> &Origin {
-        self.sandbox.origin()
-    }
-
     /// Of which kind it is.
     pub fn kind(&self) -> GuestKind {
         self.sandbox.kind()
@@ -74,6 +62,7 @@ impl Plugin {
             running: self.sandbox.instantiate(settings).await?,
             places: self.places.clone(),
             functions: Functions::default(),
+            kind: self.kind(),
         })
     }
 }
@@ -87,6 +76,7 @@ pub struct Instance {
     pub(crate) running: Running,
     places: Arc<Places>,
     functions: Functions,
+    pub(crate) kind: GuestKind,
 }
 
 impl Instance {
@@ -100,12 +90,7 @@ impl Instance {
         self.running.stderr()
     }
 
-    /// How many calls it was given.
-    pub fn calls(&self) -> u32 {
-        self.running.calls()
-    }
-
-    /// Whether it can be given calls: every one returned, none trapped or was dropped.
+    /// Returns `true` if it can be given calls: none trapped or was dropped.
     pub fn is_sound(&self) -> bool {
         self.running.is_sound()
     }
@@ -160,18 +145,16 @@ macro_rules! functions {
             $(
                 #[doc = concat!("`", $full_name, "`")]
                 pub async fn $name(&mut self, $($argument: $given),*) -> Called<$returned> {
-                    let Running { store, instance, computing, .. } = &mut self.running;
-                    let function = match self.functions.$name {
-                        Some(function) => function,
-                        None => instance.get_typed_func(alive(store)?, self.places.$name)?,
-                    };
-                    self.functions.$name = Some(function);
-                    let mut call = Call::begin(store, $full_name)?;
-                    let returning =
-                        function.call_async(&mut call.store, ($($argument.to_owned(),)*));
-                    let returned = computing.count(returning).await;
-                    let (returned,) = call.end(returned)?;
-                    Ok(returned)
+                    let Self { running, places, functions, .. } = self;
+                    let call = running.call_named($full_name, async |store, instance| {
+                        let function = match functions.$name {
+                            Some(function) => function,
+                            None => instance.get_typed_func(&mut *store, places.$name)?,
+                        };
+                        functions.$name = Some(function);
+                        function.call_async(store, ($($argument.to_owned(),)*)).await
+                    });
+                    Ok(call.await?.0)
                 }
             )+
         }

@@ -18,37 +18,17 @@ use wasmtime_wasi_http::{Error, WasiBody};
 /// How much of a body is kept where bodies are kept at all.
 pub const KEPT_BODY_BYTES: usize = 1024 * 1024;
 
-/// How many exchanges a recorder keeps by default.
-pub const KEPT_EXCHANGES: usize = 1_000;
-
-/// How large all that a recorder keeps may be, unless it keeps all: headers and bodies of all
-/// its exchanges together. Unit: bytes.
-pub const KEPT_BYTES: usize = 64 * 1024 * 1024;
+/// How large all that a recorder keeps may be by default: headers and bodies of all its exchanges
+/// together, some ten thousand without bodies. Unit: bytes.
+pub const KEPT_BYTES: usize = 8 * 1024 * 1024;
 
 /// The last exchanges, in the order in which they began. Their ids are consecutive.
-#[derive(Default)]
 struct Kept {
     exchanges: VecDeque<Exchange>,
     /// How many there were before these, which is the id of the first of these.
     evicted: u64,
     bytes: usize,
-    limits: Limits,
-}
-
-/// How much is kept.
-#[derive(Clone, Copy)]
-struct Limits {
-    exchanges: usize,
-    bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            exchanges: KEPT_EXCHANGES,
-            bytes: KEPT_BYTES,
-        }
-    }
+    limit_bytes: usize,
 }
 
 impl Kept {
@@ -77,8 +57,7 @@ impl Kept {
     }
 
     fn evict(&mut self) {
-        let Limits { exchanges, bytes } = self.limits;
-        while self.exchanges.len() > exchanges || self.bytes > bytes {
+        while self.bytes > self.limit_bytes {
             let Some(evicted) = self.exchanges.pop_front() else {
                 return;
             };
@@ -88,9 +67,9 @@ impl Kept {
     }
 }
 
-/// Records exchanges, their tokens masked: logs the end of each (at the level DEBUG, with method, host and what came
-/// of it), and keeps the last [`KEPT_EXCHANGES`] of them, or fewer where they are larger than
-/// [`KEPT_BYTES`] together. Clones share what they keep.
+/// Records exchanges, their tokens masked: logs the end of each (at the level DEBUG, with method,
+/// host and what came of it), and keeps the last ones, up to [`KEPT_BYTES`] together. Clones share
+/// what they keep.
 #[derive(Clone)]
 pub struct Recorder {
     clock: Clock,
@@ -101,12 +80,7 @@ pub struct Recorder {
 
 impl Default for Recorder {
     fn default() -> Self {
-        Self {
-            clock: Clock::start(),
-            secrets: Secrets::default(),
-            with_bodies: false,
-            kept: Arc::default(),
-        }
+        Self::keeping(KEPT_BYTES)
     }
 }
 
@@ -117,39 +91,26 @@ impl fmt::Debug for Recorder {
 }
 
 impl Recorder {
+    /// A recorder that keeps the last exchanges, up to so many bytes together: with 0 none, only
+    /// the tokens that it masks; with `usize::MAX` all, for programs that end.
+    pub fn keeping(limit_bytes: usize) -> Self {
+        Self {
+            clock: Clock::start(),
+            secrets: Secrets::default(),
+            with_bodies: false,
+            kept: Arc::new(Mutex::new(Kept {
+                exchanges: VecDeque::new(),
+                evicted: 0,
+                bytes: 0,
+                limit_bytes,
+            })),
+        }
+    }
+
     /// The same recorder, which from now on keeps bodies as well, [`KEPT_BODY_BYTES`] of
     /// each. The guest does not notice: they are copied while they pass.
     pub fn with_bodies(mut self) -> Self {
         self.with_bodies = true;
-        self
-    }
-
-    /// A recorder that keeps no exchange, only the tokens that it masks.
-    pub fn keeping_nothing() -> Self {
-        Self::default().keeping_last(0)
-    }
-
-    /// The same recorder, which from now on keeps the last `exchanges`, or fewer where they
-    /// are larger than [`KEPT_BYTES`] together. Its clones do so too.
-    pub fn keeping_last(self, exchanges: usize) -> Self {
-        let bytes = KEPT_BYTES;
-        self.limited(Limits { exchanges, bytes })
-    }
-
-    /// The same recorder, which from now on keeps every exchange for as long as it lives: for
-    /// tests and for programs that end. Its clones do so too.
-    pub fn keeping_all(self) -> Self {
-        self.limited(Limits {
-            exchanges: usize::MAX,
-            bytes: usize::MAX,
-        })
-    }
-
-    fn limited(self, limits: Limits) -> Self {
-        let mut kept = self.lock();
-        kept.limits = limits;
-        kept.evict();
-        drop(kept);
         self
     }
 
@@ -167,12 +128,6 @@ impl Recorder {
         let kept: Vec<_> = self.lock().exchanges.iter().cloned().collect();
         let masked = |exchange: &Exchange| exchange.masked(&self.secrets);
         kept.iter().map(masked).collect()
-    }
-
-    /// How many exchanges are not kept any more, or never were: all that began before the
-    /// first of [`Recorder::exchanges`].
-    pub fn evicted(&self) -> u64 {
-        self.lock().evicted
     }
 
     /// Notes the beginning of an exchange, which counts as abandoned until it is
@@ -196,7 +151,7 @@ impl Recorder {
     fn keep(&self, head: &http::request::Parts) -> (u64, bool) {
         let mut kept = self.lock();
         let id = kept.next_id();
-        if kept.limits.exchanges == 0 {
+        if kept.limit_bytes == 0 {
             kept.evicted += 1;
             return (id, false);
         }

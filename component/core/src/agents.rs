@@ -216,6 +216,14 @@ mod tests {
         ] {
             assert_eq!(encode_agent(&config).err().unwrap().subject, subject);
         }
+        let names = "prompt agent_name agent_phone_number voice_id version welcome_text tools \
+            enabled save_stats server_type call_type created_at updated_at";
+        for name in names.split_whitespace() {
+            let mut config = bare();
+            config.extra = Some(format!(r#"{{"{name}":1}}"#));
+            let problem = encode_agent(&config).err().unwrap();
+            assert_eq!(problem.subject, format!("extra.{name}"));
+        }
     }
 
     #[test]

@@ -346,6 +346,7 @@ mod tests {
             (context("{\"a\":NaN}"), "call-context"),
             (extra("[]"), "extra"),
             (extra(r#"{"agent_id":8}"#), "extra.agent_id"),
+            (extra(r#"{"to_phone_number":"9"}"#), "extra.to_phone_number"),
             (extra(r#"{"external_id":"x"}"#), "extra.external_id"),
             (
                 extra(r#"{"extra_config":{"call_context":{}}}"#),

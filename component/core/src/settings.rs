@@ -624,6 +624,7 @@ mod tests {
             "MAX_IN_FLIGHT",
             "MAX_REQUEST_BYTES",
             "MAX_RESPONSE_BYTES",
+            "MAX_DELIVERY_BYTES",
         ];
         let too_large = "99999999999999999999999";
         for name in numbers {
@@ -706,6 +707,20 @@ mod tests {
             assert_eq!(problem.subject, format!("{PREFIX}{name}"));
             assert!(problem.allowed.contains(limit), "{problem:?}");
         }
+    }
+
+    /// As where a host adds its own to the environment that it has inherited. A placeholder of an
+    /// engine is a token like any other.
+    #[test]
+    fn of_a_variable_that_is_set_twice_the_last_value_counts() {
+        let settings = settings(&[
+            ("API_TOKEN", "{{secret:42}}"),
+            ("MAX_ATTEMPTS", "none"),
+            ("MAX_ATTEMPTS", "2"),
+        ])
+        .unwrap();
+        assert_eq!(settings.token.header_value(), "Bearer {{secret:42}}");
+        assert_eq!(settings.max_attempts, 2);
     }
 
     #[test]

@@ -3,15 +3,12 @@
 
 #![deny(unsafe_code)]
 
-#[allow(unsafe_code)]
-mod bindings;
 mod errors;
 mod executor;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
 mod heap;
 mod http;
-mod wasi;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client as exports;
@@ -20,6 +17,27 @@ use voice_calling_core::webhooks::parse_in_environment;
 use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
+
+/// The WIT in Rust.
+#[allow(unsafe_code)]
+mod bindings {
+    wit_bindgen::generate!({
+        path: "../../wit",
+        world: "plugin",
+        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        generate_all,
+        pub_export_macro: true,
+    });
+}
+
+/// WASI 0.2, and what both guests use of wasi:http by the names of WASI 0.3.
+mod wasi {
+    pub(crate) use crate::bindings::wasi::{cli, clocks, http, io, random};
+    pub(crate) use http::types::{
+        ErrorCode, Fields, Method as HttpMethod, OutgoingRequest as HttpRequest, RequestOptions,
+        Scheme as HttpScheme,
+    };
+}
 
 thread_local! {
     /// Settings are read once for an instance, by its first call.

@@ -5,14 +5,11 @@
 #![deny(unsafe_code)]
 
 #[allow(unsafe_code)]
-mod bindings;
-#[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
 #[path = "../../p2/src/heap.rs"]
 mod heap;
 #[path = "../../p2/src/http.rs"]
 mod http;
-mod wasi;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client_async as exports;
@@ -21,6 +18,30 @@ use voice_calling_core::webhooks::parse_in_environment;
 use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
+
+/// The WIT in Rust.
+#[allow(unsafe_code)]
+mod bindings {
+    wit_bindgen::generate!({
+        path: ["../../wit", "../../wit/async"],
+        world: "voice-calling:client-async/plugin",
+        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        generate_all,
+        pub_export_macro: true,
+    });
+}
+
+/// WASI 0.3, without the versions by which its packages differ from those of WASI 0.2, which the
+/// types come with; and what both guests use of wasi:http.
+mod wasi {
+    pub(crate) use crate::bindings::wasi::{
+        cli0_3_2 as cli, clocks0_3_2 as clocks, http0_3_2 as http, random0_3_2 as random,
+    };
+    pub(crate) use http::types::{
+        ErrorCode, Fields, Method as HttpMethod, Request as HttpRequest, RequestOptions,
+        Scheme as HttpScheme,
+    };
+}
 
 thread_local! {
     /// Settings are read once for an instance, by its first call. The client is never freed: the

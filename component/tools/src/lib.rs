@@ -4,8 +4,6 @@
 #![deny(unsafe_code)]
 
 mod answer;
-#[allow(unsafe_code, clippy::too_many_arguments)]
-mod bindings;
 mod error;
 
 use answer::{Agents, Calls, CreatedDocket, Docket, PlacedCall, Verified, Waited, text};
@@ -16,6 +14,17 @@ use bindings::voice_calling::client::{agents, calls, dockets, webhooks};
 use error::{invalid, of_create, of_read};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
+
+/// The WIT in Rust.
+#[allow(unsafe_code, clippy::too_many_arguments)]
+mod bindings {
+    wit_bindgen::generate!({
+        path: ["../../wit", "../../wit/tools"],
+        world: "voice-calling:tools/tools",
+        generate_all,
+        pub_export_macro: true,
+    });
+}
 
 /// An agent that waits holds up a person.
 const DEFAULT_WAIT_S: u32 = 50;

@@ -1,29 +1,23 @@
 //! The calls of one subject, in a process of their own: what that process computes and grows by is
 //! theirs, and its descriptors are.
 
-use super::load::{self, Caller, Load, Taken};
-use super::subject::{Files, REUSED, Subject, Subjects};
-use anyhow::{Context, Result, bail, ensure};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD as BASE64;
+use super::subject::{Setup, Subject};
+use anyhow::{Context, Result, ensure};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::Command;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
-use voice_calling_host::load::cache::CompiledCache;
-use voice_calling_host::{Isolation, Trust};
+use voice_calling_host::Trust;
 
-/// For connections, there are two ends of each, in two processes; for the rest.
+/// For what is no connection; of these each end has a descriptor, in two processes.
 const OTHER_DESCRIPTORS: u64 = 256;
-
-/// macOS refuses a higher limit of open files (`OPEN_MAX` of its `setrlimit`).
-const MAX_DESCRIPTORS: Option<u64> = match cfg!(target_os = "macos") {
-    true => Some(10_240),
-    false => None,
-};
 
 /// How often the size of the process is looked at.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
@@ -40,8 +34,8 @@ pub struct Gathering {
     /// The service.
     pub base_url: String,
     /// Who vouches for it over TLS, where HTTP/2 is spoken and one connection is enough for all;
-    /// otherwise each call in flight has its own. Base64 of DER.
-    pub authority: Option<String>,
+    /// otherwise each call in flight has its own. A certificate as DER.
+    pub authority: Option<Vec<u8>>,
     /// How many calls are in flight.
     pub in_flight: usize,
     /// What is measured.
@@ -80,21 +74,23 @@ pub struct Crowd {
     pub memory_kib_per_call: Option<f64>,
 }
 
-/// Takes as many descriptors as the system lets this process have, and says for how many
+/// Whatever makes a call.
+pub(super) trait Caller: Clone + Send + Sync + 'static {
+    /// Creates a docket, or so many in a batch.
+    fn call(&self, batch: Option<usize>) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// Takes as many descriptors as the system lets this process have, and returns for how many
 /// calls in flight they suffice. Processes that it begins inherit them.
 pub(super) fn allow_connections() -> Result<usize> {
     let maximum = getrlimit(Resource::Nofile).maximum;
-    let all = match (maximum, MAX_DESCRIPTORS) {
-        (Some(maximum), Some(most)) => Some(maximum.min(most)),
-        (maximum, most) => maximum.or(most),
-    };
     let raised = Rlimit {
-        current: all,
+        current: maximum,
         maximum,
     };
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")?;
-    let most = all.unwrap_or(u64::MAX).saturating_sub(OTHER_DESCRIPTORS);
-    Ok(usize::try_from(most).unwrap_or(usize::MAX))
+    let most = maximum.unwrap_or(u64::MAX);
+    Ok(usize::try_from(most.saturating_sub(OTHER_DESCRIPTORS)).unwrap_or(usize::MAX))
 }
 
 /// Leaves this process too few descriptors for thousands of connections: calls that need one
@@ -107,95 +103,123 @@ fn allow_one_connection() -> Result<()> {
     setrlimit(Resource::Nofile, few).context("cannot lower the limit of open files")
 }
 
-/// Why so many calls cannot be in flight, if they cannot.
-pub(super) fn why_not(in_flight: usize, most: usize) -> Option<String> {
-    (in_flight > most).then(|| format!("left out: the limit of open files allows {most} calls"))
-}
-
 /// Makes the calls, in this process.
 pub async fn gather(gathering: Gathering) -> Result<Crowd> {
-    let Gathering {
-        subject,
-        component,
-        cache,
-        base_url,
-        authority,
-        in_flight,
-        what,
-    } = gathering;
-    let trust = match authority {
+    let trust = match &gathering.authority {
         Some(authority) => {
             allow_one_connection()?;
-            Trust::Only(vec![BASE64.decode(authority)?.into()])
+            Trust::Only(vec![authority.clone().into()])
         }
         None => {
-            if let Some(reason) = why_not(in_flight, allow_connections()?) {
-                bail!("{in_flight} calls in flight: {reason}");
-            }
+            allow_connections()?;
             Trust::Public
         }
     };
-    let subjects = Subjects {
-        files: Files { component },
-        cache: CompiledCache::in_folder(&cache)?,
-        base_url,
-        trust,
-        in_flight: u32::try_from(in_flight)?,
-    };
-    match subject {
-        Subject::Native => watch(&subjects.native()?, in_flight, what).await,
-        Subject::Rust => watch(&subjects.rust()?, in_flight, what).await,
-        Subject::Reused => watch(&subjects.pool(REUSED)?, in_flight, what).await,
-        Subject::Fresh => watch(&subjects.pool(Isolation::EachCall)?, in_flight, what).await,
-        Subject::ReusedP3 => watch(&subjects.pool_p3()?, in_flight, what).await,
-        Subject::PeerReused => watch(&subjects.peer(REUSED)?, in_flight, what).await,
-        Subject::PeerFresh => watch(&subjects.peer(Isolation::EachCall)?, in_flight, what).await,
-        Subject::Engine => watch(&subjects.engine()?, in_flight, what).await,
-    }
+    Setup::new(&gathering, trust)?
+        .watch(gathering.subject, gathering.what)
+        .await
 }
 
-async fn watch(caller: &impl Caller, in_flight: usize, what: What) -> Result<Crowd> {
+/// Makes the calls of a crowd, and measures them.
+pub(super) async fn watch(caller: &impl Caller, in_flight: usize, what: What) -> Result<Crowd> {
     // What the first call alone needs is not of each call.
-    caller.call().await?;
-    let before = memory_kib()?;
-    let opening = Load {
-        calls: in_flight,
-        in_flight,
-    };
+    caller.call(None).await?;
+    let before = memory_kib();
+    let all = load(caller, in_flight, in_flight, None);
     let (taken, most) = match what {
+        What::AllOpen => with_memory(all).await?,
         What::Calls(calls) => {
-            opening.put_on(caller).await?;
-            let load = Load { calls, in_flight };
-            with_memory(load.put_on(caller)).await?
+            all.await?;
+            with_memory(load(caller, calls, in_flight, None)).await?
         }
-        What::AllOpen => with_memory(opening.put_on(caller)).await?,
         What::Batch(size) => {
-            load::batch(caller, in_flight).await?;
-            with_memory(load::batch(caller, size)).await?
+            load(caller, 1, 1, Some(in_flight)).await?;
+            with_memory(load(caller, 1, 1, Some(size))).await?
         }
     };
     let grown = before.zip(most).map(|(before, most)| {
         let grown = most.saturating_sub(before);
         grown as f64 / in_flight as f64
     });
+    let (wall_s, cpu_s) = (taken.wall.as_secs_f64(), taken.cpu.as_secs_f64());
     Ok(Crowd {
-        calls_per_s: taken.calls_per_s(),
-        cpu_us_per_call: taken.cpu_us_per_call(),
-        latency_us_p50: taken.latency_us(50),
-        latency_us_p99: taken.latency_us(99),
-        wall_ms: taken.wall.as_secs_f64() * 1e3,
+        calls_per_s: taken.calls as f64 / wall_s,
+        cpu_us_per_call: cpu_s * 1e6 / taken.calls as f64,
+        latency_us_p50: percentile_us(&taken.latencies, 50),
+        latency_us_p99: percentile_us(&taken.latencies, 99),
+        wall_ms: wall_s * 1e3,
         memory_kib_per_call: grown,
     })
 }
 
+/// What some calls took.
+struct Taken {
+    /// Each docket of a batch counts.
+    calls: usize,
+    wall: Duration,
+    /// Of all threads of this process.
+    cpu: Duration,
+    /// One for each call, in order.
+    latencies: Vec<Duration>,
+}
+
+/// So many calls, so many of them at once, for a docket each or for a batch. The first that fails
+/// ends it.
+async fn load(
+    caller: &impl Caller,
+    calls: usize,
+    in_flight: usize,
+    batch: Option<usize>,
+) -> Result<Taken> {
+    let left = Arc::new(AtomicUsize::new(calls));
+    let (began, cpu_before) = (Instant::now(), cpu_time());
+    let mut callers = JoinSet::new();
+    for _ in 0..in_flight.min(calls) {
+        let (caller, left) = (caller.clone(), left.clone());
+        callers.spawn(async move {
+            let mut latencies = Vec::new();
+            let take = |left: usize| left.checked_sub(1);
+            while left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+                .is_ok()
+            {
+                let began = Instant::now();
+                caller.call(batch).await?;
+                latencies.push(began.elapsed());
+            }
+            anyhow::Ok(latencies)
+        });
+    }
+    let mut latencies = Vec::with_capacity(calls);
+    while let Some(ended) = callers.join_next().await {
+        latencies.extend(ended.context("a caller panicked")??);
+    }
+    let (wall, cpu) = (began.elapsed(), cpu_time().saturating_sub(cpu_before));
+    latencies.sort();
+    Ok(Taken {
+        calls: calls * batch.unwrap_or(1),
+        wall,
+        cpu,
+        latencies,
+    })
+}
+
+/// So many of 100 calls took so long or less. Unit: microseconds.
+fn percentile_us(latencies: &[Duration], percent: usize) -> f64 {
+    let last = latencies.len().saturating_sub(1);
+    let latency = latencies.get((latencies.len() * percent / 100).min(last));
+    latency.map_or(f64::NAN, |it| it.as_secs_f64() * 1e6)
+}
+
 /// What it takes, and the most memory that was seen meanwhile, where it can be measured.
 async fn with_memory(taking: impl Future<Output = Result<Taken>>) -> Result<(Taken, Option<u64>)> {
-    let mut most = memory_kib()?;
+    let mut most = memory_kib();
     let mut taking = pin!(taking);
     loop {
-        match timeout(SAMPLE_EVERY, &mut taking).await {
-            Ok(taken) => return Ok((taken?, most.max(memory_kib()?))),
-            Err(_) => most = most.max(memory_kib()?),
+        let taken = timeout(SAMPLE_EVERY, &mut taking).await;
+        most = most.max(memory_kib());
+        if let Ok(taken) = taken {
+            return Ok((taken?, most));
         }
     }
 }
@@ -211,21 +235,21 @@ pub(super) fn gathered_by(mut process: Command) -> Result<Crowd> {
     serde_json::from_slice(&output.stdout).context("the crowd printed no figures")
 }
 
-/// How much memory this process has that it shares with no other, where it can be measured.
-#[cfg(target_os = "linux")]
-fn memory_kib() -> Result<Option<u64>> {
-    let status = std::fs::read_to_string("/proc/self/status")
-        .context("cannot read /proc/self/status, which has the memory of this process")?;
-    let anonymous = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:")?.strip_suffix("kB"));
-    let kib = anonymous.context("no RssAnon in /proc/self/status")?;
-    Ok(Some(kib.trim().parse()?))
+/// How much memory this process has that it shares with no other, on Linux.
+fn memory_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let mut lines = status.lines();
+    let anonymous = lines.find_map(|line| line.strip_prefix("RssAnon:")?.strip_suffix("kB"))?;
+    anonymous.trim().parse().ok()
 }
 
-#[cfg(not(target_os = "linux"))]
-fn memory_kib() -> Result<Option<u64>> {
-    Ok(None)
+/// What this process has computed so far, on all its threads, in the kernel too.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        time.tv_nsec.unsigned_abs() as u32,
+    )
 }
 
 #[cfg(test)]
@@ -233,12 +257,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_calls_than_descriptors_are_left_out_with_the_reason() {
-        assert_eq!(why_not(10_000, 10_000), None);
-        let reason = why_not(10_000, 3_840).unwrap();
-        assert!(
-            reason.contains("limit of open files allows 3840 calls"),
-            "{reason}"
-        );
+    fn percentiles_are_latencies_that_were_seen() {
+        let latencies = [1, 2, 3, 9].map(Duration::from_micros);
+        let percentiles = [50, 99].map(|percent| percentile_us(&latencies, percent));
+        assert_eq!(percentiles, [3.0, 9.0]);
     }
 }

@@ -9,43 +9,35 @@
 #[cfg(not(unix))]
 compile_error!("the bench needs Unix: limits of open files, CPU clocks of processes");
 
+mod component;
 mod crowd;
 mod figure;
-mod identity;
-mod load;
-mod machine;
 mod native;
-mod number;
-mod peer;
 mod report;
 mod sender;
 mod service;
 mod situation;
 mod subject;
-mod table;
 
 pub use crowd::{Crowd, Gathering, What, gather};
 pub use figure::{Figure, Goal};
-pub use machine::Machine;
 pub use report::{Built, Report};
-pub use service::{Service, serve};
 pub use situation::{Measured, Situation};
 pub use subject::Subject;
 
 use anyhow::{Context, Result, ensure};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD as BASE64;
 use figure::CLAIMS;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use number::median;
+use report::median;
+use service::Service;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-use subject::{Files, Subjects, loading};
-use voice_calling_host::{Allocation, CompiledCache, GuestKind, Loading, Plugin, Sandbox};
+use subject::{beside, loading};
+use voice_calling_host::{Allocation, CompiledCache, Loading, Plugin, Sandbox};
 
 /// What a bench needs.
 pub struct Options {
@@ -53,63 +45,53 @@ pub struct Options {
     pub component: PathBuf,
     /// The short form proves that the bench works. Its figures say nothing.
     pub is_short: bool,
-    /// This program with the arguments of a command that calls [`serve`].
-    pub serving: fn() -> Result<Command>,
     /// This program with the arguments of a command that calls [`gather`].
     pub gathering: fn(&Gathering) -> Result<Command>,
 }
 
-/// Measures everything, and says from time to time what it is at.
+/// Measures everything, and says from time to time what it is at. It must be called within a
+/// runtime of several threads, of which it blocks one.
 pub fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
-    let files = Files {
-        component: options.component.clone(),
-    };
-    for (component, kind) in [
-        (&files.component, GuestKind::V0_2),
-        (&files.p3(), GuestKind::V0_3),
-        (&files.peer(), GuestKind::V0_2),
-    ] {
-        subject::check(component, kind)?;
-    }
     let most = crowd::allow_connections()?;
     let folder = tempfile::tempdir().context("cannot make a folder for the cache")?;
     let cache = CompiledCache::in_folder(folder.path())?;
     at("compiling");
-    Subjects::compile(&files, &cache)?;
-    let service = Service::start((options.serving)()?)?;
+    subject::compile(&options.component, &cache)?;
+    let service = Service::start()?;
     let mut situations = Vec::new();
-    for situation in situation::ALL {
+    for mut situation in situation::ALL {
         at(situation.name);
-        let situation = match options.is_short {
-            true => situation.shortened(),
-            false => situation,
-        };
-        let left_out = crowd::why_not(situation.in_flight, most);
-        let crowds = match (&left_out, situation.is_over_tls) {
-            // Over TLS all share a connection.
-            (None, _) | (_, true) => crowds(options, folder.path(), &service, &situation)?,
-            (Some(_), false) => Vec::new(),
-        };
+        if options.is_short {
+            situation = situation.shortened();
+        }
+        // Over TLS all share a connection.
+        let left_out = (situation.in_flight > most && !situation.is_over_tls)
+            .then(|| format!("left out: the limit of open files allows {most} calls"));
         situations.push(Measured {
             situation,
-            crowds,
+            crowds: match left_out {
+                Some(_) => Vec::new(),
+                None => crowds(options, folder.path(), &service, &situation)?,
+            },
             left_out,
         });
     }
     at("the files");
-    let files = built(&files, &cache, options.is_short)?;
-    let claims = CLAIMS.iter();
-    let (measured, left_out): (Vec<_>, Vec<_>) = claims
-        .map(|claim| claim.figure(&situations).ok_or(claim.title()))
-        .partition(Result::is_ok);
-    Ok(Report {
-        machine: Machine::here(),
+    let mut report = Report {
+        machine: report::machine(),
         is_short: options.is_short,
-        figures: measured.into_iter().filter_map(Result::ok).collect(),
-        left_out: left_out.into_iter().filter_map(Result::err).collect(),
+        figures: Vec::new(),
+        left_out: Vec::new(),
+        files: built(&options.component, &cache, options.is_short)?,
         situations,
-        files,
-    })
+    };
+    for claim in CLAIMS {
+        match claim.figure(&report.situations) {
+            Some(figure) => report.figures.push(figure),
+            None => report.left_out.push(claim.title()),
+        }
+    }
+    Ok(report)
 }
 
 /// Every subject in a situation, round by round.
@@ -126,7 +108,7 @@ fn crowds(
             let (base_url, authority) = match situation.is_over_tls {
                 true => (
                     service.tls_base_url(situation.delay_ms),
-                    Some(BASE64.encode(service.authority())),
+                    Some(service.authority.clone()),
                 ),
                 false => (service.base_url(situation.delay_ms), None),
             };
@@ -153,50 +135,41 @@ fn crowds(
 }
 
 /// The files: how large they are, and how long it takes until there is code.
-fn built(files: &Files, cache: &CompiledCache, is_short: bool) -> Result<Vec<Built>> {
+fn built(component: &Path, cache: &CompiledCache, is_short: bool) -> Result<Vec<Built>> {
     let rounds = if is_short { 1 } else { 3 };
-    let time_ms = |load: &dyn Fn() -> Result<()>| -> Result<Option<f64>> {
-        let mut times = Vec::new();
-        for _ in 0..rounds {
-            let began = Instant::now();
-            load()?;
-            times.push(began.elapsed().as_secs_f64() * 1e3);
-        }
-        Ok(Some(median(&times)))
-    };
-    let of = |path: PathBuf, load: Option<fn(&Path, &Loading) -> Result<()>>| -> Result<Built> {
+    type Load = fn(&Path, &Loading) -> Result<()>;
+    let plugin: Load = |path, loading| Plugin::load_with(path, loading).map(drop);
+    let sandbox: Load = |path, loading| Sandbox::load(path, loading).map(drop);
+    let mut all = Vec::new();
+    for (path, load) in [
+        (component.to_owned(), Some(plugin)),
+        (beside(component, "-p3"), Some(plugin)),
+        (beside(component, "-sans-io"), None),
+        (beside(component, "-peer"), Some(sandbox)),
+    ] {
         let wasm = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
         gzip.write_all(&wasm)?;
-        let kb = |bytes: &[u8]| bytes.len() as f64 / 1e3;
-        let (compile_ms, load_ms) = match load {
-            Some(load) => (
-                time_ms(&|| load(&path, &Loading::default()))?,
-                time_ms(&|| load(&path, &loading(Allocation::OnDemand, cache)))?,
-            ),
-            None => (None, None),
+        let time_ms = |loading: Loading| -> Result<Option<f64>> {
+            let Some(load) = load else {
+                return Ok(None);
+            };
+            let mut times = Vec::new();
+            for _ in 0..rounds {
+                let began = Instant::now();
+                load(&path, &loading)?;
+                times.push(began.elapsed().as_secs_f64() * 1e3);
+            }
+            Ok(Some(median(&times)))
         };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        Ok(Built {
+        all.push(Built {
             name: name.into_owned(),
-            kb: kb(&wasm),
-            gzip_kb: kb(&gzip.finish()?),
-            compile_ms,
-            load_ms,
-        })
-    };
-    let plugin: fn(&Path, &Loading) -> Result<()> = |path, loading| {
-        Plugin::load_with(path, loading)?;
-        Ok(())
-    };
-    let sandbox: fn(&Path, &Loading) -> Result<()> = |path, loading| {
-        Sandbox::load(path, loading)?;
-        Ok(())
-    };
-    Ok(vec![
-        of(files.component.clone(), Some(plugin))?,
-        of(files.p3(), Some(plugin))?,
-        of(files.sans_io(), None)?,
-        of(files.peer(), Some(sandbox))?,
-    ])
+            kb: wasm.len() as f64 / 1e3,
+            gzip_kb: gzip.finish()?.len() as f64 / 1e3,
+            compile_ms: time_ms(Loading::default())?,
+            load_ms: time_ms(loading(Allocation::OnDemand, cache))?,
+        });
+    }
+    Ok(all)
 }

@@ -1,25 +1,26 @@
 //! What a bench found, for people and for machines.
 
 use super::figure::Figure;
-use super::machine::Machine;
-use super::number::shown;
 use super::situation::Measured;
-use super::table::table;
-use comfy_table::Table;
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{Cell, ContentArrangement, Table};
+use rustix::system::uname;
 use serde::Serialize;
+use std::env::consts::{ARCH, OS};
 use std::fmt;
+use std::thread::available_parallelism;
 
 /// All that was measured.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Where.
-    pub machine: Machine,
+    /// Where: processor, cores, kernel.
+    pub machine: String,
     /// Whether it was the short form, whose figures say nothing.
     pub is_short: bool,
     /// What is claimed, with what it should be.
     pub figures: Vec<Figure>,
     /// Claims that were not measured.
-    pub left_out: Vec<&'static str>,
+    pub left_out: Vec<String>,
     /// All that was measured.
     pub situations: Vec<Measured>,
     /// What hosts load.
@@ -41,21 +42,6 @@ pub struct Built {
     pub load_ms: Option<f64>,
 }
 
-fn files(files: &[Built]) -> Table {
-    let mut built = table(["file", "KB", "KB, gzip", "compiled in ms", "read in ms"]);
-    for file in files {
-        let ms = |ms: Option<f64>| ms.map_or_else(String::new, shown);
-        built.add_row([
-            file.name.clone(),
-            shown(file.kb),
-            shown(file.gzip_kb),
-            ms(file.compile_ms),
-            ms(file.load_ms),
-        ]);
-    }
-    built
-}
-
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut figures = table(["", "figure", "compared", "median", "spread", "goal"]);
@@ -69,13 +55,88 @@ impl fmt::Display for Report {
         for measured in &self.situations {
             writeln!(formatter, "\n{}", measured.table())?;
         }
-        write!(formatter, "\n{}", files(&self.files))?;
-        if self.is_short {
-            write!(
+        let mut files = table(["file", "KB", "KB, gzip", "compiled in ms", "read in ms"]);
+        for file in &self.files {
+            let ms = |ms: Option<f64>| ms.map_or_else(String::new, shown);
+            files.add_row([
+                file.name.clone(),
+                shown(file.kb),
+                shown(file.gzip_kb),
+                ms(file.compile_ms),
+                ms(file.load_ms),
+            ]);
+        }
+        write!(formatter, "\n{files}")?;
+        match self.is_short {
+            true => write!(
                 formatter,
                 "\n\nshort form: these figures are not meaningful"
-            )?;
+            ),
+            false => Ok(()),
         }
-        Ok(())
+    }
+}
+
+/// The machine, as far as it matters.
+pub(super) fn machine() -> String {
+    let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut named = processors.lines().filter_map(|line| line.split_once(':'));
+    let model = named.find(|(name, _)| name.trim() == "model name");
+    let processor = model.map_or(ARCH, |(_, model)| model.trim());
+    let cores = available_parallelism().map_or(1, usize::from);
+    let kernel = uname().release().to_string_lossy().into_owned();
+    let without = match cfg!(debug_assertions) {
+        true => ", WITHOUT OPTIMIZATIONS",
+        false => "",
+    };
+    format!("{processor}, {cores} cores, {OS} {kernel}{without}")
+}
+
+/// An empty table for the terminal with these titles.
+pub(super) fn table(header: impl IntoIterator<Item = impl Into<Cell>>) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(UTF8_FULL_CONDENSED)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(header);
+    table
+}
+
+/// The value in the middle, or between the two in the middle.
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (below, above) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);
+    match (sorted.get(below), sorted.get(above)) {
+        (Some(below), Some(above)) => (below + above) / 2.0,
+        _ => f64::NAN,
+    }
+}
+
+/// Three significant digits, and all before the point.
+pub(super) fn shown(value: f64) -> String {
+    let digits = match value.abs() {
+        100.0.. => 0,
+        10.0.. => 1,
+        1.0.. => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle_whatever_the_order() {
+        let values = [4.0, 1.0, 2.0, 3.0];
+        assert_eq!((median(&values[1..]), median(&values)), (2.0, 2.5));
+    }
+
+    #[test]
+    fn figures_are_shown_with_three_digits() {
+        let values = [0.0349, 1.0, 12.34, 45_678.9].map(shown);
+        assert_eq!(values, ["0.035", "1.00", "12.3", "45679"]);
     }
 }

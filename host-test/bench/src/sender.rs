@@ -8,22 +8,26 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use std::sync::Arc;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use voice_calling_host::{Network, Trust};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, default_send_request};
 
-/// wasmtime-wasi-http's own sender.
-pub(super) struct DefaultSender;
+/// wasmtime-wasi-http's own sender. Over TLS that one trusts only public authorities, and none of
+/// these vouches for a service on loopback: its steps are repeated.
+pub(super) struct NewConnections(pub(super) Trust);
 
-impl Network for DefaultSender {
+impl Network for NewConnections {
     fn send(
         &self,
         request: Request<WasiBody>,
         options: RequestOptions,
     ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>> {
+        let trust = self.0.clone();
         Box::pin(async move {
+            if request.uri().scheme() == Some(&Scheme::HTTPS) {
+                return send_over_tls(request, trust).await;
+            }
             let (response, connection) = default_send_request(request, Some(options)).await?;
             tokio::spawn(connection);
             Ok(response.map(BodyExt::boxed_unsync))
@@ -31,48 +35,24 @@ impl Network for DefaultSender {
     }
 }
 
-/// The same steps as in wasmtime-wasi-http's sender, with the settings of TLS made anew for
-/// each request as there; that one trusts only public authorities, and none of these
-/// vouches for a service on loopback.
-pub(super) struct NewConnections {
-    pub(super) trust: Trust,
-}
-
-impl Network for NewConnections {
-    fn send(
-        &self,
-        request: Request<WasiBody>,
-        _: RequestOptions,
-    ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>> {
-        let trust = self.trust.clone();
-        Box::pin(async move {
-            let uri = request.uri();
-            let authority = uri.authority().ok_or(Error::HttpRequestUriInvalid)?;
-            let (host, is_tls) = (
-                authority.host().to_owned(),
-                uri.scheme() == Some(&Scheme::HTTPS),
-            );
-            let stream = TcpStream::connect(authority.as_str())
-                .await
-                .map_err(Error::Connect)?;
-            if !is_tls {
-                return exchange(stream, request).await;
-            }
-            let client = trust.client().map_err(|_| Error::TlsProtocolError)?;
-            let name = ServerName::try_from(host).map_err(|_| Error::TlsProtocolError)?;
-            let stream = TlsConnector::from(Arc::new(client))
-                .connect(name, stream)
-                .await
-                .map_err(Error::Tls)?;
-            exchange(stream, request).await
-        })
-    }
-}
-
-async fn exchange<S>(stream: S, mut request: Request<WasiBody>) -> Result<Response<WasiBody>, Error>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
+/// The same steps as in wasmtime-wasi-http's sender, with the settings of TLS made anew for each
+/// request as there.
+async fn send_over_tls(
+    mut request: Request<WasiBody>,
+    trust: Trust,
+) -> Result<Response<WasiBody>, Error> {
+    let authority = request.uri().authority().cloned();
+    let authority = authority.ok_or(Error::HttpRequestUriInvalid)?;
+    let stream = TcpStream::connect(authority.as_str())
+        .await
+        .map_err(Error::Connect)?;
+    let client = trust.client().map_err(|_| Error::TlsProtocolError)?;
+    let name =
+        ServerName::try_from(authority.host().to_owned()).map_err(|_| Error::TlsProtocolError)?;
+    let stream = TlsConnector::from(Arc::new(client))
+        .connect(name, stream)
+        .await
+        .map_err(Error::Tls)?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
     let path = request.uri().path_and_query().cloned();

@@ -1,9 +1,8 @@
 //! What is measured: every subject with so many calls in flight and a service that takes so long.
 
 use super::crowd::{Crowd, What};
-use super::number::{median, shown};
+use super::report::{median, shown, table};
 use super::subject::Subject::{self, *};
-use super::table::table;
 use comfy_table::Table;
 use serde::Serialize;
 
@@ -29,72 +28,69 @@ pub struct Situation {
 pub(super) const ONE_BY_ONE: &str = "one call after another";
 pub(super) const MANY: &str = "64 in flight";
 pub(super) const MANY_20_MS: &str = "64 in flight, 20 ms";
-pub(super) const MANY_TLS: &str = "64 in flight, TLS";
 pub(super) const CROWD: &str = "10,000 in flight, 1 s";
 pub(super) const ALL_OPEN: &str = "10,000 open at once";
-pub(super) const ALL_OPEN_HTTP2: &str = "10,000 open at once, HTTP/2";
 pub(super) const BATCH: &str = "batch of 1000 dockets, 64 in flight, 50 ms";
+
+/// What most situations have in common.
+const USUAL: Situation = Situation {
+    name: MANY,
+    in_flight: 64,
+    delay_ms: 0,
+    is_over_tls: false,
+    what: What::Calls(10_000),
+    rounds: 5,
+    subjects: &[
+        Native, Rust, Reused, Fresh, ReusedP3, PeerReused, PeerFresh, Engine,
+    ],
+};
+
+const BUT_ENGINE: &[Subject] = &[Native, Rust, Reused, Fresh, ReusedP3, PeerReused, PeerFresh];
 
 /// All of them. Longer delays and more calls need more time: these have fewer rounds.
 pub(super) const ALL: [Situation; 8] = [
     Situation {
         name: ONE_BY_ONE,
         in_flight: 1,
-        delay_ms: 0,
-        is_over_tls: false,
         what: What::Calls(2_000),
-        rounds: 5,
-        subjects: &[Native, Rust, Reused, Fresh, ReusedP3, PeerReused, PeerFresh],
+        subjects: BUT_ENGINE,
+        ..USUAL
     },
-    Situation {
-        name: MANY,
-        in_flight: 64,
-        delay_ms: 0,
-        is_over_tls: false,
-        what: What::Calls(10_000),
-        rounds: 5,
-        subjects: &[
-            Native, Rust, Reused, Fresh, ReusedP3, PeerReused, PeerFresh, Engine,
-        ],
-    },
+    USUAL,
     Situation {
         name: MANY_20_MS,
-        in_flight: 64,
         delay_ms: 20,
-        is_over_tls: false,
         what: What::Calls(3_200),
-        rounds: 5,
-        subjects: &[Native, Rust, Reused, Fresh, ReusedP3, PeerReused, PeerFresh],
+        subjects: BUT_ENGINE,
+        ..USUAL
     },
     Situation {
-        name: MANY_TLS,
-        in_flight: 64,
-        delay_ms: 0,
+        name: "64 in flight, TLS",
         is_over_tls: true,
         what: What::Calls(3_000),
-        rounds: 5,
         subjects: &[Native, Rust, Fresh, Engine],
+        ..USUAL
     },
     Situation {
         name: CROWD,
         in_flight: 10_000,
         delay_ms: 1_000,
-        is_over_tls: false,
         what: What::Calls(30_000),
         rounds: 3,
         subjects: &[Native, Rust, Reused],
+        ..USUAL
     },
     Situation {
         name: ALL_OPEN,
         in_flight: 10_000,
         delay_ms: 5_000,
-        is_over_tls: false,
         what: What::AllOpen,
         rounds: 1,
         subjects: &[Native, Rust, Reused, PeerReused],
+        ..USUAL
     },
     Situation {
-        name: ALL_OPEN_HTTP2,
+        name: "10,000 open at once, HTTP/2",
         in_flight: 10_000,
         delay_ms: 5_000,
         is_over_tls: true,
@@ -104,12 +100,10 @@ pub(super) const ALL: [Situation; 8] = [
     },
     Situation {
         name: BATCH,
-        in_flight: 64,
         delay_ms: 50,
-        is_over_tls: false,
         what: What::Batch(1_000),
-        rounds: 5,
         subjects: &[Rust, Reused],
+        ..USUAL
     },
 ];
 
@@ -147,8 +141,6 @@ pub(super) type Value = fn(&Crowd) -> Option<f64>;
 
 pub(super) const CALLS_PER_S: Value = |crowd| Some(crowd.calls_per_s);
 pub(super) const CPU_US: Value = |crowd| Some(crowd.cpu_us_per_call);
-pub(super) const P50_US: Value = |crowd| Some(crowd.latency_us_p50);
-pub(super) const P99_US: Value = |crowd| Some(crowd.latency_us_p99);
 pub(super) const WALL_MS: Value = |crowd| Some(crowd.wall_ms);
 pub(super) const MEMORY_KIB: Value = |crowd| crowd.memory_kib_per_call;
 
@@ -167,15 +159,17 @@ impl Measured {
         }
     }
 
-    /// How many times that of the first subject in the same round; the median.
+    /// How many times the other's in the same round, for each round.
+    pub(super) fn ratios(&self, subject: Subject, other: Subject, value: Value) -> Vec<f64> {
+        let (of, to) = (self.values(subject, value), self.values(other, value));
+        of.iter().zip(to).map(|(of, to)| of / to).collect()
+    }
+
+    /// How many times that of the first subject; the median.
     fn times(&self, subject: Subject, value: Value) -> String {
         let first = self.situation.subjects[0];
-        if subject == first {
-            return String::new();
-        }
-        let (of, to) = (self.values(subject, value), self.values(first, value));
-        let ratios: Vec<_> = of.iter().zip(to).map(|(of, to)| of / to).collect();
-        match ratios.is_empty() {
+        let ratios = self.ratios(subject, first, value);
+        match subject == first || ratios.is_empty() {
             true => String::new(),
             false => format!("×{}", shown(median(&ratios))),
         }
@@ -207,8 +201,8 @@ impl Measured {
                 self.times(*subject, CALLS_PER_S),
                 self.median(*subject, CPU_US),
                 self.times(*subject, CPU_US),
-                self.median(*subject, P50_US),
-                self.median(*subject, P99_US),
+                self.median(*subject, |crowd| Some(crowd.latency_us_p50)),
+                self.median(*subject, |crowd| Some(crowd.latency_us_p99)),
                 memory,
             ]);
         }
@@ -220,21 +214,18 @@ impl Measured {
 mod tests {
     use super::*;
 
-    fn crowd(calls_per_s: f64) -> Crowd {
-        Crowd {
+    #[test]
+    fn a_ratio_is_made_of_what_belongs_to_the_same_round() {
+        let crowd = |calls_per_s| Crowd {
             calls_per_s,
             cpu_us_per_call: 1.0,
             latency_us_p50: 1.0,
             latency_us_p99: 1.0,
             wall_ms: 1.0,
             memory_kib_per_call: None,
-        }
-    }
-
-    #[test]
-    fn a_ratio_is_made_of_what_belongs_to_the_same_round() {
+        };
         let measured = Measured {
-            situation: ALL[0],
+            situation: USUAL,
             crowds: vec![
                 (Native, [100.0, 1000.0, 10.0].map(crowd).into()),
                 (Rust, [50.0, 500.0, 6.0].map(crowd).into()),
@@ -244,16 +235,5 @@ mod tests {
         assert_eq!(measured.median(Native, CALLS_PER_S), "100");
         assert_eq!(measured.times(Rust, CALLS_PER_S), "×0.500");
         assert_eq!(measured.median(Rust, MEMORY_KIB), "");
-    }
-
-    #[test]
-    fn what_is_left_out_stands_in_the_table_with_its_reason() {
-        let measured = Measured {
-            situation: ALL[0],
-            crowds: Vec::new(),
-            left_out: Some("left out: no room".to_owned()),
-        };
-        let table = measured.table().to_string();
-        assert!(table.contains("left out: no room"), "{table}");
     }
 }

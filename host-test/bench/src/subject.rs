@@ -1,21 +1,19 @@
 //! Who makes the calls.
 
-use super::load::Caller;
+use super::component::{Component, Module};
+use super::crowd::{Caller, Crowd, Gathering, What, watch};
 use super::native::NativeClient;
-use super::peer::Peer;
-use super::sender::{DefaultSender, NewConnections};
-use anyhow::{Context, Result, bail, ensure};
+use super::sender::NewConnections;
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use voice_calling::Client;
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_host::{
-    Allocation, CompiledCache, InstanceSettings, Isolation, Loading, Network, Outgoing, Plugin,
-    Pool, Reach, Recorder, Sandbox, Trust,
+    Allocation, CompiledCache, Loading, Outgoing, Plugin, Reach, Recorder, Sandbox, Trust,
 };
 
 const TOKEN: &str = "bench-token-0001";
@@ -30,6 +28,17 @@ const PATIENT: [(&str, &str); 3] = [
     ("ATTEMPT_TIMEOUT_MS", "60000"),
     ("CONNECT_TIMEOUT_MS", "45000"),
 ];
+
+/// The docket that is created, again and again.
+pub(super) static DOCKET: LazyLock<DocketRequestV2> = LazyLock::new(|| DocketRequestV2 {
+    agent_id: 42,
+    to_phone_number: "919876543210".to_owned(),
+    call_context:
+        r#"{"name":"Asha","due":"2026-12-01","amount":4999.50,"policy":"P-1827","language":"hi"}"#
+            .to_owned(),
+    external_id: Some("crm-1827".to_owned()),
+    extra: None,
+});
 
 /// Who makes the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -69,155 +78,27 @@ impl fmt::Display for Subject {
     }
 }
 
-/// The components, one beside the other.
-pub(super) struct Files {
-    /// For WASI 0.2. The others lie beside it, with an ending behind its name.
-    pub(super) component: PathBuf,
+/// The file of another component, which lies beside that for WASI 0.2 with an ending behind its
+/// name.
+pub(super) fn beside(component: &Path, ending: &str) -> PathBuf {
+    let mut name = component.file_stem().unwrap_or_default().to_owned();
+    name.push(ending);
+    name.push(".wasm");
+    component.with_file_name(name)
 }
 
-impl Files {
-    pub(super) fn p3(&self) -> PathBuf {
-        self.beside("-p3")
-    }
-
-    pub(super) fn sans_io(&self) -> PathBuf {
-        self.beside("-sans-io")
-    }
-
-    pub(super) fn peer(&self) -> PathBuf {
-        self.beside("-peer")
-    }
-
-    fn beside(&self, ending: &str) -> PathBuf {
-        let mut name = self.component.file_stem().unwrap_or_default().to_owned();
-        name.push(ending);
-        name.push(".wasm");
-        self.component.with_file_name(name)
-    }
-}
-
-/// What makes the subjects.
-pub(super) struct Subjects {
-    pub(super) files: Files,
-    pub(super) cache: CompiledCache,
-    pub(super) base_url: String,
-    /// Who vouches for the service.
-    pub(super) trust: Trust,
-    /// How many calls are in flight.
-    pub(super) in_flight: u32,
-}
-
-impl Subjects {
-    /// Compiles all, so that what is measured only reads it.
-    pub(super) fn compile(files: &Files, cache: &CompiledCache) -> Result<()> {
+/// Compiles all, so that what is measured only reads it.
+pub(super) fn compile(component: &Path, cache: &CompiledCache) -> Result<()> {
+    let compile = || -> Result<()> {
         for allocation in [Allocation::Pooling { instances: 1 }, Allocation::OnDemand] {
-            Plugin::load_with(&files.component, &loading(allocation, cache))?;
-            Sandbox::load(&files.peer(), &loading(allocation, cache))?;
+            let loading = loading(allocation, cache);
+            Plugin::load_with(component, &loading)?;
+            Plugin::load_with(&beside(component, "-p3"), &loading)?;
+            Sandbox::load(&beside(component, "-peer"), &loading)?;
         }
-        let pooling = Allocation::Pooling { instances: 1 };
-        Plugin::load_with(&files.p3(), &loading(pooling, cache))?;
         Ok(())
-    }
-
-    fn pooling(&self) -> Loading {
-        let instances = self.in_flight;
-        loading(Allocation::Pooling { instances }, &self.cache)
-    }
-
-    /// Of an engine that sets nothing.
-    fn on_demand(&self) -> Loading {
-        loading(Allocation::OnDemand, &self.cache)
-    }
-
-    fn pooled_connections(&self) -> Result<Outgoing> {
-        Ok(Outgoing {
-            recorder: Recorder::keeping_nothing(),
-            ..Outgoing::within(Reach::Loopback, &self.trust)?
-        })
-    }
-
-    pub(super) fn native(&self) -> Result<Native> {
-        Ok(Native {
-            client: NativeClient::new(&self.base_url, TOKEN, &self.trust)?,
-            docket: Arc::new(docket()),
-        })
-    }
-
-    pub(super) fn rust(&self) -> Result<Rust> {
-        let mut tls = self.trust.client()?;
-        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .no_proxy()
-            .build()?;
-        let settings = environment(&self.base_url, self.in_flight).into_iter();
-        let client = settings.fold(Client::builder(), |builder, (name, value)| {
-            builder.setting(name.trim_start_matches(PREFIX), value)
-        });
-        Ok(Rust {
-            client: client.http_client(http).build()?,
-            docket: Arc::new(docket()),
-        })
-    }
-
-    pub(super) fn pool(&self, isolation: Isolation) -> Result<Pooled> {
-        self.pool_of(&self.files.component, isolation)
-    }
-
-    pub(super) fn pool_p3(&self) -> Result<Pooled> {
-        self.pool_of(&self.files.p3(), REUSED)
-    }
-
-    fn pool_of(&self, component: &Path, isolation: Isolation) -> Result<Pooled> {
-        let outgoing = self.pooled_connections()?;
-        self.pooled(component, &self.pooling(), isolation, outgoing)
-    }
-
-    pub(super) fn engine(&self) -> Result<Pooled> {
-        // wasmtime-wasi-http trusts public authorities alone: over TLS its steps are taken with
-        // our own.
-        let network: Arc<dyn Network> = match &self.trust {
-            Trust::Public => Arc::new(DefaultSender),
-            trust => Arc::new(NewConnections {
-                trust: trust.clone(),
-            }),
-        };
-        let outgoing = Outgoing {
-            reach: Reach::Loopback,
-            network,
-            recorder: Recorder::keeping_nothing(),
-        };
-        let component = &self.files.component;
-        self.pooled(component, &self.on_demand(), Isolation::EachCall, outgoing)
-    }
-
-    fn pooled(
-        &self,
-        component: &Path,
-        loading: &Loading,
-        isolation: Isolation,
-        outgoing: Outgoing,
-    ) -> Result<Pooled> {
-        let plugin = Plugin::load_with(component, loading)?;
-        let environment = environment(&self.base_url, self.in_flight);
-        let pool = Pool::new(plugin, self.in_flight, isolation, move || {
-            InstanceSettings::new(environment.clone(), outgoing.clone())
-        });
-        Ok(Pooled {
-            pool: Arc::new(pool),
-            docket: Arc::new(docket()),
-        })
-    }
-
-    pub(super) fn peer(&self, isolation: Isolation) -> Result<Peer> {
-        let sandbox = Sandbox::load(&self.files.peer(), &self.pooling())?;
-        let environment = environment(&self.base_url, self.in_flight);
-        let outgoing = self.pooled_connections()?;
-        let settings = move || InstanceSettings::new(environment.clone(), outgoing.clone());
-        Ok(Peer::new(sandbox, isolation, settings, docket()))
-    }
+    };
+    compile().context("`cargo xtask bench` builds everything that the bench needs, side by side")
 }
 
 pub(super) fn loading(allocation: Allocation, cache: &CompiledCache) -> Loading {
@@ -227,49 +108,101 @@ pub(super) fn loading(allocation: Allocation, cache: &CompiledCache) -> Loading 
     }
 }
 
-/// Instances that are used again for as long as they are sound.
-pub(super) const REUSED: Isolation = Isolation::Reused {
-    calls: NonZeroU32::MAX,
-};
+/// What a subject is made with.
+pub(super) struct Setup {
+    component: PathBuf,
+    pooling: Loading,
+    on_demand: Loading,
+    base_url: String,
+    trust: Trust,
+    in_flight: usize,
+}
 
-/// The docket that is created, again and again.
-pub(super) fn docket() -> DocketRequestV2 {
-    DocketRequestV2 {
-        agent_id: 42,
-        to_phone_number: "919876543210".to_owned(),
-        call_context:
-            r#"{"name":"Asha","due":"2026-12-01","amount":4999.50,"policy":"P-1827","language":"hi"}"#
-                .to_owned(),
-        external_id: Some("crm-1827".to_owned()),
-        extra: None,
+impl Setup {
+    pub(super) fn new(gathering: &Gathering, trust: Trust) -> Result<Self> {
+        let cache = CompiledCache::in_folder(&gathering.cache)?;
+        let instances = u32::try_from(gathering.in_flight)?;
+        Ok(Self {
+            component: gathering.component.clone(),
+            pooling: loading(Allocation::Pooling { instances }, &cache),
+            on_demand: loading(Allocation::OnDemand, &cache),
+            base_url: gathering.base_url.clone(),
+            trust,
+            in_flight: gathering.in_flight,
+        })
+    }
+
+    /// Lets a subject make the calls.
+    pub(super) async fn watch(&self, subject: Subject, what: What) -> Result<Crowd> {
+        match subject {
+            Subject::Native => {
+                let client = NativeClient::new(&self.base_url, TOKEN, &self.trust)?;
+                watch(&client, self.in_flight, what).await
+            }
+            Subject::Rust => watch(&self.rust()?, self.in_flight, what).await,
+            Subject::Reused => self.pooled::<Plugin>("", true, what).await,
+            Subject::Fresh => self.pooled::<Plugin>("", false, what).await,
+            Subject::ReusedP3 => self.pooled::<Plugin>("-p3", true, what).await,
+            Subject::PeerReused => self.pooled::<Sandbox>("-peer", true, what).await,
+            Subject::PeerFresh => self.pooled::<Sandbox>("-peer", false, what).await,
+            Subject::Engine => {
+                let plugin = Plugin::load_with(&self.component, &self.on_demand)?;
+                let outgoing = Outgoing {
+                    reach: Reach::Loopback,
+                    network: Arc::new(NewConnections(self.trust.clone())),
+                    recorder: Recorder::keeping(0),
+                };
+                let component = Component::new(plugin, false, self.environment(), outgoing);
+                watch(&Arc::new(component), self.in_flight, what).await
+            }
+        }
+    }
+
+    /// A component with memory and connections from pools.
+    async fn pooled<M: Module>(&self, ending: &str, is_reused: bool, what: What) -> Result<Crowd> {
+        let module = M::load_file(&beside(&self.component, ending), &self.pooling)?;
+        let outgoing = Outgoing {
+            recorder: Recorder::keeping(0),
+            ..Outgoing::within(Reach::Loopback, &self.trust)?
+        };
+        let component = Component::new(module, is_reused, self.environment(), outgoing);
+        watch(&Arc::new(component), self.in_flight, what).await
+    }
+
+    fn rust(&self) -> Result<Client> {
+        let mut tls = self.trust.client()?;
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .no_proxy()
+            .build()?;
+        let mut client = Client::builder().http_client(http);
+        for (name, value) in self.environment() {
+            client = client.setting(name.trim_start_matches(PREFIX), value);
+        }
+        Ok(client.build()?)
+    }
+
+    /// The settings of an instance.
+    fn environment(&self) -> Vec<(String, String)> {
+        let in_flight = self.in_flight.to_string();
+        let own = [
+            ("BASE_URL", self.base_url.as_str()),
+            ("API_TOKEN", TOKEN),
+            ("MAX_IN_FLIGHT", &in_flight),
+        ];
+        let all = own.into_iter().chain(PATIENT);
+        all.map(|(name, value)| (format!("{PREFIX}{name}"), value.to_owned()))
+            .collect()
     }
 }
 
-/// The settings of an instance with so many calls in flight.
-pub(super) fn environment(base_url: &str, in_flight: u32) -> Vec<(String, String)> {
-    let in_flight = in_flight.to_string();
-    let mut environment = vec![
-        (format!("{PREFIX}BASE_URL"), base_url.to_owned()),
-        (format!("{PREFIX}API_TOKEN"), TOKEN.to_owned()),
-    ];
-    for (name, value) in [("MAX_IN_FLIGHT", in_flight.as_str())]
-        .into_iter()
-        .chain(PATIENT)
-    {
-        environment.push((format!("{PREFIX}{name}"), value.to_owned()));
-    }
-    environment
-}
-
-#[derive(Clone)]
-pub(super) struct Native {
-    client: NativeClient,
-    docket: Arc<DocketRequestV2>,
-}
-
-impl Caller for Native {
-    async fn call(&self) -> Result<()> {
-        let created = self.client.create_docket(&self.docket).await?;
+impl Caller for NativeClient {
+    async fn call(&self, batch: Option<usize>) -> Result<()> {
+        ensure!(batch.is_none(), "it has no batches");
+        let created = self.create_docket(&DOCKET).await?;
         let status = created.status.context("the docket has no status")?;
         ensure!(
             created.created == Some(true) && !status.is_empty() && !created.docket_id.is_empty(),
@@ -279,21 +212,15 @@ impl Caller for Native {
     }
 }
 
-#[derive(Clone)]
-pub(super) struct Rust {
-    client: Client,
-    docket: Arc<DocketRequestV2>,
-}
-
-/// A docket as the client for Rust takes it.
-fn request(docket: &DocketRequestV2) -> voice_calling::DocketRequestV2 {
+/// The docket as the client for Rust takes it.
+fn request() -> voice_calling::DocketRequestV2 {
     let DocketRequestV2 {
         agent_id,
         to_phone_number,
         call_context,
         external_id,
         extra,
-    } = docket.clone();
+    } = DOCKET.clone();
     voice_calling::DocketRequestV2 {
         agent_id,
         to_phone_number,
@@ -303,93 +230,20 @@ fn request(docket: &DocketRequestV2) -> voice_calling::DocketRequestV2 {
     }
 }
 
-impl Caller for Rust {
-    async fn call(&self) -> Result<()> {
-        let created = self.client.create_docket_v2(&request(&self.docket)).await?;
-        ensure!(created.created == Some(true), "nothing was created");
-        Ok(())
-    }
-
-    async fn call_batch(&self, size: usize) -> Result<()> {
-        let dockets = vec![request(&self.docket); size];
-        let mut batch = self
-            .client
-            .create_dockets_v2(dockets, Duration::from_mins(1))?;
+impl Caller for Client {
+    async fn call(&self, batch: Option<usize>) -> Result<()> {
+        let Some(size) = batch else {
+            let created = self.create_docket_v2(&request()).await?;
+            ensure!(created.created == Some(true), "nothing was created");
+            return Ok(());
+        };
+        let mut batch = self.create_dockets_v2(vec![request(); size], Duration::from_mins(1))?;
         let mut created = 0;
         while let Some((_, result)) = batch.next().await {
             result?;
             created += 1;
         }
-        ensure_all(created, size)
-    }
-}
-
-/// A component, one call at a time on an instance.
-#[derive(Clone)]
-pub(super) struct Pooled {
-    pool: Arc<Pool>,
-    docket: Arc<DocketRequestV2>,
-}
-
-impl Caller for Pooled {
-    async fn call(&self) -> Result<()> {
-        let mut instance = self.pool.instance().await?;
-        match instance.create_docket_v2(&self.docket, None).await? {
-            Ok(created) => ensure!(created.created == Some(true), "nothing was created"),
-            Err(error) => bail!("the component fails: {error:?}"),
-        }
+        ensure!(created == size, "{created} of {size} dockets were created");
         Ok(())
-    }
-
-    async fn call_batch(&self, size: usize) -> Result<()> {
-        let dockets = vec![docket(); size];
-        let mut instance = self.pool.instance().await?;
-        match instance.create_dockets_v2(&dockets, 60_000, None).await? {
-            Ok(created) => ensure_all(created.iter().filter(|it| it.is_ok()).count(), size),
-            Err(error) => bail!("the component fails: {error:?}"),
-        }
-    }
-}
-
-fn ensure_all(created: usize, size: usize) -> Result<()> {
-    ensure!(created == size, "{created} of {size} dockets were created");
-    Ok(())
-}
-
-/// A component's file must be there and of its kind.
-pub(super) fn check(component: &Path, kind: voice_calling_host::GuestKind) -> Result<()> {
-    let wasm = std::fs::read(component).with_context(|| {
-        format!(
-            "cannot read {} (`cargo xtask bench` builds everything that the bench needs, side by side)",
-            component.display()
-        )
-    })?;
-    let found = voice_calling_host::GuestKind::of(&wasm);
-    ensure!(
-        found == kind,
-        "{} is a component for {found}; expected one for {kind}: name the one for WASI 0.2, and the bench finds the others beside it",
-        component.display()
-    );
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn other_components_lie_beside_the_one_that_is_given() {
-        let files = Files {
-            component: "target/voice-calling.wasm".into(),
-        };
-        let beside = [files.p3(), files.peer()];
-        assert_eq!(
-            beside,
-            [
-                "target/voice-calling-p3.wasm",
-                "target/voice-calling-peer.wasm"
-            ]
-            .map(PathBuf::from)
-        );
     }
 }

@@ -231,16 +231,10 @@ impl Case {
         let outcome = match (written.value, written.error) {
             (None, None) if written.program.is_some() => ExpectedOutcome::Accounted,
             (Some(value), None) if written.program.is_none() => {
-                let value = Json::parse(value.get()).context("value")?;
-                ExpectedOutcome::Value(
-                    Expected::read(value, "value").map_err(|told| anyhow!(told))?,
-                )
+                ExpectedOutcome::Value(expected(&value, "value")?)
             }
             (None, Some(error)) if written.program.is_none() => {
-                let error = Json::parse(error.get()).context("error")?;
-                ExpectedOutcome::Error(
-                    Expected::read(error, "error").map_err(|told| anyhow!(told))?,
-                )
+                ExpectedOutcome::Error(expected(&error, "error")?)
             }
             _ => bail!("it must have one of `value`, `error` and `program`"),
         };
@@ -267,20 +261,15 @@ impl Case {
 
     /// This case with a fault of the program.
     fn during(&self, program: Program) -> Self {
-        let sends = program.lets_the_request_out();
+        let (service, expected) = match program.lets_the_request_out() {
+            true => (self.service.clone(), self.requests.expected.clone()),
+            false => (Service::Uncalled, Vec::new()),
+        };
         Self {
             name: format!("{} ({})", self.name, program.at),
-            service: if sends {
-                self.service.clone()
-            } else {
-                Service::Uncalled
-            },
+            service,
             requests: Requests {
-                expected: if sends {
-                    self.requests.expected.clone()
-                } else {
-                    Vec::new()
-                },
+                expected,
                 in_any_order: true,
             },
             program: Some(program),
@@ -328,6 +317,12 @@ impl Case {
         });
         variables.collect()
     }
+}
+
+/// Reads what is expected at this place.
+fn expected(written: &RawValue, at: &str) -> Result<Expected> {
+    let json = Json::parse(written.get()).with_context(|| at.to_owned())?;
+    Expected::read(json, at)
 }
 
 impl Service {
@@ -382,13 +377,9 @@ impl ExpectedRequest {
     fn parse(written: &RawValue, at: &str) -> Result<Self> {
         let written: WrittenRequest =
             serde_json::from_str(written.get()).with_context(|| at.to_owned())?;
-        let read = |json: &RawValue, at: String| {
-            let json = Json::parse(json.get()).with_context(|| at.clone())?;
-            Expected::read(json, &at).map_err(|told| anyhow!(told))
-        };
         let body = match (written.body, written.text) {
             (None, None) => ExpectedBody::Empty,
-            (Some(body), None) => ExpectedBody::Json(read(&body, format!("{at}.body"))?),
+            (Some(body), None) => ExpectedBody::Json(expected(&body, &format!("{at}.body"))?),
             (None, Some(text)) => ExpectedBody::Text(text),
             (Some(_), Some(_)) => bail!("{at}: either `body` or `text`"),
         };
@@ -396,7 +387,7 @@ impl ExpectedRequest {
         for (name, value) in written.headers {
             let at = format!("{at}.headers.{name}");
             ensure!(name == name.to_ascii_lowercase(), "{at}: not in lower case");
-            let value = value.map(|value| read(&value, at)).transpose()?;
+            let value = value.map(|value| expected(&value, &at)).transpose()?;
             headers.insert(name, value);
         }
         Ok(Self {
@@ -449,68 +440,26 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_case_is_told_by_file_case_and_member() {
-        for (right, wrong, told) in [
-            (
-                r#""name": "n""#,
-                r#""nam": "n""#,
-                "agents.json: case 0 has no name",
-            ),
-            (
-                "list-agents",
-                "list-agent",
-                "agents.json: \"n\": operation: found \"agents.list-agent\"",
-            ),
-            (
-                r#""value": []"#,
-                r#""valu": []"#,
-                "agents.json: \"n\": unknown field `valu`",
-            ),
-            (
-                r#""value": []"#,
-                r#""value": [], "error": {}"#,
-                "one of `value`, `error` and `program`",
-            ),
-            (
-                r#""value": []"#,
-                r#""value": [{"$is": 7}]"#,
-                r#"value[0]: found {"$is":7}; allowed"#,
-            ),
-            (
-                r#"{"status": 200, "body": []}"#,
-                r#"{"statu": 200}"#,
-                "service[0]: unknown field `statu`",
-            ),
-            (
-                r#"{"status": 200, "body": []}"#,
-                r#""rest""#,
-                "service[0]: found \"rest\"",
-            ),
-            (
-                r#"{"method": "GET", "path": "/a"}"#,
-                "",
-                "requests: 0 expected, but the service has 1 answers",
-            ),
-            (
-                r#""method": "GET""#,
-                r#""methods": "GET""#,
-                "requests[0]: unknown field `methods`",
-            ),
-            (
-                r#""path": "/a""#,
-                r#""path": "/a", "body": 1, "text": """#,
-                "requests[0]: either",
-            ),
-            (
-                r#""path": "/a""#,
-                r#""path": "/a", "headers": {"A": null}"#,
-                "requests[0].headers.A: not in lower",
-            ),
-            (
-                r#""arguments""#,
-                r#""settings": {"ALPHA_BASE_URL": "http://x"}, "arguments""#,
-                "settings.ALPHA_BASE_URL: found a base URL elsewhere",
-            ),
-        ] {
+        // What is replaced, by what, and what is then told.
+        let rows = r#"
+            "name": "n" => "nam": "n" => agents.json: case 0 has no name
+            list-agents => list-agent => agents.json: "n": operation: found "agents.list-agent"
+            "value": [] => "valu": [] => agents.json: "n": unknown field `valu`
+            "value": [] => "value": [], "error": {} => one of `value`, `error` and `program`
+            "value": [] => "value": [{"$is": 7}] => value[0]: found {"$is":7}; allowed
+            {"status": 200, "body": []} => {"statu": 200} => service[0]: unknown field `statu`
+            {"status": 200, "body": []} => "rest" => service[0]: found "rest"
+            {"method": "GET", "path": "/a"} =>  => requests: 0 expected, but the service has 1 answers
+            "method": "GET" => "methods": "GET" => requests[0]: unknown field `methods`
+            "path": "/a" => "path": "/a", "body": 1, "text": "" => requests[0]: either
+            "path": "/a" => "path": "/a", "headers": {"A": null} => requests[0].headers.A: not in lower
+            "arguments" => "settings": {"ALPHA_BASE_URL": "http://x"}, "arguments" => settings.ALPHA_BASE_URL: found a base URL elsewhere
+        "#;
+        for row in rows.trim().lines() {
+            let [right, wrong, told] = row.trim_start().split(" => ").collect::<Vec<_>>()[..]
+            else {
+                panic!("{row}")
+            };
             assert!(CASE.contains(right), "{right}");
             let error = parsed(&CASE.replace(right, wrong)).unwrap_err().to_string();
             assert!(error.contains(told), "{wrong}: {error}");

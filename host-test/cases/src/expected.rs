@@ -1,6 +1,7 @@
 //! What is expected of a value, and how what was found differs from it.
 
-use super::json::Json;
+use super::json::{Json, joined};
+use anyhow::{Result, bail, ensure};
 use std::fmt;
 
 /// Members that are text holding JSON. A client may have them as values of its language, and
@@ -31,12 +32,12 @@ pub enum Expected {
 
 impl Expected {
     /// Reads an expectation as it stands in a case. The error says where what is wrong.
-    pub fn read(json: Json, at: &str) -> Result<Self, String> {
+    pub fn read(json: Json, at: &str) -> Result<Self> {
         match json {
             Json::Array(elements) => {
                 let element = |(index, json)| Self::read(json, &format!("{at}[{index}]"));
                 let elements = elements.into_iter().enumerate().map(element);
-                Ok(Expected::Array(elements.collect::<Result<_, _>>()?))
+                Ok(Expected::Array(elements.collect::<Result<_>>()?))
             }
             Json::Object(mut members) => match members.as_slice() {
                 [(name, _)] if name.starts_with('$') => {
@@ -60,7 +61,7 @@ impl Expected {
         }
     }
 
-    fn read_matcher(name: &str, json: Json, at: &str) -> Result<Self, String> {
+    fn read_matcher(name: &str, json: Json, at: &str) -> Result<Self> {
         match (name, json) {
             ("$is", Json::Text(kind)) if kind == "integer" => Ok(Expected::Count),
             ("$is", Json::Text(kind)) if kind == "text" => Ok(Expected::Text),
@@ -68,23 +69,22 @@ impl Expected {
             ("$compact", json) => Ok(Expected::Value(Json::Text(json.to_string()))),
             ("$one_of", Json::Array(choices)) if !choices.is_empty() => {
                 let choices = choices.into_iter().map(|json| Self::read(json, at));
-                Ok(Expected::OneOf(choices.collect::<Result<_, _>>()?))
+                Ok(Expected::OneOf(choices.collect::<Result<_>>()?))
             }
-            (name, json) => Err(format!(
+            (name, json) => bail!(
                 "{at}: found {{\"{name}\":{json}}}; allowed: {{\"$is\": \"integer\" or \"text\"}}, \
                  {{\"$contains\": a string}}, {{\"$one_of\": an array}}, {{\"$compact\": JSON}}"
-            )),
+            ),
         }
     }
 
-    fn read_members(members: Vec<(String, Json)>, at: &str) -> Result<Self, String> {
+    fn read_members(members: Vec<(String, Json)>, at: &str) -> Result<Self> {
         let mut read: Vec<(String, Expected)> = Vec::new();
         for (name, json) in members {
-            if name.starts_with('$') || read.iter().any(|(other, _)| *other == name) {
-                return Err(format!(
-                    "{at}.{name}: a matcher beside members, or a member twice"
-                ));
-            }
+            ensure!(
+                !name.starts_with('$') && read.iter().all(|(other, _)| *other != name),
+                "{at}.{name}: a matcher beside members, or a member twice"
+            );
             let inner = format!("{at}.{name}");
             let expected = match (name.as_str(), json) {
                 ("attempts", Json::Array(attempts)) => {
@@ -146,28 +146,13 @@ impl fmt::Display for Expected {
                     Json::Text(part.clone())
                 )
             }
-            Expected::OneOf(choices) => {
-                for (index, choice) in choices.iter().enumerate() {
-                    let or = if index == 0 { "" } else { " or " };
-                    write!(formatter, "{or}{choice}")?;
-                }
-                Ok(())
-            }
-            Expected::Array(elements) => {
-                formatter.write_str("[")?;
-                for (index, element) in elements.iter().enumerate() {
-                    let comma = if index == 0 { "" } else { "," };
-                    write!(formatter, "{comma}{element}")?;
-                }
-                formatter.write_str("]")
-            }
+            Expected::OneOf(choices) => formatter.write_str(&joined(choices, " or ")),
+            Expected::Array(elements) => write!(formatter, "[{}]", joined(elements, ",")),
             Expected::Object(members) => {
-                formatter.write_str("{")?;
-                for (index, (name, expected)) in members.iter().enumerate() {
-                    let comma = if index == 0 { "" } else { "," };
-                    write!(formatter, "{comma}{}:{expected}", Json::Text(name.clone()))?;
-                }
-                formatter.write_str("}")
+                let member =
+                    |(name, it): &(String, Expected)| format!("{}:{it}", Json::Text(name.clone()));
+                let members: Vec<String> = members.iter().map(member).collect();
+                write!(formatter, "{{{}}}", members.join(","))
             }
         }
     }

@@ -331,88 +331,15 @@ mod tests {
         );
     }
 
-    #[test]
-    fn each_way_in_which_a_value_differs_is_told_by_its_place() {
-        let expected = r#""value": {"id": 9007199254740993, "text": "ä", "list": [1, {"none": null}],
-            "is": {"$is": "integer"}, "told": {"$contains": "within"}, "one": {"$one_of": ["a", null]},
-            "call_context": "{\"b\":0.10,\"a\":1}", "raw_json": {"$compact": {"a": [1, 2]}}}"#;
-        let found = r#"{"value": {"id": 9007199254740993, "text": "ä", "list": [1.0, {}],
-            "is": 0, "told": "within", "call_context": {"a": 1, "b": 0.1}, "raw_json": "{\"a\":[1,2]}", "new": null}}"#;
+    /// Replaces something in what was found; a row says what, by what, and how the first
+    /// difference then begins.
+    fn judge_replaced(expected: &str, found: &str, rows: &str) {
         assert_eq!(of_outcome(expected, found), [""; 0]);
-        for (right, wrong, told) in [
-            (
-                "9007199254740993",
-                "9007199254740992",
-                "value.id: expected 9007199254740993, found 9007199254740992",
-            ),
-            (
-                r#""text": "ä""#,
-                r#""text": "a""#,
-                r#"value.text: expected "ä", found "a""#,
-            ),
-            (
-                r#""text": "ä", "#,
-                "",
-                r#"value.text: expected "ä", found null"#,
-            ),
-            (
-                "[1.0, {}]",
-                "[{}, 1]",
-                r#"value.list[0]: expected 1, found {}"#,
-            ),
-            (
-                "[1.0, {}]",
-                "[1]",
-                r#"value.list[1]: expected {"none":null}, found nothing"#,
-            ),
-            (
-                "[1.0, {}]",
-                "[1, {}, 2]",
-                "value.list[2]: expected nothing, found 2",
-            ),
-            (
-                "{}",
-                r#"{"none": 1}"#,
-                "value.list[1].none: expected null, found 1",
-            ),
-            (
-                r#""is": 0"#,
-                r#""is": -1"#,
-                "value.is: expected a whole number, found -1",
-            ),
-            (
-                r#""is": 0, "#,
-                "",
-                "value.is: expected a whole number, found null",
-            ),
-            ("within", "without", "value.told: "),
-            (
-                "\"told\"",
-                r#""one": "b", "told""#,
-                r#"value.one: expected "a" or null, found "b""#,
-            ),
-            (
-                r#"{"a": 1, "b": 0.1}"#,
-                r#"{"a": 1, "b": 0.11}"#,
-                "value.call_context.b: expected 0.10, found 0.11",
-            ),
-            (
-                r#"{"a": 1, "b": 0.1}"#,
-                r#""{\"a\":1,\"b\":0.10}""#,
-                r#"value.call_context: expected "{\"b\":0.10"#,
-            ),
-            (
-                r#""{\"a\":[1,2]}""#,
-                r#""{\"a\":[1, 2]}""#,
-                "value.raw_json: ",
-            ),
-            (r#""{\"a\":[1,2]}""#, r#"{"a":[1,2]}"#, "value.raw_json: "),
-            (
-                r#""new": null"#,
-                r#""new": 1"#,
-                "value.new: expected nothing, found 1",
-            ),
-        ] {
+        for row in rows.trim().lines() {
+            let [right, wrong, told] = row.trim_start().split(" => ").collect::<Vec<_>>()[..]
+            else {
+                panic!("{row}")
+            };
             assert!(found.contains(right), "{right}");
             let differences = of_outcome(expected, &found.replacen(right, wrong, 1));
             assert!(differences[0].starts_with(told), "{wrong}: {differences:?}");
@@ -420,38 +347,52 @@ mod tests {
     }
 
     #[test]
+    fn each_way_in_which_a_value_differs_is_told_by_its_place() {
+        let expected = r#""value": {"id": 9007199254740993, "text": "ä", "list": [1, {"none": null}],
+            "is": {"$is": "integer"}, "told": {"$contains": "within"}, "one": {"$one_of": ["a", null]},
+            "call_context": "{\"b\":0.10,\"a\":1}", "raw_json": {"$compact": {"a": [1, 2]}}}"#;
+        let found = r#"{"value": {"id": 9007199254740993, "text": "ä", "list": [1.0, {}],
+            "is": 0, "told": "within", "call_context": {"a": 1, "b": 0.1}, "raw_json": "{\"a\":[1,2]}", "new": null}}"#;
+        judge_replaced(
+            expected,
+            found,
+            r#"
+            9007199254740993 => 9007199254740992 => value.id: expected 9007199254740993, found 9007199254740992
+            "text": "ä" => "text": "a" => value.text: expected "ä", found "a"
+            "text": "ä",  =>  => value.text: expected "ä", found null
+            [1.0, {}] => [{}, 1] => value.list[0]: expected 1, found {}
+            [1.0, {}] => [1] => value.list[1]: expected {"none":null}, found nothing
+            [1.0, {}] => [1, {}, 2] => value.list[2]: expected nothing, found 2
+            {} => {"none": 1} => value.list[1].none: expected null, found 1
+            "is": 0 => "is": -1 => value.is: expected a whole number, found -1
+            "is": 0,  =>  => value.is: expected a whole number, found null
+            within => without => value.told: expected a string with "within" in it
+            "told" => "one": "b", "told" => value.one: expected "a" or null, found "b"
+            {"a": 1, "b": 0.1} => {"a": 1, "b": 0.11} => value.call_context.b: expected 0.10, found 0.11
+            {"a": 1, "b": 0.1} => "{\"a\":1,\"b\":0.10}" => value.call_context: expected "{\"b\":0.10
+            "{\"a\":[1,2]}" => "{\"a\":[1, 2]}" => value.raw_json: expected "{\"a\":[1,2]}"
+            "{\"a\":[1,2]}" => {"a":[1,2]} => value.raw_json: expected "{\"a\":[1,2]}"
+            "new": null => "new": 1 => value.new: expected nothing, found 1
+            "#,
+        );
+    }
+
+    #[test]
     fn an_error_differs_by_its_case_and_by_its_attempts() {
         let expected = r#""error": {"unavailable": {"attempts": [{"status": 503}, {"transport_error": {"$is": "text"}}]}}"#;
         let found = r#"{"error": {"unavailable": {"attempts": [{"status": 503, "started_ms": 0, "duration_ms": 7},
             {"status": null, "transport_error": "x", "started_ms": 8, "duration_ms": 1}]}}}"#;
-        assert_eq!(of_outcome(expected, found), [""; 0]);
-        for (right, wrong, told) in [
-            (
-                "unavailable",
-                "timed_out",
-                r#"error: expected unavailable, found {"timed_out":"#,
-            ),
-            (
-                "503",
-                "500",
-                "error.unavailable.attempts[0].status: expected 503, found 500",
-            ),
-            (
-                r#""status": null"#,
-                r#""status": 200"#,
-                "error.unavailable.attempts[1].status: expected nothing, found 200",
-            ),
-            (
-                r#""started_ms": 0, "#,
-                "",
-                "error.unavailable.attempts[0].started_ms: expected a whole number, found null",
-            ),
-            (r#"{"error": "#, r#"{"value": "#, "error: expected {"),
-        ] {
-            assert!(found.contains(right), "{right}");
-            let differences = of_outcome(expected, &found.replacen(right, wrong, 1));
-            assert!(differences[0].starts_with(told), "{wrong}: {differences:?}");
-        }
+        judge_replaced(
+            expected,
+            found,
+            r#"
+            unavailable => timed_out => error: expected unavailable, found {"timed_out":
+            503 => 500 => error.unavailable.attempts[0].status: expected 503, found 500
+            "status": null => "status": 200 => error.unavailable.attempts[1].status: expected nothing, found 200
+            "started_ms": 0,  =>  => error.unavailable.attempts[0].started_ms: expected a whole number, found null
+            {"error":  => {"value":  => error: expected {
+            "#,
+        );
         let differences = of_outcome(r#""value": 1"#, r#"{"error": {"timed_out": {}}}"#);
         assert_eq!(
             differences,

@@ -111,57 +111,53 @@ fn attempts(operation: Operation) -> Vec<Scenario> {
     all
 }
 
-/// Attempts that come to different things, and what each setting makes of them.
+/// Attempts that come to different things, one after the other: statuses, and names of [`turn`].
+const IN_TURN: [&str; 19] = [
+    "503, then an answer",
+    "408, then an answer",
+    "429, then an answer",
+    "refused, then an answer",
+    "refused, then 503, then an answer",
+    "410, then an answer",
+    "503, then 401",
+    "503, then 422",
+    "429, then 409",
+    "503, then 429",
+    "429, then 429, then 429, then 429, then an answer",
+    "429, then 500, then 429",
+    "503, then refused",
+    "503, then lost",
+    "408, then denied",
+    "too long for the host, then an answer",
+    "503, then too long for the host",
+    "no connection in time, then an answer",
+    "lost, then an answer",
+];
+
+fn turn(operation: Operation, name: &str) -> Turn {
+    let fail = |code: ErrorCode| Turn::from(Step::fail(code));
+    match name {
+        "an answer" => Scenario::satisfying(operation),
+        "refused" => fail(ErrorCode::ConnectionRefused),
+        "no connection in time" => fail(ErrorCode::ConnectionTimeout),
+        "too long for the host" => fail(ErrorCode::HttpRequestUriTooLong),
+        "denied" => fail(ErrorCode::HttpRequestDenied),
+        "lost" => fail(ErrorCode::ConnectionTerminated),
+        status => answered(operation, status.parse().expect("a status")),
+    }
+}
+
+/// What each setting makes of attempts that come to different things.
 fn one_after_the_other(operation: Operation) -> Vec<Scenario> {
-    let status = |status: u16| answered(operation, status);
-    let refused = || Turn::from(Step::fail(ErrorCode::ConnectionRefused));
-    let timed_out = || Turn::from(Step::fail(ErrorCode::ConnectionTimeout));
-    let too_long = || Turn::from(Step::fail(ErrorCode::HttpRequestUriTooLong));
-    let lost = || Turn::from(Step::fail(ErrorCode::ConnectionTerminated));
-    let answer = || Scenario::satisfying(operation);
     let mut all = Vec::new();
-    for (name, turns) in [
-        ("503, then an answer", vec![status(503), answer()]),
-        ("408, then an answer", vec![status(408), answer()]),
-        ("429, then an answer", vec![status(429), answer()]),
-        ("refused, then an answer", vec![refused(), answer()]),
-        (
-            "refused, 503, then an answer",
-            vec![refused(), status(503), answer()],
-        ),
-        ("410, then an answer", vec![status(410), answer()]),
-        ("503, then 401", vec![status(503), status(401)]),
-        ("503, then 422", vec![status(503), status(422)]),
-        ("429, then 409", vec![status(429), status(409)]),
-        ("503, then 429", vec![status(503), status(429)]),
-        (
-            "429 in four attempts, then an answer",
-            vec![status(429), status(429), status(429), status(429), answer()],
-        ),
-        (
-            "429, then 500, then 429",
-            vec![status(429), status(500), status(429)],
-        ),
-        ("503, then refused", vec![status(503), refused()]),
-        ("503, then lost", vec![status(503), lost()]),
-        (
-            "408, then denied",
-            vec![status(408), Step::fail(ErrorCode::HttpRequestDenied).into()],
-        ),
-        ("too long for the host", vec![too_long(), answer()]),
-        (
-            "503, then too long for the host",
-            vec![status(503), too_long()],
-        ),
-        ("no connection in time", vec![timed_out(), answer()]),
-        ("lost, then an answer", vec![lost(), answer()]),
-    ] {
+    for name in IN_TURN {
+        let turns = name.split(", then ").map(|name| turn(operation, name));
         let scenario = Scenario::new(name, operation, turns);
         if operation.is_create() {
             let retries = [CreateRetry::NotSent, CreateRetry::Never];
             all.extend(retries.map(|retry| retrying(scenario.clone(), retry)));
         }
-        if name == "no connection in time" {
+        if name.starts_with("no connection in time") {
             let trusting = Scenario {
                 name: format!("{name}, TRUST_CONNECTION_TIMEOUT=true"),
                 ..scenario.clone()

@@ -9,8 +9,6 @@ use crate::error_codes::{all, meaning, name};
 use crate::operation::{Operation, outcome};
 use crate::script::{Piece, Step};
 use anyhow::Result;
-use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
-use std::fmt::{self, Write};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// When the error comes.
@@ -76,34 +74,27 @@ fn scenario(moment: Moment, code: ErrorCode, operation: Operation) -> Scenario {
 
 /// What became of every fault.
 pub struct FaultTable {
-    sections: Vec<Section>,
+    /// The report, in Markdown.
+    pub markdown: String,
     /// What was found against the component.
     pub findings: Vec<String>,
-    runs: usize,
 }
 
-struct Section {
-    title: &'static str,
-    /// Operations with the same column, together.
-    columns: Vec<(Vec<Operation>, Vec<String>)>,
-}
+/// Operations with the same cells, one for each code.
+type Columns = Vec<(Vec<Operation>, Vec<String>)>;
 
 /// Plays every fault.
 pub fn play(subject: &Subject) -> Result<FaultTable> {
     let runtime = paused_runtime()?;
-    let mut table = FaultTable {
-        sections: Vec::new(),
-        findings: Vec::new(),
-        runs: 0,
-    };
+    let mut sections = String::new();
+    let mut findings = Vec::new();
     for moment in Moment::ALL {
-        let mut columns: Vec<(Vec<Operation>, Vec<String>)> = Vec::new();
+        let mut columns = Columns::new();
         for operation in Operation::ALL {
             let mut cells = Vec::new();
             for code in all() {
                 let run = runtime.block_on(scenario(moment, code, operation).run(subject));
-                table.runs += 1;
-                table.findings.extend(findings(&run));
+                findings.extend(found(&run));
                 cells.push(cell(&run));
             }
             match columns.iter_mut().find(|(_, same)| *same == cells) {
@@ -111,22 +102,38 @@ pub fn play(subject: &Subject) -> Result<FaultTable> {
                 None => columns.push((vec![operation], cells)),
             }
         }
-        table.sections.push(Section {
-            title: moment.title(),
-            columns,
-        });
+        sections.push_str(&section(moment, &columns));
     }
-    Ok(table)
+    let (codes, moments, operations) = (all().len(), Moment::ALL.len(), Operation::ALL.len());
+    let runs = codes * moments * operations;
+    let mut markdown = format!(
+        "# What becomes of every transport error\n\n\
+         Made by `host-test faults` from {runs} runs of the component: each of the {codes} \
+         error codes of wasi:http, at each of {moments} moments, for each of the {operations} \
+         functions that send requests. A cell says what the function returns (`ok`, or the case of \
+         `request-error`), and when requests are sent, in milliseconds, at the default \
+         settings and with the longest jitter. Waits have a `timeout-ms` of 2000, which is \
+         time for one attempt; a batch has one item.\n\n\
+         What a code says about the request decides. *Not sent*: it never left, and may be \
+         retried. *Denied* by the host, or *rejected* for what is in it: it is not retried. \
+         *Unknown*: only reads are retried. `connection-timeout` says that the request was \
+         not sent; for a create that is believed only with `TRUST_CONNECTION_TIMEOUT=true`, \
+         and here it is `false`, the default.\n{sections}\n\
+         ## What each code says\n\n| error code | says |\n|---|---|\n"
+    );
+    for code in all() {
+        markdown.push_str(&format!("| {} | {} |\n", name(&code), meaning(&code)));
+    }
+    Ok(FaultTable { markdown, findings })
 }
 
-fn findings(run: &Run) -> Vec<String> {
+fn found(run: &Run) -> Vec<String> {
+    let Scenario {
+        operation, name, ..
+    } = &run.scenario;
     let mut found = Vec::new();
     for (check, findings) in judge(run) {
-        let Scenario {
-            operation, name, ..
-        } = &run.scenario;
-        let told =
-            |finding: &String| format!("{}: {operation}, {name}: {finding}", Check::name(check));
+        let told = |it: &String| format!("{}: {operation}, {name}: {it}", Check::name(check));
         found.extend(findings.iter().map(told));
     }
     found
@@ -142,122 +149,30 @@ fn cell(run: &Run) -> String {
     format!("{case} · {}", moments.join(", "))
 }
 
-impl FaultTable {
-    /// The report as Markdown.
-    pub fn markdown(&self) -> String {
-        let mut text = format!(
-            "# What becomes of every transport error\n\n\
-             Made by `host-test faults --markdown` from {} runs of the component: each of the {} \
-             error codes of wasi:http, at each of {} moments, for each of the {} functions that \
-             send requests. A cell says what the function returns (`ok`, or the case of \
-             `request-error`), and when requests are sent, in milliseconds, at the default \
-             settings and with the longest jitter. Waits have a `timeout-ms` of 2000, which is \
-             time for one attempt; a batch has one item.\n\n\
-             What a code says about the request decides. *Not sent*: it never left, and may be \
-             retried. *Denied* by the host, or *rejected* for what is in it: it is not retried. \
-             *Unknown*: only reads are retried. `connection-timeout` says that the request was \
-             not sent; for a create that is believed only with `TRUST_CONNECTION_TIMEOUT=true`, \
-             and here it is `false`, the default.\n",
-            self.runs,
-            all().len(),
-            Moment::ALL.len(),
-            Operation::ALL.len(),
-        );
-        for section in &self.sections {
-            section.write(&mut text);
-        }
-        text.push_str("\n## What each code says\n\n| error code | says |\n|---|---|\n");
-        for code in all() {
-            text.push_str(&format!("| {} | {} |\n", name(&code), meaning(&code)));
-        }
-        text
-    }
-}
-
-impl fmt::Display for FaultTable {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for section in &self.sections {
-            let mut table = Table::new();
-            table
-                .load_preset(UTF8_FULL_CONDENSED)
-                .set_content_arrangement(ContentArrangement::Dynamic);
-            let names = |operations: &[Operation]| {
-                let names: Vec<_> = operations.iter().map(Operation::to_string).collect();
-                names.join("\n")
-            };
-            let columns = section.columns.iter().map(|(of, _)| names(of));
-            table.set_header(
-                ["error code".to_owned(), "says".to_owned()]
-                    .into_iter()
-                    .chain(columns),
-            );
-            for (index, code) in all().iter().enumerate() {
-                let cells = section
-                    .columns
-                    .iter()
-                    .map(|(_, cells)| cells[index].clone());
-                let code = [name(code).to_owned(), meaning(code).to_string()];
-                table.add_row(code.into_iter().chain(cells));
-            }
-            writeln!(formatter, "{}\n{table}\n", section.title)?;
-        }
-        let found = self.findings.len();
-        write!(formatter, "{} runs, {found} findings", self.runs)
-    }
-}
-
-impl Section {
-    /// Codes that end in the same way share a row.
-    fn write(&self, text: &mut String) {
-        let mut line = |line: String| {
-            // Writing to a text does not fail.
-            let _ = writeln!(text, "{line}");
-        };
-        line(format!("\n## {}\n", self.title));
-        let mut head = "| a code that says |".to_owned();
-        for (operations, _) in &self.columns {
-            let names: Vec<_> = operations
-                .iter()
-                .map(|operation| format!("`{operation}`"))
-                .collect();
-            head.push_str(&format!(" {} |", names.join(", ")));
-        }
-        line(head);
-        line(format!("|{}", "---|".repeat(self.columns.len() + 1)));
-        for (codes, cells) in self.rows() {
-            line(format!("| {} | {} |", classes(&codes), cells.join(" | ")));
+/// What became of the faults at a moment. Codes that end in the same way share a row.
+fn section(moment: Moment, columns: &Columns) -> String {
+    let mut rows: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
+    for (index, code) in all().iter().enumerate() {
+        let cells: Vec<_> = columns.iter().map(|(_, cells)| &*cells[index]).collect();
+        let says = meaning(code).to_string();
+        match rows.iter_mut().find(|(_, same)| *same == cells) {
+            Some((classes, _)) if classes.contains(&says) => {}
+            Some((classes, _)) => classes.push(says),
+            None => rows.push((vec![says], cells)),
         }
     }
-
-    /// The indices of the codes with the same cells, and these cells.
-    fn rows(&self) -> Vec<(Vec<usize>, Vec<&str>)> {
-        let mut rows: Vec<(Vec<usize>, Vec<&str>)> = Vec::new();
-        for index in 0..all().len() {
-            let columns = self.columns.iter();
-            let cells: Vec<_> = columns.map(|(_, cells)| &*cells[index]).collect();
-            match rows.iter_mut().find(|(_, same)| *same == cells) {
-                Some((codes, _)) => codes.push(index),
-                None => rows.push((vec![index], cells)),
-            }
-        }
-        rows
+    let mut text = format!("\n## {}\n\n| a code that says |", moment.title());
+    for (operations, _) in columns {
+        let names: Vec<_> = operations.iter().map(|it| format!("`{it}`")).collect();
+        text.push_str(&format!(" {} |", names.join(", ")));
     }
-}
-
-/// The classes that the codes make up; single codes where they are not all of their class.
-fn classes(codes: &[usize]) -> String {
-    let every = all();
-    let mut words = Vec::new();
-    for &index in codes {
-        let class = meaning(&every[index]);
-        let of_class = (0..every.len()).filter(|&other| meaning(&every[other]) == class);
-        let word = match of_class.into_iter().all(|other| codes.contains(&other)) {
-            true => class.to_string(),
-            false => format!("`{}`", name(&every[index])),
-        };
-        if !words.contains(&word) {
-            words.push(word);
-        }
+    text.push_str(&format!("\n|{}\n", "---|".repeat(columns.len() + 1)));
+    for (classes, cells) in rows {
+        text.push_str(&format!(
+            "| {} | {} |\n",
+            classes.join("; "),
+            cells.join(" | ")
+        ));
     }
-    words.join("; ")
+    text
 }

@@ -128,54 +128,25 @@ impl Operation {
             not_found_is_pending: arguments.not_found_is_pending,
             ..wait(arguments.timeout_ms)
         };
+        let organization_id = if too_long {
+            "o".repeat(70_000)
+        } else {
+            "org-1".to_owned()
+        };
         let lone = match self {
-            CreateAgent => {
-                let agent = agent("renewals");
-                instance
-                    .create_agent(&agent, options)
-                    .await?
-                    .map(Answered::from)
-            }
-            ListAgents => {
-                let organization_id = if too_long {
-                    "o".repeat(70_000)
-                } else {
-                    "org-1".to_owned()
-                };
-                instance
-                    .list_agents(&organization_id, options)
-                    .await?
-                    .map(Answered::from)
-            }
-            MakeCall => instance
-                .make_call(&call(), options)
-                .await?
-                .map(Answered::from),
-            GetCallDetails => instance
-                .get_call_details(&task_id, options)
-                .await?
-                .map(Answered::from),
+            CreateAgent => answered(instance.create_agent(&agent("renewals"), options)).await?,
+            ListAgents => answered(instance.list_agents(&organization_id, options)).await?,
+            MakeCall => answered(instance.make_call(&call(), options)).await?,
+            GetCallDetails => answered(instance.get_call_details(&task_id, options)).await?,
             WaitForCallDetails => {
-                let ended = instance
-                    .wait_for_call_details(&task_id, wait, options)
-                    .await?;
-                ended.map(Answered::from)
+                answered(instance.wait_for_call_details(&task_id, wait, options)).await?
             }
-            CreateDocket => instance
-                .create_docket(&docket(), options)
-                .await?
-                .map(Answered::from),
-            CreateDocketV2 => instance
-                .create_docket_v2(&docket_v2(), options)
-                .await?
-                .map(Answered::from),
-            GetDocket => instance
-                .get_docket(DOCKET_ID, options)
-                .await?
-                .map(Answered::from),
-            WaitForDocket => {
-                let ended = instance.wait_for_docket(DOCKET_ID, wait, options).await?;
-                ended.map(Answered::from)
+            CreateDocket => answered(instance.create_docket(&docket(), options)).await?,
+            CreateDocketV2 => answered(instance.create_docket_v2(&docket_v2(), options)).await?,
+            GetDocket => answered(instance.get_docket(DOCKET_ID, options)).await?,
+            WaitForDocket => answered(instance.wait_for_docket(DOCKET_ID, wait, options)).await?,
+            VerifyDocketCompleted => {
+                answered(instance.verify_docket_completed(DELIVERY, options)).await?
             }
             CreateDocketsV2 => {
                 let given = |index| match arguments.given {
@@ -184,18 +155,13 @@ impl Operation {
                 };
                 let batch: Vec<_> = (0..arguments.items).map(given).collect();
                 let created = instance.create_dockets_v2(&batch, arguments.timeout_ms, options);
-                let created = match created.await? {
-                    Ok(created) => created,
-                    Err(error) => return Ok(vec![Err(error)]),
-                };
-                return Ok(created
-                    .into_iter()
-                    .map(|one| one.map(Answered::from))
-                    .collect());
-            }
-            VerifyDocketCompleted => {
-                let verified = instance.verify_docket_completed(DELIVERY, options).await?;
-                verified.map(Answered::from)
+                return Ok(match created.await? {
+                    Ok(created) => {
+                        let created = created.into_iter();
+                        created.map(|one| one.map(Answered::from)).collect()
+                    }
+                    Err(error) => vec![Err(error)],
+                });
             }
         };
         Ok(vec![lone])
@@ -245,6 +211,13 @@ pub enum Given {
         /// Of the call context.
         bytes: usize,
     },
+}
+
+/// What a function that is called returns, in short.
+async fn answered<R: Into<Answered>>(
+    call: impl Future<Output = Result<std::result::Result<R, RequestError>>>,
+) -> Result<Returned> {
+    Ok(call.await?.map(Into::into))
 }
 
 /// What a function returned.

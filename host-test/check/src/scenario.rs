@@ -12,7 +12,7 @@ use voice_calling_host::guest::limits::Limits;
 use voice_calling_host::guest::settings::{InstanceSettings, Stderr};
 use voice_calling_host::network::reach::Reach;
 use voice_calling_host::types::CallOptions;
-use voice_calling_host::{Instance, Isolation, Plugin};
+use voice_calling_host::{Instance, Plugin};
 
 /// The token that every scenario gives. It is searched for wherever it does not belong.
 ///
@@ -304,7 +304,7 @@ impl Scenario {
     /// A fresh instance, or one that has served the same function before, to a service
     /// that was content with it.
     async fn instance(&self, subject: &Subject, settings: InstanceSettings) -> Result<Instance> {
-        if subject.isolation == Isolation::EachCall {
+        if !subject.is_reused {
             return subject.plugin.instantiate(settings).await;
         }
         let outgoing = settings.outgoing.clone();
@@ -335,8 +335,8 @@ pub struct Subject {
     pub plugin: Plugin,
     /// Variables that it gets besides its settings.
     pub environment: Vec<(String, String)>,
-    /// Whether each scenario meets a fresh instance, or one that was used before.
-    pub isolation: Isolation,
+    /// Whether each scenario meets an instance that was used before instead of a fresh one.
+    pub is_reused: bool,
 }
 
 impl From<Plugin> for Subject {
@@ -345,7 +345,7 @@ impl From<Plugin> for Subject {
         Self {
             plugin,
             environment: Vec::new(),
-            isolation: Isolation::EachCall,
+            is_reused: false,
         }
     }
 }

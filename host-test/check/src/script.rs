@@ -11,8 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
 use voice_calling_host::clock::Clock;
-use voice_calling_host::network::InMemoryNetwork;
-use voice_calling_host::network::outgoing::Outgoing;
+use voice_calling_host::{InMemoryNetwork, Outgoing, Recorder};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
@@ -399,7 +398,7 @@ impl Script {
             }
         });
         let mut outgoing = Outgoing::loopback(network);
-        outgoing.recorder = outgoing.recorder.keeping_all();
+        outgoing.recorder = Recorder::keeping(usize::MAX);
         Self { outgoing, record }
     }
 

@@ -15,13 +15,9 @@
 
 mod client;
 mod mutant;
-mod raw_json;
 mod result;
 mod settings;
 mod transport;
-
-#[cfg(test)]
-mod script;
 
 pub use client::Client;
 pub use mutant::Mutant;

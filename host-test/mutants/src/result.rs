@@ -1,12 +1,12 @@
-//! Results that are changed on their way back to the caller.
+//! Results that are changed on their way back to the caller: as the JSON that their records are.
 
 use crate::mutant::Mutant;
-use crate::raw_json::{with_rounded_numbers, without_unknown_fields};
-use voice_calling_core::types::{
-    AgentList, Attempt, CallDetailsList, CallDetailsOutcome, CallDetailsWait, CreatedAgent,
-    CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketWait, Failure, RequestError,
-    StartedCall, Verification,
-};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// The id of no docket that anybody asks for.
+const OTHER_ID: &str = "11111111-0d51-4f0c-9a63-2f1a5c0d9e11";
 
 /// What is done to results.
 pub(crate) struct Change<'a> {
@@ -15,172 +15,82 @@ pub(crate) struct Change<'a> {
 }
 
 impl Change<'_> {
-    fn raw_json(&self, json: &mut String) {
+    /// The same result, wherever the mutant leaves it as it is.
+    pub(crate) fn applied<R: Serialize + DeserializeOwned>(&self, result: R) -> R {
+        let mut json = serde_json::to_value(&result).expect("a record is JSON");
+        let before = json.clone();
+        self.walk(&mut json);
+        match json == before {
+            true => result,
+            false => serde_json::from_value(json).expect("a changed record"),
+        }
+    }
+
+    fn walk(&self, json: &mut Value) {
+        match json {
+            Value::Array(elements) => elements.iter_mut().for_each(|element| self.walk(element)),
+            Value::Object(members) => {
+                if let Some((from, to)) = self.mistaken_case(members)
+                    && let Some(payload) = members.remove(from)
+                {
+                    members.insert(to.to_owned(), payload);
+                }
+                for (name, value) in members {
+                    self.member(name, value);
+                    self.walk(value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The case of a variant, and the one that it is taken for.
+    fn mistaken_case(&self, variant: &Map<String, Value>) -> Option<(&'static str, &'static str)> {
+        let unknown = variant.get("PermanentOutcomeUnknown");
+        let is_silence = unknown.is_some_and(|failure| failure["response"].is_null());
         match self.mutant {
-            Mutant::DropsUnknownFields => *json = without_unknown_fields(json),
-            Mutant::RoundsNumbers => *json = with_rounded_numbers(json),
+            Mutant::CallsSilenceHarmless if is_silence => {
+                Some(("PermanentOutcomeUnknown", "TimedOut"))
+            }
+            Mutant::CallsServerErrorsHarmless if !is_silence => {
+                Some(("PermanentOutcomeUnknown", "Unavailable"))
+            }
+            Mutant::ConfirmsEverything => Some(("Contradicted", "Confirmed")),
+            Mutant::MistakesReadiness if variant.contains_key("Completed") => {
+                Some(("Completed", "Pending"))
+            }
+            Mutant::MistakesReadiness if variant.get("Pending").is_some_and(Value::is_object) => {
+                Some(("Pending", "Completed"))
+            }
+            _ => None,
+        }
+    }
+
+    fn member(&self, name: &str, value: &mut Value) {
+        match (self.mutant, name, value) {
+            (Mutant::RoundsNumbers, "raw_json", Value::String(json)) => {
+                if let Ok(parsed) = serde_json::from_str::<Value>(json) {
+                    *json = parsed.to_string();
+                }
+            }
+            (Mutant::HidesAttempts, "attempts", Value::Array(attempts)) => {
+                attempts.drain(..attempts.len().saturating_sub(1));
+            }
+            (Mutant::ForgetsCreations, "may_have_created", flag)
+            | (Mutant::ForgetsDuplicates, "may_be_duplicate", flag) => *flag = false.into(),
+            (Mutant::MistakesIds, "docket_id", id) => *id = OTHER_ID.into(),
+            (Mutant::CountsUnsentPolls, "polls", polls) => {
+                *polls = polls.as_u64().map_or(1, |polls| polls + 1).into();
+            }
+            (Mutant::DropsBodies, "body", Value::String(body)) => body.clear(),
+            (Mutant::LeaksToken, "message", Value::String(message)) => {
+                message.push_str(&format!(" (auth_token: Bearer {})", self.token));
+            }
+            (Mutant::LeaksEscapedToken, "message", Value::String(message)) => {
+                let characters = self.token.chars();
+                message.extend(characters.map(|one| format!("\\u{:04x}", u32::from(one))));
+            }
             _ => {}
-        }
-    }
-
-    fn attempts(&self, attempts: &mut Vec<Attempt>) {
-        if self.mutant == Mutant::HidesAttempts {
-            attempts.drain(..attempts.len().saturating_sub(1));
-        }
-    }
-
-    fn error(&self, error: &mut RequestError) {
-        if let RequestError::PermanentOutcomeUnknown(failure) = error {
-            match (self.mutant, &failure.response) {
-                (Mutant::CallsSilenceHarmless, None) => {
-                    *error = RequestError::TimedOut(failure.clone());
-                }
-                (Mutant::CallsServerErrorsHarmless, Some(_)) => {
-                    *error = RequestError::Unavailable(failure.clone());
-                }
-                _ => {}
-            }
-        }
-        let Some(failure) = failure(error) else {
-            return;
-        };
-        self.attempts(&mut failure.attempts);
-        match (self.mutant, &mut failure.response) {
-            (Mutant::DropsBodies, Some(response)) => response.body.clear(),
-            (Mutant::ForgetsCreations, _) => failure.may_have_created = false,
-            (Mutant::LeaksToken, _) => {
-                failure.message += &format!(" (auth_token: Bearer {})", self.token);
-            }
-            (Mutant::LeaksEscapedToken, _) => {
-                let escaped = self
-                    .token
-                    .chars()
-                    .map(|one| format!("\\u{:04x}", u32::from(one)));
-                failure.message.extend(escaped);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// What all errors of a client have in common.
-fn failure(error: &mut RequestError) -> Option<&mut Failure> {
-    match error {
-        RequestError::ExecutionFailed => None,
-        RequestError::PermanentConfiguration(failure)
-        | RequestError::PermanentInvalidInput(failure)
-        | RequestError::PermanentUnauthorized(failure)
-        | RequestError::PermanentNotFound(failure)
-        | RequestError::PermanentRejected(failure)
-        | RequestError::PermanentUnexpectedResponse(failure)
-        | RequestError::PermanentOutcomeUnknown(failure)
-        | RequestError::RateLimited(failure)
-        | RequestError::Unavailable(failure)
-        | RequestError::Unreachable(failure)
-        | RequestError::TimedOut(failure) => Some(failure),
-    }
-}
-
-/// A result, or a part of one, with everything in it that can be changed.
-pub(crate) trait Changeable {
-    fn apply(&mut self, change: &Change<'_>);
-}
-
-impl<R: Changeable> Changeable for Result<R, RequestError> {
-    fn apply(&mut self, change: &Change<'_>) {
-        match self {
-            Ok(result) => result.apply(change),
-            Err(error) => change.error(error),
-        }
-    }
-}
-
-impl<R: Changeable> Changeable for Vec<R> {
-    fn apply(&mut self, change: &Change<'_>) {
-        self.iter_mut().for_each(|part| part.apply(change));
-    }
-}
-
-macro_rules! answers {
-    ($($record:ty)*) => {$(
-        impl Changeable for $record {
-            fn apply(&mut self, change: &Change<'_>) {
-                change.raw_json(&mut self.raw_json);
-                change.attempts(&mut self.attempts);
-            }
-        }
-    )*};
-}
-
-answers!(AgentList CallDetailsList Docket);
-
-macro_rules! creations {
-    ($($record:ty)*) => {$(
-        impl Changeable for $record {
-            fn apply(&mut self, change: &Change<'_>) {
-                change.raw_json(&mut self.raw_json);
-                change.attempts(&mut self.attempts);
-                self.may_be_duplicate &= change.mutant != Mutant::ForgetsDuplicates;
-            }
-        }
-    )*};
-}
-
-creations!(StartedCall CreatedDocket CreatedDocketV2);
-
-impl Changeable for CreatedAgent {
-    fn apply(&mut self, change: &Change<'_>) {
-        self.raw_json
-            .iter_mut()
-            .for_each(|json| change.raw_json(json));
-        change.attempts(&mut self.attempts);
-        self.may_be_duplicate &= change.mutant != Mutant::ForgetsDuplicates;
-    }
-}
-
-macro_rules! waits {
-    ($($wait:ty: $outcome:ident, $mistaken:expr;)*) => {$(
-        impl Changeable for $wait {
-            fn apply(&mut self, change: &Change<'_>) {
-                self.polls += u32::from(change.mutant == Mutant::CountsUnsentPolls);
-                if let $outcome::Completed(seen) | $outcome::Pending(Some(seen)) = &mut self.outcome {
-                    seen.apply(change);
-                }
-                let outcome = std::mem::replace(&mut self.outcome, $outcome::Pending(None));
-                self.outcome = match outcome {
-                    $outcome::Completed(seen) if change.mutant == Mutant::MistakesReadiness => {
-                        $outcome::Pending(Some(seen))
-                    }
-                    $outcome::Pending(Some(seen))
-                        if change.mutant == Mutant::MistakesReadiness
-                            || $mistaken(change.mutant, &seen) =>
-                    {
-                        $outcome::Completed(seen)
-                    }
-                    outcome => outcome,
-                };
-            }
-        }
-    )*};
-}
-
-waits! {
-    CallDetailsWait: CallDetailsOutcome, |mutant, seen: &CallDetailsList| {
-        let all = seen.calls.iter().all(|call| call.call_insights.is_some());
-        mutant == Mutant::TrustsEmptyInsights && !seen.calls.is_empty() && all
-    };
-    DocketWait: DocketOutcome, |_, _: &Docket| false;
-}
-
-impl Changeable for Verification {
-    fn apply(&mut self, change: &Change<'_>) {
-        if let Verification::Contradicted(verified) = self
-            && change.mutant == Mutant::ConfirmsEverything
-        {
-            *self = Verification::Confirmed(verified.clone());
-        }
-        if let Verification::Confirmed(verified) | Verification::Contradicted(verified) = self {
-            verified.docket.apply(change);
         }
     }
 }

@@ -37,10 +37,12 @@ impl<T: Transport> Transport for MutantTransport<T> {
         let copied = (self.mutant == Mutant::CopiesToken).then(|| with_copied_token(request));
         let request = copied.as_ref().unwrap_or(request);
         let mut sent = self.real.send(request, limits).await;
-        if self.mutant == Mutant::RepeatsRejections && sent.as_ref().is_ok_and(is_rejection) {
-            sent = self.real.send(request, limits).await;
-        }
-        if self.mutant == Mutant::ReplaysUnknownOutcome && may_have_created(request, &sent) {
+        let again = match self.mutant {
+            Mutant::RepeatsRejections => sent.as_ref().is_ok_and(is_rejection),
+            Mutant::ReplaysUnknownOutcome => may_have_created(request, &sent),
+            _ => false,
+        };
+        if again {
             sent = self.real.send(request, limits).await;
         }
         if self.mutant == Mutant::FollowsRedirects
@@ -51,15 +53,6 @@ impl<T: Transport> Transport for MutantTransport<T> {
         }
         self.limited
             .set(self.limited.get() || sent.as_ref().is_ok_and(|answer| answer.status() == 429));
-        match &mut sent {
-            Err(error)
-                if self.mutant == Mutant::RetriesWhatHostsReject
-                    && error.delivery == Delivery::Rejected =>
-            {
-                error.delivery = Delivery::Unknown;
-            }
-            _ => {}
-        }
         sent.map(|real| MutantResponse {
             real,
             mutant: self.mutant,
@@ -148,21 +141,18 @@ pub(crate) struct MutantResponse<R> {
 
 impl<R: Response> Response for MutantResponse<R> {
     fn status(&self) -> u16 {
-        match (self.mutant, self.real.status()) {
-            (Mutant::MistakesGone, 410) => 404,
-            (_, status) => status,
-        }
+        self.real.status()
     }
 
     fn header(&self, name: &str) -> Option<Vec<u8>> {
         let value = self.real.header(name)?;
         let hidden = match (self.mutant, name) {
-            (Mutant::IgnoresRetryAfter, "retry-after") => true,
-            (Mutant::IgnoresFractions, "retry-after") => value.contains(&b'.'),
+            (Mutant::IgnoresRetryAfter, "retry-after") | (Mutant::HidesLocation, "location") => {
+                true
+            }
             (Mutant::PollsTooSoon, "retry-after") => {
                 matches!(self.real.status(), 200..=299 | 404)
             }
-            (Mutant::IgnoresDate, "date") | (Mutant::HidesLocation, "location") => true,
             _ => false,
         };
         (!hidden).then_some(value)

@@ -30,7 +30,7 @@ impl Archive {
             return Ok((recorder, None));
         };
         let file = open(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok((recorder.keeping_all().with_bodies(), Some(file)))
+        Ok((recorder.with_bodies(), Some(file)))
     }
 
     /// Writes what was recorded.
@@ -58,35 +58,18 @@ fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, private::MODE);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, OWNER_ALONE);
     let file = options.open(path)?;
     if file.metadata()?.is_file() {
         #[cfg(unix)]
-        private::make_private(&file)?;
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(OWNER_ALONE))
+            .context("its mode cannot be changed, since it belongs to another user")?;
         // Not before: a file that is refused keeps its contents.
         file.set_len(0)?;
     }
     Ok(file)
 }
 
+/// The mode of a file that its owner may read and write.
 #[cfg(unix)]
-mod private {
-    use anyhow::{Context, Result, ensure};
-    use rustix::process::geteuid;
-    use std::fs::{File, Permissions};
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
-
-    /// Its owner may read and write.
-    pub(super) const MODE: u32 = 0o600;
-
-    /// Takes a file away from everyone but the user.
-    pub(super) fn make_private(file: &File) -> Result<()> {
-        let (owner, user) = (file.metadata()?.uid(), geteuid().as_raw());
-        ensure!(
-            owner == user,
-            "it belongs to the user {owner}, who could read the archive; allowed: {user}"
-        );
-        file.set_permissions(Permissions::from_mode(MODE))
-            .with_context(|| format!("its mode cannot be changed to {MODE:04o}"))
-    }
-}
+const OWNER_ALONE: u32 = 0o600;

@@ -35,7 +35,6 @@ pub(crate) fn run_bench(arguments: Bench) -> Result<()> {
     let options = Options {
         component: arguments.component,
         is_short: arguments.short,
-        serving,
         gathering,
     };
     let progress = match std::io::stderr().is_terminal() {
@@ -59,18 +58,8 @@ pub(crate) async fn run_crowd(arguments: Crowd) -> Result<()> {
     Ok(())
 }
 
-fn this_program(command: &str) -> Result<Command> {
-    let mut program = Command::new(std::env::current_exe()?);
-    program.arg(command);
-    Ok(program)
-}
-
-fn serving() -> Result<Command> {
-    this_program("bench-service")
-}
-
 fn gathering(gathering: &Gathering) -> Result<Command> {
-    let mut program = this_program("bench-crowd")?;
-    program.arg(serde_json::to_string(gathering)?);
+    let mut program = Command::new(std::env::current_exe()?);
+    program.args(["bench-crowd", &serde_json::to_string(gathering)?]);
     Ok(program)
 }

@@ -5,13 +5,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use voice_calling_check as check;
 use voice_calling_check::scenario::Subject;
 use voice_calling_core::settings::PREFIX;
-use voice_calling_host::{Allocation, Isolation, Loading, Plugin};
+use voice_calling_host::{Allocation, Loading, Plugin};
 use voice_calling_mock_server::choice::choice;
 
 /// A thread of the check plays one scenario at a time.
@@ -52,9 +51,6 @@ pub(crate) struct Faults {
     component: Component,
     #[command(flatten)]
     instances: Instances,
-    /// The report in Markdown, as it is kept in docs/faults.md
-    #[arg(long)]
-    markdown: bool,
 }
 
 #[derive(Args)]
@@ -65,15 +61,6 @@ struct Instances {
 }
 
 impl Instances {
-    fn isolation(&self) -> Isolation {
-        match self.reused {
-            true => Isolation::Reused {
-                calls: NonZeroU32::MAX,
-            },
-            false => Isolation::EachCall,
-        }
-    }
-
     fn loading(&self) -> Loading {
         let pooling = Allocation::Pooling {
             instances: POOLED_INSTANCES,
@@ -130,7 +117,7 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
             let subject = Subject {
                 plugin,
                 environment: arguments.environment,
-                isolation: arguments.instances.isolation(),
+                is_reused: arguments.instances.reused,
             };
             check::check(&subject, &options, |done, of| {
                 progress.set_length(of);
@@ -153,17 +140,13 @@ pub(crate) fn run_faults(arguments: &Faults) -> Result<ExitCode> {
     let Faults {
         component,
         instances,
-        ..
     } = arguments;
     let subject = Subject {
-        isolation: instances.isolation(),
+        is_reused: instances.reused,
         ..Plugin::load_with(&component.path(), &instances.loading())?.into()
     };
     let table = check::faults::play(&subject)?;
-    match arguments.markdown {
-        true => print!("{}", table.markdown()),
-        false => println!("{table}"),
-    }
+    print!("{}", table.markdown);
     for finding in &table.findings {
         eprintln!("{finding}");
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::{
-    InstanceSettings, Origins, Outgoing, Plugin, Reach, Recorder, Stderr, Trust, invoke,
+    InstanceSettings, Outgoing, Plugin, Reach, Recorder, Stderr, Trust, invoke,
 };
 
 #[derive(Args)]
@@ -20,8 +20,8 @@ pub(crate) struct Invoke {
     /// The arguments: an object with a member for each parameter, or the record alone;
     /// `-` reads them from stdin
     ///
-    /// Names are snake_case or kebab-case, an option may be null or left out, pairs may be an
-    /// object, and free-form JSON stands as it is, without quotes. For example:
+    /// Names are snake_case, an option may be null or left out, pairs are an object, and free-form
+    /// JSON stands as it is, without quotes. For example:
     /// '{"task_id": "t-1", "wait": {"timeout_ms": 60000}, "options": {"max_attempts": 2}}'
     #[arg(long, value_name = "JSON")]
     json: String,
@@ -40,7 +40,7 @@ pub(crate) struct Invoke {
 
 pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<ExitCode> {
     let environment = settings_of_user()?;
-    let base_urls = || invoke::base_urls(&environment);
+    let base_urls = || base_urls(&environment);
     invoke::check_known(&invoke.function)?;
     invoke::check_deliberate(&invoke.function, base_urls(), invoke.place_real_call)?;
 
@@ -61,7 +61,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     };
     let plugin = Plugin::load_with(&invoke.component.path(), &loading())?;
     // A base URL that is none is for the component to complain about.
-    let reach = Reach::of_urls(base_urls()).unwrap_or_else(|_| Reach::Origins(Origins::default()));
+    let reach = Reach::of_urls(base_urls()).unwrap_or(Reach::Origins(Vec::new()));
     let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {
         recorder: recorder.clone(),
@@ -93,4 +93,14 @@ fn settings_of_user() -> Result<Vec<(String, String)>> {
         }
     }
     Ok(settings)
+}
+
+/// The base URL without a name, and those of accounts.
+fn base_urls(environment: &[(String, String)]) -> impl Iterator<Item = &str> {
+    let variables = environment.iter();
+    let base_urls = variables.filter_map(|(name, url)| {
+        let setting = name.strip_prefix(PREFIX)?;
+        (setting == "BASE_URL" || setting.ends_with("_BASE_URL")).then_some(url)
+    });
+    base_urls.map(String::as_str)
 }

@@ -5,40 +5,27 @@
 mod compiled;
 mod once;
 
-use compiled::loading;
-use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use compiled::{component_path, in_repository, loading};
 use std::time::Duration;
 use voice_calling_check::scenario::Subject;
 use voice_calling_check::script::{Script, Step};
 use voice_calling_check::{Check, Options, Source, check, faults};
-use voice_calling_host::{Allocation, InstanceSettings, Isolation, Loading, Plugin};
-
-fn in_repository(path: &str) -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
-}
-
-fn component_path() -> PathBuf {
-    match std::env::var_os("HOST_TEST_COMPONENT") {
-        Some(path) => path.into(),
-        None => in_repository("target/voice-calling.wasm"),
-    }
-}
+use voice_calling_host::{Allocation, InstanceSettings, Loading, Plugin};
 
 fn component() -> Plugin {
     Plugin::load_with(&component_path(), &loading()).expect("the component")
 }
 
-/// Compares a report with the one in the repository, line by line in what matters, or writes it there where
+/// Compares a report with the one in the repository, or writes it there where
 /// `HOST_TEST_WRITE_REPORTS` is set.
-fn assert_current(path: &str, report: &str, compared: fn(&str) -> String) {
+fn assert_current(path: &str, report: &str) {
     let path = in_repository(path);
     if std::env::var_os("HOST_TEST_WRITE_REPORTS").is_some() {
         std::fs::write(&path, report).expect("the report");
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        kept.lines().map(compared).eq(report.lines().map(compared)),
+        kept == report,
         "{} is not current; with HOST_TEST_WRITE_REPORTS=1 this test writes it:\n{report}",
         path.display()
     );
@@ -102,7 +89,7 @@ fn the_component_passes_every_check_in_every_scenario_that_somebody_thought_of()
 fn the_report_of_faults_in_the_repository_is_current() {
     let table = faults::play(&component().into()).unwrap();
     assert_eq!(table.findings, [""; 0]);
-    assert_current("docs/faults.md", &table.markdown(), str::to_owned);
+    assert_current("docs/faults.md", &table.markdown);
 }
 
 /// An instance that was used before, from a pool.
@@ -113,9 +100,7 @@ fn reused() -> Subject {
     };
     let plugin = Plugin::load_with(&component_path(), &loading).expect("the component");
     Subject {
-        isolation: Isolation::Reused {
-            calls: NonZeroU32::MAX,
-        },
+        is_reused: true,
         ..plugin.into()
     }
 }
@@ -124,7 +109,7 @@ fn reused() -> Subject {
 fn faults_meet_an_instance_that_was_used_before_as_they_meet_a_fresh_one() {
     let table = faults::play(&reused()).unwrap();
     assert_eq!(table.findings, [""; 0]);
-    assert_current("docs/faults.md", &table.markdown(), str::to_owned);
+    assert_current("docs/faults.md", &table.markdown);
 }
 
 #[test]

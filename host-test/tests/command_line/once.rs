@@ -1,11 +1,14 @@
 //! Tests that load no component, or choose it themselves: they are run once and not again on the
 //! component for WASI 0.3.
 
-use crate::{MockProcess, REPOSITORY, check, component, host_test, invoke, stderr, stdout_json};
+use crate::{
+    MockProcess, REPOSITORY, assert_refused, check, component, host_test, invoke, run, stderr,
+    stdout_json,
+};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// The components that `cargo xtask build` makes, as `--guest` calls them, and their files.
@@ -13,9 +16,6 @@ const BUILT: [(&str, &str); 2] = [
     ("0.2", "target/voice-calling.wasm"),
     ("0.3", "target/voice-calling-p3.wasm"),
 ];
-
-/// Those that are not the default.
-const OTHERS: [(&str, &str); 1] = [BUILT[1]];
 
 #[test]
 fn no_real_phone_rings_without_a_deliberate_word() {
@@ -32,12 +32,7 @@ fn no_real_phone_rings_without_a_deliberate_word() {
         "bulk.create-dockets-v2",
     ] {
         let output = invoke(function, "{}", &real);
-        assert_eq!(output.status.code(), Some(2), "{function}");
-        assert!(
-            stderr(&output).contains("--place-real-call"),
-            "{}",
-            stderr(&output)
-        );
+        assert_refused(&output, "--place-real-call");
         assert!(!format!("{output:?}").contains("canary-token-17"));
     }
     // Nor at the service of an account, wherever the others are.
@@ -49,23 +44,27 @@ fn no_real_phone_rings_without_a_deliberate_word() {
         ("VOICE_CALLING_ALPHA_API_TOKEN", "canary-token-17"),
     ];
     let output = invoke("calls.make-call", "{}", &of_an_account);
-    assert_eq!(output.status.code(), Some(2));
-    let error = stderr(&output);
-    assert!(error.contains("--place-real-call"), "{error}");
+    assert_refused(&output, "--place-real-call");
 }
 
 #[test]
 fn help_lists_every_function_with_its_documentation() {
-    let output = host_test()
-        .args(["invoke", "--help"])
-        .output()
-        .expect("the command runs");
+    let output = run(["invoke", "--help"]);
     let help = String::from_utf8_lossy(&output.stdout).into_owned();
     for function in voice_calling_host::invoke::functions::exported_functions().expect("the WIT") {
         assert!(help.contains(&function.name), "{}", function.name);
         let first_line = function.docs.lines().next().expect("documentation");
         assert!(help.contains(first_line), "{}: {first_line}", function.name);
     }
+}
+
+/// Ends a process as Ctrl-C does, and returns its exit code.
+#[cfg(unix)]
+fn interrupt(process: &mut Child) -> Option<i32> {
+    let id = process.id().to_string();
+    let interrupted = Command::new("kill").args(["-INT", &id]).status();
+    assert!(interrupted.expect("kill runs").success());
+    process.wait().expect("it ends").code()
 }
 
 #[cfg(unix)]
@@ -78,12 +77,7 @@ fn ctrl_c_stops_the_mock_cleanly() {
         .expect("an address")
         .to_owned();
     assert!(TcpStream::connect(&address).is_ok());
-    let interrupted = Command::new("kill")
-        .args(["-INT", &mock.child.id().to_string()])
-        .status()
-        .expect("kill runs");
-    assert!(interrupted.success());
-    assert_eq!(mock.child.wait().expect("it ends").code(), Some(0));
+    assert_eq!(interrupt(&mut mock.child), Some(0));
     let mut rest = String::new();
     mock.stdout
         .read_to_string(&mut rest)
@@ -93,31 +87,37 @@ fn ctrl_c_stops_the_mock_cleanly() {
 }
 
 #[test]
-fn a_mock_reports_to_nothing_but_loopback() {
-    let output = host_test()
-        .args(["mock", "--port", "0", "--webhook", "http://hooks.example/x"])
-        .output()
-        .expect("the command runs");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        stderr(&output).contains("is not loopback"),
-        "{}",
-        stderr(&output)
-    );
-}
-
-#[test]
-fn a_demo_without_a_component_says_how_to_build_one() {
-    let output = host_test()
-        .args(["demo", "--component", "/nowhere.wasm"])
-        .output()
-        .expect("the command runs");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        stderr(&output).contains("cargo xtask build"),
-        "{}",
-        stderr(&output)
-    );
+fn what_a_command_cannot_do_it_says_with_exit_code_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case =
+        r#"[{"name": "n", "operation": "agents.list-agents", "arguments": {}, "request": []}]"#;
+    std::fs::write(folder.path().join("agents.json"), case).expect("a file");
+    let folder = folder.path().to_str().expect("a path that is text");
+    let insecure = "VOICE_CALLING_BASE_URL=https://api.example";
+    for (arguments, says) in [
+        (
+            &["mock", "--port", "0", "--webhook", "http://hooks.example/x"][..],
+            "is not loopback",
+        ),
+        (
+            &["demo", "--component", "/nowhere.wasm"],
+            "cargo xtask build",
+        ),
+        (
+            &["bench", "--short", "--component", "no-such-file.wasm"],
+            "no-such-file.wasm",
+        ),
+        (&["check", "no-such-file.wasm"], "cannot read the component"),
+        (&["check", MUTANTS, "--env", "MUTANT"], "NAME=VALUE"),
+        (&["check", MUTANTS, "--env", insecure], "the check sets it"),
+        (&["check", MUTANTS, "--only", "no-such-check"], "no-replay"),
+        (
+            &["cases", "--folder", folder],
+            "agents.json: \"n\": unknown field `request`",
+        ),
+    ] {
+        assert_refused(&run(arguments), says);
+    }
 }
 
 /// A folder like the repository's, in which just one of the components is built.
@@ -209,12 +209,12 @@ const CHECK: [&str; 7] = [
 ];
 
 /// Every command that takes `--guest`, as short as it can be.
-const WITH_GUEST: [&[&str]; 4] = [&WEBHOOK, &["demo"], &["faults", "--markdown"], &CHECK];
+const WITH_GUEST: [&[&str]; 4] = [&WEBHOOK, &["demo"], &["faults"], &CHECK];
 
-/// Where every other component is missing, so that none can be taken for it.
-fn with_only((guest, file): (&str, &str), arguments: &[&str]) -> Output {
+/// What a command says where just one of the components is built.
+fn with_only(component: &str, arguments: &[&str], guest: &str) -> Output {
     host_test()
-        .current_dir(folder_with_only(file).path())
+        .current_dir(folder_with_only(component).path())
         .args(arguments)
         .args(["--guest", guest])
         .output()
@@ -222,88 +222,39 @@ fn with_only((guest, file): (&str, &str), arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn invoke_calls_the_component_that_is_asked_for() {
-    for other in OTHERS {
-        let output = with_only(other, &WEBHOOK);
+fn a_command_runs_the_component_that_is_asked_for_and_no_other() {
+    let [(default, missing), (other, built)] = BUILT;
+    let shown = [
+        "\"[1]\"",
+        "23 tasks were started, none twice",
+        "| connection-refused | not sent |",
+        "2 checks passed, 0 failed",
+    ];
+    for (arguments, shown) in WITH_GUEST.into_iter().zip(shown) {
+        let output = with_only(built, arguments, other);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert_eq!(stdout_json(&output)["attempts"], "[1]");
-    }
-}
-
-#[test]
-fn the_demo_runs_the_component_that_is_asked_for() {
-    for other in OTHERS {
-        let output = with_only(other, &["demo"]);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let shown = String::from_utf8_lossy(&output.stdout);
-        let statuses = "create-docket-v2 ┆ 200 × 21, 503 × 1";
-        assert!(shown.contains(statuses), "{shown}");
-    }
-}
-
-#[test]
-fn the_component_that_is_asked_for_is_checked() {
-    let [.., check] = WITH_GUEST;
-    for other in OTHERS {
-        let output = with_only(other, check);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let table = String::from_utf8_lossy(&output.stdout);
-        assert!(table.ends_with("2 checks passed, 0 failed\n"), "{table}");
-    }
-}
-
-#[test]
-fn the_component_that_is_asked_for_is_missing_and_the_error_says_how_to_build_it() {
-    for (index, (guest, missing)) in BUILT.into_iter().enumerate() {
-        let (_, built) = BUILT[(index + 1) % BUILT.len()];
-        let folder = folder_with_only(built);
-        for arguments in WITH_GUEST {
-            let output = host_test()
-                .current_dir(folder.path())
-                .args(arguments)
-                .args(["--guest", guest])
-                .output()
-                .expect("the command runs");
-            assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(stdout.contains(shown), "{stdout}");
+        for (asked, missing, built) in [(default, missing, built), (other, built, missing)] {
             let told = format!("{missing} (`cargo xtask build` builds it)");
-            assert!(stderr(&output).contains(&told), "{}", stderr(&output));
+            assert_refused(&with_only(built, arguments, asked), &told);
         }
     }
 }
 
 #[test]
-fn a_file_and_a_guest_exclude_each_other_and_the_error_names_both() {
+fn an_unknown_guest_and_a_file_beside_a_guest_are_refused() {
     for arguments in WITH_GUEST {
+        let output = run([arguments, &["--guest", "0.4"]].concat());
+        assert_refused(&output, "possible values: 0.2, 0.3");
         let (file, named) = match arguments {
             ["check", ..] => (&["any.wasm"][..], "[FILE]"),
             _ => (&["--component", "any.wasm"][..], "--component <FILE>"),
         };
-        for (guest, _) in BUILT {
-            let output = host_test()
-                .args(arguments)
-                .args(file)
-                .args(["--guest", guest])
-                .output()
-                .expect("the command runs");
-            assert_eq!(output.status.code(), Some(2), "{output:?}");
-            let told = stderr(&output);
-            let both = told.contains("--guest <KIND>") && told.contains(named);
-            assert!(both && told.contains("cannot be used with"), "{told}");
+        let output = run([arguments, file, &["--guest", "0.2"]].concat());
+        for says in ["--guest <KIND>", named, "cannot be used with"] {
+            assert_refused(&output, says);
         }
-    }
-}
-
-#[test]
-fn another_guest_is_refused_and_the_error_names_those_that_there_are() {
-    for arguments in WITH_GUEST {
-        let output = host_test()
-            .args(arguments)
-            .args(["--guest", "0.4"])
-            .output()
-            .expect("the command runs");
-        assert_eq!(output.status.code(), Some(2), "{output:?}");
-        let told = stderr(&output);
-        assert!(told.contains("possible values: 0.2, 0.3"), "{told}");
     }
 }
 
@@ -359,66 +310,44 @@ fn a_component_that_fails_a_check_ends_with_1_and_the_scenario_in_which_it_did()
     let some = ["--scenarios", "histories", "--histories", "50"];
     let output = check(MUTANTS, &[&mutant[..], &some].concat());
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let report = stdout_json(&output);
-    let rows = report["rows"].as_array().unwrap();
-    let row = rows
-        .iter()
-        .find(|row| row["check"] == "attempts-are-reported");
-    let row = row.unwrap();
-    assert!(row["simplest"].as_str().unwrap().starts_with("Scenario {"));
+    let row = |output: &Output| {
+        let report = stdout_json(output);
+        let mut rows = report["rows"].as_array().unwrap().iter();
+        rows.find(|row| row["check"] == "attempts-are-reported")
+            .unwrap()
+            .clone()
+    };
+    let caught = row(&output);
+    assert!(
+        caught["simplest"]
+            .as_str()
+            .unwrap()
+            .starts_with("Scenario {")
+    );
 
     // The seed that is reported fails again, alone.
-    let seed = row["seed"].to_string();
+    let seed = caught["seed"].to_string();
     let again = [&mutant[..], &["--seed", &seed]].concat();
-    let report = stdout_json(&check(MUTANTS, &again));
-    let rows = report["rows"].as_array().unwrap();
-    let row = rows
-        .iter()
-        .find(|row| row["check"] == "attempts-are-reported");
-    assert_eq!(row.unwrap()["failed"], 1);
+    assert_eq!(row(&check(MUTANTS, &again))["failed"], 1);
 }
 
 #[test]
-fn a_check_that_cannot_be_made_is_no_failure_of_the_component() {
-    for (component, arguments, says) in [
-        ("no-such-file.wasm", &[][..], "cannot read the component"),
-        (MUTANTS, &["--env", "MUTANT"][..], "NAME=VALUE"),
-        (
-            MUTANTS,
-            &["--env", "VOICE_CALLING_BASE_URL=https://api.example"],
-            "the check sets it",
-        ),
-        (MUTANTS, &["--only", "no-such-check"], "no-replay"),
-    ] {
-        let output = check(component, arguments);
-        assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(stderr(&output).contains(says), "{}", stderr(&output));
-    }
-}
-
-#[test]
-fn the_table_of_faults_is_printed_for_people_and_as_markdown() {
-    for (arguments, says) in [
-        (&[][..], "1716 runs, 0 findings"),
-        (&["--markdown"][..], "| connection-refused | not sent |"),
-    ] {
-        let output = host_test()
-            .args(["faults", "--component", &component()])
-            .args(arguments)
-            .output()
-            .expect("the command runs");
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let shown = String::from_utf8_lossy(&output.stdout);
-        assert!(shown.contains(says), "{shown}");
-    }
+fn the_table_of_faults_is_printed_as_markdown() {
+    let output = host_test()
+        .args(["faults", "--component", &component()])
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        shown.contains("| connection-refused | not sent |"),
+        "{shown}"
+    );
 }
 
 #[test]
 fn the_short_bench_measures_everything() {
-    let output = host_test()
-        .args(["bench", "--short", "--json", "--component", &component()])
-        .output()
-        .expect("the command runs");
+    let output = run(["bench", "--short", "--json", "--component", &component()]);
     assert!(output.status.success(), "{}", stderr(&output));
     let report = stdout_json(&output);
     assert_eq!(report["is_short"], true);
@@ -455,20 +384,6 @@ fn the_short_bench_measures_everything() {
     assert!(
         files.iter().all(|it| it["gzip_kb"].as_f64() > Some(10.0)),
         "{files:?}"
-    );
-}
-
-#[test]
-fn a_bench_without_a_component_says_what_is_missing() {
-    let output = host_test()
-        .args(["bench", "--short", "--component", "no-such-file.wasm"])
-        .output()
-        .expect("the command runs");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        stderr(&output).contains("no-such-file.wasm"),
-        "{}",
-        stderr(&output)
     );
 }
 
@@ -525,26 +440,5 @@ fn the_judge_of_the_cases_says_first_where_it_is_and_ends_when_it_is_interrupted
     let lost = ask(base_url, "GET / HTTP/1.1\r\n\r\n");
     assert!(lost.starts_with("HTTP/1.1 404 "), "{lost}");
 
-    let interrupted = Command::new("kill")
-        .args(["-INT", &judge.id().to_string()])
-        .status()
-        .expect("kill runs");
-    assert!(interrupted.success());
-    assert_eq!(judge.wait().expect("it ends").code(), Some(0));
-}
-
-#[test]
-fn a_case_that_is_wrong_is_told_by_its_file_its_name_and_its_member() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let case =
-        r#"[{"name": "n", "operation": "agents.list-agents", "arguments": {}, "request": []}]"#;
-    std::fs::write(folder.path().join("agents.json"), case).expect("a file");
-    let output = host_test()
-        .args(["cases", "--folder"])
-        .arg(folder.path())
-        .output()
-        .expect("the command runs");
-    assert_eq!(output.status.code(), Some(2));
-    let told = "agents.json: \"n\": unknown field `request`";
-    assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    assert_eq!(interrupt(&mut judge), Some(0));
 }

@@ -1,6 +1,7 @@
-//! What tests compile is kept in the target folder, for all test programs and their next runs.
+//! The built components, and what tests compile of them, which is kept in the target folder for
+//! all test programs and their next runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use voice_calling_host::{CompiledCache, Loading};
 
 /// Where others may write to the target folder, tests compile each time.
@@ -11,4 +12,16 @@ pub fn loading() -> Loading {
         cache: CompiledCache::in_folder(&folder).ok(),
         ..Loading::default()
     }
+}
+
+/// A file of the repository.
+pub fn in_repository(path: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
+}
+
+/// The component under test: the file that `HOST_TEST_COMPONENT` names, or the one that
+/// `cargo xtask build` makes.
+pub fn component_path() -> PathBuf {
+    let path = std::env::var_os("HOST_TEST_COMPONENT");
+    path.map_or_else(|| in_repository("target/voice-calling.wasm"), PathBuf::from)
 }

@@ -1,224 +1,118 @@
-//! The WIT package and the built component by the rules of the engines that run them.
+//! The WIT packages and the built component by the rules of the engines that run them. That the
+//! component exports every function with its types, the host checks when it loads it.
 
-use crate::stage::component_path;
+use crate::compiled::{component_path, in_repository};
 use crate::stage::plugin;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::fs::read_to_string;
 use voice_calling_host::GuestKind;
 use voice_calling_host::load::interface::package;
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{
-    Docs, Function, FunctionKind, InterfaceId, PackageId, Resolve, Type, TypeDefKind, World,
+    Docs, Function, InterfaceId, PackageId, Resolve, Type, TypeDef, TypeDefKind, Variant, World,
     WorldItem, WorldKey,
 };
 
 const BOTH: [GuestKind; 2] = [GuestKind::V0_2, GuestKind::V0_3];
 
+/// The interfaces that the components export, by their files.
+const EXPORTED: [&str; 5] = ["agents", "calls", "dockets", "bulk", "webhooks"];
+
+/// The packages for WASI 0.2 and for 0.3.
 fn wit() -> Resolve {
-    voice_calling_host::invoke::functions::resolve().expect("the WIT package")
-}
-
-fn component() -> (Resolve, World) {
-    decoded(&component_path())
-}
-
-fn decoded(component: &Path) -> (Resolve, World) {
-    let wasm = std::fs::read(component).expect("the component");
-    match decode(&wasm).expect("a component with types") {
-        DecodedWasm::Component(resolve, world) => {
-            let world = resolve.worlds[world].clone();
-            (resolve, world)
-        }
-        DecodedWasm::WitPackage(..) => panic!("a WIT package, not a component"),
+    let mut resolve = Resolve::new();
+    for folder in ["wit", "wit/async"] {
+        resolve.push_dir(in_repository(folder)).expect(folder);
     }
+    resolve
 }
 
+/// A world of the package that components of this kind export.
 fn world<'a>(resolve: &'a Resolve, kind: GuestKind, name: &str) -> &'a World {
-    voice_calling_host::invoke::functions::world(resolve, kind, name).expect("the world")
+    let of_package = |world: &World| {
+        let package_name = &resolve.packages[world.package.expect("a package")].name;
+        format!("{}:{}", package_name.namespace, package_name.name) == package(kind)
+    };
+    let mut worlds = resolve.worlds.iter().map(|(_, world)| world);
+    let world = worlds.find(|world| world.name == name && of_package(world));
+    world.expect("the world")
 }
 
-/// The interfaces among the items of a world; whether there is anything else.
+fn plugin_of(resolve: &Resolve, kind: GuestKind) -> &World {
+    world(resolve, kind, "plugin")
+}
+
+/// The interfaces among the items of a world; nothing else may be there.
 fn interfaces<'a>(
     items: impl IntoIterator<Item = (&'a WorldKey, &'a WorldItem)>,
-) -> (Vec<InterfaceId>, bool) {
-    let (mut interfaces, mut others) = (Vec::new(), false);
-    for (key, item) in items {
-        match (key, item) {
-            (WorldKey::Interface(id), WorldItem::Interface { .. }) => interfaces.push(*id),
-            _ => others = true,
-        }
-    }
-    (interfaces, others)
+) -> BTreeSet<InterfaceId> {
+    let interface = |(key, item): (&WorldKey, &WorldItem)| match (key, item) {
+        (WorldKey::Interface(id), WorldItem::Interface { .. }) => *id,
+        _ => panic!("a function or type of its own: {key:?}"),
+    };
+    items.into_iter().map(interface).collect()
 }
 
 /// What a world imports, by name, with what is there for its types alone.
 fn imported(resolve: &Resolve, world: &World) -> BTreeSet<String> {
-    let (interfaces, others) = interfaces(&world.imports);
-    assert!(!others, "a function or type of its own");
     let name = |id| resolve.id_of(id).expect("a name");
-    interfaces.into_iter().map(name).collect()
+    interfaces(&world.imports).into_iter().map(name).collect()
 }
 
-/// All functions that a world exports, by interface and name.
-fn exported<'a>(resolve: &'a Resolve, world: &World) -> BTreeMap<String, &'a Function> {
-    let (interfaces, _) = interfaces(&world.exports);
-    interfaces
-        .into_iter()
-        .flat_map(|id| {
-            let interface = resolve.id_of(id).expect("a name");
-            let functions = resolve.interfaces[id].functions.values();
-            functions.map(move |function| (format!("{interface}#{}", function.name), function))
-        })
-        .collect()
+/// All functions that engines of WASI 0.2 see.
+fn functions(resolve: &Resolve) -> Vec<&Function> {
+    let exports = interfaces(&plugin_of(resolve, GuestKind::V0_2).exports);
+    let of = |id| resolve.interfaces[id].functions.values();
+    exports.into_iter().flat_map(of).collect()
 }
 
-/// A type, written out down to the primitive ones. What engines refuse begins with
-/// an exclamation mark.
-fn shape(resolve: &Resolve, ty: &Type) -> String {
-    let of = |ty: &Type| shape(resolve, ty);
-    let optional = |ty: &Option<Type>| ty.as_ref().map_or("_".into(), of);
-    let id = match ty {
-        Type::Id(id) => *id,
-        Type::Char | Type::ErrorContext => return format!("!{ty:?}"),
-        Type::Bool
-        | Type::U8
-        | Type::U16
-        | Type::U32
-        | Type::U64
-        | Type::S8
-        | Type::S16
-        | Type::S32
-        | Type::S64
-        | Type::F32
-        | Type::F64
-        | Type::String => return format!("{ty:?}"),
-    };
-    let joined = |parts: Vec<String>| parts.join(", ");
-    match &resolve.types[id].kind {
-        TypeDefKind::Type(ty) => of(ty),
-        TypeDefKind::Option(ty) => format!("option<{}>", of(ty)),
-        TypeDefKind::List(ty) => format!("list<{}>", of(ty)),
-        TypeDefKind::Stream(ty) => format!("!stream<{}>", optional(ty)),
-        TypeDefKind::Result(result) => {
-            format!(
-                "result<{}, {}>",
-                optional(&result.ok),
-                optional(&result.err)
-            )
-        }
-        TypeDefKind::Tuple(tuple) => {
-            format!("tuple<{}>", joined(tuple.types.iter().map(of).collect()))
-        }
-        TypeDefKind::Record(record) => {
-            let field = |field: &wit_parser::Field| format!("{}: {}", field.name, of(&field.ty));
-            format!(
-                "record {{{}}}",
-                joined(record.fields.iter().map(field).collect())
-            )
-        }
-        TypeDefKind::Variant(variant) => {
-            let case = |case: &wit_parser::Case| format!("{}({})", case.name, optional(&case.ty));
-            format!(
-                "variant {{{}}}",
-                joined(variant.cases.iter().map(case).collect())
-            )
-        }
-        TypeDefKind::Enum(cases) => {
-            let names = cases.cases.iter().map(|case| case.name.clone());
-            format!("enum {{{}}}", joined(names.collect()))
-        }
-        TypeDefKind::Flags(flags) => {
-            let names = flags.flags.iter().map(|flag| flag.name.clone());
-            format!("flags {{{}}}", joined(names.collect()))
-        }
-        refused @ (TypeDefKind::Resource
-        | TypeDefKind::Handle(_)
-        | TypeDefKind::Map(..)
-        | TypeDefKind::FixedLengthList(..)
-        | TypeDefKind::Future(_)
-        | TypeDefKind::Unknown) => format!("!{}", refused.as_str()),
+fn request_error(resolve: &Resolve) -> &Variant {
+    let mut types = resolve.types.iter().map(|(_, ty)| ty);
+    let error = types.find(|ty| ty.name.as_deref() == Some("request-error"));
+    match &error.expect("request-error").kind {
+        TypeDefKind::Variant(error) => error,
+        other => panic!("not a variant: {}", other.as_str()),
     }
 }
 
-fn signature(resolve: &Resolve, function: &Function) -> String {
-    let parameters: Vec<_> = function
-        .params
-        .iter()
-        .map(|parameter| format!("{}: {}", parameter.name, shape(resolve, &parameter.ty)))
-        .collect();
-    let result = function.result.as_ref();
-    let result = result.map_or("nothing".into(), |ty| shape(resolve, ty));
-    format!("({}) -> {result}", parameters.join(", "))
-}
-
-fn signatures(resolve: &Resolve, world: &World) -> BTreeMap<String, String> {
-    exported(resolve, world)
-        .into_iter()
-        .map(|(name, function)| (name, signature(resolve, function)))
-        .collect()
-}
-
-/// The shape of `request-error`.
-fn request_error(resolve: &Resolve) -> String {
-    let mut types = resolve.types.iter();
-    let (id, _) = types
-        .find(|(_, ty)| ty.name.as_deref() == Some("request-error"))
-        .expect("request-error");
-    shape(resolve, &Type::Id(id))
+/// A type by the name that it was given first.
+fn definition<'a>(resolve: &'a Resolve, ty: &Type) -> Option<&'a TypeDef> {
+    let Type::Id(id) = ty else { return None };
+    match &resolve.types[*id] {
+        TypeDef {
+            kind: TypeDefKind::Type(ty),
+            ..
+        } => definition(resolve, ty),
+        found => Some(found),
+    }
 }
 
 #[test]
 fn every_function_returns_a_result_with_request_error() {
     let resolve = wit();
-    let error = request_error(&resolve);
-    let functions = signatures(&resolve, world(&resolve, GuestKind::V0_2, "plugin"));
+    let functions = functions(&resolve);
     assert_eq!(functions.len(), 12);
-    for (name, signature) in functions {
-        let (_, result) = signature.rsplit_once(") -> ").expect("a result");
-        assert!(result.starts_with("result<"), "{name} returns {result}");
-        assert!(
-            result.ends_with(&format!(", {error}>")),
-            "{name} returns {result}"
-        );
-    }
-}
-
-/// So that whoever reads errors needs no table of their cases.
-#[test]
-fn every_error_of_the_component_has_the_same_record() {
-    let resolve = wit();
-    let mut types = resolve.types.iter().map(|(_, ty)| ty);
-    let error = types.find(|ty| ty.name.as_deref() == Some("request-error"));
-    let TypeDefKind::Variant(error) = &error.unwrap().kind else {
-        panic!("no variant")
-    };
-    for case in &error.cases[1..] {
-        let Some(Type::Id(id)) = case.ty else {
-            panic!("{} without a payload", case.name)
+    for function in functions {
+        let result = function
+            .result
+            .and_then(|ty| Some(&definition(&resolve, &ty)?.kind));
+        let Some(TypeDefKind::Result(result)) = result else {
+            panic!("{} returns no result", function.name)
         };
-        let name = resolve.types[id].name.as_deref();
-        assert_eq!(name, Some("failure"), "{}", case.name);
+        let error = result
+            .err
+            .and_then(|ty| definition(&resolve, &ty)?.name.as_deref());
+        assert_eq!((result.ok.is_some(), error), (true, Some("request-error")));
     }
 }
 
+/// The first is the engine's, and an engine replays every error without `permanent` in its name.
+/// The others have the same record, so that whoever reads them needs no table of their cases.
 #[test]
-fn the_first_error_is_execution_failed_without_payload() {
-    let error = request_error(&wit());
-    assert!(
-        error.starts_with("variant {execution-failed(_), "),
-        "{error}"
-    );
-}
-
-#[test]
-fn the_errors_that_engines_must_not_replay_have_permanent_in_their_names() {
+fn the_cases_of_an_error_are_as_engines_expect_and_have_the_same_record() {
     let resolve = wit();
-    let mut types = resolve.types.iter().map(|(_, ty)| ty);
-    let error = types.find(|ty| ty.name.as_deref() == Some("request-error"));
-    let TypeDefKind::Variant(error) = &error.unwrap().kind else {
-        panic!("no variant")
-    };
-    let names: Vec<_> = error.cases.iter().map(|case| case.name.as_str()).collect();
+    let cases = &request_error(&resolve).cases;
+    let names: Vec<_> = cases.iter().map(|case| case.name.as_str()).collect();
     assert_eq!(
         names,
         [
@@ -236,18 +130,31 @@ fn the_errors_that_engines_must_not_replay_have_permanent_in_their_names() {
             "timed-out",
         ]
     );
-}
-
-#[test]
-fn no_function_has_a_type_that_engines_refuse() {
-    let resolve = wit();
-    for (name, signature) in signatures(&resolve, world(&resolve, GuestKind::V0_2, "plugin")) {
-        assert!(!signature.contains('!'), "{name}{signature}");
+    assert_eq!(cases[0].ty, None);
+    for case in &cases[1..] {
+        let record = case
+            .ty
+            .and_then(|ty| definition(&resolve, &ty)?.name.as_deref());
+        assert_eq!(record, Some("failure"), "{}", case.name);
     }
 }
 
 #[test]
-fn no_package_has_a_name_that_an_engine_keeps_for_itself() {
+fn no_type_and_no_package_is_one_that_engines_refuse() {
+    let files = EXPORTED.iter().chain(&["types"]);
+    for file in files.map(|name| format!("wit/{name}.wit")) {
+        let text = read_to_string(in_repository(&file)).expect(&file);
+        let code = text
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or_default());
+        let is_name = |one: char| one.is_ascii_alphanumeric() || one == '-';
+        for word in code.flat_map(|line| line.split(|one| !is_name(one))) {
+            let refused = [
+                "char", "resource", "own", "borrow", "stream", "future", "map",
+            ];
+            assert!(!refused.contains(&word), "{file}: {word}");
+        }
+    }
     for (_, package) in &wit().packages {
         for end in ["-obelisk-ext", "-obelisk-schedule", "-obelisk-stub"] {
             assert!(!package.name.name.ends_with(end), "{}", package.name);
@@ -256,7 +163,24 @@ fn no_package_has_a_name_that_an_engine_keeps_for_itself() {
     }
 }
 
-/// What has no documentation is put into `missing` by its name.
+/// Parsing is pure: there is nothing to wait for.
+#[test]
+fn both_packages_have_the_same_functions_which_are_async_for_wasi_0_3_save_one() {
+    for name in EXPORTED {
+        let text = |folder| read_to_string(in_repository(&format!("{folder}/{name}.wit"))).unwrap();
+        let expected = text("wit")
+            .replace("voice-calling:client@", "voice-calling:client-async@")
+            .replace("use types.", "use voice-calling:client/types@0.2.0.")
+            .replace(": func(", ": async func(")
+            .replace(
+                "parse-docket-completed: async func",
+                "parse-docket-completed: func",
+            );
+        assert_eq!(text("wit/async"), expected, "{name}");
+    }
+}
+
+/// Puts what has no documentation into `missing`, by its name.
 fn check_docs(missing: &mut Vec<String>, docs: &Docs, name: &str) {
     let text = docs.contents.as_deref().unwrap_or_default();
     if text.trim().is_empty() {
@@ -264,143 +188,88 @@ fn check_docs(missing: &mut Vec<String>, docs: &Docs, name: &str) {
     }
 }
 
-#[test]
-fn every_item_is_documented() {
-    assert_eq!(undocumented(&wit()), Vec::<String>::new());
+/// The members of a type that are to be documented.
+fn members(ty: &TypeDef) -> Vec<(&str, &Docs)> {
+    match &ty.kind {
+        TypeDefKind::Record(it) => it.fields.iter().map(|it| (&*it.name, &it.docs)).collect(),
+        TypeDefKind::Variant(it) => it.cases.iter().map(|it| (&*it.name, &it.docs)).collect(),
+        _ => Vec::new(),
+    }
 }
 
-fn undocumented(resolve: &Resolve) -> Vec<String> {
+#[test]
+fn every_item_is_documented() {
+    let resolve = wit();
     let mut missing = Vec::new();
-    let is_ours = |id: Option<PackageId>| {
-        id.is_some_and(|id| resolve.packages[id].name.namespace == "voice-calling")
-    };
-    for (id, package) in &resolve.packages {
-        if is_ours(Some(id)) {
-            check_docs(&mut missing, &package.docs, &package.name.to_string());
-        }
+    let is_ours = |id: PackageId| resolve.packages[id].name.namespace == "voice-calling";
+    for (_, package) in resolve.packages.iter().filter(|(id, _)| is_ours(*id)) {
+        check_docs(&mut missing, &package.docs, &package.name.to_string());
     }
     for (_, world) in &resolve.worlds {
         check_docs(&mut missing, &world.docs, &world.name);
     }
-    for (id, interface) in &resolve.interfaces {
-        if !is_ours(interface.package) {
-            continue;
-        }
+    let interfaces = resolve.interfaces.iter();
+    for (id, interface) in interfaces.filter(|(_, it)| it.package.is_some_and(is_ours)) {
         let name = resolve.id_of(id).expect("a name");
         check_docs(&mut missing, &interface.docs, &name);
         for function in interface.functions.values() {
-            let name = format!("{name}#{}", function.name);
-            check_docs(&mut missing, &function.docs, &name);
+            check_docs(
+                &mut missing,
+                &function.docs,
+                &format!("{name}#{}", function.name),
+            );
         }
         for (ty, id) in &interface.types {
-            let ty_name = format!("{name}#{ty}");
             let definition = &resolve.types[*id];
-            let members: Vec<(&str, &Docs)> = match &definition.kind {
-                // A name that was brought in with `use`.
-                TypeDefKind::Type(Type::Id(_)) => continue,
-                TypeDefKind::Record(record) => {
-                    let fields = record.fields.iter();
-                    fields.map(|field| (&*field.name, &field.docs)).collect()
-                }
-                TypeDefKind::Variant(variant) => {
-                    let cases = variant.cases.iter();
-                    cases.map(|case| (&*case.name, &case.docs)).collect()
-                }
-                _ => Vec::new(),
-            };
-            check_docs(&mut missing, &definition.docs, &ty_name);
-            for (member, docs) in members {
-                check_docs(&mut missing, docs, &format!("{ty_name}.{member}"));
+            // A name that was brought in with `use`.
+            if let TypeDefKind::Type(Type::Id(_)) = definition.kind {
+                continue;
+            }
+            check_docs(&mut missing, &definition.docs, &format!("{name}#{ty}"));
+            for (member, docs) in members(definition) {
+                check_docs(&mut missing, docs, &format!("{name}#{ty}.{member}"));
             }
         }
     }
-    missing
-}
-
-/// Parsing is pure: there is nothing to wait for.
-#[test]
-fn both_packages_have_the_same_functions_which_are_async_for_wasi_0_3_save_one() {
-    let resolve = wit();
-    let [functions, async_functions] = BOTH.map(|kind| {
-        let functions = exported(&resolve, world(&resolve, kind, "plugin")).into_iter();
-        let by_name = functions.map(|(name, function)| {
-            let name = name.replace(&format!("{}/", package(kind)), "");
-            let is_async = matches!(function.kind, FunctionKind::AsyncFreestanding);
-            let is_pure = name.ends_with("#parse-docket-completed");
-            assert_eq!(is_async, kind == GuestKind::V0_3 && !is_pure, "{name}");
-            (name, signature(&resolve, function))
-        });
-        by_name.collect::<BTreeMap<_, _>>()
-    });
-    assert_eq!(functions, async_functions);
+    assert_eq!(missing, Vec::<String>::new());
 }
 
 #[test]
 fn the_world_of_consumers_imports_what_the_plugin_exports() {
     let resolve = wit();
     for kind in BOTH {
-        let (imported, _) = interfaces(&world(&resolve, kind, "consumer").imports);
-        let (exported, _) = interfaces(&world(&resolve, kind, "plugin").exports);
-        let imported: BTreeSet<_> = imported.into_iter().collect();
-        for interface in exported {
-            assert!(imported.contains(&interface));
-        }
+        let consumer = world(&resolve, kind, "consumer");
+        let exported = interfaces(&plugin_of(&resolve, kind).exports);
+        assert_eq!(exported.len(), EXPORTED.len());
+        assert!(interfaces(&consumer.imports).is_superset(&exported));
     }
+}
+
+#[test]
+fn the_component_imports_and_exports_what_the_wit_says_and_nothing_else() {
+    let wasm = std::fs::read(component_path()).expect("the component");
+    let DecodedWasm::Component(built, world) = decode(&wasm).expect("a component with types")
+    else {
+        panic!("a WIT package, not a component")
+    };
+    let built_world = &built.worlds[world];
+    let resolve = wit();
+    let world = plugin_of(&resolve, plugin().kind());
+    assert_eq!(imported(&built, built_world), imported(&resolve, world));
+    assert_eq!(interfaces(&built_world.exports).len(), EXPORTED.len());
 }
 
 #[test]
 fn the_component_holds_no_path_of_a_machine() {
-    assert_holds_no_path(&component_path());
-}
-
-fn assert_holds_no_path(wasm: &Path) {
-    let wasm = std::fs::read(wasm).expect("the component");
-    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let workspace = std::fs::canonicalize(workspace).expect("the workspace");
+    let wasm = std::fs::read(component_path()).expect("the component");
+    let workspace = in_repository("").canonicalize().expect("the workspace");
     let workspace = workspace.to_str().expect("a path that is text");
-    for path in [
-        workspace,
-        "/home/",
-        "/root/",
-        "/Users/",
-        "/usr/",
-        "/tmp/",
-        ".cargo/registry",
-        ".rustup",
-    ] {
+    let cargo = [".cargo/registry", ".rustup"];
+    for path in [workspace, "/home/", "/root/", "/Users/", "/usr/", "/tmp/"]
+        .into_iter()
+        .chain(cargo)
+    {
         let mut windows = wasm.windows(path.len());
         assert!(!windows.any(|window| window == path.as_bytes()), "{path}");
     }
-}
-
-#[test]
-fn the_component_exports_interfaces_only() {
-    let resolve = wit();
-    for kind in BOTH {
-        let (exports, others) = interfaces(&world(&resolve, kind, "plugin").exports);
-        assert_eq!((exports.len(), others), (5, false));
-    }
-    let (_, built) = component();
-    let (exports, others) = interfaces(&built.exports);
-    assert_eq!((exports.len(), others), (5, false));
-}
-
-#[test]
-fn the_component_imports_what_the_wit_says() {
-    let resolve = wit();
-    let (built, built_world) = component();
-    assert_eq!(
-        imported(&built, &built_world),
-        imported(&resolve, world(&resolve, plugin().kind(), "plugin"))
-    );
-}
-
-#[test]
-fn the_component_exports_what_the_wit_says() {
-    let resolve = wit();
-    let (built, built_world) = component();
-    assert_eq!(
-        signatures(&built, &built_world),
-        signatures(&resolve, world(&resolve, plugin().kind(), "plugin"))
-    );
 }

@@ -1,32 +1,15 @@
-//! The component as its users meet it: the built file in wasmtime, against the mock
-//! service over loopback, or a network in memory with virtual time.
+//! The component as its users meet it: the built file in wasmtime, against peers on loopback, or a
+//! service in memory with virtual time. What it decides is proven in the core and by the table of
+//! cases; this is about its glue to WASI, and about what the host makes of its calls.
 
-mod accounts;
-mod agents;
-mod attempts;
-mod bad_input;
-mod base_url;
-mod bulk;
-mod calls;
 #[path = "../compiled/mod.rs"]
 mod compiled;
-mod dockets;
-mod error_codes;
-mod failure;
-mod full_pipe;
+mod errors;
 mod interface;
 mod invoke;
-mod log;
-mod operation;
 mod other_host;
-mod pauses;
 mod recorder;
-mod script;
 mod secrets;
-mod settings;
 mod stage;
-mod timeouts;
 mod transport;
-mod waits;
-mod webhooks;
 mod wire;

@@ -1,46 +1,70 @@
-//! A host that is not the harness: wasmtime's WASI as it is, but for its stderr and for when its
-//! wasi:http fails.
+//! A host that is not the harness: wasmtime's WASI as it is, but for its stderr, which takes
+//! nothing, and for when its wasi:http fails.
 
-use crate::stage::component_path;
-use std::future::ready;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::compiled::component_path;
+use crate::stage::docket_v2;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use voice_calling_check::operation::docket_v2;
-use voice_calling_check::script;
+use std::task::{Context, Poll};
+use tokio::io::AsyncWrite;
 use voice_calling_host::clock::Clock;
 use voice_calling_host::load::interface::exported_interface;
-use voice_calling_host::types::{
-    AgentList, CallOptions, CreatedDocketV2, DocketRequestV2, RequestError,
-};
-use voice_calling_host::{GuestKind, InMemoryNetwork, InstanceSettings, Outgoing};
-use wasmtime::component::{
-    Component, ComponentNamedList, Instance, Lift, Linker, Lower, Resource, ResourceTable,
-};
+use voice_calling_host::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
+use voice_calling_host::{GuestKind, InstanceSettings, Outgoing};
+use wasmtime::component::{Component, Instance, Linker, Resource, ResourceTable};
 use wasmtime::{Config, Engine, OptLevel, Store, StoreContextMut};
-use wasmtime_wasi::cli::StdoutStream;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostOutgoingRequest};
 use wasmtime_wasi_http::{RequestOptions, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 /// The component, compiled once for all tests.
-struct Compiled {
-    component: Component,
-    kind: GuestKind,
-}
-
-fn compiled() -> &'static Compiled {
-    static COMPILED: OnceLock<Compiled> = OnceLock::new();
+fn compiled() -> &'static (Component, GuestKind) {
+    static COMPILED: OnceLock<(Component, GuestKind)> = OnceLock::new();
     COMPILED.get_or_init(|| {
         let wasm = std::fs::read(component_path()).expect("the component");
         let mut config = Config::new();
         config.cranelift_opt_level(OptLevel::None);
         let engine = Engine::new(&config).expect("an engine");
-        Compiled {
-            component: Component::new(&engine, &wasm).expect("a component"),
-            kind: GuestKind::of(&wasm),
-        }
+        let component = Component::new(&engine, &wasm).expect("a component");
+        (component, GuestKind::of(&wasm))
     })
+}
+
+/// A stderr that takes nothing, and knows whether anybody wanted to write.
+#[derive(Clone, Default)]
+struct Full {
+    was_written_to: Arc<AtomicBool>,
+}
+
+impl IsTerminal for Full {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Full {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(self.clone())
+    }
+}
+
+impl AsyncWrite for Full {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+        self.was_written_to.store(true, Ordering::Relaxed);
+        Poll::Pending
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
 }
 
 /// What an instance has in this host.
@@ -49,6 +73,7 @@ struct Guest {
     http: WasiHttpCtx,
     table: ResourceTable,
     outgoing: Outgoing,
+    requests: usize,
 }
 
 impl WasiView for Guest {
@@ -74,111 +99,85 @@ impl WasiHttpView for Guest {
 pub struct OtherHost {
     store: Store<Guest>,
     instance: Instance,
+    stderr: Full,
 }
 
 impl OtherHost {
-    /// With this stderr. Of the settings it takes the environment and the way out.
-    pub async fn with_stderr(
-        settings: InstanceSettings,
-        stderr: impl StdoutStream + 'static,
-    ) -> Self {
+    /// One with the environment and the way out of these settings.
+    pub async fn start(settings: InstanceSettings) -> Self {
         let mut linker = linker();
-        if compiled().kind == GuestKind::V0_2 {
+        if compiled().1 == GuestKind::V0_2 {
             wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).unwrap();
         }
-        Self::start(&linker, settings, stderr).await
+        Self::linked(&linker, settings).await
     }
 
-    /// One that fails each request with this code as soon as it is given the request, and counts
-    /// them.
-    pub async fn failing_at_once(
-        mut settings: InstanceSettings,
-        code: &ErrorCode,
-    ) -> (Self, Arc<AtomicUsize>) {
-        let requests = Arc::new(AtomicUsize::new(0));
-        let (counter, code) = (requests.clone(), code.clone());
+    /// One of WASI 0.2 that fails each request with this code as soon as it is given the request.
+    pub async fn failing_at_once(settings: InstanceSettings, code: &ErrorCode) -> Self {
         let mut linker = linker();
-        match compiled().kind {
-            GuestKind::V0_2 => fail_in_handle(&mut linker, code, counter).unwrap(),
-            GuestKind::V0_3 => {
-                // `send` has returned when it is first polled.
-                settings.outgoing = Outgoing::loopback(InMemoryNetwork(move |_, _| {
-                    counter.fetch_add(1, Ordering::Relaxed);
-                    ready(Err(script::error(code.clone())))
-                }));
-            }
-        }
-        let host = Self::start(&linker, settings, tokio::io::empty()).await;
-        (host, requests)
+        fail_in_handle(&mut linker, code.clone()).unwrap();
+        Self::linked(&linker, settings).await
     }
 
-    async fn start(
-        linker: &Linker<Guest>,
-        settings: InstanceSettings,
-        stderr: impl StdoutStream + 'static,
-    ) -> Self {
-        let clock = Clock::start();
+    async fn linked(linker: &Linker<Guest>, settings: InstanceSettings) -> Self {
+        let (clock, stderr) = (Clock::start(), Full::default());
         let mut wasi = WasiCtx::builder();
         wasi.envs(&settings.environment)
             .monotonic_clock(clock)
             .wall_clock(clock)
-            .stderr(stderr);
+            .stderr(stderr.clone());
         let guest = Guest {
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
             table: ResourceTable::new(),
             outgoing: settings.outgoing,
+            requests: 0,
         };
-        let component = &compiled().component;
+        let (component, _) = compiled();
         let mut store = Store::new(component.engine(), guest);
         let instance = linker.instantiate_async(&mut store, component).await;
         Self {
             store,
             instance: instance.expect("an instance"),
+            stderr,
         }
     }
 
     pub async fn create_docket_v2(
         &mut self,
     ) -> anyhow::Result<Result<CreatedDocketV2, RequestError>> {
-        let arguments: (DocketRequestV2, Option<CallOptions>) = (docket_v2(), None);
-        self.call("dockets", "create-docket-v2", arguments).await
-    }
-
-    pub async fn list_agents(&mut self) -> anyhow::Result<Result<AgentList, RequestError>> {
-        let arguments: (String, Option<CallOptions>) = ("org-1".to_owned(), None);
-        self.call("agents", "list-agents", arguments).await
-    }
-
-    async fn call<P, T>(
-        &mut self,
-        interface: &str,
-        function: &str,
-        arguments: P,
-    ) -> anyhow::Result<Result<T, RequestError>>
-    where
-        P: ComponentNamedList + Lower + Send + Sync + 'static,
-        T: Lift + Send + Sync + 'static,
-        (Result<T, RequestError>,): ComponentNamedList + Lift + Send + Sync + 'static,
-    {
-        let Self { store, instance } = self;
-        let interface = exported_interface(compiled().kind, interface);
+        type Arguments = (DocketRequestV2, Option<CallOptions>);
+        type Created = (Result<CreatedDocketV2, RequestError>,);
+        let Self {
+            store, instance, ..
+        } = self;
+        let interface = exported_interface(compiled().1, "dockets");
         let interface = instance.get_export_index(&mut *store, None, &interface);
         let function = instance
-            .get_export_index(&mut *store, interface.as_ref(), function)
+            .get_export_index(&mut *store, interface.as_ref(), "create-docket-v2")
             .expect("the function");
-        let function =
-            instance.get_typed_func::<P, (Result<T, RequestError>,)>(&mut *store, function)?;
-        let (returned,) = function.call_async(store, arguments).await?;
-        Ok(returned)
+        let function = instance.get_typed_func::<Arguments, Created>(&mut *store, function)?;
+        let (created,) = function.call_async(store, (docket_v2(), None)).await?;
+        Ok(created)
+    }
+
+    /// Whether the guest wanted to write to its stderr.
+    pub fn was_written_to(&self) -> bool {
+        self.stderr.was_written_to.load(Ordering::Relaxed)
+    }
+
+    /// How many requests failed at once.
+    pub fn requests(&self) -> usize {
+        self.store.data().requests
     }
 }
 
 /// What every instance imports but, on WASI 0.2, wasi:http.
 fn linker() -> Linker<Guest> {
-    let mut linker = Linker::new(compiled().component.engine());
+    let (component, kind) = compiled();
+    let mut linker = Linker::new(component.engine());
     wasmtime_wasi::p2::add_to_linker_async(&mut linker).unwrap();
-    if compiled().kind == GuestKind::V0_3 {
+    if *kind == GuestKind::V0_3 {
         wasmtime_wasi::p3::add_to_linker(&mut linker).unwrap();
         wasmtime_wasi_http::p3::add_to_linker(&mut linker).unwrap();
     }
@@ -186,11 +185,7 @@ fn linker() -> Linker<Guest> {
 }
 
 /// Links a wasi:http of WASI 0.2 whose `handle` returns this code itself, not in a future.
-fn fail_in_handle(
-    linker: &mut Linker<Guest>,
-    code: ErrorCode,
-    counter: Arc<AtomicUsize>,
-) -> wasmtime::Result<()> {
+fn fail_in_handle(linker: &mut Linker<Guest>, code: ErrorCode) -> wasmtime::Result<()> {
     use wasmtime_wasi_http::WasiHttp;
     use wasmtime_wasi_http::p2::bindings::{LinkOptions, http::types};
 
@@ -204,8 +199,10 @@ fn fail_in_handle(
     handler.func_wrap(
         "handle",
         move |mut store: StoreContextMut<'_, Guest>, (request, options): (Request, Options)| {
-            counter.fetch_add(1, Ordering::Relaxed);
-            let table = &mut store.data_mut().table;
+            let Guest {
+                table, requests, ..
+            } = store.data_mut();
+            *requests += 1;
             table.delete(request)?;
             options.map(|options| table.delete(options)).transpose()?;
             Ok((Handled::Err(code.clone()),))

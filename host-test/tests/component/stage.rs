@@ -1,50 +1,46 @@
-//! What a test needs: the component, the mock service, and instances that talk to it.
+//! What a test needs: the component, and instances that talk to a service.
 
-use crate::compiled::loading;
-use crate::operation::Run;
-use crate::operation::{Answered, Operation};
+use crate::compiled::{component_path, loading};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::OnceLock;
-use voice_calling_host::types::RequestError;
+use std::time::Duration;
+use voice_calling_check::operation::Arguments;
+use voice_calling_host::types::{CallOptions, RequestError};
 use voice_calling_host::{
-    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Recorder, Stderr,
+    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Stderr,
 };
-use voice_calling_mock::{MockService, Options};
 
-pub use voice_calling_check::operation::NUMBER;
+pub use voice_calling_check::operation::{
+    Answered, DOCKET_ID, NUMBER, Operation, SATISFYING, docket_v2, outcome,
+};
+pub use voice_calling_check::script::{Piece, Script, Step};
+
+pub const TOKEN: &str = "scripted-token-0001";
 
 /// JSON that only survives as the text that it is: digits, order and duplicates of
 /// keys, a lone surrogate.
 pub const FREE_FORM: &str = r#"{"z":12345678901234567890,"amount":0.10,"a":[1e400,-0],"name":"Asha \ud83d","z":"again","\udc00":null}"#;
 
-/// The component, compiled once for all tests: the file that
-/// `HOST_TEST_COMPONENT` names, or the one that `cargo xtask build` makes.
+/// No option is given.
+pub const NO_OPTIONS: CallOptions = CallOptions {
+    account: None,
+    deadline_ms: None,
+    max_attempts: None,
+};
+
+/// The component, compiled once for all tests.
 pub fn plugin() -> &'static Plugin {
     static PLUGIN: OnceLock<Plugin> = OnceLock::new();
     PLUGIN.get_or_init(|| Plugin::load_with(&component_path(), &loading()).expect("the component"))
 }
 
-pub fn component_path() -> PathBuf {
-    match std::env::var_os("HOST_TEST_COMPONENT") {
-        Some(path) => path.into(),
-        None => concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm").into(),
-    }
-}
-
-/// Settings for tests over real connections, which are this host's: pauses of a
-/// millisecond, and its word on connections is trusted.
-pub const QUICK: [(&str, &str); 3] = [
-    ("BACKOFF_MS", "1"),
-    ("MAX_BACKOFF_MS", "1"),
-    ("TRUST_CONNECTION_TIMEOUT", "true"),
-];
-
-/// What an instance gets with these settings (names without the prefix; later ones
-/// win) and this way out: pauses are as short as they can be.
-pub fn instance_settings(settings: &[(&str, &str)], outgoing: Outgoing) -> InstanceSettings {
-    let environment: BTreeMap<_, _> = settings
+/// What an instance gets with these settings (names without the prefix) over a base URL of this
+/// machine and a token, and with this way out: pauses are as short as they can be.
+pub fn settings(settings: &[(&str, &str)], outgoing: Outgoing) -> InstanceSettings {
+    let required = [("BASE_URL", "http://127.0.0.1"), ("API_TOKEN", TOKEN)];
+    let environment: BTreeMap<_, _> = required
         .iter()
+        .chain(settings)
         .map(|(name, value)| (format!("VOICE_CALLING_{name}"), *value))
         .collect();
     let mut settings = InstanceSettings::new(environment, outgoing);
@@ -55,75 +51,76 @@ pub fn instance_settings(settings: &[(&str, &str)], outgoing: Outgoing) -> Insta
 
 /// An instance with these settings and way out.
 pub async fn instance(settings: &[(&str, &str)], outgoing: Outgoing) -> Instance {
-    let settings = instance_settings(settings, outgoing);
+    let settings = self::settings(settings, outgoing);
     plugin().instantiate(settings).await.expect("an instance")
 }
 
-/// A way out to this machine, over real connections.
-pub fn loopback() -> Outgoing {
-    Outgoing::loopback(PooledNetwork::new(Reach::Loopback).expect("a network"))
-}
-
-/// An instance that talks to a peer that is not a mock service, with quick pauses.
+/// An instance that talks to a peer on loopback over real connections, with pauses of a
+/// millisecond and its word on connections trusted.
 pub async fn instance_at(base_url: &str, settings: &[(&str, &str)]) -> Instance {
-    let mut all = vec![("BASE_URL", base_url), ("API_TOKEN", "peer-token-0001")];
-    all.extend(QUICK);
+    let mut all = vec![
+        ("BASE_URL", base_url),
+        ("BACKOFF_MS", "1"),
+        ("MAX_BACKOFF_MS", "1"),
+        ("TRUST_CONNECTION_TIMEOUT", "true"),
+    ];
     all.extend(settings);
-    instance(&all, loopback()).await
+    let network = PooledNetwork::new(Reach::Loopback).expect("a network");
+    instance(&all, Outgoing::loopback(network)).await
 }
 
-/// The mock service, and a way to it.
-pub struct Stage {
-    pub mock: MockService,
-    outgoing: Outgoing,
+/// What a function returned. Neither may the host fail, nor may it take for ever: a
+/// quarter of an hour is longer than any test, even in virtual time.
+pub async fn returned<T>(call: impl Future<Output = anyhow::Result<T>>) -> T {
+    let returned = tokio::time::timeout(Duration::from_secs(900), call).await;
+    returned
+        .expect("an end within a quarter of an hour")
+        .expect("no failure of the host")
 }
 
-impl Stage {
-    pub async fn start() -> Self {
-        Self::with(Options::default()).await
-    }
+/// Calls a function with arguments that are right, in an instance. Of a batch of one, the result
+/// is that one's; a wait has time for one poll and ends where the service does not know what it
+/// waits for.
+pub async fn run_in(
+    instance: &mut Instance,
+    operation: Operation,
+    options: Option<CallOptions>,
+) -> Result<Answered, RequestError> {
+    let arguments = Arguments {
+        timeout_ms: if operation.is_wait() { 1_500 } else { 60_000 },
+        not_found_is_pending: Some(false),
+        ..Arguments::default()
+    };
+    let results = returned(operation.call(instance, arguments, options)).await;
+    let [result] = results.try_into().expect("one result");
+    result
+}
 
-    pub async fn with(options: Options) -> Self {
-        Self {
-            mock: MockService::start(options).await.expect("the mock service"),
-            outgoing: loopback(),
-        }
-    }
+/// The same in an instance of its own that talks to a service in memory.
+pub async fn run(
+    script: &Script,
+    operation: Operation,
+    settings: &[(&str, &str)],
+) -> Result<Answered, RequestError> {
+    let mut instance = instance(settings, script.outgoing()).await;
+    run_in(&mut instance, operation, None).await
+}
 
-    /// The default options with a change.
-    pub async fn changed(change: impl FnOnce(&mut Options)) -> Self {
-        let mut options = Options::default();
-        change(&mut options);
-        Self::with(options).await
-    }
+/// When the requests came.
+pub fn sent_at_ms(script: &Script) -> Vec<u64> {
+    script.sent().iter().map(|sent| sent.at_ms).collect()
+}
 
-    /// An instance that is set up for the mock, with quick pauses.
-    pub async fn instance(&self) -> Instance {
-        self.instance_with(&[]).await
-    }
+/// Bytes of a body.
+pub fn bytes(bytes: impl Into<Vec<u8>>) -> Piece {
+    Piece::Bytes(bytes.into().into())
+}
 
-    /// The same with more settings; later ones win.
-    pub async fn instance_with(&self, settings: &[(&str, &str)]) -> Instance {
-        let (base_url, token) = (self.mock.base_url(), self.mock.token());
-        let mut all = vec![
-            ("BASE_URL", base_url.as_str()),
-            ("API_TOKEN", token.as_str()),
-        ];
-        all.extend(QUICK);
-        all.extend(settings);
-        instance(&all, self.outgoing.clone()).await
-    }
-
-    /// Runs an operation in an instance of its own.
-    pub async fn run(
-        &self,
-        operation: Operation,
-        settings: &[(&str, &str)],
-    ) -> Result<Answered, RequestError> {
-        operation.run(&mut self.instance_with(settings).await).await
-    }
-
-    pub fn recorder(&self) -> &Recorder {
-        &self.outgoing.recorder
+/// The same bytes for ever, each time after a pause.
+pub fn endless(bytes: impl Into<Vec<u8>>, pause: Duration) -> Piece {
+    Piece::Repeat {
+        bytes: bytes.into().into(),
+        times: None,
+        pause,
     }
 }

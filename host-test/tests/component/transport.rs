@@ -1,239 +1,221 @@
-//! Requests that get no answer, or half of one, over real connections: a read may be
-//! repeated, a create never is once it was sent.
+//! The glue of the guests to wasi:http, clocks, randomness and stderr.
 
-use crate::failure::{failure, may_have_created, statuses};
-use crate::operation::Operation;
-use crate::operation::Operation::{CreateDocketV2, ListAgents, MakeCall};
-use crate::operation::Run;
-use crate::stage::{Stage, instance, instance_at, loopback};
-use futures_util::future::join_all;
+use crate::other_host::OtherHost;
+use crate::stage::{
+    Operation, Piece, SATISFYING, Script, Step, bytes, docket_v2, endless, instance, instance_at,
+    outcome, plugin, returned, run, run_in, sent_at_ms, settings,
+};
+use Operation::{CreateDocketsV2, GetDocket, ListAgents, MakeCall};
 use std::time::Duration;
-use voice_calling_host::types::*;
-use voice_calling_mock::{Behaviour, Fault, RawPeer, closed_port};
-
-/// What an operation came to with a peer that misbehaves, and what the peer saw.
-async fn with_peer(
-    operation: Operation,
-    script: impl Into<Vec<Behaviour>>,
-    settings: &[(&str, &str)],
-) -> (RequestError, RawPeer) {
-    let peer = RawPeer::start(script).await.expect("a peer");
-    let mut instance = instance_at(&peer.base_url(), settings).await;
-    let error = operation.run(&mut instance).await.unwrap_err();
-    (error, peer)
-}
+use tokio::time::Instant;
+use voice_calling_check::operation::Arguments;
+use voice_calling_host::GuestKind;
+use voice_calling_host::types::DocketRequestV2;
+use voice_calling_mock::{Behaviour, RawPeer};
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// An answer, status line first, without its protocol.
 fn http(answer: &str) -> Behaviour {
     Behaviour::Send(format!("HTTP/1.1 {answer}").into_bytes())
 }
 
-/// Ways in which a peer takes a request and gives no status for it.
-fn no_status() -> [Behaviour; 5] {
-    [
+/// What an operation comes to with a peer that does this, and on how many connections.
+async fn played(operation: Operation, behaviour: Behaviour) -> (&'static str, usize) {
+    let peer = RawPeer::start([behaviour]).await.expect("a peer");
+    let mut instance = instance_at(&peer.base_url(), &[]).await;
+    let result = run_in(&mut instance, operation, None).await;
+    (outcome(&result), peer.connections())
+}
+
+#[tokio::test]
+async fn a_create_that_got_no_status_is_never_sent_again_and_a_read_is() {
+    let many: String = (0..100_000)
+        .map(|index| format!("x-{index}: x\r\n"))
+        .collect();
+    let large = format!("x-large: {}\r\n", "x".repeat(1 << 20));
+    for behaviour in [
         Behaviour::CloseBeforeReading,
         Behaviour::CloseAfterReading,
         Behaviour::ResetAfterReading,
         Behaviour::HalfHead,
         Behaviour::Send(b"220 mail.example ESMTP\r\n".to_vec()),
-    ]
-}
-
-#[tokio::test]
-async fn a_create_that_was_sent_and_got_no_status_is_never_repeated() {
-    for behaviour in no_status() {
-        for operation in Operation::RINGING {
-            let (error, peer) = with_peer(operation, [behaviour.clone()], &[]).await;
-            assert_eq!(error.case(), "permanent-outcome-unknown", "{behaviour:?}");
-            assert_eq!(peer.connections(), 1, "{behaviour:?} {operation:?}");
-            assert_eq!(statuses(&error), [None], "{behaviour:?}");
-            assert!(error.attempts()[0].transport_error.is_some());
-            assert_eq!(error.response(), None);
-            assert!(may_have_created(&error), "{behaviour:?} {operation:?}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_read_that_got_no_status_is_repeated_and_then_timed_out() {
-    for behaviour in no_status() {
-        let (error, peer) = with_peer(ListAgents, [behaviour.clone()], &[]).await;
-        assert_eq!(error.case(), "timed-out", "{behaviour:?}");
-        assert_eq!(peer.connections(), 4, "{behaviour:?}");
-        assert_eq!(statuses(&error), [None; 4], "{behaviour:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_read_whose_connection_breaks_once_succeeds_the_second_time() {
-    for behaviour in no_status() {
-        let script = [
-            behaviour.clone(),
-            http("200 OK\r\nContent-Length: 2\r\n\r\n[]"),
-        ];
-        let peer = RawPeer::start(script).await.unwrap();
-        let mut instance = instance_at(&peer.base_url(), &[]).await;
-        ListAgents.run(&mut instance).await.unwrap();
-        assert_eq!(peer.connections(), 2, "{behaviour:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_refused_connection_is_tried_again_on_creates_too_and_then_unreachable() {
-    let port = closed_port().unwrap();
-    for operation in Operation::READ_AND_CREATE {
-        let mut instance = instance_at(&port.base_url(), &[]).await;
-        let error = operation.run(&mut instance).await.unwrap_err();
-        assert_eq!(error.case(), "unreachable", "{operation:?}");
-        assert_eq!(statuses(&error), [None; 4]);
-        for attempt in error.attempts() {
-            assert_eq!(
-                attempt.transport_error.as_deref(),
-                Some("connection-refused")
-            );
-        }
-    }
-}
-
-#[tokio::test]
-async fn tls_that_cannot_be_agreed_on_means_that_nothing_was_sent() {
-    let peer = RawPeer::start([Behaviour::CloseBeforeReading])
-        .await
-        .unwrap();
-    let base_url = peer.base_url().replace("http:", "https:");
-    let mut instance = instance_at(&base_url, &[]).await;
-    let error = CreateDocketV2.run(&mut instance).await.unwrap_err();
-    assert_eq!(error.case(), "unreachable", "{error:?}");
-    assert_eq!(peer.connections(), 4);
-}
-
-#[tokio::test]
-async fn a_2xx_whose_body_is_cut_is_repeated_on_a_read_only() {
-    let cut = [Behaviour::CutBody(200)];
-    let (error, peer) = with_peer(ListAgents, cut.clone(), &[]).await;
-    assert_eq!((error.case(), peer.connections()), ("timed-out", 4));
-    assert_eq!(statuses(&error), [Some(200); 4]);
-
-    for operation in Operation::RINGING {
-        let (error, peer) = with_peer(operation, cut.clone(), &[]).await;
-        assert_eq!(error.case(), "permanent-unexpected-response");
-        assert_eq!(peer.connections(), 1, "{operation:?}");
-        let kept = error.response().unwrap();
-        assert_eq!(kept.body, r#"{"docket_id": "cut"#);
-        assert!(kept.body_cut);
-        assert_eq!(statuses(&error), [Some(200)]);
-        assert!(error.attempts()[0].transport_error.is_some());
-    }
-}
-
-#[tokio::test]
-async fn a_cut_body_under_another_status_counts_by_the_status() {
-    for (status, of_a_read, of_a_create, requests) in [
-        (503, "unavailable", "permanent-outcome-unknown", 4),
-        (429, "rate-limited", "rate-limited", 4),
-        (401, "permanent-unauthorized", "permanent-unauthorized", 1),
-        (404, "permanent-not-found", "permanent-not-found", 1),
-        (422, "permanent-rejected", "permanent-rejected", 1),
+        http(&format!("200 OK\r\n{many}Content-Length: 2\r\n\r\n[]")),
+        http(&format!("200 OK\r\n{large}Content-Length: 2\r\n\r\n[]")),
     ] {
-        for (operation, expected) in [(ListAgents, of_a_read), (CreateDocketV2, of_a_create)] {
-            let (error, peer) = with_peer(operation, [Behaviour::CutBody(status)], &[]).await;
-            assert_eq!(error.case(), expected, "{operation:?}");
-            assert_eq!(peer.connections(), requests, "{status} {operation:?}");
-            assert!(error.response().unwrap().body_cut);
+        for operation in Operation::RINGING {
+            let came_to = played(operation, behaviour.clone()).await;
+            assert_eq!(came_to, ("permanent-outcome-unknown", 1), "{operation}");
+        }
+        assert_eq!(played(ListAgents, behaviour).await, ("timed-out", 4));
+    }
+}
+
+#[tokio::test]
+async fn interim_answers_are_passed_over_and_another_protocol_is_no_answer() {
+    let interim = "100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]";
+    assert_eq!(played(ListAgents, http(interim)).await, ("ok", 1));
+    for operation in Operation::READ_AND_CREATE {
+        let upgrade = "101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n";
+        let came_to = played(operation, http(upgrade)).await;
+        assert_eq!(came_to, ("permanent-unexpected-response", 1), "{operation}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_does_not_wait_for_the_whole_request_is_taken() {
+    // More than the host holds for a peer that does not read.
+    let large = DocketRequestV2 {
+        call_context: format!(r#"{{"note":"{}"}}"#, "x".repeat(5_000_000)),
+        ..docket_v2()
+    };
+    let terminated = Step::fail(ErrorCode::ConnectionTerminated);
+    for (step, expected) in [
+        (Step::status(413).body("too large"), "permanent-rejected"),
+        (Step::status(503), "permanent-outcome-unknown"),
+        (Step::ok(SATISFYING), "ok"),
+        (terminated, "permanent-outcome-unknown"),
+    ] {
+        for after_ms in [0, 100] {
+            let script = Script::new([step.clone().after_ms(after_ms).without_reading()]);
+            let settings = [("MAX_ATTEMPTS", "1"), ("MAX_REQUEST_BYTES", "6000000")];
+            let mut instance = instance(&settings, script.outgoing()).await;
+            let result = returned(instance.create_docket_v2(&large, None)).await;
+            assert_eq!(outcome(&result), expected, "after {after_ms} ms");
+            assert_eq!(script.now_ms(), after_ms);
         }
     }
 }
 
-#[tokio::test]
-async fn switching_protocols_means_nothing_here() {
-    for operation in Operation::READ_AND_CREATE {
-        let upgrade = http("101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
-        let (error, peer) = with_peer(operation, [upgrade], &[]).await;
-        assert_eq!(error.case(), "permanent-unexpected-response");
-        assert_eq!(statuses(&error), [Some(101)]);
-        assert_eq!(peer.connections(), 1, "{operation:?}");
-    }
-}
-
-#[tokio::test]
-async fn interim_answers_are_passed_over() {
-    let answer = http(
-        "100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]",
+#[tokio::test(start_paused = true)]
+async fn a_body_in_many_pieces_is_read_whole() {
+    let body = format!(
+        r#"{}"padding":"{}"}}"#,
+        SATISFYING.replace('}', ","),
+        "é".repeat(100_000)
     );
-    let peer = RawPeer::start([answer]).await.unwrap();
-    let mut instance = instance_at(&peer.base_url(), &[]).await;
-    ListAgents.run(&mut instance).await.unwrap();
-    assert_eq!(peer.connections(), 1);
-}
-
-#[tokio::test]
-async fn one_unknown_outcome_decides_whatever_came_before_it() {
-    let refused = http("503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy");
-    let script = [refused, Behaviour::ResetAfterReading];
-    let (error, peer) = with_peer(MakeCall, script.clone(), &[]).await;
-    assert_eq!(error.case(), "permanent-outcome-unknown");
-    assert_eq!(statuses(&error), [Some(503), None]);
-    assert_eq!(peer.connections(), 2);
-    assert_eq!(error.response().unwrap().body, "busy", "the latest answer");
-
-    let (error, _) = with_peer(ListAgents, script, &[("MAX_ATTEMPTS", "2")]).await;
-    assert_eq!(error.case(), "unavailable", "a read reports the answer");
-    assert_eq!(statuses(&error), [Some(503), None]);
-}
-
-#[tokio::test]
-async fn a_phone_that_rings_while_the_answer_is_late_rings_once() {
-    let late = |operation: Operation| async move {
-        let stage = Stage::start().await;
-        let fault = Fault::slow(Duration::from_secs(3_600));
-        stage.mock.on_next(operation.endpoint(), fault);
-        let impatient = [("ATTEMPT_TIMEOUT_MS", "1000")];
-        let error = stage.run(operation, &impatient).await.unwrap_err();
-        assert_eq!(error.case(), "permanent-outcome-unknown", "{operation:?}");
-        assert_eq!(stage.mock.phones_rung().len(), 1, "{operation:?}");
-        assert_eq!(stage.mock.requests_to(operation.endpoint()).len(), 1);
-    };
-    // Here the time is real.
-    join_all(Operation::RINGING.map(late)).await;
-}
-
-#[tokio::test]
-async fn a_host_that_the_policy_denies_is_a_problem_of_configuration_that_names_it() {
-    for operation in Operation::ALL {
-        let way_out = loopback();
-        let settings = [
-            ("BASE_URL", "https://api.example:8443/v"),
-            ("API_TOKEN", "t"),
-        ];
-        let mut instance = instance(&settings, way_out.clone()).await;
-        let error = operation.run(&mut instance).await.unwrap_err();
-        assert_eq!(error.case(), "permanent-configuration", "{operation:?}");
-        assert_eq!(error.attempts().len(), 1, "{operation:?}");
-        assert!(!may_have_created(&error), "{operation:?}");
-        let problem = failure(&error).problem.as_ref().unwrap();
-        assert_eq!(problem.subject, "VOICE_CALLING_BASE_URL");
-        assert!(
-            problem.found.contains("api.example:8443"),
-            "{}",
-            problem.found
-        );
-        assert_eq!(way_out.recorder.exchanges().len(), 1, "{operation:?}");
+    for size in [1, 1_000, 70_000] {
+        let pieces: Vec<_> = body.as_bytes().chunks(size).map(bytes).collect();
+        let script = Script::new([Step::status(200).pieces(pieces)]);
+        let docket = run(&script, GetDocket, &[]).await.unwrap();
+        assert!(docket.raw.as_deref() == Some(&body), "{size}");
     }
 }
 
-#[tokio::test]
-async fn an_answer_with_100_000_headers_or_one_of_a_megabyte_leaves_a_create_unknown() {
-    let many: String = (0..100_000)
-        .map(|index| format!("x-{index}: x\r\n"))
-        .collect();
-    let large = format!("x-large: {}\r\n", "x".repeat(1 << 20));
-    for headers in [many, large] {
-        let answer = http(&format!("200 OK\r\n{headers}Content-Length: 2\r\n\r\n[]"));
-        let (error, peer) = with_peer(CreateDocketV2, [answer.clone()], &[]).await;
-        assert_eq!(error.case(), "permanent-outcome-unknown", "{error:?}");
-        assert_eq!(peer.connections(), 1);
-        let (error, peer) = with_peer(ListAgents, [answer], &[]).await;
-        assert_eq!(error.case(), "timed-out", "{error:?}");
-        assert_eq!(peer.connections(), 4);
+#[tokio::test(start_paused = true)]
+async fn a_body_is_read_to_where_it_breaks_to_its_limit_and_to_the_end_of_the_attempt() {
+    let broken = [bytes("{\"a"), Piece::Break(ErrorCode::ConnectionTerminated)];
+    let dripping = [endless(" ", Duration::from_millis(900))];
+    let (too_large, late) = (None, Some("the body was not complete within 10000 ms"));
+    for (pieces, kept_bytes, transport_error, took_ms) in [
+        (&broken[..], 3, Some("connection terminated"), 0),
+        (
+            &[endless([b' '; 1_000], Duration::ZERO)],
+            8_192,
+            too_large,
+            0,
+        ),
+        (&dripping, 11, late, 10_000),
+    ] {
+        let script = Script::new([Step::status(200).pieces(pieces)]);
+        let error = run(&script, MakeCall, &[]).await.unwrap_err();
+        assert_eq!(error.case(), "permanent-unexpected-response");
+        let kept = error.response().unwrap();
+        assert_eq!((kept.body.len(), kept.body_cut), (kept_bytes, true));
+        let [attempt] = error.attempts() else {
+            panic!("{error:?}")
+        };
+        // The name of the code is spelt by WASI 0.2 or by the guest.
+        let told = attempt
+            .transport_error
+            .as_ref()
+            .map(|told| told.replace('-', " "));
+        assert_eq!(told.as_deref(), transport_error);
+        assert_eq!((script.sent().len(), script.now_ms()), (1, took_ms));
+    }
+}
+
+/// The results of a batch of so many requests.
+async fn batch(script: &Script, items: usize, max_in_flight: &str) -> Vec<&'static str> {
+    let settings = [("MAX_IN_FLIGHT", max_in_flight)];
+    let mut instance = instance(&settings, script.outgoing()).await;
+    let arguments = Arguments {
+        items,
+        ..Arguments::default()
+    };
+    let results = returned(CreateDocketsV2.call(&mut instance, arguments, None)).await;
+    results.iter().map(outcome).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_requests_are_open_at_once_and_a_slow_one_holds_up_no_other() {
+    let created = || Step::ok(SATISFYING).after_ms(50);
+    let script = Script::new([created()]);
+    assert_eq!(batch(&script, 1_000, "1000").await, ["ok"; 1_000]);
+    assert_eq!((script.most_open(), script.now_ms()), (1_000, 50));
+
+    let script = Script::new([Step::ok(SATISFYING).after_ms(5_000), created()]);
+    assert_eq!(batch(&script, 41, "2").await, ["ok"; 41]);
+    assert_eq!((script.most_open(), script.now_ms()), (2, 5_000));
+    assert_eq!(sent_at_ms(&script).last(), Some(&1_950));
+}
+
+#[tokio::test(start_paused = true)]
+async fn date_and_randomness_are_the_hosts() {
+    let date = "Sun, 06 Nov 1994 08:49:47 GMT";
+    for (step, waited_ms) in [
+        // Half of the ceiling, and the random number modulo the other half and one.
+        (Step::status(503), 1_000 + 500_000 % 1_001),
+        (Step::status(429).header("retry-after", date), 10_000),
+    ] {
+        let script = Script::new([step, Step::ok("[]")]);
+        let mut settings = settings(&[], script.outgoing());
+        settings.date = Some(Duration::from_secs(784_111_777));
+        settings.randomness = Some(500_000_u64.to_be_bytes().to_vec());
+        let mut instance = plugin().instantiate(settings).await.unwrap();
+        run_in(&mut instance, ListAgents, None).await.unwrap();
+        assert_eq!(sent_at_ms(&script), [0, waited_ms]);
+    }
+}
+
+/// As a pipe does that is full and that nobody reads.
+#[tokio::test(start_paused = true)]
+async fn a_stderr_that_takes_nothing_holds_up_no_call() {
+    let script = Script::new([Step::status(503), Step::ok(SATISFYING)]);
+    let quick = [
+        ("LOG", "attempts"),
+        ("BACKOFF_MS", "1"),
+        ("MAX_BACKOFF_MS", "1"),
+    ];
+    let mut host = OtherHost::start(settings(&quick, script.outgoing())).await;
+    let began = Instant::now();
+    let created = returned(host.create_docket_v2()).await.unwrap();
+    assert!(began.elapsed() < Duration::from_secs(1));
+    assert_eq!(created.raw_json, SATISFYING);
+    let statuses: Vec<_> = created.attempts.iter().map(|one| one.status).collect();
+    assert_eq!(statuses, [Some(503), Some(200)]);
+    assert!(host.was_written_to(), "nothing was logged");
+}
+
+/// A host of WASI 0.2 may fail in `handle` itself, before there is anything to wait for.
+#[tokio::test(start_paused = true)]
+async fn an_error_code_that_comes_at_once_means_what_it_means_later() {
+    if plugin().kind() != GuestKind::V0_2 {
+        return;
+    }
+    for (code, expected, requests) in [
+        (ErrorCode::ConnectionRefused, "unreachable", 4),
+        (ErrorCode::HttpRequestDenied, "permanent-configuration", 1),
+        (
+            ErrorCode::ConnectionTerminated,
+            "permanent-outcome-unknown",
+            1,
+        ),
+    ] {
+        let settings = settings(&[], Script::new([]).outgoing());
+        let mut host = OtherHost::failing_at_once(settings, &code).await;
+        let created = returned(host.create_docket_v2()).await;
+        let error = created.unwrap_err();
+        assert_eq!((error.case(), error.attempts().len()), (expected, requests));
+        assert_eq!(host.requests(), requests);
     }
 }

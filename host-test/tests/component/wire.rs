@@ -1,108 +1,145 @@
-//! Requests as they stand on the wire, written out whole: method and path, every
-//! header in the order of the names, and the body.
+//! Requests as they stand on the wire, and what the host is told besides.
 
-use crate::operation::Operation;
-use crate::script::{Script, Step};
-use crate::stage::Stage;
-use voice_calling_mock::ReceivedRequest;
+use crate::stage::{
+    FREE_FORM, NUMBER, Operation, Script, Step, TOKEN, docket_v2, instance, instance_at, returned,
+    run, run_in,
+};
+use std::time::Duration;
+use voice_calling_host::types::DocketRequestV2;
+use voice_calling_mock::{Behaviour, MockService, Options, RawPeer};
+use wasmtime_wasi_http::RequestOptions;
 
-/// A request as text.
-fn as_text(request: &ReceivedRequest) -> String {
-    let mut headers: Vec<_> = request
-        .headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {}\n", String::from_utf8_lossy(value)))
-        .collect();
-    headers.sort();
-    format!(
-        "{} {}\n{}\n{}",
-        request.method,
-        request.path_and_query,
-        headers.concat(),
-        request.body_text()
-    )
+/// The body that a function sends; none is a GET.
+fn body(operation: Operation) -> Option<String> {
+    let docket = format!(
+        r#""agent_id":7,"to_phone_number":"{NUMBER}","extra_config":{{"call_context":{{}}}}"#
+    );
+    Some(match operation {
+        Operation::CreateAgent => r#"{"agent_name":"renewals","tools":null}"#.to_owned(),
+        Operation::MakeCall => {
+            format!(r#"{{"from_agent_name":"renewals","to_phone_number":"{NUMBER}"}}"#)
+        }
+        Operation::CreateDocket | Operation::CreateDocketV2 => format!("{{{docket}}}"),
+        Operation::CreateDocketsV2 => {
+            format!(r#"{{{docket},"external_id":"00000000-0000-4000-8000-000000000000"}}"#)
+        }
+        _ => return None,
+    })
 }
 
-/// All requests that the mock has received, as text.
-pub fn received(stage: &Stage) -> Vec<String> {
-    stage.mock.requests().iter().map(as_text).collect()
+/// A request with its headers in the order of their names.
+fn in_order(request: &[u8]) -> String {
+    let request = String::from_utf8_lossy(request);
+    let (head, body) = request.split_once("\r\n\r\n").expect("a head");
+    let mut head: Vec<_> = head.lines().collect();
+    head[1..].sort_unstable();
+    format!("{}\n\n{body}", head.join("\n"))
 }
 
-/// A GET without any other header than these.
-pub fn get(stage: &Stage, path_and_query: &str) -> String {
-    format!(
-        "GET {path_and_query}\nauth_token: Bearer {}\nhost: {}\n\n",
-        stage.mock.token(),
-        stage.mock.address()
-    )
-}
+#[tokio::test]
+async fn the_request_of_every_function_is_on_the_wire_whole() {
+    for operation in Operation::ALL {
+        let answer = operation.satisfying();
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{answer}",
+            answer.len()
+        );
+        let peer = RawPeer::start([Behaviour::Send(answer.into_bytes())])
+            .await
+            .unwrap();
+        let base_url = format!("{}/tenant/a", peer.base_url());
+        let mut instance = instance_at(&base_url, &[]).await;
+        run_in(&mut instance, operation, None).await.unwrap();
 
-/// The same with `Accept: application/json`.
-pub fn get_accepting_json(stage: &Stage, path_and_query: &str) -> String {
-    let (line, headers) = ("\n", "\naccept: application/json\n");
-    get(stage, path_and_query).replacen(line, headers, 1)
-}
-
-/// A POST with this body.
-pub fn post(stage: &Stage, path: &str, body: &str) -> String {
-    format!(
-        "POST {path}\nauth_token: Bearer {}\ncontent-length: {}\ncontent-type: application/json\nhost: {}\n\n{body}",
-        stage.mock.token(),
-        body.len(),
-        stage.mock.address()
-    )
-}
-
-fn path_and_query(operation: Operation) -> String {
-    let line = operation.request_line();
-    let (_, path_and_query) = line.split_once(' ').expect("a method and a path");
-    path_and_query.to_owned()
+        let line = operation.request_line();
+        let (method, path) = line.split_once(' ').unwrap();
+        let accept = match path.starts_with("/api/v1/dockets/") {
+            true => "accept: application/json\n",
+            false => "",
+        };
+        let (content, body) = body(operation).map_or_else(Default::default, |body| {
+            let bytes = body.len();
+            (
+                format!("content-length: {bytes}\ncontent-type: application/json\n"),
+                body,
+            )
+        });
+        let expected = format!(
+            "{method} /tenant/a{path} HTTP/1.1\n{accept}auth_token: Bearer {TOKEN}\n{content}host: {}\n\n{body}",
+            peer.address(),
+        );
+        let requests: Vec<_> = peer.requests().iter().map(|it| in_order(it)).collect();
+        assert_eq!(requests, [expected], "{operation}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_path_of_the_base_url_goes_before_that_of_every_endpoint() {
-    for operation in Operation::ALL {
-        for (base_url, host, prefix) in [
-            ("http://127.0.0.1", "127.0.0.1", ""),
-            ("http://127.0.0.1:8080/", "127.0.0.1:8080", ""),
-            (
-                "http://LocalHost:8080/tenant/%7Ea/v3",
-                "localhost:8080",
-                "/tenant/%7Ea/v3",
-            ),
-            ("https://[::1]/tenant/", "[::1]", "/tenant"),
-        ] {
+async fn scheme_host_port_and_path_are_those_of_the_base_url() {
+    for (base_url, origin) in [
+        ("http://127.0.0.1", "http://127.0.0.1"),
+        ("http://127.0.0.1:8080/", "http://127.0.0.1:8080"),
+        (
+            "http://LocalHost:8080/tenant/%7Ea/v3",
+            "http://localhost:8080/tenant/%7Ea/v3",
+        ),
+        ("https://[::1]/tenant/", "https://[::1]/tenant"),
+    ] {
+        for operation in Operation::READ_AND_CREATE {
             let script = Script::new([Step::ok(operation.satisfying())]);
-            let settings = [("BASE_URL", base_url)];
-            script.run(operation, &settings).await.unwrap();
-            let sent = &script.sent()[0];
-            let expected = format!("{prefix}{}", path_and_query(operation));
-            assert_eq!(sent.path_and_query(), expected, "{operation:?}");
-            assert_eq!(sent.header("host"), host, "{operation:?}");
-            let authority = sent.uri.authority().map(|authority| authority.as_str());
-            assert_eq!(authority, Some(host));
-            let scheme = base_url.split(':').next();
-            assert_eq!(sent.uri.scheme_str(), scheme, "{operation:?}");
+            run(&script, operation, &[("BASE_URL", base_url)])
+                .await
+                .unwrap();
+            let path = operation.request_line();
+            let (_, path) = path.split_once(' ').unwrap();
+            assert_eq!(script.sent()[0].uri.to_string(), format!("{origin}{path}"));
         }
     }
 }
 
 #[tokio::test]
-async fn the_path_of_the_base_url_is_on_the_wire_too() {
-    let stage = Stage::start().await;
-    let base_url = format!("{}/tenant/a", stage.mock.base_url());
-    let settings = [("BASE_URL", base_url.as_str())];
-    for operation in Operation::ALL {
-        // The mock has nothing there.
-        stage.run(operation, &settings).await.unwrap_err();
+async fn free_form_json_goes_and_comes_unharmed_also_a_megabyte_of_it() {
+    let mock = MockService::start(Options::default())
+        .await
+        .expect("the mock service");
+    let (base_url, token) = (mock.base_url(), mock.token());
+    let mut instance = instance_at(&base_url, &[("API_TOKEN", &token)]).await;
+    let large = format!(r#"{{"note":"{}"}}"#, "\u{e4}\\n".repeat(240_000));
+    for call_context in [FREE_FORM, &large] {
+        let request = DocketRequestV2 {
+            call_context: call_context.to_owned(),
+            ..docket_v2()
+        };
+        let created = returned(instance.create_docket_v2(&request, None))
+            .await
+            .unwrap();
+        let docket = returned(instance.get_docket(&created.docket_id, None))
+            .await
+            .unwrap();
+        assert!(docket.call_context.as_deref() == Some(call_context));
+        assert!(docket.raw_json.contains(call_context));
     }
-    let paths: Vec<_> = stage
-        .mock
-        .requests()
-        .into_iter()
-        .map(|request| request.path_and_query)
-        .collect();
-    let expected =
-        Operation::ALL.map(|operation| format!("/tenant/a{}", path_and_query(operation)));
-    assert_eq!(paths, expected);
+    assert_eq!(mock.phones_rung(), [NUMBER; 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_host_is_told_the_timeouts() {
+    let told = |connect_ms, attempt_ms| RequestOptions {
+        connect_timeout: Some(Duration::from_millis(connect_ms)),
+        first_byte_timeout: Some(Duration::from_millis(attempt_ms)),
+        between_bytes_timeout: Some(Duration::from_millis(attempt_ms)),
+    };
+    let set = [("CONNECT_TIMEOUT_MS", "70"), ("ATTEMPT_TIMEOUT_MS", "900")];
+    for operation in Operation::ALL {
+        // The time of a wait bounds them as well: a connection has three quarters of it.
+        let usual = match operation.is_wait() {
+            true => told(1_125, 1_500),
+            false => told(3_000, 10_000),
+        };
+        for (settings, expected) in [(&[][..], usual), (&set, told(70, 900))] {
+            let script = Script::new([Step::ok(operation.satisfying())]);
+            let mut instance = instance(settings, script.outgoing()).await;
+            run_in(&mut instance, operation, None).await.unwrap();
+            assert_eq!(script.sent()[0].options, expected, "{operation}");
+        }
+    }
 }

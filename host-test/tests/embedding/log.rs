@@ -44,11 +44,9 @@ impl Log {
         LOGGED.with_borrow_mut(Vec::clear);
     }
 
-    /// The only warning is that these creates may have been processed, but for ids of what was
-    /// created.
+    /// The only warning is that these creates may have been processed.
     pub fn reports(&self, function: &str, creates: usize) {
-        let mut lines = self.warnings();
-        lines.retain(|line| !line.contains("that had created something"));
+        let lines = self.warnings();
         let [line] = lines.as_slice() else {
             panic!("not one line: {lines:?}");
         };

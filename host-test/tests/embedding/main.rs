@@ -1,5 +1,5 @@
-//! What a host notices that embeds the host crate: how instances are shared and bounded, where
-//! their memory comes from, what its connections carry and to whom, and what it keeps and logs.
+//! What a host notices that embeds the host crate: where the memory of instances comes from, what
+//! its connections carry and to whom, and what it keeps and logs.
 
 mod addresses;
 mod allocation;
@@ -10,7 +10,6 @@ mod log;
 mod network;
 mod once;
 mod peer;
-mod pool;
 mod raw_http2;
 mod recorder;
 mod stage;

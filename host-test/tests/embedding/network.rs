@@ -2,16 +2,15 @@
 //! no request leaves twice.
 
 use crate::peer::{Act, Authority, Peer};
-use crate::raw_http2::{self, RawHttp2};
+use crate::raw_http2::RawHttp2;
 use crate::stage::{CREATED, TOKEN, create, plugin, settings, settings_for};
 use futures_util::future::{BoxFuture, join_all};
 use http::{Request, Response, Version};
 use std::sync::Arc;
-use tokio::sync::Barrier;
 use voice_calling_check::operation::{external_id, outcome};
 use voice_calling_check::script::{Script, Step};
-use voice_calling_host::types::{AgentList, CreatedDocketV2, RequestError};
-use voice_calling_host::{Instance, Network, Outgoing, PooledNetwork, Reach, Trust};
+use voice_calling_host::types::{CreatedDocketV2, RequestError};
+use voice_calling_host::{Network, Outgoing, PooledNetwork, Reach, Trust};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
@@ -32,21 +31,11 @@ impl Host {
         Self::new(base_url, &Trust::Only(vec![authority.certificate()]))
     }
 
-    async fn instance(&self) -> Instance {
-        let settings = settings_for(&self.base_url, self.outgoing.clone());
-        plugin().instantiate(settings).await.expect("an instance")
-    }
-
     /// Creates the docket of this number in an instance of its own.
     async fn create(&self, number: usize) -> Result<CreatedDocketV2, RequestError> {
-        create(&mut self.instance().await, number).await
-    }
-
-    /// Reads in an instance of its own.
-    async fn list_agents(&self) -> Result<AgentList, RequestError> {
-        let mut instance = self.instance().await;
-        let agents = instance.list_agents("org-1", None).await;
-        agents.expect("no failure of the host")
+        let settings = settings_for(&self.base_url, self.outgoing.clone());
+        let mut instance = plugin().instantiate(settings).await.expect("an instance");
+        create(&mut instance, number).await
     }
 }
 
@@ -132,11 +121,9 @@ async fn a_request_is_the_same_over_both_versions() {
 #[tokio::test]
 async fn the_version_is_the_one_that_the_service_prefers() {
     let authority = Authority::new();
-    let offers: [(&[&str], Version); 5] = [
+    let offers: [(&[&str], Version); 3] = [
         (&["h2", "http/1.1"], Version::HTTP_2),
         (&["http/1.1", "h2"], Version::HTTP_11),
-        (&["h2"], Version::HTTP_2),
-        (&["http/1.1"], Version::HTTP_11),
         (&[], Version::HTTP_11),
     ];
     for (protocols, expected) in offers {
@@ -147,17 +134,6 @@ async fn the_version_is_the_one_that_the_service_prefers() {
         let versions: Vec<_> = peer.requests().iter().map(|sent| sent.version).collect();
         assert_eq!(versions, [expected], "{protocols:?}");
     }
-}
-
-#[tokio::test]
-async fn many_calls_at_once_go_over_one_connection_of_http_2() {
-    let all = Arc::new(Barrier::new(20));
-    let [_, (_, peer, host)] = met(&[Act::AnswerTogether(all, CREATED)]).await;
-    // None is answered before all have come.
-    let created = join_all((1..=20).map(|number| host.create(number))).await;
-    assert!(created.iter().all(Result::is_ok), "{created:?}");
-    assert_eq!(connections_of(&peer), [0; 21]);
-    assert_eq!(peer.connections(), 1);
 }
 
 #[tokio::test]
@@ -175,17 +151,6 @@ async fn many_calls_before_there_is_a_connection_are_sent_once_each() {
             assert_eq!(times_sent(&peer, number), 1, "{protocols:?}: {number}");
         }
     }
-}
-
-#[tokio::test]
-async fn many_calls_at_once_have_a_connection_each_of_http_1() {
-    let all = Arc::new(Barrier::new(20));
-    let [(_, peer, host), _] = met(&[Act::AnswerTogether(all, CREATED)]).await;
-    let created = join_all((1..=20).map(|number| host.create(number))).await;
-    assert!(created.iter().all(Result::is_ok), "{created:?}");
-    let mut connections = connections_of(&peer).split_off(1);
-    connections.sort_unstable();
-    assert_eq!(connections, Vec::from_iter(0..20));
 }
 
 #[tokio::test]
@@ -252,46 +217,12 @@ async fn a_create_without_an_answer_on_a_kept_connection_is_sent_once_and_unknow
 }
 
 #[tokio::test]
-async fn a_read_without_an_answer_on_a_kept_connection_is_repeated_by_the_component() {
-    for act in [Act::Break, Act::HangUp] {
-        for (version, peer, host) in met(&[act.clone(), Act::Answer("[]")]).await {
-            assert_eq!(host.list_agents().await.unwrap().agents, []);
-            // What the network repeats by itself the recorder does not see.
-            assert_eq!(host.outgoing.recorder.exchanges().len(), 3, "{version:?}");
-            assert_eq!(peer.requests().len(), 3, "{version:?}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_created_docket_whose_answer_breaks_off_is_sent_once_and_kept() {
-    for (version, peer, host) in met(&[Act::CutBody, Act::Answer(CREATED)]).await {
-        let error = host.create(1).await.unwrap_err();
-        assert_eq!(error.case(), "permanent-unexpected-response", "{version:?}");
-        assert!(error.failure().unwrap().may_have_created);
-        let response = error.response().unwrap();
-        assert_eq!(response.status, 200);
-        assert!(response.body_cut);
-        assert_eq!(response.body, r#"{"docket_id": "cut"#);
-        assert_eq!(error.attempts().len(), 1);
-        assert_eq!(peer.requests().len(), 2, "{version:?}");
-    }
-}
-
-#[tokio::test]
 async fn a_create_that_is_taken_back_by_http_2_is_sent_once_and_unknown() {
-    use raw_http2::Act;
+    use crate::raw_http2::Act;
     let authority = Authority::new();
-    // After the last two a client may send again what it sent. That is for the component to
-    // decide, which learns only that the connection is gone.
-    let taken_back = [
-        Act::Reset(raw_http2::CANCEL),
-        Act::GoAwayAfter,
-        Act::HangUp,
-        Act::Reset(raw_http2::REFUSED_STREAM),
-        Act::GoAwayBefore,
-    ];
-    for act in taken_back {
+    // A client may send again what it sent. That is for the component to decide, which learns only
+    // that the connection is gone.
+    for act in [Act::RefuseStream, Act::GoAway] {
         let script = [Act::Answer(CREATED), act, Act::Answer(CREATED)];
         let peer = RawHttp2::start(authority.vouch(&["h2"]), script).await;
         let host = Host::trusting(peer.base_url(), &authority);
@@ -304,7 +235,7 @@ async fn a_create_that_is_taken_back_by_http_2_is_sent_once_and_unknown() {
         host.create(2).await.expect("a docket");
         // A stream that is reset leaves its connection as it is.
         let connections = match act {
-            Act::Reset(_) => 1,
+            Act::RefuseStream => 1,
             _ => 2,
         };
         assert_eq!((peer.requests(), peer.connections()), (3, connections));
@@ -336,25 +267,6 @@ async fn a_call_that_is_dropped_ends_its_request_and_no_other() {
         };
         assert_eq!(connections_of(&peer), expected, "{version:?}");
         peer.has_given_up(2).await;
-    }
-}
-
-#[tokio::test]
-async fn a_service_that_goes_away_between_two_calls_costs_none() {
-    use raw_http2::Act;
-    let authority = Authority::new();
-    let script = [
-        Act::Answer(CREATED),
-        Act::AnswerAndGoAway(CREATED),
-        Act::AnswerAndGoAway(CREATED),
-        Act::Answer(CREATED),
-    ];
-    let peer = RawHttp2::start(authority.vouch(&["h2"]), script).await;
-    let host = Host::trusting(peer.base_url(), &authority);
-    for (number, connections) in [1, 1, 2, 3, 3].into_iter().enumerate() {
-        host.create(number).await.expect("a docket");
-        assert_eq!(peer.requests(), number + 1);
-        assert_eq!(peer.connections(), connections);
     }
 }
 
@@ -398,6 +310,8 @@ impl Network for Reporting {
 #[tokio::test(start_paused = true)]
 async fn a_connection_timeout_is_believed_of_a_network_that_reports_true_ones_unless_it_is_set() {
     const TRUST: &str = "VOICE_CALLING_TRUST_CONNECTION_TIMEOUT";
+    let pooled = PooledNetwork::new(Reach::Loopback).expect("a network");
+    assert!(pooled.has_true_connection_timeouts());
     for (has_true_connection_timeouts, set, requests) in [
         (true, None, 2),
         (false, None, 1),
@@ -422,10 +336,4 @@ async fn a_connection_timeout_is_believed_of_a_network_that_reports_true_ones_un
             "{created:?}"
         );
     }
-}
-
-#[test]
-fn the_connection_timeouts_of_the_pool_are_true() {
-    let network = PooledNetwork::new(Reach::Loopback).expect("a network");
-    assert!(network.has_true_connection_timeouts());
 }

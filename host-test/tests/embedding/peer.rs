@@ -4,11 +4,8 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use bytes::Bytes;
-use futures_util::stream;
 use http::{Request, Response, Version};
-use http_body::Frame;
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, StreamBody};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -21,7 +18,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Barrier, Notify};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
@@ -81,11 +78,6 @@ impl Authority {
 pub enum Act {
     /// 200 with this body.
     Answer(&'static str),
-    /// The same as soon as so many have come, all of which wait.
-    AnswerTogether(Arc<Barrier>, &'static str),
-    /// 200 with the beginning of a body, which ends early: over HTTP/2 by a reset of the
-    /// stream.
-    CutBody,
     /// No answer, ever, until whoever asked gives up.
     Silence,
     /// No answer: the connection is closed, over HTTP/2 by a reset of the stream alone.
@@ -245,8 +237,6 @@ struct Connection {
     hangs_up: Arc<Notify>,
 }
 
-type Answer = Response<UnsyncBoxBody<Bytes, io::Error>>;
-
 impl Connection {
     async fn serve<S>(self, stream: S)
     where
@@ -263,7 +253,7 @@ impl Connection {
         }
     }
 
-    async fn answer(self, request: Request<Incoming>) -> io::Result<Answer> {
+    async fn answer(self, request: Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
         let (head, body) = request.into_parts();
         let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
         let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
@@ -290,12 +280,7 @@ impl Connection {
         };
         let act = self.script.get(number).or(self.script.last()).cloned();
         match act.expect("a script") {
-            Act::Answer(body) => Ok(whole(body)),
-            Act::AnswerTogether(all, body) => {
-                all.wait().await;
-                Ok(whole(body))
-            }
-            Act::CutBody => Ok(cut()),
+            Act::Answer(body) => Ok(Response::new(Full::from(body))),
             Act::Silence => {
                 let _unanswered = Unanswered(self.seen);
                 std::future::pending().await
@@ -307,22 +292,4 @@ impl Connection {
             }
         }
     }
-}
-
-fn whole(body: &'static str) -> Answer {
-    let body = Full::from(body).map_err(|never| match never {});
-    Response::new(body.boxed_unsync())
-}
-
-fn cut() -> Answer {
-    let pieces = [
-        Ok(Frame::data(Bytes::from_static(br#"{"docket_id": "cut"#))),
-        Err(io::Error::other("it ends early")),
-    ];
-    // What stands before the break must leave before it.
-    let pieces = stream::unfold(pieces.into_iter(), |mut pieces| async {
-        tokio::task::yield_now().await;
-        Some((pieces.next()?, pieces))
-    });
-    Response::new(StreamBody::new(pieces).boxed_unsync())
 }

@@ -1,5 +1,4 @@
-//! A service that speaks HTTP/2 frame by frame, so that it can take back what it was sent
-//! in each way that there is.
+//! A service that speaks HTTP/2 frame by frame, so that it can take back what it was sent.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -30,26 +29,18 @@ const END_HEADERS: u8 = 4;
 const STATUS_200: u8 = 0x88;
 
 const NO_ERROR: u32 = 0;
-pub const REFUSED_STREAM: u32 = 7;
-pub const CANCEL: u32 = 8;
+const REFUSED_STREAM: u32 = 7;
 
 /// What the service does with a request, once it has read all of it.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// 200 with this body.
     Answer(&'static str),
-    /// The same, having said that it goes away after this request, and closes the
-    /// connection.
-    AnswerAndGoAway(&'static str),
-    /// Resets the stream with this code.
-    Reset(u32),
+    /// Resets the stream, which it has not looked at.
+    RefuseStream,
     /// Says that it goes away and has not looked at this request, nor will, and closes the
     /// connection.
-    GoAwayBefore,
-    /// The same, but it may have looked at it.
-    GoAwayAfter,
-    /// Closes the connection without a word.
-    HangUp,
+    GoAway,
 }
 
 /// The service. Dropping it closes everything.
@@ -132,23 +123,16 @@ async fn converse(
         if matches!(kind, HEADERS | DATA) && flags & END_STREAM != 0 {
             match act.expect("a script") {
                 Act::Answer(body) => answer(&mut stream, id, body).await?,
-                Act::AnswerAndGoAway(body) => {
-                    go_away(&mut stream, id).await?;
-                    answer(&mut stream, id, body).await?;
+                Act::RefuseStream => {
+                    let code = REFUSED_STREAM.to_be_bytes();
+                    write(&mut stream, RST_STREAM, 0, id, &code).await?;
+                }
+                Act::GoAway => {
+                    // It looks at no request after the one before this.
+                    let payload = [(id - 2).to_be_bytes(), NO_ERROR.to_be_bytes()].concat();
+                    write(&mut stream, GOAWAY, 0, 0, &payload).await?;
                     return stream.shutdown().await;
                 }
-                Act::Reset(code) => {
-                    write(&mut stream, RST_STREAM, 0, id, &code.to_be_bytes()).await?;
-                }
-                Act::GoAwayBefore => {
-                    go_away(&mut stream, id - 2).await?;
-                    return stream.shutdown().await;
-                }
-                Act::GoAwayAfter => {
-                    go_away(&mut stream, id).await?;
-                    return stream.shutdown().await;
-                }
-                Act::HangUp => return Ok(()),
             }
         }
     }
@@ -157,12 +141,6 @@ async fn converse(
 async fn answer(stream: &mut TlsStream<TcpStream>, id: u32, body: &str) -> io::Result<()> {
     write(stream, HEADERS, END_HEADERS, id, &[STATUS_200]).await?;
     write(stream, DATA, END_STREAM, id, body.as_bytes()).await
-}
-
-/// Says that it looks at no request after this one.
-async fn go_away(stream: &mut TlsStream<TcpStream>, last: u32) -> io::Result<()> {
-    let payload = [last.to_be_bytes(), NO_ERROR.to_be_bytes()].concat();
-    write(stream, GOAWAY, 0, 0, &payload).await
 }
 
 async fn write(

@@ -1,7 +1,6 @@
 //! What a test needs: the component, and what its instances get.
 
-use crate::compiled::loading;
-use std::path::PathBuf;
+use crate::compiled::{component_path, loading};
 use std::sync::OnceLock;
 use voice_calling_check::operation::item;
 use voice_calling_check::script::{Script, Step};
@@ -26,11 +25,6 @@ pub fn pooling(instances: u32) -> Plugin {
     load(Allocation::Pooling { instances })
 }
 
-/// One of each allocation, with room for so many instances.
-pub fn of_each_allocation(instances: u32) -> [Plugin; 2] {
-    [plugin(), pooling(instances)]
-}
-
 pub const WASI_0_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
 
 pub const WASI_0_3: &str = concat!(
@@ -47,15 +41,11 @@ pub fn plugin_v0_3() -> Plugin {
 }
 
 fn load(allocation: Allocation) -> Plugin {
-    let path = match std::env::var_os("HOST_TEST_COMPONENT") {
-        Some(path) => PathBuf::from(path),
-        None => WASI_0_2.into(),
-    };
     let loading = Loading {
         allocation,
         ..loading()
     };
-    Plugin::load_with(&path, &loading).expect("the component")
+    Plugin::load_with(&component_path(), &loading).expect("the component")
 }
 
 /// What an instance gets that talks to this address: pauses are as short as they can be.
@@ -99,13 +89,10 @@ pub async fn create(
     created.expect("no failure of the host")
 }
 
-/// How large a large context is: as large as a request may be, nearly.
-pub const LARGE_BYTES: usize = 1_000_000;
-
-/// A docket with a large context.
+/// A docket with a large context: as large as a request may be, nearly.
 pub fn large() -> DocketRequestV2 {
     DocketRequestV2 {
-        call_context: format!(r#"{{"note":"{}"}}"#, "x".repeat(LARGE_BYTES)),
+        call_context: format!(r#"{{"note":"{}"}}"#, "x".repeat(1_000_000)),
         ..item(0)
     }
 }

@@ -7,10 +7,10 @@ use crate::exchange::{Body, BodyEnd, Ending, Exchange};
 use crate::masking::{self, PersonalData};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use http::{StatusCode, Version};
+use http::StatusCode;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
-use serde::Serialize;
-use std::time::{Duration, SystemTime};
+use serde_json::{Value, json};
+use std::time::Duration;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use voice_calling_core::token;
@@ -18,182 +18,26 @@ use voice_calling_core::token;
 /// What HAR has for a size or a time that is not known.
 const UNKNOWN: i64 = -1;
 
-/// An HTTP Archive.
-#[derive(Debug, Clone, Serialize)]
-pub struct Har {
-    log: Log,
-}
-
-#[derive(Debug, Clone, Serialize)]
-struct Log {
-    version: &'static str,
-    creator: Creator,
-    entries: Vec<Entry>,
-    comment: &'static str,
-}
-
-#[derive(Debug, Clone, Serialize)]
-struct Creator {
-    name: &'static str,
-    version: &'static str,
-}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Entry {
-    started_date_time: String,
-    time: f64,
-    request: Request,
-    response: Response,
-    cache: Cache,
-    timings: Timings,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    comment: Option<String>,
-}
-
-/// There is no cache, and HAR wants it said.
-#[derive(Debug, Clone, Serialize)]
-struct Cache {}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Request {
-    method: String,
-    url: String,
-    http_version: String,
-    cookies: [NameValue; 0],
-    headers: Vec<NameValue>,
-    query_string: Vec<NameValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    post_data: Option<PostData>,
-    headers_size: i64,
-    body_size: i64,
-}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Response {
-    status: u16,
-    status_text: &'static str,
-    http_version: String,
-    cookies: [NameValue; 0],
-    headers: Vec<NameValue>,
-    content: Content,
-    #[serde(rename = "redirectURL")]
-    redirect_url: String,
-    headers_size: i64,
-    body_size: i64,
-    /// Where browsers put what they have instead of an answer.
-    #[serde(rename = "_error", skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-}
-
-#[derive(Debug, Clone, Serialize)]
-struct NameValue {
-    name: String,
-    value: String,
-}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PostData {
-    mime_type: String,
-    /// HAR knows no encoding for what is sent, so that it says so here, as browsers do.
-    #[serde(rename = "_encoding", skip_serializing_if = "Option::is_none")]
-    encoding: Option<&'static str>,
-    text: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    comment: Option<String>,
-}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Content {
-    size: u64,
-    mime_type: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    encoding: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    comment: Option<String>,
-}
-
-/// In milliseconds. Connections are the pool's, so that their part is not known.
-#[derive(Debug, Clone, Serialize)]
-struct Timings {
-    blocked: i64,
-    dns: i64,
-    connect: i64,
-    ssl: i64,
-    send: f64,
-    wait: f64,
-    receive: f64,
-}
-
 /// The archive of exchanges.
-pub fn archive(exchanges: &[Exchange], personal_data: PersonalData) -> Har {
-    Har {
-        log: Log {
-            version: "1.2",
-            creator: Creator {
-                name: env!("CARGO_PKG_NAME"),
-                version: env!("CARGO_PKG_VERSION"),
-            },
-            entries: exchanges
-                .iter()
-                .map(|exchange| entry(exchange, personal_data))
-                .collect(),
-            comment: match personal_data {
+pub fn archive(exchanges: &[Exchange], personal_data: PersonalData) -> Value {
+    let entry = |exchange| {
+        View {
+            exchange,
+            personal_data,
+        }
+        .entry()
+    };
+    json!({
+        "log": {
+            "version": "1.2",
+            "creator": { "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") },
+            "entries": exchanges.iter().map(entry).collect::<Vec<_>>(),
+            "comment": match personal_data {
                 PersonalData::Masked => "The token, phone numbers and call context are masked.",
-                PersonalData::Shown => {
-                    "The token is masked. Phone numbers and call context are not."
-                }
+                PersonalData::Shown => "The token is masked. Phone numbers and call context are not.",
             },
         },
-    }
-}
-
-fn entry(exchange: &Exchange, personal_data: PersonalData) -> Entry {
-    let view = View {
-        exchange,
-        personal_data,
-    };
-    let timings = timings(exchange);
-    Entry {
-        started_date_time: rfc_3339(exchange.date),
-        time: timings.send + timings.wait + timings.receive,
-        request: view.request(),
-        response: view.response(),
-        cache: Cache {},
-        timings,
-        comment: view.comment(),
-    }
-}
-
-/// A request is sent until its body has passed, if that was seen before the answer.
-fn timings(exchange: &Exchange) -> Timings {
-    let sent = match &exchange.body {
-        Some(body) if body.end == BodyEnd::Whole => body.until.min(exchange.duration),
-        _ => Duration::ZERO,
-    };
-    let received = exchange.answer_body.as_ref().map(|body| body.until);
-    let receive = received.map_or(Duration::ZERO, |received| {
-        received.saturating_sub(exchange.duration)
-    });
-    Timings {
-        blocked: UNKNOWN,
-        dns: UNKNOWN,
-        connect: UNKNOWN,
-        ssl: UNKNOWN,
-        send: milliseconds(sent),
-        wait: milliseconds(exchange.duration - sent),
-        receive: milliseconds(receive),
-    }
-}
-
-fn milliseconds(duration: Duration) -> f64 {
-    duration.as_micros() as f64 / 1_000.0
+    })
 }
 
 /// An exchange, and how much of it is to be seen.
@@ -211,134 +55,117 @@ impl View<'_> {
         }
     }
 
-    fn request(&self) -> Request {
+    fn entry(&self) -> Value {
         let exchange = self.exchange;
-        let path_and_query = self.seen(&exchange.path_and_query, masking::path_and_query);
-        let origin = self.seen(&exchange.origin, masking::origin);
-        Request {
-            method: self.seen(&exchange.method, |method| {
-                masking::method(method).to_owned()
-            }),
-            url: url(&origin, &path_and_query),
-            http_version: version(exchange.version),
-            cookies: [],
-            headers: self.headers(&exchange.headers),
-            query_string: query(&path_and_query),
-            post_data: self.post_data(),
-            headers_size: UNKNOWN,
-            body_size: size(exchange.body.as_ref()),
-        }
-    }
-
-    fn post_data(&self) -> Option<PostData> {
-        let body = self.exchange.body.as_ref()?;
-        let mime_type = self.mime_type(&self.exchange.headers);
-        // Of a request that never went out, nothing but its kind may be known.
-        if body.size == 0 && (body.end == BodyEnd::Whole || mime_type.is_none()) {
-            return None;
-        }
-        let (text, encoding) = self.text(body);
-        Some(PostData {
-            mime_type: mime_type.unwrap_or_default(),
-            encoding,
-            text,
-            comment: self.remark(body),
+        let date = OffsetDateTime::from(exchange.date).format(&Rfc3339);
+        // A request is sent until its body has passed, if that was seen before the answer.
+        let sent = match &exchange.body {
+            Some(body) if body.end == BodyEnd::Whole => body.until.min(exchange.duration),
+            _ => Duration::ZERO,
+        };
+        let received = exchange.answer_body.as_ref();
+        let received = received.map_or(exchange.duration, |body| body.until.max(exchange.duration));
+        json!({
+            "startedDateTime": date.expect("a year of four digits"),
+            "time": milliseconds(received),
+            "request": self.request(),
+            "response": self.response(),
+            // There is none, and HAR wants it said.
+            "cache": {},
+            // Connections are the pool's, so that their part is not known.
+            "timings": {
+                "send": milliseconds(sent),
+                "wait": milliseconds(exchange.duration - sent),
+                "receive": milliseconds(received - exchange.duration),
+            },
         })
     }
 
-    fn response(&self) -> Response {
+    fn request(&self) -> Value {
+        let exchange = self.exchange;
+        let path_and_query = self.seen(&exchange.path_and_query, masking::path_and_query);
+        let origin = self.seen(&exchange.origin, masking::origin);
+        let mut request = json!({
+            "method": self.seen(&exchange.method, masking::method),
+            "url": url(&origin, &path_and_query),
+            "httpVersion": format!("{:?}", exchange.version),
+            "cookies": [],
+            "headers": self.headers(&exchange.headers),
+            "queryString": query(&path_and_query),
+            "headersSize": UNKNOWN,
+            "bodySize": size(exchange.body.as_ref()),
+        });
+        let mime_type = self.mime_type(&exchange.headers);
+        // Of a request that never went out, nothing but its kind may be known.
+        let has_body =
+            |body: &&Body| body.size > 0 || (body.end != BodyEnd::Whole && mime_type.is_some());
+        if let Some(body) = exchange.body.as_ref().filter(has_body) {
+            let (text, encoding) = self.text(body);
+            request["postData"] =
+                json!({ "mimeType": mime_type.unwrap_or_default(), "text": text });
+            if let Some(encoding) = encoding {
+                // HAR knows no encoding for what is sent, so that it says so here, as browsers do.
+                request["postData"]["_encoding"] = json!(encoding);
+            }
+        }
+        request
+    }
+
+    fn response(&self) -> Value {
         let exchange = self.exchange;
         let body = exchange.answer_body.as_ref();
-        let (text, encoding) = match body {
-            Some(body) => {
-                let (text, encoding) = self.text(body);
-                (Some(text), encoding)
+        let mime_type = self.mime_type(&exchange.answer_headers);
+        let mut content = json!({
+            "size": body.map_or(0, |body| body.size),
+            "mimeType": mime_type.as_deref().unwrap_or("x-unknown"),
+        });
+        if let Some(body) = body {
+            let (text, encoding) = self.text(body);
+            content["text"] = json!(text);
+            if let Some(encoding) = encoding {
+                content["encoding"] = json!(encoding);
             }
-            None => (None, None),
-        };
-        let location = header(&exchange.answer_headers, "location");
-        let (status, http_version) = match exchange.ending {
-            Ending::Status(status) => (status, version(exchange.answer_version)),
+            if body.end_is_missing() {
+                content["comment"] = json!("The end of the body is missing.");
+            }
+        }
+        let (status, version) = match exchange.ending {
+            Ending::Status(status) => (status, format!("{:?}", exchange.answer_version)),
             _ => (0, String::new()),
         };
-        let broken = body.and_then(|body| match &body.end {
-            BodyEnd::Broken(error) => Some(self.error(error)),
-            _ => None,
+        let reason = StatusCode::from_u16(status)
+            .ok()
+            .and_then(|it| it.canonical_reason());
+        let location = header(&exchange.answer_headers, "location").unwrap_or_default();
+        let mut response = json!({
+            "status": status,
+            "statusText": reason.unwrap_or_default(),
+            "httpVersion": version,
+            "cookies": [],
+            "headers": self.headers(&exchange.answer_headers),
+            "content": content,
+            "redirectURL": self.seen(location, |location| masking::header("location", location)),
+            "headersSize": UNKNOWN,
+            "bodySize": size(body),
         });
-        Response {
-            status,
-            status_text: StatusCode::from_u16(status)
-                .ok()
-                .and_then(|status| status.canonical_reason())
-                .unwrap_or_default(),
-            http_version,
-            cookies: [],
-            headers: self.headers(&exchange.answer_headers),
-            content: Content {
-                size: body.map_or(0, |body| body.size),
-                mime_type: self
-                    .mime_type(&exchange.answer_headers)
-                    .unwrap_or_else(|| "x-unknown".to_owned()),
-                text,
-                encoding,
-                comment: body.and_then(|body| self.remark(body)),
-            },
-            redirect_url: location.map_or_else(String::new, |location| {
-                self.seen(location, |location| masking::header("location", location))
-            }),
-            headers_size: UNKNOWN,
-            body_size: size(body),
-            error: match &exchange.ending {
-                Ending::Status(_) => broken,
-                Ending::Error(error) => Some(self.error(error)),
-                Ending::Abandoned => Some("abandoned".to_owned()),
-            },
-        }
-    }
-
-    /// What is unusual about the exchange.
-    fn comment(&self) -> Option<String> {
-        match &self.exchange.ending {
-            Ending::Status(_) => self
-                .exchange
-                .answer_body
-                .as_ref()
-                .filter(|body| body.end != BodyEnd::Whole)
-                .and_then(|body| self.remark(body))
-                .map(|remark| format!("The answer's body: {remark}")),
-            Ending::Error(error) => Some(format!("No answer: {}.", self.error(error))),
-            Ending::Abandoned => Some("No answer: the guest cancelled the request.".to_owned()),
-        }
-    }
-
-    /// What is unusual about a body.
-    fn remark(&self, body: &Body) -> Option<String> {
-        let end = match &body.end {
-            BodyEnd::Whole => None,
-            BodyEnd::Broken(error) => Some(format!(
-                "it ended early after {} bytes: {}.",
-                body.size,
-                self.error(error)
-            )),
-            BodyEnd::Unfinished => Some(format!("only {} bytes of it passed.", body.size)),
+        let error = match (&exchange.ending, body.map(|body| &body.end)) {
+            (Ending::Error(error), _) | (Ending::Status(_), Some(BodyEnd::Broken(error))) => {
+                Some(self.seen(error, masking::error))
+            }
+            (Ending::Abandoned, _) => Some("abandoned".to_owned()),
+            (Ending::Status(_), _) => None,
         };
-        let cut = body
-            .is_cut
-            .then(|| format!("only the beginning of its {} bytes was kept.", body.size));
-        match (end, cut) {
-            (Some(end), Some(cut)) => Some(format!("{end} {cut}")),
-            (end, cut) => end.or(cut),
+        if let Some(error) = error {
+            // Where browsers put what they have instead of an answer.
+            response["_error"] = json!(error);
         }
+        response
     }
 
-    fn error(&self, error: &str) -> String {
-        self.seen(error, |error| masking::error(error).to_owned())
-    }
-
-    fn headers(&self, headers: &[(String, String)]) -> Vec<NameValue> {
-        let header = |(name, value): &(String, String)| NameValue {
-            name: self.seen(name, masking::header_name),
-            value: self.seen(value, |value| masking::header(name, value)),
+    fn headers(&self, headers: &[(String, String)]) -> Vec<Value> {
+        let header = |(name, value): &(String, String)| {
+            let value = self.seen(value, |value| masking::header(name, value));
+            name_value(&self.seen(name, masking::header_name), &value)
         };
         headers.iter().map(header).collect()
     }
@@ -369,10 +196,18 @@ impl View<'_> {
     }
 }
 
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1_000.0
+}
+
 fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let mut headers = headers.iter();
     let found = headers.find(|(header, _)| header == name);
     found.map(|(_, value)| value.as_str())
+}
+
+fn name_value(name: &str, value: &str) -> Value {
+    json!({ "name": name, "value": value })
 }
 
 /// What no URL has as it is, though what is left of one that was masked may have it.
@@ -393,13 +228,12 @@ const NO_URL: &AsciiSet = &CONTROLS
 
 /// A URL, also where something in it was masked.
 fn url(origin: &str, path_and_query: &str) -> String {
-    let origin = origin.replace(token::MASK, "masked.invalid");
-    let mut url = origin;
+    let mut url = origin.replace(token::MASK, "masked.invalid");
     url.extend(utf8_percent_encode(path_and_query, NO_URL));
     url
 }
 
-fn query(path_and_query: &str) -> Vec<NameValue> {
+fn query(path_and_query: &str) -> Vec<Value> {
     let Some((_, query)) = path_and_query.split_once('?') else {
         return Vec::new();
     };
@@ -409,21 +243,9 @@ fn query(path_and_query: &str) -> Vec<NameValue> {
     };
     let parameter = |parameter: &str| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        NameValue {
-            name: decoded(name),
-            value: decoded(value),
-        }
+        name_value(&decoded(name), &decoded(value))
     };
     query.split('&').map(parameter).collect()
-}
-
-fn rfc_3339(date: SystemTime) -> String {
-    let formatted = OffsetDateTime::from(date).format(&Rfc3339);
-    formatted.expect("a year of four digits")
-}
-
-fn version(version: Version) -> String {
-    format!("{version:?}")
 }
 
 /// A body's size, which is not known if it was not kept or did not pass whole.
@@ -431,5 +253,194 @@ fn size(body: Option<&Body>) -> i64 {
     match body {
         Some(body) if body.end == BodyEnd::Whole => body.size as i64,
         _ => UNKNOWN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Version;
+    use std::time::SystemTime;
+
+    fn body(bytes: &[u8], end: BodyEnd, until_ms: u64) -> Body {
+        Body {
+            bytes: bytes.to_vec(),
+            size: bytes.len() as u64,
+            is_cut: false,
+            end,
+            until: Duration::from_millis(until_ms),
+        }
+    }
+
+    fn exchange(ending: Ending, answer_body: Option<Body>) -> Exchange {
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        Exchange {
+            id: 0,
+            method: "POST".to_owned(),
+            origin: "http://127.0.0.1:8080".to_owned(),
+            path_and_query: "/make_call?name=Asha".to_owned(),
+            version: Version::HTTP_11,
+            headers: vec![header("content-type", "application/json")],
+            date: SystemTime::UNIX_EPOCH,
+            started: Duration::ZERO,
+            duration: Duration::from_millis(40),
+            ending,
+            answer_version: Version::HTTP_11,
+            answer_headers: vec![header("location", "/Asha")],
+            body: Some(body(br#"{"to_phone_number":"91"}"#, BodyEnd::Whole, 10)),
+            answer_body,
+        }
+    }
+
+    fn entry(exchange: Exchange, personal_data: PersonalData) -> Value {
+        archive(&[exchange], personal_data)["log"]["entries"][0].take()
+    }
+
+    /// The specification is at <http://www.softwareishard.com/blog/har-12-spec/>.
+    #[test]
+    fn an_archive_has_every_member_that_har_1_2_requires() {
+        let whole = body(b"{}", BodyEnd::Whole, 290);
+        for ending in [Ending::Status(200), Ending::Abandoned] {
+            let exchange = exchange(ending, Some(whole.clone()));
+            let archive = archive(&[exchange], PersonalData::Masked);
+            for (place, members) in [
+                ("/log", &["version", "creator", "entries"][..]),
+                ("/log/creator", &["name", "version"]),
+                (
+                    "/log/entries/0",
+                    &[
+                        "startedDateTime",
+                        "time",
+                        "request",
+                        "response",
+                        "cache",
+                        "timings",
+                    ],
+                ),
+                ("/log/entries/0/timings", &["send", "wait", "receive"]),
+                (
+                    "/log/entries/0/request",
+                    &[
+                        "method",
+                        "url",
+                        "httpVersion",
+                        "cookies",
+                        "headers",
+                        "queryString",
+                        "headersSize",
+                        "bodySize",
+                    ],
+                ),
+                ("/log/entries/0/request/postData", &["mimeType", "text"]),
+                (
+                    "/log/entries/0/response",
+                    &[
+                        "status",
+                        "statusText",
+                        "httpVersion",
+                        "cookies",
+                        "headers",
+                        "content",
+                        "redirectURL",
+                        "headersSize",
+                        "bodySize",
+                    ],
+                ),
+                ("/log/entries/0/response/content", &["size", "mimeType"]),
+            ] {
+                let object = archive.pointer(place).and_then(Value::as_object);
+                let object = object.unwrap_or_else(|| panic!("{place} in {archive:#}"));
+                for member in members {
+                    assert!(
+                        object.get(*member).is_some_and(|it| !it.is_null()),
+                        "{place}/{member}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_times_of_an_entry_add_up() {
+        let slow = body(b"{}", BodyEnd::Whole, 290);
+        let entry = entry(
+            exchange(Ending::Status(200), Some(slow)),
+            PersonalData::Masked,
+        );
+        let timings = json!({ "send": 10.0, "wait": 30.0, "receive": 250.0 });
+        assert_eq!(
+            (&entry["timings"], &entry["time"]),
+            (&timings, &json!(290.0))
+        );
+        assert_eq!(entry["startedDateTime"], "1970-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn people_are_in_an_entry_only_if_they_are_to_be_seen() {
+        for (personal_data, url, location, sent) in [
+            (
+                PersonalData::Masked,
+                "http://127.0.0.1:8080/make_call?%5Bmasked%5D=%5Bmasked%5D",
+                "[masked]",
+                r#"{"to_phone_number":"[masked]"}"#,
+            ),
+            (
+                PersonalData::Shown,
+                "http://127.0.0.1:8080/make_call?name=Asha",
+                "/Asha",
+                r#"{"to_phone_number":"91"}"#,
+            ),
+        ] {
+            let entry = entry(exchange(Ending::Status(302), None), personal_data);
+            assert_eq!(entry["request"]["url"], url);
+            assert_eq!(entry["request"]["postData"]["text"], sent);
+            assert_eq!(entry["response"]["redirectURL"], location);
+            assert_eq!(entry["response"]["statusText"], "Found");
+        }
+    }
+
+    #[test]
+    fn an_exchange_without_a_whole_answer_has_the_error() {
+        let cut = body(
+            b"{\"a",
+            BodyEnd::Broken("connection terminated".to_owned()),
+            50,
+        );
+        let refused = Ending::Error("connection refused (os error 111)".to_owned());
+        for (ending, body, status, error) in [
+            (refused, None, 0, "connection refused"),
+            (Ending::Abandoned, None, 0, "abandoned"),
+            (Ending::Status(200), Some(cut), 200, "connection terminated"),
+        ] {
+            let entry = entry(exchange(ending, body.clone()), PersonalData::Masked);
+            let response = &entry["response"];
+            assert_eq!(
+                (&response["status"], &response["_error"]),
+                (&json!(status), &json!(error))
+            );
+            let remark = body.map(|_| "The end of the body is missing.");
+            assert_eq!(response["content"]["comment"], json!(remark));
+            assert_eq!(response["bodySize"], UNKNOWN);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_base64_if_they_are_shown() {
+        for (bytes, end, text, encoding) in [
+            (&b"\xff\xfea"[..], BodyEnd::Whole, "//5h", json!("base64")),
+            // A letter that was cut in two.
+            (b"x\xc3", BodyEnd::Unfinished, "x", Value::Null),
+        ] {
+            let exchange = exchange(Ending::Status(422), Some(body(bytes, end, 50)));
+            let shown = entry(exchange.clone(), PersonalData::Shown);
+            let content = &shown["response"]["content"];
+            assert_eq!(
+                (&content["text"], &content["encoding"]),
+                (&json!(text), &encoding)
+            );
+            let masked = entry(exchange, PersonalData::Masked);
+            let text = format!("[masked: {} bytes]", bytes.len());
+            assert_eq!(masked["response"]["content"]["text"], text);
+        }
     }
 }

@@ -32,9 +32,20 @@ const DEPTH: usize = 8;
 /// may be free-form.
 const CONTAINERS: [&str; 2] = ["detail", "extra_config"];
 
+/// Members with an id of the service's own.
+const IDS: [&str; 4] = ["docket_id", "task_id", "closed_call_id", "latest_call_id"];
+
+/// Members with one of the words below.
+const STATUSES: [&str; 4] = [
+    "status",
+    "call_status",
+    "closure_reason",
+    "notification_status",
+];
+
 /// The values of statuses and reasons that the specification names, and the two that our mock of
 /// the service adds. Any other word may be a name, however it is written.
-const STATUSES: [&str; 10] = [
+const STATUS_WORDS: [&str; 10] = [
     "ANSWERED",
     "ATTEMPTS_EXHAUSTED",
     "BUSY",
@@ -48,21 +59,13 @@ const STATUSES: [&str; 10] = [
 ];
 
 /// Headers that HTTP or the service makes.
-const HEADERS: [&str; 16] = [
+const HEADERS: [&str; 8] = [
     "accept",
-    "connection",
     "content-encoding",
-    "content-length",
     "content-type",
     "date",
-    "host",
-    "keep-alive",
     "request-id",
     "retry-after",
-    "server",
-    "transfer-encoding",
-    "user-agent",
-    "vary",
     "x-correlation-id",
     "x-request-id",
 ];
@@ -92,14 +95,10 @@ pub fn body(bytes: &[u8]) -> String {
 
 /// A value as it may be seen: that of a member by this name, or the whole body.
 fn masked_json(json: &RawValue, name: Option<&str>, depth: usize) -> String {
-    let own = name.is_none_or(|name| CONTAINERS.contains(&name));
+    let own = depth > 0 && name.is_none_or(|name| CONTAINERS.contains(&name));
     let text = json.get();
-    let masked = || format!("\"{MASK}\"");
     match text.as_bytes().first() {
-        Some(b'{') if own && depth > 0 => {
-            let Ok(Members(members)) = serde_json::from_str(text) else {
-                return masked();
-            };
+        Some(b'{') if own && let Ok(Members(members)) = serde_json::from_str(text) => {
             let member = |(name, value): &(String, &RawValue)| {
                 let seen = if is_name(name) { name } else { MASK };
                 format!("\"{seen}\":{}", masked_json(value, Some(name), depth - 1))
@@ -107,37 +106,25 @@ fn masked_json(json: &RawValue, name: Option<&str>, depth: usize) -> String {
             let members: Vec<_> = members.iter().map(member).collect();
             format!("{{{}}}", members.join(","))
         }
-        Some(b'[') if own && depth > 0 => {
-            let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(text) else {
-                return masked();
-            };
+        Some(b'[') if own && let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(text) => {
             let element = |value: &&RawValue| masked_json(value, name, depth - 1);
             let elements: Vec<_> = elements.iter().map(element).collect();
             format!("[{}]", elements.join(","))
         }
         Some(b't' | b'f' | b'n') => text.to_owned(),
         _ if name.is_some_and(|name| is_harmless(name, text)) => text.to_owned(),
-        _ => masked(),
+        _ => format!("\"{MASK}\""),
     }
 }
 
-/// Whether a text or number is one of those that may be seen, by its name and its look:
-/// a name alone does not keep a service from putting something else there.
+/// Whether a text is one of those that may be seen, by its name and its look: a name alone does
+/// not keep a service from putting something else there.
 fn is_harmless(name: &str, json: &str) -> bool {
-    let text = json.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-    match (name, text) {
-        ("agent_id" | "outbound_call_count" | "version", None) => {
-            json.len() < NUMBER_DIGITS && json.bytes().all(|byte| byte.is_ascii_digit())
-        }
-        ("docket_id" | "task_id" | "closed_call_id" | "latest_call_id", Some(id)) => is_id(id),
-        ("status" | "call_status" | "closure_reason" | "notification_status", Some(word)) => {
-            STATUSES.contains(&word)
-        }
-        ("created_at" | "updated_at" | "closed_at" | "first_called_at", Some(time)) => {
-            is_time(time)
-        }
-        _ => false,
-    }
+    let text = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    text.is_some_and(|text| {
+        (IDS.contains(&name) && is_id(text))
+            || (STATUSES.contains(&name) && STATUS_WORDS.contains(&text))
+    })
 }
 
 /// A path with its query as it may be seen.
@@ -146,27 +133,21 @@ pub fn path_and_query(path_and_query: &str) -> String {
         Some((path, query)) => (path, Some(query)),
         None => (path_and_query, None),
     };
-    // What comes before the service's own words is the path of the base URL.
     let mut before = "";
-    let mut begun = false;
     let mut segments = Vec::new();
     for segment in path.split('/') {
-        let own = PATH_WORDS.contains(&segment);
         let has_id = matches!(before, "dockets" | "call_details");
-        begun |= own;
-        let seen = segment.is_empty() || own || ((has_id || !begun) && is_id(segment));
+        let seen =
+            segment.is_empty() || PATH_WORDS.contains(&segment) || (has_id && is_id(segment));
         segments.push(if seen { segment } else { MASK });
         before = segment;
     }
     let mut masked = segments.join("/");
     if let Some(query) = query {
-        let parameter = |parameter: &str| {
-            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            let seen = if is_name(name) { name } else { MASK };
-            match name == "organizationId" && is_id(value) {
-                true => format!("{seen}={value}"),
-                false => format!("{seen}={MASK}"),
-            }
+        let parameter = |parameter: &str| match parameter.split_once('=') {
+            Some(("organizationId", id)) if is_id(id) => parameter.to_owned(),
+            Some(("organizationId", _)) => format!("organizationId={MASK}"),
+            _ => format!("{MASK}={MASK}"),
         };
         let parameters: Vec<_> = query.split('&').map(parameter).collect();
         masked = format!("{masked}?{}", parameters.join("&"));
@@ -206,21 +187,19 @@ pub fn header_name(name: &str) -> String {
 }
 
 /// A method as it may be seen, which may be any word of a guest.
-pub fn method(method: &str) -> &str {
-    match method {
-        "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS" => method,
-        _ => MASK,
-    }
+pub fn method(method: &str) -> String {
+    let seen = matches!(method, "GET" | "POST");
+    if seen { method } else { MASK }.to_owned()
 }
 
 /// A transport error as it may be seen: its kind. What stands behind a colon or in
 /// brackets may be anybody's words.
-pub fn error(error: &str) -> &str {
+pub fn error(error: &str) -> String {
     let end = error.find([':', '(']).unwrap_or(error.len());
-    error[..end].trim_end()
+    error[..end].trim_end().to_owned()
 }
 
-/// Whether a member's or parameter's name looks like one that a program has.
+/// Whether a member's name looks like one that a program has.
 fn is_name(name: &str) -> bool {
     let of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     (1..=40).contains(&name.len()) && name.bytes().all(of_name) && !holds_number(name)
@@ -237,36 +216,6 @@ fn is_uuid(text: &str) -> bool {
     // One of digits alone could be made of phone numbers.
     let letters = text.bytes().any(|byte| byte.is_ascii_alphabetic());
     text.len() == 36 && letters && uuid::Uuid::try_parse(text).is_ok()
-}
-
-/// Whether this is a date, or a date and a time: digits stand only where a time has them.
-fn is_time(text: &str) -> bool {
-    const PATTERN: &[u8] = b"dddd-dd-ddTdd:dd:dd.";
-    let digit = |byte: u8| byte.is_ascii_digit();
-    let fits = |(byte, expected): (u8, &u8)| match expected {
-        b'd' => digit(byte),
-        b'T' => b"T ".contains(&byte),
-        expected => byte == *expected,
-    };
-    let (time, zone) = match text.strip_suffix('Z') {
-        Some(time) => (time, ""),
-        None => text.split_at(
-            text.char_indices()
-                .skip(19)
-                .find(|(_, c)| "+-".contains(*c))
-                .map_or(text.len(), |(at, _)| at),
-        ),
-    };
-    let whole = [10, 16, 19].contains(&time.len()) || (21..=26).contains(&time.len());
-    let fraction = time.bytes().skip(PATTERN.len());
-    let zone_fits = match zone.as_bytes() {
-        [] => true,
-        [_, a, b, b':', c, d] | [_, a, b, c, d] => {
-            [a, b, c, d].into_iter().all(|byte| digit(*byte))
-        }
-        _ => false,
-    };
-    whole && time.bytes().zip(PATTERN).all(fits) && fraction.into_iter().all(digit) && zone_fits
 }
 
 /// Whether there are as many digits as a phone number has, however they are grouped.
@@ -312,172 +261,77 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_keeps_its_structure_and_hides_its_values() {
-        assert_eq!(
-            body(
-                br#"{"agent_id": 7, "to_phone_number": "919876543210", "external_id": "crm-1",
-                     "extra_config": {"call_context": {"Asha": {"a": [1]}}, "retries": 3}}"#
-            ),
-            concat!(
-                r#"{"agent_id":7,"to_phone_number":"[masked]","external_id":"[masked]","#,
-                r#""extra_config":{"call_context":"[masked]","retries":"[masked]"}}"#
-            )
-        );
-    }
-
-    #[test]
-    fn an_answer_keeps_ids_statuses_times_booleans_and_null() {
-        let docket = concat!(
-            r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-123456789012","status":"COMPLETED","#,
-            r#""created":true,"closed_call_id":null,"outbound_call_count":2,"#,
-            r#""created_at":"2026-01-31T09:08:07.000001","closure_reason":"DISPOSITION"}"#
-        );
-        assert_eq!(body(docket.as_bytes()), docket);
-        assert_eq!(
-            body(br#"[{"task_id":"t-1","call_status":"NO_ANSWER"}]"#),
-            r#"[{"task_id":"t-1","call_status":"NO_ANSWER"}]"#
-        );
-    }
-
-    #[test]
-    fn every_status_and_reason_that_is_known_is_shown() {
-        for (name, words) in [
-            ("status", &["OPEN", "IN_PROGRESS", "COMPLETED"][..]),
+    fn of_a_body_the_structure_is_seen_with_ids_statuses_booleans_and_null() {
+        for (json, seen) in [
             (
-                "call_status",
-                &["ANSWERED", "NO_ANSWER", "BUSY", "IN_PROGRESS"],
+                r#"{"agent_id": 7, "to_phone_number": "919876543210", "external_id": "crm-1",
+                    "extra_config": {"call_context": {"Asha": {"a": [1]}}, "retries": 3}}"#,
+                concat!(
+                    r#"{"agent_id":"[masked]","to_phone_number":"[masked]","#,
+                    r#""external_id":"[masked]","#,
+                    r#""extra_config":{"call_context":"[masked]","retries":"[masked]"}}"#
+                ),
             ),
-            ("closure_reason", &["DISPOSITION", "ATTEMPTS_EXHAUSTED"]),
-            ("notification_status", &["SKIPPED", "SENT"]),
-        ] {
-            for word in words {
-                let shown = format!(r#"{{"{name}":"{word}"}}"#);
-                assert_eq!(body(shown.as_bytes()), shown);
-            }
-        }
-    }
-
-    #[test]
-    fn times_are_known_with_and_without_a_fraction_and_a_zone() {
-        for time in [
-            "2026-01-31",
-            "2026-01-31T10:00",
-            "2026-01-31 10:00:00",
-            "2026-01-31T10:00:00Z",
-            "2026-01-31T10:00:00.123456Z",
-            "2026-01-31T10:00:00+05:30",
-            "2026-01-31T10:00:00.123-0800",
-        ] {
-            assert!(is_time(time), "{time}");
-        }
-        for other in [
-            "",
-            "2026-01-3",
-            "2026-01-31T",
-            "2026-01-31T10:00:00.",
-            "919876543210",
-        ] {
-            assert!(!is_time(other), "{other}");
-        }
-    }
-
-    #[test]
-    fn a_harmless_name_does_not_show_what_looks_like_something_else() {
-        for value in [
-            r#"{"status":"call Asha"}"#,
-            r#"{"status":"Asha"}"#,
-            r#"{"status":"ASHA"}"#,
-            r#"{"call_status":"ASHA_RAO"}"#,
-            r#"{"closure_reason":"ASHA"}"#,
-            r#"{"notification_status":"ASHA"}"#,
-            r#"{"status":"open"}"#,
-            r#"{"status":919876543210}"#,
-            r#"{"agent_id":919876543210}"#,
-            r#"{"agent_id":"Asha"}"#,
-            r#"{"task_id":"call-919876543210"}"#,
-            r#"{"task_id":"98765-43210"}"#,
-            r#"{"docket_id":"Asha Rao"}"#,
-            r#"{"created_at":"919876543210"}"#,
-            r#"{"created_at":"2026-01-31 Asha"}"#,
-            r#"{"created_at":"2026-01-31 919876543210"}"#,
-            r#"{"created_at":"2026-01-31T10:00:00.9198765432"}"#,
-            r#"{"docket_id":"91987654-3210-0000-0000-000000000000"}"#,
-            r#"{"status":{"Asha":"OPEN"}}"#,
-            r#"{"status":["OPEN"]}"#,
-            r#"{"st\u0061tus":"Asha"}"#,
-            r#"{"task_id":"\u0041sha"}"#,
-        ] {
-            let masked = body(value.as_bytes());
-            assert!(masked.ends_with(r#":"[masked]"}"#), "{value}: {masked}");
-        }
-    }
-
-    #[test]
-    fn a_list_of_problems_hides_the_input_that_it_echoes() {
-        assert_eq!(
-            body(
-                br#"{"detail": [{"type": "string_too_short", "loc": ["body", "to_phone_number"],
-                     "msg": "91987", "input": {"Asha": 1}, "ctx": {"min_length": 12}}]}"#
+            (
+                r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-123456789012","created":true,"n":null}"#,
+                r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-123456789012","created":true,"n":null}"#,
             ),
-            concat!(
-                r#"{"detail":[{"type":"[masked]","loc":"[masked]","msg":"[masked]","#,
-                r#""input":"[masked]","ctx":"[masked]"}]}"#
-            )
-        );
-        assert_eq!(
-            body(br#"{"detail":["Asha",null]}"#),
-            r#"{"detail":["[masked]",null]}"#
-        );
-    }
-
-    #[test]
-    fn insights_and_other_free_form_objects_are_hidden_whole() {
-        for name in [
-            "call_insights",
-            "call_context",
-            "metadata",
-            "call_metadata",
-            "tools",
-            "prompt",
-            "something_new",
+            (
+                r#"[{"task_id":"t-1","call_status":"NO_ANSWER","status":"OPEN"}]"#,
+                r#"[{"task_id":"t-1","call_status":"NO_ANSWER","status":"OPEN"}]"#,
+            ),
+            (
+                r#"{"detail": [{"loc": ["body", "to_phone_number"], "input": {"Asha": 1}}, "Asha"]}"#,
+                r#"{"detail":[{"loc":"[masked]","input":"[masked]"},"[masked]"]}"#,
+            ),
+            // Names that no program has.
+            (
+                r#"{"919876543210":1,"Asha Rao":2,"":{"a":3},"n919876543210":4,"region":5}"#,
+                concat!(
+                    r#"{"[masked]":"[masked]","[masked]":"[masked]","[masked]":"[masked]","#,
+                    r#""[masked]":"[masked]","region":"[masked]"}"#
+                ),
+            ),
+            // JSON that no parser reads whole.
+            (
+                r#"{"call_context":{"big":1e400,"half":"\ud83d"},"status":"OPEN"}"#,
+                r#"{"call_context":"[masked]","status":"OPEN"}"#,
+            ),
+            ("call Asha", "[masked: 9 bytes]"),
+            (r#"{"status":"OPEN""#, "[masked: 16 bytes]"),
+            ("919876543210", r#""[masked]""#),
+            ("", ""),
         ] {
-            let json = format!(r#"{{"{name}":{{"status":"ANSWERED"}}}}"#);
-            assert_eq!(body(json.as_bytes()), format!(r#"{{"{name}":"[masked]"}}"#));
-            let none = format!(r#"{{"{name}":null}}"#);
-            assert_eq!(body(none.as_bytes()), none);
+            assert_eq!(body(json.as_bytes()), seen, "{json}");
         }
-    }
-
-    #[test]
-    fn names_that_no_program_has_are_hidden() {
-        assert_eq!(
-            body(br#"{"919876543210":1,"Asha Rao":2,"":{"a":3},"n919876543210":4,"region":5}"#),
-            concat!(
-                r#"{"[masked]":"[masked]","[masked]":"[masked]","[masked]":"[masked]","#,
-                r#""[masked]":"[masked]","region":"[masked]"}"#
-            )
-        );
-    }
-
-    #[test]
-    fn json_that_no_parser_reads_whole_is_masked_as_far_as_it_goes() {
-        let context = r#"{"big":1e400,"half":"\ud83d","\udc00":null}"#;
-        assert_eq!(
-            body(format!(r#"{{"call_context":{context},"status":"OPEN"}}"#).as_bytes()),
-            r#"{"call_context":"[masked]","status":"OPEN"}"#
-        );
+        assert_eq!(body(b"\xff\xfe"), "[masked: 2 bytes]");
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);
         assert!(body(deep.as_bytes()).contains(MASK));
     }
 
     #[test]
-    fn of_a_body_that_is_no_json_only_the_length_is_seen() {
-        assert_eq!(body(b"call Asha"), "[masked: 9 bytes]");
-        assert_eq!(body(b"{\"status\":\"OPEN\""), "[masked: 16 bytes]");
-        assert_eq!(body(b"\xff\xfe"), "[masked: 2 bytes]");
-        assert_eq!(body(b"\"Asha\""), "\"[masked]\"");
-        assert_eq!(body(b"919876543210"), "\"[masked]\"");
-        assert_eq!(body(b""), "");
+    fn a_harmless_name_does_not_show_what_looks_like_something_else() {
+        for value in [
+            r#"{"status":"Asha"}"#,
+            r#"{"call_status":"ASHA_RAO"}"#,
+            r#"{"closure_reason":"ASHA"}"#,
+            r#"{"notification_status":"open"}"#,
+            r#"{"status":919876543210}"#,
+            r#"{"task_id":"call-919876543210"}"#,
+            r#"{"task_id":"98765-43210"}"#,
+            r#"{"docket_id":"Asha Rao"}"#,
+            r#"{"docket_id":"91987654-3210-0000-0000-000000000000"}"#,
+            r#"{"status":{"Asha":"OPEN"}}"#,
+            r#"{"status":["OPEN"]}"#,
+            r#"{"st\u0061tus":"Asha"}"#,
+            r#"{"task_id":"\u0041sha"}"#,
+            r#"{"call_insights":{"status":"ANSWERED"}}"#,
+            r#"{"something_new":{"status":"ANSWERED"}}"#,
+            r#"{"created_at":"2026-01-31T10:00:00.9198765432"}"#,
+        ] {
+            let masked = body(value.as_bytes());
+            assert!(masked.ends_with(r#":"[masked]"}"#), "{value}: {masked}");
+        }
     }
 
     #[test]
@@ -488,7 +342,6 @@ mod tests {
             ("/call_details/task-1", "/call_details/task-1"),
             ("/call_details/919876543210", "/call_details/[masked]"),
             ("/call_details/Asha%20Rao", "/call_details/[masked]"),
-            ("/voice/make_call", "/voice/make_call"),
             ("/make_call/Asha", "/make_call/[masked]"),
             ("/Asha%20Rao/make_call", "/[masked]/make_call"),
             (
@@ -496,8 +349,8 @@ mod tests {
                 "/api/v1/agents?organizationId=org-1",
             ),
             (
-                "/api/v1/agents?organizationId=919876543210&name=Asha&a%20b=c&d",
-                "/api/v1/agents?organizationId=[masked]&name=[masked]&[masked]=[masked]&d=[masked]",
+                "/api/v1/agents?organizationId=919876543210&name=Asha&d",
+                "/api/v1/agents?organizationId=[masked]&[masked]=[masked]&[masked]=[masked]",
             ),
         ] {
             assert_eq!(path_and_query(path), seen, "{path}");
@@ -509,7 +362,6 @@ mod tests {
         for (name, value, seen) in [
             ("content-type", "application/json", true),
             ("Content-Length", "12345678", true),
-            ("date", "Sat, 31 Jan 2026 13:07:11 GMT", true),
             ("retry-after", "Sat, 31 Jan 2026 13:07:11 GMT", true),
             ("x-request-id", "7f8d3b0e-0d51-4f0c-9a63-123456789012", true),
             ("x-request-id", "919876543210/1", false),
@@ -526,17 +378,16 @@ mod tests {
 
     #[test]
     fn of_hosts_methods_and_errors_no_word_of_a_guest_is_seen() {
-        assert_eq!(origin("http://127.0.0.1:18080"), "http://127.0.0.1:18080");
-        assert_eq!(origin("https://[::1]:18080"), "https://[::1]:18080");
-        assert_eq!(
-            origin("https://api.example:8443"),
-            "https://api.example:8443"
-        );
-        assert_eq!(
-            origin("http://n919876543210.example"),
-            "http://masked.invalid"
-        );
-        assert_eq!((method("GET"), method("ASHA")), ("GET", MASK));
+        for shown in [
+            "http://127.0.0.1:18080",
+            "https://[::1]:18080",
+            "https://api.example:8443",
+        ] {
+            assert_eq!(origin(shown), shown);
+        }
+        let masked = origin("http://n919876543210.example");
+        assert_eq!(masked, "http://masked.invalid");
+        assert_eq!((&*method("GET"), &*method("ASHA")), ("GET", MASK));
         assert_eq!(error("internal error: call Asha"), "internal error");
         assert_eq!(error("DNS error (info code 3)"), "DNS error");
         assert_eq!(error("connection refused"), "connection refused");

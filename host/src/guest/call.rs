@@ -1,48 +1,46 @@
-//! A call, which takes its instance with it unless it returns.
+//! A call in flight, which its caller may drop before it has heard what came of it.
 
 use super::capabilities::Guest;
-use super::in_flight::Caller;
-use anyhow::{Context, Result};
-use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use wasmtime::Store;
 
-const ENDED: &str = "the instance has ended: one of its calls trapped or was dropped";
+/// How many requests of the present call have begun that create something.
+pub(crate) type Creates = Arc<AtomicUsize>;
 
-/// The store of an instance that has not ended.
-pub(crate) fn alive(place: &mut Option<Store<Guest>>) -> Result<&mut Store<Guest>> {
-    place.as_mut().context(ENDED)
+/// The caller of a function. If it is dropped before it has heard what came of the call, a line
+/// of the log reports the creates that the call had begun.
+pub(crate) struct Caller<'a> {
+    function: &'a str,
+    creates: Creates,
+    has_heard: bool,
 }
 
-/// A call of an instance. Unless it returns, the instance goes with it,
-/// and with the instance all that the call has open: nothing else would end that before the
-/// instance is dropped, and on WASI 0.3 the call would go on at the next one.
-pub(crate) struct Call<'a> {
-    pub(crate) store: Store<Guest>,
-    place: &'a mut Option<Store<Guest>>,
-    caller: Caller,
-}
-
-impl<'a> Call<'a> {
-    /// Of a function of the instance in this place.
-    pub(crate) fn begin(
-        place: &'a mut Option<Store<Guest>>,
-        function: impl Into<Cow<'static, str>>,
-    ) -> Result<Self> {
-        let mut store = place.take().context(ENDED)?;
-        let caller = store.data_mut().begin_call(function);
-        Ok(Self {
-            store,
-            place,
-            caller,
-        })
+impl<'a> Caller<'a> {
+    /// Begins a call of this function, and no other at the same time.
+    pub(crate) fn begin(function: &'a str, store: &mut Store<Guest>) -> Self {
+        Self {
+            function,
+            creates: store.data_mut().begin_call(),
+            has_heard: false,
+        }
     }
 
-    /// The caller hears what came of it.
-    pub(crate) fn end<T>(self, returned: wasmtime::Result<T>) -> wasmtime::Result<T> {
-        self.caller.has_heard();
-        if returned.is_ok() {
-            *self.place = Some(self.store);
+    pub(crate) fn has_heard(mut self) {
+        self.has_heard = true;
+    }
+}
+
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        let creates = self.creates.load(Ordering::Relaxed);
+        if !self.has_heard && creates > 0 {
+            tracing::warn!(
+                function = %self.function,
+                creates,
+                "a call was dropped that had begun creates: its caller does not know whether \
+                 they were processed"
+            );
         }
-        returned
     }
 }

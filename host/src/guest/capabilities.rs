@@ -1,7 +1,7 @@
 //! What a guest is given: its environment, stderr, clocks, a little randomness, and
 //! HTTP. No files, no sockets, nothing else.
 
-use super::in_flight::{Caller, InFlight};
+use super::call::Creates;
 use super::limits::{HEADER_BYTES, Memory, MemoryBytes, RESOURCES};
 use super::settings::{InstanceSettings, Stderr};
 use super::stderr::MaskedStderr;
@@ -9,9 +9,8 @@ use crate::clock::Clock;
 use crate::network::outgoing::{Outgoing, Sending};
 use anyhow::Result;
 use http::{Method, Request};
-use std::borrow::Cow;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use wasmtime::component::{HasData, Linker, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
@@ -35,10 +34,10 @@ pub struct Guest {
     memory: Memory,
 }
 
-/// An instance's way out, and the call that it serves.
+/// An instance's way out, and what the present call creates.
 struct WayOut {
     outgoing: Outgoing,
-    call: Option<Arc<InFlight>>,
+    creates: Creates,
 }
 
 impl WasiHttpHooks for WayOut {
@@ -48,9 +47,8 @@ impl WasiHttpHooks for WayOut {
         options: Option<RequestOptions>,
         io: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> Sending {
-        if let Some(call) = &self.call {
-            call.begin_request(request.method() != Method::GET);
-        }
+        let creates = usize::from(request.method() != Method::GET);
+        self.creates.fetch_add(creates, Ordering::Relaxed);
         self.outgoing.send_request(request, options, io)
     }
 }
@@ -89,7 +87,7 @@ impl Guest {
             table,
             way_out: WayOut {
                 outgoing: settings.outgoing,
-                call: None,
+                creates: Creates::default(),
             },
             memory: Memory::new(settings.limits),
         }
@@ -99,11 +97,10 @@ impl Guest {
         self.way_out.outgoing = outgoing;
     }
 
-    /// The instance serves this call of a function, and no other at the same time.
-    pub(crate) fn begin_call(&mut self, function: impl Into<Cow<'static, str>>) -> Caller {
-        let caller = Caller::of(function);
-        self.way_out.call = Some(caller.call().clone());
-        caller
+    /// The instance serves one call, and no other at the same time.
+    pub(crate) fn begin_call(&mut self) -> Creates {
+        self.way_out.creates = Creates::default();
+        self.way_out.creates.clone()
     }
 
     pub(crate) fn memory_limiter(&mut self) -> &mut dyn wasmtime::ResourceLimiter {

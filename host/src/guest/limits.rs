@@ -7,7 +7,7 @@ use std::future::{Future, poll_fn};
 use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 use wasmtime::{
@@ -172,7 +172,7 @@ impl ResourceLimiter for Memory {
     }
 }
 
-/// The calls of a guest, and the time that it has computed in the present one.
+/// The time that a guest has computed in its present call.
 #[derive(Debug, Clone)]
 pub(crate) struct Computing {
     limit: Duration,
@@ -185,10 +185,6 @@ struct Spent {
     before_ns: AtomicU64,
     /// When it did, by the clock of the thread on which it runs.
     resumed_ns: AtomicU64,
-    /// How many calls began.
-    begun: AtomicU32,
-    /// How many of them returned: neither trapped nor were dropped in the middle.
-    returned: AtomicU32,
 }
 
 impl Computing {
@@ -218,13 +214,9 @@ impl Computing {
         &self,
         call: impl Future<Output = WasmtimeResult<T>>,
     ) -> WasmtimeResult<T> {
-        let spent = &self.spent;
-        spent.begun.fetch_add(1, Ordering::Relaxed);
-        spent.before_ns.store(0, Ordering::Relaxed);
+        self.spent.before_ns.store(0, Ordering::Relaxed);
         let mut call = pin!(call);
-        let result = poll_fn(|context| self.measure(|| call.as_mut().poll(context))).await?;
-        spent.returned.fetch_add(1, Ordering::Relaxed);
-        Ok(result)
+        poll_fn(|context| self.measure(|| call.as_mut().poll(context))).await
     }
 
     /// Adds what the guest computes in one poll.
@@ -236,16 +228,6 @@ impl Computing {
         let ran_ns = thread_ns().saturating_sub(resumed_ns);
         spent.before_ns.fetch_add(ran_ns, Ordering::Relaxed);
         polled
-    }
-
-    /// How many calls began, instantiation included.
-    pub(crate) fn calls(&self) -> u32 {
-        self.spent.begun.load(Ordering::Relaxed)
-    }
-
-    /// Whether all of them returned.
-    pub(crate) fn all_returned(&self) -> bool {
-        self.spent.returned.load(Ordering::Relaxed) == self.calls()
     }
 
     fn spent(&self) -> Duration {

@@ -2,7 +2,6 @@
 
 pub(crate) mod call;
 pub mod capabilities;
-pub(crate) mod in_flight;
 pub mod limits;
 pub mod settings;
 pub(crate) mod stderr;

@@ -4,17 +4,16 @@ pub mod functions;
 mod values;
 
 use self::functions::exported_functions;
-use crate::guest::call::{Call, alive};
 use crate::guest::settings::InstanceSettings;
 use crate::load::interface::exported_interface;
-use crate::load::sandbox::Running;
 use crate::plugin::{Instance, Plugin};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use voice_calling_core::base_url::BaseUrl;
-use voice_calling_core::settings::PREFIX;
+use wasmtime::ToWasmtimeResult;
 use wasmtime::component::Val;
+use wasmtime::error::Context;
 
 /// The functions that certainly make no phone ring. Whatever is not in this list
 /// counts as one that does.
@@ -58,17 +57,6 @@ pub fn check_deliberate<'a>(
     Ok(())
 }
 
-/// The base URLs in the environment of a guest: that without a name, and those of accounts.
-pub fn base_urls(environment: &[(String, String)]) -> impl Iterator<Item = &str> {
-    let is_base_url = |name: &str| {
-        let setting = name.strip_prefix(PREFIX);
-        setting.is_some_and(|setting| setting == "BASE_URL" || setting.ends_with("_BASE_URL"))
-    };
-    let variables = environment.iter();
-    let base_urls = variables.filter(move |(name, _)| is_base_url(name));
-    base_urls.map(|(_, url)| url.as_str())
-}
-
 /// What a function answered, as JSON: its value, or its error.
 pub type Answer = std::result::Result<Value, Value>;
 
@@ -86,32 +74,25 @@ pub async fn invoke(
 impl Instance {
     /// Calls a function by name with arguments from JSON: an object with a member for each
     /// parameter, of which options may be left out; or the record itself, for a function that
-    /// takes a record and options.
+    /// takes a record and options. Arguments that do not fit are an error, and end the instance.
     pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
         check_known(function)?;
         let (interface, name) = function.split_once('.').unwrap_or_default();
-        let Running {
-            store,
-            instance,
-            computing,
-            kind,
-            ..
-        } = &mut self.running;
-        let path = exported_interface(*kind, interface);
-        let living = alive(store)?;
-        let interface = instance.get_export_index(&mut *living, None, &path);
-        let index = instance.get_export_index(&mut *living, interface.as_ref(), name);
-        let callee = index
-            .and_then(|index| instance.get_func(&mut *living, index))
-            .with_context(|| format!("the component does not export {function}"))?;
-
-        let ty = callee.ty(&*living);
-        let arguments = values::arguments(arguments, ty.params().collect())?;
-        let mut results = vec![Val::Bool(false); ty.results().len()];
-        let mut call = Call::begin(store, function.to_owned())?;
-        let returning = callee.call_async(&mut call.store, &arguments, &mut results);
-        let returned = computing.count(returning).await;
-        call.end(returned)?;
+        let path = exported_interface(self.kind, interface);
+        let call = self.running.call_named(function, async |store, instance| {
+            let interface = instance.get_export_index(&mut *store, None, &path);
+            let index = instance.get_export_index(&mut *store, interface.as_ref(), name);
+            let callee = index
+                .and_then(|index| instance.get_func(&mut *store, index))
+                .with_context(|| format!("the component does not export {function}"))?;
+            let ty = callee.ty(&*store);
+            let arguments = values::arguments(arguments, ty.params().collect());
+            let arguments = arguments.to_wasmtime_result()?;
+            let mut results = vec![Val::Bool(false); ty.results().len()];
+            callee.call_async(store, &arguments, &mut results).await?;
+            Ok(results)
+        });
+        let results = call.await?;
         let json = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, values::to_json);
         match results.first() {
             Some(Val::Result(Ok(value))) => Ok(Ok(json(value))),
@@ -127,49 +108,35 @@ mod tests {
 
     #[test]
     fn only_a_deliberate_word_makes_a_real_phone_ring() {
-        let remote = Some("https://api.example");
-        for ringing in [
+        let functions = exported_functions().unwrap();
+        let names = functions.iter().map(|function| function.name.as_str());
+        let ringing: Vec<_> = names.filter(|name| !QUIET.contains(name)).collect();
+        let expected = [
             "calls.make-call",
             "dockets.create-docket",
             "dockets.create-docket-v2",
             "bulk.create-dockets-v2",
-            "calls.something-new",
-        ] {
-            assert!(
-                check_deliberate(ringing, remote, false).is_err(),
-                "{ringing}"
-            );
-            assert!(check_deliberate(ringing, Some("no url"), false).is_err());
-            let one_is_remote = ["http://127.0.0.1:8080", "https://api.example"];
-            assert!(check_deliberate(ringing, one_is_remote, false).is_err());
-            assert!(
-                check_deliberate(ringing, Some("http://localhost.evil.example"), false).is_err()
-            );
-            assert!(check_deliberate(ringing, remote, true).is_ok());
-            assert!(check_deliberate(ringing, Some("http://127.0.0.1:8080"), false).is_ok());
-            assert!(check_deliberate(ringing, None, false).is_ok());
+        ];
+        assert_eq!(ringing, expected);
+        let remote = ["http://127.0.0.1:8080", "https://api.example"];
+        for function in ringing.into_iter().chain(["calls.something-new"]) {
+            for (urls, allowed) in [
+                (&[][..], true),
+                (&remote[..1], true),
+                (&remote[1..], false),
+                (&remote, false),
+                (&["no url"], false),
+                (&["http://localhost.evil.example"], false),
+            ] {
+                let is_allowed = |deliberate| {
+                    check_deliberate(function, urls.iter().copied(), deliberate).is_ok()
+                };
+                assert_eq!(is_allowed(false), allowed, "{function} {urls:?}");
+                assert!(is_allowed(true), "{function} {urls:?}");
+            }
         }
         for quiet in QUIET {
             assert!(check_deliberate(quiet, remote, false).is_ok(), "{quiet}");
         }
-    }
-
-    #[test]
-    fn every_function_is_known_to_ring_or_not() {
-        let ringing: Vec<_> = exported_functions()
-            .unwrap()
-            .into_iter()
-            .map(|function| function.name)
-            .filter(|name| !QUIET.contains(&name.as_str()))
-            .collect();
-        assert_eq!(
-            ringing,
-            [
-                "calls.make-call",
-                "dockets.create-docket",
-                "dockets.create-docket-v2",
-                "bulk.create-dockets-v2",
-            ]
-        );
     }
 }

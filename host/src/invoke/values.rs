@@ -1,13 +1,12 @@
 //! JSON to component values and back, by the types that the component itself
 //! declares.
 //!
-//! Names are snake_case in JSON; kebab-case is understood as well. An option is
-//! null or its value, and may be left out of a record or of the arguments. A list of pairs
-//! of a string and something else may be an object, and be left out where it is empty. Where
-//! WIT has text, JSON objects and arrays are taken as the text that they are, so that
-//! free-form JSON need not be quoted, and its numbers keep their digits.
+//! Names are snake_case in JSON. An option is null or its value, and may be left out. A list of
+//! pairs of a string and something else is an object, and may be left out. If WIT has text, JSON
+//! objects and arrays are taken as the text that they are, so that free-form JSON need not be
+//! quoted, and its numbers keep their digits.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value, json};
 use std::collections::BTreeMap;
@@ -36,37 +35,20 @@ pub fn arguments(json: &RawValue, parameters: Vec<(&str, Type)>) -> Result<Vec<V
 fn from_json(json: &RawValue, ty: &Type, at: &str) -> Result<Val> {
     let value = match ty {
         Type::Bool => Val::Bool(parse(json, at, "true or false")?),
-        Type::U8 => Val::U8(parse(json, at, "a number from 0 to 255")?),
-        Type::U16 => Val::U16(parse(json, at, "a number from 0 to 65535")?),
         Type::U32 => Val::U32(parse(json, at, "a number from 0 to 4294967295")?),
-        Type::U64 => Val::U64(parse(json, at, "an unsigned integer of 64 bits")?),
-        Type::S32 => Val::S32(parse(json, at, "an integer of 32 bits")?),
         Type::S64 => Val::S64(parse(json, at, "an integer of 64 bits")?),
-        Type::Float64 => Val::Float64(parse(json, at, "a number")?),
         Type::String => Val::String(text(json, at)?),
         Type::Option(_) if json.get() == "null" => Val::Option(None),
         Type::Option(option) => Val::Option(Some(Box::new(from_json(json, &option.ty(), at)?))),
-        Type::List(list) => Val::List(elements(json, list, at)?),
-        Type::Tuple(ty) => Val::Tuple(tuple(json, ty, at)?),
+        Type::List(list) => Val::List(elements(json, &list.ty(), at)?),
         Type::Record(record) => Val::Record(fields(json, record, at)?),
         other => bail!("{at}: arguments of type {other:?} are not supported"),
     };
     Ok(value)
 }
 
-/// The members of an object as they are given, with names in kebab-case.
 fn given<'a>(json: &'a RawValue, at: &str) -> Result<BTreeMap<String, &'a RawValue>> {
-    let given: BTreeMap<String, &RawValue> = parse(json, at, "a JSON object")?;
-    let count = given.len();
-    let given: BTreeMap<_, _> = given
-        .into_iter()
-        .map(|(name, value)| (name.replace('_', "-"), value))
-        .collect();
-    ensure!(
-        given.len() == count,
-        "{at}: the same member in snake_case and in kebab-case"
-    );
-    Ok(given)
+    parse(json, at, "a JSON object")
 }
 
 /// The members of an object as arguments or fields: one for each of `wanted`, and
@@ -79,13 +61,13 @@ fn members<'a>(
     let mut given = given(json, at)?;
     let mut members = Vec::new();
     let mut names = Vec::new();
-    for (name, ty) in wanted {
-        let inner = if at == ROOT {
-            name.to_owned()
-        } else {
-            format!("{at}.{name}")
+    for (wit_name, ty) in wanted {
+        let name = snake(wit_name);
+        let inner = match at {
+            ROOT => name.clone(),
+            at => format!("{at}.{name}"),
         };
-        let value = match (given.remove(name), &ty) {
+        let value = match (given.remove(&name), &ty) {
             (Some(json), ty) => from_json(json, ty, &inner)?,
             (None, Type::Option(_)) => Val::Option(None),
             (None, Type::List(list)) if matches!(list.ty(), Type::Tuple(_)) => {
@@ -93,8 +75,8 @@ fn members<'a>(
             }
             (None, _) => bail!("{inner}: missing"),
         };
-        members.push((name.to_owned(), value));
-        names.push(name.replace('-', "_"));
+        members.push((wit_name.to_owned(), value));
+        names.push(name);
     }
     if let Some(unknown) = given.keys().next() {
         bail!(
@@ -114,10 +96,8 @@ fn fields(json: &RawValue, record: &types::Record, at: &str) -> Result<Vec<(Stri
 }
 
 /// The elements of an array, or of an object, whose members are pairs.
-fn elements(json: &RawValue, list: &types::List, at: &str) -> Result<Vec<Val>> {
-    let ty = list.ty();
-    if let Type::Tuple(pair) = &ty
-        && json.get().starts_with('{')
+fn elements(json: &RawValue, ty: &Type, at: &str) -> Result<Vec<Val>> {
+    if let Type::Tuple(pair) = ty
         && let [Type::String, value] = pair.types().collect::<Vec<_>>().as_slice()
     {
         let Members(members) = parse(json, at, "a JSON object")?;
@@ -128,21 +108,8 @@ fn elements(json: &RawValue, list: &types::List, at: &str) -> Result<Vec<Val>> {
         return members.into_iter().map(member).collect();
     }
     let elements: Vec<&RawValue> = parse(json, at, "a JSON array")?;
-    let element = |(index, json)| from_json(json, &ty, &format!("{at}[{index}]"));
+    let element = |(index, json)| from_json(json, ty, &format!("{at}[{index}]"));
     elements.into_iter().enumerate().map(element).collect()
-}
-
-fn tuple(json: &RawValue, tuple: &types::Tuple, at: &str) -> Result<Vec<Val>> {
-    let elements: Vec<&RawValue> = parse(json, at, "a JSON array")?;
-    let count = tuple.types().len();
-    ensure!(
-        elements.len() == count,
-        "{at}: found {} elements; expected {count}",
-        elements.len()
-    );
-    let element = |(index, (json, ty))| from_json(json, &ty, &format!("{at}[{index}]"));
-    let elements = elements.into_iter().zip(tuple.types());
-    elements.enumerate().map(element).collect()
 }
 
 fn text(json: &RawValue, at: &str) -> Result<String> {
@@ -164,25 +131,12 @@ pub fn to_json(value: &Val) -> Value {
     let inner = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, to_json);
     match value {
         Val::Bool(flag) => json!(flag),
-        Val::S8(number) => json!(number),
-        Val::U8(number) => json!(number),
-        Val::S16(number) => json!(number),
         Val::U16(number) => json!(number),
-        Val::S32(number) => json!(number),
         Val::U32(number) => json!(number),
         Val::S64(number) => json!(number),
-        Val::U64(number) => json!(number),
-        Val::Float32(number) => Number::from_f64((*number).into()).map_or(Value::Null, Value::from),
         Val::Float64(number) => Number::from_f64(*number).map_or(Value::Null, Value::from),
-        Val::Char(character) => json!(character),
         Val::String(text) => json!(text),
-        Val::List(values) | Val::Tuple(values) | Val::FixedLengthList(values) => {
-            values.iter().map(to_json).collect()
-        }
-        Val::Map(entries) => entries
-            .iter()
-            .map(|(key, value)| json!([to_json(key), to_json(value)]))
-            .collect(),
+        Val::List(values) | Val::Tuple(values) => values.iter().map(to_json).collect(),
         Val::Record(fields) => {
             let field = |(name, value): &(String, Val)| (snake(name), to_json(value));
             Value::Object(fields.iter().map(field).collect())
@@ -194,13 +148,11 @@ pub fn to_json(value: &Val) -> Value {
         Val::Option(option) => inner(option),
         Val::Result(Ok(value)) => json!({ "ok": inner(value) }),
         Val::Result(Err(error)) => json!({ "error": inner(error) }),
-        Val::Flags(names) => names.iter().map(|name| snake(name)).collect(),
-        Val::Resource(_) | Val::Future(_) | Val::Stream(_) | Val::ErrorContext(_) => {
-            json!(format!("{value:?}"))
-        }
+        // The WIT has no other types.
+        other => json!(format!("{other:?}")),
     }
 }
 
-pub(super) fn snake(name: &str) -> String {
+fn snake(name: &str) -> String {
     name.replace('-', "_")
 }

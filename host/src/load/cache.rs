@@ -1,276 +1,451 @@
-//! Compiled components in files, so that a component is compiled once and not by every
-//! process anew.
+//! Compiled components in files, so that not every process compiles them anew.
 //!
-//! A compiled component is machine code: who can write such a file, or put another in its
-//! place, runs code in every process that loads it. So a [`CompiledCache`] uses a file only
-//! where nobody but the user (and root) can have written it, and compiles anew otherwise.
+//! A compiled component is machine code: whoever can write such a file runs code in every process
+//! that loads it. So a [`CompiledCache`] trusts only files that no one but the user (and root) can
+//! have written, and compiles anew otherwise.
 
 use anyhow::{Context, Result};
-use sha2::digest::Output;
 use sha2::{Digest, Sha256};
+use std::fs;
 use std::hash::{Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 use wasmtime::component::Component;
-use wasmtime::{Engine, ModuleVersionStrategy, Result as WasmtimeResult};
+use wasmtime::{Engine, Result as WasmtimeResult};
 
-mod origin;
-#[cfg(unix)]
-mod unix;
-mod unused;
+/// How the names of the files end.
+const COMPILED: &str = "cwasm";
 
-pub use origin::{Origin, Reason};
+/// A file that was neither written nor read for so long is removed.
+const UNUSED: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-#[cfg(unix)]
-use unix::{guarded_folder, own_file};
+/// How long the SHA-256 is that stands before the code.
+const HASH_BYTES: usize = 32;
 
-/// The folder among those that a user's caches are in.
-const USER_FOLDER: &str = "voice-calling";
-
-/// What every file begins with; its number is that of the format.
-const MAGIC: &[u8] = b"voice-calling compiled component 1\n";
-
-/// The magic, the two hashes of the key and that of the payload.
-const HEADER_BYTES: usize = MAGIC.len() + 3 * 32;
-
-/// A folder of compiled components, one file for each component and each way to compile it:
-/// another version of wasmtime, another processor or other settings of the engine that
-/// matter to the code make another file.
+/// A folder of compiled components, one file for each component, version of wasmtime, processor
+/// and settings of the engine that matter to the code.
 ///
-/// Threads and processes may share a folder: a file appears as a whole, by renaming, or not
-/// at all. Who comes while another compiles, compiles as well.
-///
-/// Whenever a file is written, others are removed: those that were neither written nor read for
-/// 30 days, and beyond 512 MiB in total those that were not used for the longest time. So are
-/// temporary files that a killed process left a day ago. Files whose names the cache does not
-/// give are left alone. All of the folder may be removed at any time; what is needed is compiled
-/// again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Threads and processes may share a folder: a file appears as a whole, by renaming. When one is
+/// written, those that were not used for 30 days are removed. The folder may be removed at any
+/// time.
+#[derive(Clone, Debug)]
 pub struct CompiledCache {
-    /// Or why there is none.
-    folder: Result<PathBuf, Reason>,
+    folder: PathBuf,
 }
 
 impl CompiledCache {
-    /// A cache in a folder, which is made with its missing parents (all with mode 0700)
-    /// where it does not exist.
+    /// Returns a cache in a folder, which is created with mode 0700 if it does not exist.
     ///
     /// # Errors
     ///
-    /// If the folder cannot be made, or if others could put files into it:
-    ///
-    /// - The folder has to belong to the effective user of this process, and neither its
-    ///   group nor others may write to it.
-    /// - Each folder on the way to it, from the root on, has to belong to that user or to
-    ///   root, and neither its group nor others may write to it, unless it has the sticky
-    ///   bit (as `/tmp` has), which leaves each entry to its owner.
-    /// - Each symbolic link on the way has to belong to that user or to root.
-    ///
-    /// It is looked at once, here. That lasts: who is not let in now can only be let in
-    /// by the user or root, who are trusted. What an access control list of Linux allows counts,
-    /// since the group's bits of a mode are then the most that it allows to anybody.
-    ///
-    /// On systems other than Unix, where none of this can be found out in the same way,
-    /// it is always an error.
+    /// If the folder cannot be created, or if others could put files into it: it must belong to
+    /// the effective user of this process and be writable by no one else. Each folder and symbolic
+    /// link on the way to it must belong to that user or to root, and each folder must be writable
+    /// by no one else unless it has the sticky bit (as `/tmp` has). On systems other than Unix it
+    /// is always an error.
     pub fn in_folder(path: &Path) -> Result<Self> {
-        let folder = guarded_folder(path)
+        let folder = guard::own_folder(path)
             .with_context(|| format!("no cache of compiled components in {}", path.display()))?;
-        Ok(Self { folder: Ok(folder) })
+        Ok(Self { folder })
     }
 
-    /// The cache of the user: `voice-calling` in `$XDG_CACHE_HOME`, or in `~/.cache` where
-    /// that is not set to an absolute path.
-    ///
-    /// Where [`CompiledCache::in_folder`] refuses that folder, or the user has no home, this
-    /// cache keeps nothing: a warning is logged, once, and every component is compiled, for
-    /// [`Reason::NoFolder`].
-    ///
-    /// That happens with umask 002, where `~/.cache` or the home folder may have mode 0775. The
-    /// group often has no other member, but a program cannot establish that: users whose primary
-    /// group it is are not listed with the group, and a directory service need not list its users
-    /// at all. `chmod g-w` on the folder that the warning names makes the cache work, and so does
-    /// `XDG_CACHE_HOME` with another folder.
-    pub fn for_user() -> Self {
-        Self::in_users_folder().unwrap_or_else(|error| {
-            let why = format!("{error:#}");
-            tracing::warn!("components are compiled each time: {why}");
-            Self {
-                folder: Err(Reason::NoFolder(why)),
+    /// Returns the cache of the user: `voice-calling` in `$XDG_CACHE_HOME`, or in `~/.cache` if
+    /// that is not set. `None` if the user has no home or [`CompiledCache::in_folder`] refuses the
+    /// folder, which is logged as a warning: components are compiled each time.
+    pub fn for_user() -> Option<Self> {
+        let given = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        let caches = given
+            .filter(|path| path.is_absolute())
+            .or_else(|| Some(std::env::home_dir()?.join(".cache")))?;
+        Self::in_folder(&caches.join("voice-calling"))
+            .inspect_err(|error| tracing::warn!("components are compiled each time: {error:#}"))
+            .ok()
+    }
+
+    /// Returns a component for an engine, from its file if that can be trusted; otherwise it is
+    /// compiled and the file written.
+    pub(crate) fn component(&self, engine: &Engine, wasm: &[u8]) -> WasmtimeResult<Component> {
+        let mut key = Sha256Hasher::default();
+        engine.precompile_compatibility_hash().hash(&mut key);
+        wasm.hash(&mut key);
+        let name = format!("{:x}", key.0.finalize());
+        let path = self.folder.join(name).with_extension(COMPILED);
+        if path.exists() {
+            match load(engine, &path) {
+                Ok(component) => return Ok(component),
+                Err(error) => tracing::warn!("{} is compiled again: {error:#}", path.display()),
             }
-        })
-    }
-
-    fn in_users_folder() -> Result<Self> {
-        let absolute = |path: PathBuf| path.is_absolute().then_some(path);
-        let given = std::env::var_os("XDG_CACHE_HOME").and_then(|path| absolute(path.into()));
-        let usual = || {
-            let home = std::env::home_dir().and_then(absolute)?;
-            Some(home.join(".cache"))
-        };
-        let caches = given.or_else(usual).context(
-            "no cache of compiled components for this user: neither XDG_CACHE_HOME nor the \
-             home folder is an absolute path",
-        )?;
-        Self::in_folder(&caches.join(USER_FOLDER))
-    }
-
-    /// The folder, without symbolic links; none where [`CompiledCache::for_user`] found none.
-    pub fn folder(&self) -> Option<&Path> {
-        self.folder.as_deref().ok()
-    }
-
-    /// A component for an engine: from its file if there is one that is sound, or else
-    /// compiled and then put there. A file that is not sound is replaced.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Component::new`] alone. That a file cannot be read or written is none:
-    /// the component is compiled, and a warning is logged.
-    pub fn component(&self, engine: &Engine, wasm: &[u8]) -> WasmtimeResult<(Component, Origin)> {
-        let folder = match &self.folder {
-            Ok(folder) => folder,
-            Err(reason) => {
-                let reason = reason.clone();
-                let component = Component::new(engine, wasm)?;
-                return Ok((component, Origin::Compiled { reason }));
-            }
-        };
-        let key = Key::new(engine, wasm);
-        let path = folder.join(key.file_name());
-        let reason = match load(engine, &key, &path) {
-            Ok(component) => {
-                unused::touch(&path);
-                return Ok((component, Origin::Cached));
-            }
-            Err(reason) => reason,
-        };
-        if reason != Reason::Missing {
-            tracing::warn!("{} is ignored and compiled again: {reason}", path.display());
         }
         let component = Component::new(engine, wasm)?;
-        match keep(&component, &key, folder, &path) {
-            Ok(()) => unused::remove(folder),
-            Err(error) => tracing::warn!("{} cannot be written: {error:#}", path.display()),
+        if let Err(error) = self.keep(&component, &path) {
+            tracing::warn!("{} cannot be written: {error:#}", path.display());
         }
-        Ok((component, Origin::Compiled { reason }))
+        Ok(component)
+    }
+
+    fn keep(&self, component: &Component, path: &Path) -> Result<()> {
+        let code = component.serialize()?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        file.write_all(&Sha256::digest(&code))?;
+        file.write_all(&code)?;
+        file.persist(path)?;
+        self.remove_unused()
+    }
+
+    fn remove_unused(&self) -> Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let is_unused = |used: SystemTime| used.elapsed().is_ok_and(|since| since > UNUSED);
+            if path.extension().is_some_and(|it| it == COMPILED)
+                && is_unused(path.metadata()?.modified()?)
+            {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
     }
 }
 
-/// Puts a component into its file. Nothing waits until it is on the disk: what a
-/// failure of power leaves of it is corrupt or absent, and both are seen.
-fn keep(component: &Component, key: &Key, folder: &Path, path: &Path) -> Result<()> {
-    let payload = component.serialize()?;
-    let [prefix, suffix] = unused::TEMPORARY;
-    let mut named = tempfile::Builder::new();
-    let mut file = named.prefix(prefix).suffix(suffix).tempfile_in(folder)?;
-    file.write_all(&key.header(&payload))?;
-    file.write_all(&payload)?;
-    file.persist(path)?;
-    Ok(())
+/// A component from a file, which is marked as used.
+fn load(engine: &Engine, path: &Path) -> Result<Component> {
+    guard::check_own_file(path)?;
+    let contents = fs::read(path)?;
+    let (_, code) = contents
+        .split_at_checked(HASH_BYTES)
+        .filter(|(hash, code)| Sha256::digest(code)[..] == **hash)
+        .context("it is corrupt")?;
+    // SAFETY: `Component::deserialize` needs bytes that `Component::serialize` returned. No one
+    // but the user and root can have written the file (`own_folder`, `check_own_file`), this cache
+    // writes nothing else under such a name, and its hash shows that it is whole. wasmtime checks
+    // that the code is for this engine.
+    #[allow(unsafe_code)]
+    let component = unsafe { Component::deserialize(engine, code) }?;
+    fs::File::open(path)?.set_modified(SystemTime::now())?;
+    Ok(component)
 }
 
-/// What a compiled component depends on.
-struct Key {
-    component: Output<Sha256>,
-    settings: Output<Sha256>,
-}
-
-impl Key {
-    fn new(engine: &Engine, wasm: &[u8]) -> Self {
-        let mut settings = StableHasher::default();
-        engine.precompile_compatibility_hash().hash(&mut settings);
-        // wasmtime's version. It is among the settings as well, but for engines whose
-        // `Config::module_version` says something else.
-        ModuleVersionStrategy::WasmtimeVersion.hash(&mut settings);
-        Self {
-            component: Sha256::digest(wasm),
-            settings: settings.0.finalize(),
-        }
-    }
-
-    fn file_name(&self) -> String {
-        format!(
-            "{:x}-{:x}{}",
-            self.component,
-            self.settings,
-            unused::COMPILED
-        )
-    }
-
-    /// What stands before a payload. The key is repeated in it, since a file may be
-    /// renamed.
-    fn header(&self, payload: &[u8]) -> Vec<u8> {
-        let payload = Sha256::digest(payload);
-        [MAGIC, &self.component, &self.settings, &payload].concat()
-    }
-
-    /// The payload behind the header of this key.
-    fn payload<'a>(&self, contents: &'a [u8]) -> Result<&'a [u8], Reason> {
-        let corrupt = |found: &str| Err(Reason::Corrupt(found.to_owned()));
-        let Some((header, payload)) = contents.split_at_checked(HEADER_BYTES) else {
-            return corrupt(&format!(
-                "{} bytes, fewer than the {HEADER_BYTES} of its header",
-                contents.len()
-            ));
-        };
-        if !header.starts_with(MAGIC) {
-            return corrupt("it does not begin like a file of this cache");
-        }
-        if header != self.header(payload) {
-            return corrupt("its header does not match its name and contents");
-        }
-        Ok(payload)
-    }
-}
-
-/// SHA-256 of what is hashed. The hashers of the standard library may give something else
-/// in another of its versions, and are too short to distinguish what must not be mistaken.
+/// The hashers of the standard library may return something else in its next version.
 #[derive(Default)]
-struct StableHasher(Sha256);
+struct Sha256Hasher(Sha256);
 
-impl Hasher for StableHasher {
+impl Hasher for Sha256Hasher {
     fn write(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
     fn finish(&self) -> u64 {
-        let hash = self.0.clone().finalize();
-        hash[..8]
-            .iter()
-            .fold(0, |value, byte| value << 8 | u64::from(*byte))
+        unreachable!("the hash is taken whole")
     }
 }
 
-/// A component from a file, if the file is sound.
-fn load(engine: &Engine, key: &Key, path: &Path) -> Result<Component, Reason> {
-    let contents = own_file(path)?;
-    let payload = key.payload(&contents)?;
-    // SAFETY: `Component::deserialize` needs bytes that `Component::serialize` gave, as
-    // they were. These are:
-    //
-    // - Nobody else can have made them. `own_file` has looked at the descriptor from which
-    //   it read: a regular file of the effective user, under no other name, to which
-    //   nobody else may write; and `guarded_folder` has seen that nobody else can put a
-    //   file into the folder or another folder in its place. Who is left is the user
-    //   and root, who can as well do to this process whatever they like.
-    // - Of the user's programs, those with this cache write such a file, and they write
-    //   nothing else behind a header with the magic than what `Component::serialize` gave.
-    // - They are unchanged, all of them, and of this component and these settings:
-    //   the header has the SHA-256 of each. wasmtime's full version is among the settings,
-    //   of which wasmtime itself compares no more than the major number.
-    // - They cannot change any more: they are in this process's memory and not mapped, and
-    //   wasmtime makes a copy.
-    #[allow(unsafe_code)]
-    let component = unsafe { Component::deserialize(engine, payload) };
-    component.map_err(|error| Reason::Refused(format!("{error:#}")))
+/// What distinguishes the files of a user from those of others.
+#[cfg(unix)]
+mod guard {
+    use anyhow::{Context, Result, ensure};
+    use rustix::process::geteuid;
+    use std::fs::{DirBuilder, symlink_metadata};
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    use std::path::{Path, PathBuf, absolute};
+
+    const ROOT: u32 = 0;
+
+    /// The bits of a mode that let the group and others write.
+    const OTHERS_WRITE: u32 = 0o022;
+
+    /// The bit of a folder's mode that leaves each entry to its owner.
+    const STICKY: u32 = 0o1000;
+
+    /// Creates the folder if need be, and returns its path without symbolic links.
+    pub(super) fn own_folder(path: &Path) -> Result<PathBuf> {
+        let path = absolute(path)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)?;
+        let folder = path.canonicalize()?;
+        check(&folder, &[geteuid().as_raw()], 0)?;
+        // The path as it is given has the links, the other one the folders that they lead to.
+        for entry in path.ancestors().chain(folder.ancestors()) {
+            check(entry, &[geteuid().as_raw(), ROOT], STICKY)?;
+        }
+        Ok(folder)
+    }
+
+    pub(super) fn check_own_file(path: &Path) -> Result<()> {
+        ensure!(
+            symlink_metadata(path)?.is_file(),
+            "it is not a regular file"
+        );
+        check(path, &[geteuid().as_raw()], 0)
+    }
+
+    /// Checks that an entry belongs to one of these users, and that others cannot write to it
+    /// unless its mode has one of these bits.
+    fn check(entry: &Path, owners: &[u32], unless: u32) -> Result<()> {
+        let name = entry.display();
+        let found = symlink_metadata(entry).with_context(|| format!("cannot find {name}"))?;
+        let (owner, mode) = (found.uid(), found.mode() & 0o7777);
+        ensure!(
+            owners.contains(&owner),
+            "{name} belongs to the user {owner}; allowed: {owners:?}"
+        );
+        ensure!(
+            found.is_symlink() || mode & OTHERS_WRITE == 0 || mode & unless != 0,
+            "{name} has mode {mode:04o}; allowed: not writable by group and others (without the \
+             bits {OTHERS_WRITE:04o})"
+        );
+        Ok(())
+    }
 }
 
 #[cfg(not(unix))]
-fn guarded_folder(_: &Path) -> Result<PathBuf> {
-    anyhow::bail!("not supported: permissions of folders are checked on Unix only")
+mod guard {
+    use anyhow::{Result, bail};
+    use std::path::{Path, PathBuf};
+
+    pub(super) fn own_folder(_: &Path) -> Result<PathBuf> {
+        bail!("not supported: permissions are checked on Unix only")
+    }
+
+    pub(super) fn check_own_file(_: &Path) -> Result<()> {
+        bail!("its permissions are not known")
+    }
 }
 
-#[cfg(not(unix))]
-fn own_file(_: &Path) -> Result<Vec<u8>, Reason> {
-    Err(Reason::Foreign("its permissions are not known".to_owned()))
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs::{OpenOptions, Permissions};
+    use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
+    use tempfile::{TempDir, tempdir};
+    use wasmtime::component::Linker;
+    use wasmtime::{Config, Store};
+
+    /// A user that these tests do not run as.
+    const SOMEBODY: u32 = 12_345;
+
+    /// A cache in a folder of a test's own, and an engine.
+    struct Stage {
+        parent: TempDir,
+        cache: CompiledCache,
+        engine: Engine,
+    }
+
+    impl Stage {
+        fn new() -> Self {
+            let parent = tempdir().unwrap();
+            Self {
+                cache: CompiledCache::in_folder(&parent.path().join("cache")).unwrap(),
+                engine: Engine::default(),
+                parent,
+            }
+        }
+
+        /// What a component returns that was made to return this number.
+        fn get(&self, number: u32) -> u32 {
+            let text = format!(
+                r#"(component
+                    (core module $module (func (export "number") (result i32) (i32.const {number})))
+                    (core instance $instance (instantiate $module))
+                    (func (export "number") (result u32)
+                        (canon lift (core func $instance "number"))))"#
+            );
+            let wasm = wat::parse_str(text).unwrap();
+            let component = self.cache.component(&self.engine, &wasm).unwrap();
+            let mut store = Store::new(&self.engine, ());
+            let instance = Linker::new(&self.engine).instantiate(&mut store, &component);
+            let number = instance
+                .unwrap()
+                .get_typed_func::<(), (u32,)>(&mut store, "number");
+            number.unwrap().call(&mut store, ()).unwrap().0
+        }
+
+        fn files(&self) -> Vec<PathBuf> {
+            let files = fs::read_dir(&self.cache.folder).unwrap();
+            files.map(|entry| entry.unwrap().path()).collect()
+        }
+
+        /// The file of the component that returns 7, with the code of the one that returns 8.
+        fn with_eight_as_seven() -> (Self, PathBuf) {
+            let stage = Self::new();
+            stage.get(7);
+            let [seven] = stage.files().try_into().unwrap();
+            stage.get(8);
+            let eight = stage.files().into_iter().find(|file| *file != seven);
+            fs::rename(eight.unwrap(), &seven).unwrap();
+            (stage, seven)
+        }
+    }
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_component_that_was_compiled_before_is_read_from_its_file() {
+        let (stage, seven) = Stage::with_eight_as_seven();
+        assert_eq!(stage.get(7), 8);
+        // That others can read it does no harm.
+        set_mode(&seven, 0o644);
+        assert_eq!(stage.get(7), 8);
+        assert_eq!(stage.files(), [seven]);
+    }
+
+    #[test]
+    fn other_settings_of_the_engine_are_another_file() {
+        let (mut stage, _) = Stage::with_eight_as_seven();
+        stage.engine = Engine::new(Config::new().wasm_multi_memory(false)).unwrap();
+        assert_eq!(stage.get(7), 7);
+        assert_eq!(stage.files().len(), 2);
+    }
+
+    #[test]
+    fn a_file_that_is_not_whole_or_may_be_from_somebody_else_is_replaced() {
+        let changes: [fn(&Path); 7] = [
+            |file| fs::write(file, "").unwrap(),
+            |file| {
+                OpenOptions::new()
+                    .write(true)
+                    .open(file)
+                    .unwrap()
+                    .set_len(1_000)
+                    .unwrap()
+            },
+            |file| {
+                OpenOptions::new()
+                    .append(true)
+                    .open(file)
+                    .unwrap()
+                    .write_all(b"x")
+                    .unwrap()
+            },
+            |file| {
+                let mut contents = fs::read(file).unwrap();
+                contents[2_000] ^= 1;
+                fs::write(file, contents).unwrap();
+            },
+            |file| set_mode(file, 0o620),
+            |file| set_mode(file, 0o602),
+            |file| {
+                let elsewhere = file.with_extension("elsewhere");
+                fs::rename(file, &elsewhere).unwrap();
+                symlink(elsewhere, file).unwrap();
+            },
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let (stage, seven) = Stage::with_eight_as_seven();
+            change(&seven);
+            assert_eq!(stage.get(7), 7, "{number}");
+            let found = fs::symlink_metadata(&seven).unwrap();
+            assert!(
+                found.is_file() && found.permissions().mode() & 0o7777 == 0o600,
+                "{number}"
+            );
+        }
+        let (stage, seven) = Stage::with_eight_as_seven();
+        // Only root can give a file away.
+        if chown(&seven, Some(SOMEBODY), None).is_ok() {
+            assert_eq!(stage.get(7), 7);
+        }
+    }
+
+    #[test]
+    fn a_component_whose_file_cannot_be_written_is_compiled() {
+        let stage = Stage::new();
+        fs::remove_dir(&stage.cache.folder).unwrap();
+        assert_eq!((stage.get(7), stage.get(7)), (7, 7));
+    }
+
+    #[test]
+    fn a_file_that_was_not_used_for_30_days_goes_when_another_is_written() {
+        let stage = Stage::new();
+        stage.get(7);
+        let [seven] = stage.files().try_into().unwrap();
+        let set_unused_for = |days: u32| {
+            let used = SystemTime::now() - Duration::from_secs(24 * 3_600) * days;
+            fs::File::open(&seven).unwrap().set_modified(used).unwrap();
+        };
+        set_unused_for(31);
+        // To read it is to use it.
+        stage.get(7);
+        stage.get(8);
+        assert!(seven.exists());
+        set_unused_for(31);
+        stage.get(9);
+        assert!(!seven.exists());
+        assert_eq!(stage.files().len(), 2);
+    }
+
+    /// Checks that a cache in this folder is refused by an error with these parts.
+    #[track_caller]
+    fn assert_refused(folder: &Path, parts: &[&str]) {
+        let error = format!("{:#}", CompiledCache::in_folder(folder).unwrap_err());
+        for part in parts {
+            assert!(error.contains(part), "no {part:?} in {error:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_to_which_others_can_write_is_refused() {
+        let stage = Stage::new();
+        let folder = &stage.cache.folder;
+        let found = fs::metadata(folder).unwrap();
+        assert_eq!(found.permissions().mode() & 0o7777, 0o700);
+        // The sticky bit does not help: it lets others put files there.
+        for mode in [0o770, 0o707, 0o1777] {
+            set_mode(folder, mode);
+            let found = format!("has mode {mode:04o}");
+            assert_refused(folder, &[folder.to_str().unwrap(), &found]);
+        }
+        set_mode(folder, 0o755);
+        CompiledCache::in_folder(folder).unwrap();
+        for (mode, allowed) in [(0o770, false), (0o707, false), (0o1777, true)] {
+            set_mode(stage.parent.path(), mode);
+            assert_eq!(
+                CompiledCache::in_folder(folder).is_ok(),
+                allowed,
+                "{mode:o}"
+            );
+        }
+        let file = stage.parent.path().join("file");
+        fs::write(&file, "").unwrap();
+        CompiledCache::in_folder(&file).unwrap_err();
+    }
+
+    #[test]
+    fn the_folders_on_the_way_to_a_symbolic_link_and_behind_it_are_checked() {
+        let stage = Stage::new();
+        let links = stage.parent.path().join("links");
+        fs::create_dir(&links).unwrap();
+        symlink("..", links.join("link")).unwrap();
+        let through = links.join("link/cache");
+        let cache = CompiledCache::in_folder(&through).unwrap();
+        assert_eq!(cache.folder, stage.cache.folder);
+        for open in [&*links, stage.parent.path()] {
+            set_mode(open, 0o777);
+            assert_refused(&through, &[open.to_str().unwrap(), "mode 0777"]);
+            set_mode(open, 0o755);
+        }
+        CompiledCache::in_folder(&through).unwrap();
+    }
+
+    #[test]
+    fn a_folder_or_link_of_somebody_else_is_refused() {
+        let stage = Stage::new();
+        let link = stage.parent.path().join("link");
+        symlink(&stage.cache.folder, &link).unwrap();
+        CompiledCache::in_folder(&link).unwrap();
+        // Only root can give a file away.
+        if lchown(&link, Some(SOMEBODY), None).is_err() {
+            return;
+        }
+        let foreign = "belongs to the user 12345";
+        assert_refused(&link, &[link.to_str().unwrap(), foreign]);
+        let within = stage.cache.folder.join("within");
+        CompiledCache::in_folder(&within).unwrap();
+        chown(&stage.cache.folder, Some(SOMEBODY), None).unwrap();
+        assert_refused(&stage.cache.folder, &[foreign]);
+        assert_refused(&within, &[foreign]);
+    }
 }

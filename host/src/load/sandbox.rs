@@ -1,12 +1,12 @@
 //! A component of any world in the host that the harness is: compiled, linked to what
 //! is in `capabilities` and to nothing else, and run within its limits.
 
-use crate::guest::call::Call;
+use crate::guest::call::Caller;
 use crate::guest::capabilities::{self, Guest};
 use crate::guest::limits::{Computing, HANDLES, MemoryBytes, look_after_guests};
 use crate::guest::settings::{InstanceSettings, Stderr};
 use crate::load::allocation::Allocation;
-use crate::load::cache::{CompiledCache, Origin, Reason};
+use crate::load::cache::CompiledCache;
 use crate::load::kind::GuestKind;
 use crate::network::outgoing::Outgoing;
 use anyhow::{Result, ensure};
@@ -22,7 +22,6 @@ use wasmtime::{Config, Engine, Store};
 #[derive(Clone)]
 pub struct Sandbox {
     pub(crate) pre: InstancePre<Guest>,
-    origin: Origin,
     kind: GuestKind,
 }
 
@@ -54,7 +53,7 @@ impl Sandbox {
              use the file for {} (voice-calling.wasm, if this is voice-calling-p3.wasm)",
             GuestKind::V0_2
         );
-        let (component, origin) = compiled(wasm, kind, loading)?;
+        let component = compiled(wasm, kind, loading)?;
         let mut linker = Linker::new(component.engine());
         capabilities::link_v0_2(&mut linker)?;
         #[cfg(feature = "wasi-0-3")]
@@ -64,12 +63,7 @@ impl Sandbox {
         let pre = linker
             .instantiate_pre(&component)
             .context("the component imports something that this host does not provide")?;
-        Ok(Self { pre, origin, kind })
-    }
-
-    /// Whether it was compiled, and why, or read from a cache.
-    pub fn origin(&self) -> &Origin {
-        &self.origin
+        Ok(Self { pre, kind })
     }
 
     /// Of which kind it is.
@@ -101,7 +95,6 @@ impl Sandbox {
         Ok(Running {
             store: Some(store),
             instance,
-            kind: self.kind,
             stderr,
             computing,
             memory,
@@ -110,7 +103,7 @@ impl Sandbox {
 }
 
 /// Compiles a component for an engine of its own, which looks after its guests.
-fn compiled(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<(Component, Origin)> {
+fn compiled(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component> {
     let mut config = Config::new();
     config.epoch_interruption(true);
     // With pages of one byte the engine refuses growth of which the limiter was not asked.
@@ -123,10 +116,7 @@ fn compiled(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<(Componen
     look_after_guests(&engine)?;
     let compiled = match &loading.cache {
         Some(cache) => cache.component(&engine, wasm),
-        None => Component::new(&engine, wasm).map(|component| {
-            let reason = Reason::NoCache;
-            (component, Origin::Compiled { reason })
-        }),
+        None => Component::new(&engine, wasm),
     };
     Ok(compiled.context("not a component")?)
 }
@@ -140,12 +130,11 @@ fn compiled(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<(Componen
 pub struct Running {
     /// None during a call, and once one trapped or was dropped: with it goes all that the
     /// guest had open.
-    pub(crate) store: Option<Store<Guest>>,
-    pub(crate) instance: ComponentInstance,
-    pub(crate) computing: Computing,
-    pub(crate) kind: GuestKind,
-    pub(crate) stderr: Stderr,
-    pub(crate) memory: MemoryBytes,
+    store: Option<Store<Guest>>,
+    instance: ComponentInstance,
+    computing: Computing,
+    stderr: Stderr,
+    memory: MemoryBytes,
 }
 
 impl Running {
@@ -156,10 +145,25 @@ impl Running {
         &mut self,
         export: impl AsyncFnOnce(&mut Store<Guest>, &ComponentInstance) -> wasmtime::Result<T>,
     ) -> Result<T> {
-        let mut call = Call::begin(&mut self.store, "a function of a sandbox")?;
-        let returning = export(&mut call.store, &self.instance);
+        self.call_named("a function of a sandbox", export).await
+    }
+
+    /// The same for a function that the log calls by this name.
+    pub(crate) async fn call_named<T>(
+        &mut self,
+        function: &str,
+        export: impl AsyncFnOnce(&mut Store<Guest>, &ComponentInstance) -> wasmtime::Result<T>,
+    ) -> Result<T> {
+        let ended = "the instance has ended: one of its calls trapped or was dropped";
+        let mut store = self.store.take().context(ended)?;
+        let caller = Caller::begin(function, &mut store);
+        let returning = export(&mut store, &self.instance);
         let returned = self.computing.count(returning).await;
-        Ok(call.end(returned)?)
+        caller.has_heard();
+        if returned.is_ok() {
+            self.store = Some(store);
+        }
+        Ok(returned?)
     }
 
     /// What it wrote to stderr, where that is kept ([`Stderr::kept`]); else nothing.
@@ -174,14 +178,9 @@ impl Running {
         }
     }
 
-    /// How many calls it was given.
-    pub fn calls(&self) -> u32 {
-        self.computing.calls().saturating_sub(1)
-    }
-
-    /// Whether it can be given calls: every one returned, none trapped or was dropped.
+    /// Returns `true` if it can be given calls: none trapped or was dropped.
     pub fn is_sound(&self) -> bool {
-        self.computing.all_returned()
+        self.store.is_some()
     }
 
     /// How large its linear memories are. They never shrink, so that this is also the

@@ -4,7 +4,6 @@
 pub mod outgoing;
 pub mod pooled;
 pub mod reach;
-pub mod resolver;
 pub mod trust;
 
 use bytes::Bytes;

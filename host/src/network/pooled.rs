@@ -2,7 +2,6 @@
 
 use crate::network::Network;
 use crate::network::reach::Reach;
-use crate::network::resolver::{Resolver, SystemResolver};
 use crate::network::trust::Trust;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -20,7 +19,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::future::{Future, ready};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -71,24 +70,8 @@ impl PooledNetwork {
     ///
     /// If the certificate of an authority is broken.
     pub fn trusting(trust: &Trust, reach: Reach) -> anyhow::Result<Self> {
-        Self::resolving(SystemResolver, trust, reach)
-    }
-
-    /// A pool of its own, which looks names up with this resolver.
-    ///
-    /// # Errors
-    ///
-    /// If the certificate of an authority is broken.
-    pub fn resolving(
-        resolver: impl Resolver + 'static,
-        trust: &Trust,
-        reach: Reach,
-    ) -> anyhow::Result<Self> {
         let reach = Arc::new(reach);
-        let mut http = HttpConnector::new_with_resolver(WithinReach {
-            resolver: Arc::new(resolver),
-            reach: reach.clone(),
-        });
+        let mut http = HttpConnector::new_with_resolver(WithinReach(reach.clone()));
         http.enforce_http(false);
         http.set_nodelay(true);
         let https = HttpsConnectorBuilder::new()
@@ -293,11 +276,31 @@ impl Service<Uri> for TimedConnector {
     }
 }
 
-/// Looks names up; only addresses within reach are answered.
+/// Looks names up, as the system does; only addresses within reach are answered.
 #[derive(Clone)]
-struct WithinReach {
-    resolver: Arc<dyn Resolver>,
-    reach: Arc<Reach>,
+struct WithinReach(Arc<Reach>);
+
+impl WithinReach {
+    /// Those of a name's addresses that may be used.
+    fn used(&self, name: &str, found: Vec<IpAddr>) -> Result<Vec<SocketAddr>, NotResolved> {
+        if found.is_empty() {
+            return Err(NotResolved::Unknown(name.to_owned()));
+        }
+        let (within, denied): (Vec<_>, Vec<_>) = found
+            .into_iter()
+            .partition(|address| self.0.includes_address(name, *address));
+        for address in denied {
+            tracing::warn!("{name} resolves to {address}, which is not allowed and not used");
+        }
+        match within.is_empty() {
+            true => Err(NotResolved::OutOfReach(name.to_owned())),
+            // The connector puts in the port.
+            false => Ok(within
+                .into_iter()
+                .map(|it| SocketAddr::new(it, 0))
+                .collect()),
+        }
+    }
 }
 
 /// A name that cannot be used.
@@ -332,29 +335,11 @@ impl Service<Name> for WithinReach {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
-        let name = name.as_str().to_owned();
-        let reach = self.reach.clone();
-        let resolving = self.resolver.resolve(name.clone());
+        let (name, this) = (name.as_str().to_owned(), self.clone());
         Box::pin(async move {
-            let found = resolving.await.unwrap_or_default();
-            if found.is_empty() {
-                return Err(NotResolved::Unknown(name));
-            }
-            let (within, denied): (Vec<_>, Vec<_>) = found
-                .into_iter()
-                .partition(|address| reach.includes_address(&name, *address));
-            for address in denied {
-                tracing::warn!("{name} resolves to {address}, which is not allowed and not used");
-            }
-            match within.is_empty() {
-                true => Err(NotResolved::OutOfReach(name)),
-                // The connector puts in the port.
-                false => Ok(within
-                    .into_iter()
-                    .map(|address| SocketAddr::new(address, 0))
-                    .collect::<Vec<_>>()
-                    .into_iter()),
-            }
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await;
+            let found = found.map_or_else(|_| Vec::new(), |it| it.map(|it| it.ip()).collect());
+            Ok(this.used(&name, found)?.into_iter())
         })
     }
 }
@@ -362,37 +347,25 @@ impl Service<Name> for WithinReach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::IpAddr;
 
-    struct Names(Vec<IpAddr>);
-
-    impl Resolver for Names {
-        fn resolve(&self, _: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
-            Box::pin(ready(Ok(self.0.clone())))
-        }
-    }
-
-    async fn used(addresses: &[&str]) -> Result<Vec<String>, NotResolved> {
+    fn used(addresses: &[&str]) -> Result<Vec<String>, NotResolved> {
         let addresses = addresses.iter().map(|address| address.parse().unwrap());
-        let mut within = WithinReach {
-            resolver: Arc::new(Names(addresses.collect())),
-            reach: Arc::new(Reach::of_url("https://api.example").unwrap()),
-        };
-        let found = within.call("api.example".parse().unwrap()).await?;
-        Ok(found.map(|address| address.to_string()).collect())
+        let reach = Reach::of_urls(["https://api.example"]).unwrap();
+        let used = WithinReach(Arc::new(reach)).used("api.example", addresses.collect())?;
+        Ok(used.iter().map(SocketAddr::to_string).collect())
     }
 
-    #[tokio::test]
-    async fn of_a_names_addresses_only_those_within_reach_are_used_in_their_order() {
+    #[test]
+    fn of_a_names_addresses_only_those_within_reach_are_used_in_their_order() {
         let mixed = ["203.0.113.7", "127.0.0.1", "::1", "2001:db8::7", "10.0.0.7"];
         let expected = ["203.0.113.7:0", "[2001:db8::7]:0", "10.0.0.7:0"];
-        assert_eq!(used(&mixed).await.unwrap(), expected);
-        let local = used(&["127.0.0.1", "169.254.169.254"]).await;
+        assert_eq!(used(&mixed).unwrap(), expected);
+        let local = used(&["127.0.0.1", "169.254.169.254"]);
         assert!(
             matches!(local, Err(NotResolved::OutOfReach(_))),
             "{local:?}"
         );
-        let none = used(&[]).await;
+        let none = used(&[]);
         assert!(matches!(none, Err(NotResolved::Unknown(_))), "{none:?}");
     }
 }

@@ -8,6 +8,7 @@ use crate::scenario::{CANARY, Run};
 use crate::script::HeardBody;
 use crate::trace::{Attempt, Outcome, Trace};
 use serde::de::IgnoredAny;
+use uuid::Uuid;
 use voice_calling_host::types::RequestError;
 
 pub(super) fn error_case(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
@@ -190,17 +191,8 @@ pub(super) fn right_docket(run: &Run, _: &Trace, returned: &Returned) -> Option<
     let answered = returned.as_ref().ok()?;
     let (id, raw) = (answered.id.as_deref()?, answered.raw.as_deref()?);
     let operation = run.scenario.operation;
-    let is_uuid = |id: &str| {
-        let is_hyphen = |index| [8, 13, 18, 23].contains(&index);
-        id.len() == 36
-            && id
-                .bytes()
-                .enumerate()
-                .all(|(index, byte)| match is_hyphen(index) {
-                    true => byte == b'-',
-                    false => byte.is_ascii_hexdigit(),
-                })
-    };
+    // Of the ways to write one, that with hyphens.
+    let is_uuid = |id: &str| id.len() == 36 && Uuid::try_parse(id).is_ok();
     let written = |name: &str| raw.contains(&format!("\"{name}\":\"{id}\""));
     let right = match operation {
         Operation::MakeCall => written("task_id") && ![".", ".."].contains(&id),

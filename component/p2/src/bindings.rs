@@ -1,9 +1,0 @@
-//! The WIT in Rust.
-
-wit_bindgen::generate!({
-    path: "../../wit",
-    world: "plugin",
-    with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
-    generate_all,
-    pub_export_macro: true,
-});
