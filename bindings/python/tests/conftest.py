@@ -1,20 +1,26 @@
-"""What all tests share: a service that does what a test says, and the mock service."""
+"""What tests share: a service that does what a test says, the mock service, and clients in threads
+and on event loops."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import re
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import httpx
 import pytest
+import trio
+
+from voice_calling import AsyncVoiceClient, RequestError, VoiceClient
 
 TOKEN = "a-token-that-nobody-may-see"
 DOCKET_ID = "11111111-2222-3333-4444-555555555555"
@@ -51,8 +57,6 @@ class Service:
         self.arrived = threading.Semaphore(0)
         self.gate = threading.Event()
         self.gate.set()
-        self.delay = 0.0
-        """How long each answer takes. Unit: seconds."""
         self.hangs_after: int | None = None
         """How many requests are answered; later ones wait for the end."""
         self._end = threading.Event()
@@ -94,7 +98,6 @@ class Service:
             self._end.wait(30)
         self.arrived.release()
         self.gate.wait(30)
-        time.sleep(self.delay)
         content = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
         handler.send_response(answer.status)
         for name, value in answer.headers.items():
@@ -140,6 +143,45 @@ def serve() -> Iterator[Serve]:
 def service(serve: Serve) -> Service:
     """A service that creates dockets."""
     return serve()
+
+
+drivers = pytest.mark.parametrize("driver", ["threads", "asyncio", "trio"])
+
+
+def outcome_on(
+    driver: str, call: Callable[[Any], Any], http: dict[str, Any] | None = None, **options: Any
+) -> Any:
+    """Returns what a call of a new client ends in: a value, or the error that it raises. `http`:
+    options of an `httpx` client of the user's."""
+
+    async def main() -> Any:
+        async with contextlib.AsyncExitStack() as stack:
+            if http is not None:
+                given = await stack.enter_async_context(httpx.AsyncClient(**http))
+                options["http_client"] = given
+            client = await stack.enter_async_context(AsyncVoiceClient(**options))
+            try:
+                return await call(client)
+            except RequestError as error:
+                return error
+
+    if driver == "trio":
+        return trio.run(main)
+    if driver == "asyncio":
+        return asyncio.run(main())
+    with contextlib.ExitStack() as stack:
+        if http is not None:
+            options["http_client"] = stack.enter_context(httpx.Client(**http))
+        client = stack.enter_context(VoiceClient(**options))
+        try:
+            return call(client)
+        except RequestError as error:
+            return error
+
+
+def create(client: Any) -> Any:
+    """Creates a docket."""
+    return client.dockets.create(**DOCKET)
 
 
 @pytest.fixture(scope="session")

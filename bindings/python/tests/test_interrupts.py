@@ -21,7 +21,7 @@ from voice_calling.testing import Answer, Request, ScriptedService
 
 PACKAGE = str(Path(voice_calling.__file__).parent)
 
-WAITING = ("_threads.py", "_batch.py", "_running.py", "_client.py")
+WAITING = ("_threads.py", "_batch.py", "_driver.py", "_running.py", "_client.py")
 """The files of the package in which a caller waits; before them nothing is sent."""
 
 STRIDE = 5
@@ -176,7 +176,7 @@ def settle(client: VoiceClient) -> None:
     """Waits for what the package does on its own."""
     until = time.monotonic() + 10
     driver = client._driver
-    while driver._open or driver._left or driver._machine.exchanges or not driver._machine.is_idle:
+    while driver._open or driver._orphans or driver._machine.exchanges or not driver._machine.is_idle:
         assert time.monotonic() < until, "the package does not come to an end"
         threading.Event().wait(0.001)
         if time.monotonic() > until - 9.9:

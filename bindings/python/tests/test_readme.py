@@ -16,7 +16,7 @@ import pytest
 import readme
 
 import voice_calling
-from voice_calling import AsyncVoiceClient, VoiceClient, _options, _running, _webhooks
+from voice_calling import AsyncVoiceClient, VoiceClient, _methods, _running
 from voice_calling._options import OPTIONS
 
 USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
@@ -230,7 +230,7 @@ def test_methods_look_like_functions_to_those_who_inspect_them() -> None:
         wrong(external_identifier="crm-1")
 
 
-@pytest.mark.parametrize("module", [voice_calling, _webhooks, _running])
+@pytest.mark.parametrize("module", [voice_calling, _methods, _running])
 def test_examples_in_docstrings_are_right(module: Any) -> None:
     failed, tried = doctest.testmod(module)
     assert (failed, tried > 0) == (0, True)
