@@ -176,7 +176,9 @@ def settle(client: VoiceClient) -> None:
     """Waits for what the package does on its own."""
     until = time.monotonic() + 10
     driver = client._driver
-    while driver._open or driver._orphans or driver._machine.exchanges or not driver._machine.is_idle:
+    while (
+        driver._open or driver._orphans or driver._machine.exchanges or not driver._machine.is_idle
+    ):
         assert time.monotonic() < until, "the package does not come to an end"
         threading.Event().wait(0.001)
         if time.monotonic() > until - 9.9:

@@ -56,11 +56,11 @@ def problem_of(**options: Any) -> str:
         ({"accounts": {"alpha": "secret"}}, "accounts.alpha: found str; allowed: an Account"),
         ({"accounts": {"a": Account(deadline="1")}}, "accounts.a.deadline: found str '1'"),  # type: ignore[arg-type]
         # What the core finds has the name of the option and that of the variable.
-        ({"deadline": 0}, "deadline (VOICE_CALLING_DEADLINE_MS): found \"0\";"),
+        ({"deadline": 0}, 'deadline (VOICE_CALLING_DEADLINE_MS): found "0";'),
         ({"create_retry": "x"}, "create_retry (VOICE_CALLING_CREATE_RETRY): found "),
         (
             {"accounts": {"a-1": Account(token="secret-1", deadline=0)}},
-            "accounts.a-1.deadline (VOICE_CALLING_A_1_DEADLINE_MS): found \"0\";",
+            'accounts.a-1.deadline (VOICE_CALLING_A_1_DEADLINE_MS): found "0";',
         ),
         ({"environ": {"VOICE_CALLING_DEADLINE": "20"}}, "VOICE_CALLING_DEADLINE: found"),
     ],
