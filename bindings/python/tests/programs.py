@@ -199,12 +199,15 @@ def play(client: type[Any], case: dict[str, Any], call: Call) -> tuple[Any, list
     return outcome, log.lines
 
 
-def settle(client: Any) -> None:
+def settle(client: VoiceClient) -> None:
     """Waits for what the package does on its own."""
-    until = time.monotonic() + 10
-    while client._driver._open or client._driver._orphans or not client._driver._machine.is_idle:
-        assert time.monotonic() < until, "the package does not come to an end"
-        time.sleep(0.005)
+    began = time.monotonic()
+    driver = client._driver
+    while driver._open or driver._orphans or not driver._machine.is_idle:
+        assert time.monotonic() < began + 10, "the package does not come to an end"
+        time.sleep(0.001)
+        if time.monotonic() > began + 0.1:
+            gc.collect()  # an exception may hold the caller, and be held by it
 
 
 def play_blocking(settings: dict[str, str], does: str, at: str, call: Call, requests: int) -> Any:
