@@ -29,7 +29,7 @@ DOCKET: dict[str, Any] = {"agent_id": 7, "to_phone_number": "919876543210", "cal
 
 @dataclass
 class Answer:
-    """What the service says."""
+    """An answer of the service."""
 
     status: int = 200
     body: Any = None
@@ -202,7 +202,7 @@ def mock_service() -> Iterator[str]:
                     yield found[1]
                     break
             else:
-                pytest.fail("the mock service did not say where it is")
+                pytest.fail("the mock service did not print its address")
         finally:
             process.terminate()
             process.communicate()

@@ -153,6 +153,9 @@ def test_a_batch_takes_any_iterable_and_one_failure_hides_no_other() -> None:
     assert sorted(seen) == [0, 1, 2]
 
 
+REQUESTS = [DocketRequest(**DOCKET)]
+COMPLETION = f'{{"docket_id":"{DOCKET_ID}","status":"COMPLETED"}}'
+
 CALLS: dict[str, Callable[..., Any]] = {
     "agents.create": lambda c, **o: c.agents.create(agent_name="a", **o),
     "agents.list": lambda c, **o: c.agents.list("org-1", **o),
@@ -167,8 +170,6 @@ CALLS: dict[str, Callable[..., Any]] = {
     "dockets.create_each": lambda c, **o: list(c.dockets.create_each(REQUESTS, timeout=20, **o)),
     "webhooks.verify": lambda c, **o: c.webhooks.verify(COMPLETION, **o),
 }
-REQUESTS = [DocketRequest(**DOCKET)]
-COMPLETION = f'{{"docket_id":"{DOCKET_ID}","status":"COMPLETED"}}'
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -188,9 +189,9 @@ def test_options_may_be_set_for_many_calls() -> None:
     with service.client(accounts={"alpha": Account(token="alpha-token")}) as client:
         alpha = client.with_options(account="alpha", max_retries=2)
         once = alpha.with_options(max_retries=0)
-        for each, options in [(client, {}), (alpha, {}), (once, {}), (once, {"max_retries": 1})]:
+        for each, max_retries in [(client, None), (alpha, None), (once, None), (once, 1)]:
             with pytest.raises(Unavailable):
-                each.dockets.get(DOCKET_ID, **options)
+                each.dockets.get(DOCKET_ID, max_retries=max_retries)
     tokens = [request.headers["auth_token"] for request in service.requests]
     assert tokens == ["Bearer test-token"] * 4 + ["Bearer alpha-token"] * 6
     with pytest.raises(RuntimeError, match="the client is closed"):

@@ -185,7 +185,9 @@ def as_machine(value: Any, operation: str) -> Any:
         return record_as_machine(value, operation)
     if isinstance(value, OUTCOMES):
         case = "".join(f"_{c.lower()}" if c.isupper() else c for c in type(value).__name__)[1:]
-        return {case: as_machine(value.value, operation)} if hasattr(value, "value") else case
+        if isinstance(value, NotACompletion):
+            return case
+        return {case: as_machine(value.value, operation)}
     return value
 
 

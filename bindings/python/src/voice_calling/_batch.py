@@ -1,4 +1,4 @@
-"""A batch that goes on: its results as they come."""
+"""Batches: an iterator over the results of many creates."""
 
 from __future__ import annotations
 

@@ -95,8 +95,8 @@ class ServiceError(RequestError):
 
 
 class NoAnswerError(RequestError):
-    """The service did not answer: it could not be reached, or time ran out. `response` is `None`.
-    """
+    """The service did not answer: it could not be reached, or time ran out. `response` is
+    `None`."""
 
 
 class ExecutionFailed(RequestError):

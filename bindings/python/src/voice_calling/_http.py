@@ -93,8 +93,8 @@ def _loopback_hosts(urls: Iterable[str]) -> set[str]:
 def request_of(
     exchange: Exchange, http_client: httpx.Client | httpx.AsyncClient
 ) -> httpx.Request | None:
-    """Returns what `httpx` sends; `None` if it cannot, which the exchange is told. Headers of its
-    client are sent along, unless the core has its own."""
+    """Returns what `httpx` sends; `None` if it cannot, which is noted in the exchange. Headers of
+    its client are sent along, unless the core has its own."""
     wanted = exchange.request
     try:
         headers = {name.lower(): value for name, value in http_client.headers.raw}
