@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -106,23 +105,6 @@ def test_a_process_with_many_calls_in_flight_ends_without_a_crash(
         _, err = process.communicate("\n", timeout=20)
     assert process.returncode == 0
     assert all(line.startswith("the process ends: ") for line in err.splitlines()), err
-
-
-def test_the_end_waits_for_no_call_and_logs_a_create_in_flight(service: Service) -> None:
-    service.gate.clear()
-    code = f"""
-        import threading
-        logging.basicConfig(level=logging.WARNING)
-        threading.Thread(target=lambda: {CREATE}, daemon=True).start()
-        sys.stdin.read(1)
-    """
-    with started(service, code) as process:
-        service.wait_for_request()
-        began = time.monotonic()
-        _, err = process.communicate("\n", timeout=20)
-    assert time.monotonic() - began < 5
-    assert (process.returncode, err.count("\n")) == (0, 1), err
-    assert "the process ends: the request was sent, but no answer came" in err
 
 
 LATE_CALL = """
