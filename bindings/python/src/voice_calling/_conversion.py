@@ -228,10 +228,12 @@ def argument_name(path: str, deadline: str = "timeout") -> str:
 
 
 def decode(made: type[T], wire: Any) -> T:
-    """Returns a record of its JSON."""
-    key: Any = made
-    record: T = _record_decoder(key)(wire)
-    return record
+    """Returns a record, or an outcome, of its JSON."""
+    hint: Any = made
+    decoder = _decoder_of(hint)
+    assert decoder is not None
+    decoded: T = decoder(wire)
+    return decoded
 
 
 def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> RequestError:
@@ -253,16 +255,6 @@ def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> Re
         error.problem = problem
         error.args = (error.message,)
     return error
-
-
-def decode_verification(wire: Any) -> _types.Verification:
-    verification: _types.Verification = _verification_decoder()(wire)
-    return verification
-
-
-@functools.cache
-def _verification_decoder() -> Decoder:
-    return _decoder_of(_types.Verification) or (lambda wire: wire)
 
 
 @functools.cache
@@ -290,6 +282,7 @@ def _record_decoder(made: Any) -> Decoder:
     return decode_record
 
 
+@functools.cache
 def _decoder_of(hint: Any) -> Decoder | None:
     """Returns what changes the value of a field that is there; `None` if nothing does."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)

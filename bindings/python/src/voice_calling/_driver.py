@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeAlias
 
 from ._errors import ExecutionFailed
-from ._exchange import Exchange
 from ._http import Http, make_client
-from ._machine import Machine
+from ._machine import Machine, Network
 from ._operation import Operation
 from ._running import Running
 from ._settings import Settings
@@ -24,7 +23,7 @@ DRIVERS: weakref.WeakSet[Driver[Any]] = weakref.WeakSet()
 """All drivers of this process."""
 
 
-class Driver(ABC, Generic[Http]):
+class Driver(Network, ABC, Generic[Http]):
     """Runs operations."""
 
     http_class: type[Http]
@@ -107,18 +106,6 @@ class Driver(ABC, Generic[Http]):
         running.signal.set()  # for others who wait
 
     # ------------------------------------------------------------------------------- network
-
-    @abstractmethod
-    def start(self, exchange: Exchange) -> None:
-        """Sends a request, once."""
-
-    @abstractmethod
-    def end(self, exchange: Exchange) -> None:
-        """Ends an exchange whose answer is not waited for."""
-
-    @abstractmethod
-    def wake(self, at: float) -> None:
-        """Calls `tick` at this time of the clock at the latest."""
 
     def _http_client(self) -> Http:
         if self._given is not None:

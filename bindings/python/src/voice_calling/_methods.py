@@ -44,6 +44,8 @@ from ._values import Json
 T = TypeVar("T")
 P = ParamSpec("P")
 
+_VERIFICATION: Any = Verification
+
 
 class InThreads:
     """A group of methods that return when all is done."""
@@ -503,7 +505,7 @@ class WebhookMethods:
         """
         return Operation(
             {"VerifyDocketCompleted": conversion.encode_body(body)},
-            conversion.decode_verification,
+            functools.partial(decode, _VERIFICATION),
             options(account, timeout, max_retries),
         )
 

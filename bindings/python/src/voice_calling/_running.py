@@ -9,7 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from ._conversion import decode
 from ._errors import ExecutionFailed, OutcomeUnknown, RequestError
@@ -18,12 +18,6 @@ from ._operation import BatchResult, Operation, Progress
 from ._types import CreatedDocket
 
 _ATTRIBUTE = "__voice_calling_outcome__"
-
-
-class Signal(Protocol):
-    """Wakes the caller of an operation."""
-
-    def set(self) -> None: ...
 
 
 class NoSignal:
