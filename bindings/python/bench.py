@@ -4,8 +4,7 @@
 The service is `host-test mock`; the others send what the package sends, and decode the answer. All
 keep as many connections as they use. Figures are of this machine and run: compare within a table.
 CPU is that of the process, its threads included. It needs `requirements/bench.txt`, and the
-harness,
-in HOST_TEST or `target/debug/host-test`.
+harness, in HOST_TEST or `target/debug/host-test`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from typing import Any
 import aiohttp
 import httpx
 
-from voice_calling import AsyncVoiceClient, DocketRequest, VoiceClient
+from voice_calling import AsyncVoiceClient, CreatedDocket, DocketRequest, VoiceClient
 
 ROOT = Path(__file__).parent.parent.parent
 HARNESS = os.environ.get("HOST_TEST") or str(ROOT / "target" / "debug" / "host-test")
@@ -55,10 +54,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the package beside native clients")
     parser.add_argument("--short", action="store_true", help="only shows that it works")
     size = Size(short=parser.parse_args().short)
-    with mock_service() as url:
-        warm_calls(url, size)
-        throughput(url, size)
-    with slow_service() as url:
+    with service([HARNESS, "mock", "--port", "0", "--call-ms", "3600000"]) as url:
+        for in_flight in (1, 64):
+            in_threads(url, size, in_flight)
+            asyncio.run(in_coroutines(url, size, in_flight))
+    with service([sys.executable, __file__, SLOW]) as url:
         many_at_once(url, size)
     imports(size)
     memory()
@@ -76,35 +76,21 @@ class Size:
 
 
 @contextlib.contextmanager
-def mock_service() -> Iterator[str]:
-    """The mock service."""
-    command = [HARNESS, "mock", "--port", "0", "--call-ms", "3600000"]
+def service(command: list[str]) -> Iterator[str]:
+    """A service in a process of its own, which prints its URL."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            for line in process.stdout:
-                if found := re.search(r"VOICE_CALLING_BASE_URL=(\S+)", line):
-                    yield found[1]
-                    break
-        finally:
-            process.terminate()
-            process.communicate()
-
-
-@contextlib.contextmanager
-def slow_service() -> Iterator[str]:
-    """A service that takes 50 ms for each docket, in a process of its own."""
-    command = [sys.executable, __file__, SLOW]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
+            yield next(
+                found[0] for line in process.stdout if (found := re.search(r"http://\S+", line))
+            )
         finally:
             process.terminate()
             process.communicate()
 
 
 async def serve_slowly() -> None:
+    """A service that takes 50 ms for each docket."""
     ids = itertools.count()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -129,101 +115,61 @@ async def serve_slowly() -> None:
 
 # ------------------------------------------------------------------------------------- calls
 
-Figures = dict[str, list[float]]
-"""The medians or rates of rounds, by client."""
-
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None)
 
 
-class Round:
-    """What a round took: per call and in all."""
+class Figures:
+    """Wall time and CPU of each client, a figure for each round. Unit: microseconds per call."""
 
     def __init__(self) -> None:
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        self.wall: dict[str, list[float]] = {}
+        self.cpu: dict[str, list[float]] = {}
 
-    def end(self, calls: int) -> tuple[float, float]:
-        wall = (time.perf_counter() - self._wall) / calls
-        return wall * 1e6, (time.process_time() - self._cpu) / calls * 1e6
+    @contextlib.contextmanager
+    def round(self, name: str, calls: int) -> Iterator[None]:
+        wall, cpu = time.perf_counter(), time.process_time()
+        yield
+        self.wall.setdefault(name, []).append((time.perf_counter() - wall) / calls * 1e6)
+        self.cpu.setdefault(name, []).append((time.process_time() - cpu) / calls * 1e6)
+
+    def print(self, title: str) -> None:
+        table(f"{title}: wall time of a call", "µs", self.wall, "httpx")
+        table("The same: CPU", "µs", self.cpu, "httpx")
 
 
-def note(wall: Figures, cpu: Figures, name: str, took: tuple[float, float]) -> None:
-    wall.setdefault(name, []).append(took[0])
-    cpu.setdefault(name, []).append(took[1])
-
-
-def warm_calls(url: str, size: Size) -> None:
-    """One call after the other, in rounds, in which the clients take turns."""
-    wall: Figures = {}
-    cpu: Figures = {}
-    with blocking_clients(url) as calls:
+def in_threads(url: str, size: Size, in_flight: int) -> None:
+    """Calls in rounds, in which the clients take turns."""
+    figures = Figures()
+    count = size.calls if in_flight == 1 else size.calls * 5
+    with blocking_clients(url) as calls, ThreadPoolExecutor(in_flight) as threads:
         for _ in range(size.rounds):
             for name, call in calls.items():
                 call()
-                began = Round()
-                for _ in range(size.calls):
-                    call()
-                note(wall, cpu, name, began.end(size.calls))
-    table("A call, one after the other: wall time", "µs", wall, "httpx")
-    table("The same: CPU", "µs", cpu, "httpx")
-    wall, cpu = asyncio.run(warm_coroutines(url, size))
-    table("A call in coroutines, one after the other: wall time", "µs", wall, "httpx")
-    table("The same: CPU", "µs", cpu, "httpx")
+                with figures.round(name, count):
+                    if in_flight == 1:
+                        for _ in range(count):
+                            call()
+                    else:
+                        assert all(threads.map(lambda _, call=call: call(), range(count)))
+    figures.print(f"{in_flight} in flight, in threads")
 
 
-async def warm_coroutines(url: str, size: Size) -> tuple[Figures, Figures]:
-    wall: Figures = {}
-    cpu: Figures = {}
+async def in_coroutines(url: str, size: Size, in_flight: int) -> None:
+    """The same in coroutines."""
+    figures = Figures()
+    count = size.calls if in_flight == 1 else size.calls * 5
+
+    async def some(call: Callable[[], Awaitable[str]]) -> None:
+        for _ in range(count // in_flight):
+            await call()
+
     async with coroutine_clients(url) as calls:
         for _ in range(size.rounds):
             for name, call in calls.items():
                 await call()
-                began = Round()
-                for _ in range(size.calls):
-                    await call()
-                note(wall, cpu, name, began.end(size.calls))
-    return wall, cpu
-
-
-def throughput(url: str, size: Size) -> None:
-    """With 64 in flight."""
-    count = size.calls * 5
-    wall: Figures = {}
-    cpu: Figures = {}
-    with blocking_clients(url) as calls, ThreadPoolExecutor(64) as threads:
-        for _ in range(size.rounds):
-            for name, call in calls.items():
-                began = Round()
-                assert all(threads.map(lambda _, call=call: call(), range(count)))
-                note(wall, cpu, name, began.end(count))
-    table("64 threads: calls", "/s", rates(wall), "httpx")
-    table("The same: CPU per call", "µs", cpu, "httpx")
-    wall, cpu = asyncio.run(throughput_of_coroutines(url, size, count))
-    table("64 coroutines: calls", "/s", rates(wall), "httpx")
-    table("The same: CPU per call", "µs", cpu, "httpx")
-
-
-def rates(wall: Figures) -> Figures:
-    return {name: [1e6 / took for took in values] for name, values in wall.items()}
-
-
-async def throughput_of_coroutines(url: str, size: Size, count: int) -> tuple[Figures, Figures]:
-    wall: Figures = {}
-    cpu: Figures = {}
-    async with coroutine_clients(url) as calls:
-        for _ in range(size.rounds):
-            for name, call in calls.items():
-                free = asyncio.Semaphore(64)
-
-                async def one(
-                    call: Callable[[], Awaitable[str]] = call, free: asyncio.Semaphore = free
-                ) -> str:
-                    async with free:
-                        return await call()
-
-                began = Round()
-                assert all(await asyncio.gather(*[one() for _ in range(count)]))
-                note(wall, cpu, name, began.end(count))
-    return wall, cpu
+                with figures.round(name, count // in_flight * in_flight):
+                    await asyncio.gather(*[some(call) for _ in range(in_flight)])
+    figures.print(f"{in_flight} in flight, in coroutines")
 
 
 @contextlib.contextmanager
@@ -270,42 +216,36 @@ def many_at_once(url: str, size: Size) -> None:
     """All calls begin at once, on a service that takes 50 ms; each has to be answered."""
     times: dict[str, list[float]] = {}
 
+    @contextlib.contextmanager
+    def answers_to(name: str) -> Iterator[list[str]]:
+        ids: list[str] = []
+        began = time.perf_counter()
+        yield ids
+        times.setdefault(name, []).append((time.perf_counter() - began) * 1e3)
+        assert len(set(ids)) == size.at_once
+
     async def coroutines() -> None:
         async with coroutine_clients(url) as calls:
             for _ in range(size.rounds_at_once):
                 for name, call in calls.items():
-                    began = time.perf_counter()
-                    ids = await asyncio.gather(*[call() for _ in range(size.at_once)])
-                    times.setdefault(name, []).append(since_ms(began))
-                    assert len(set(ids)) == size.at_once
+                    with answers_to(name) as ids:
+                        ids += await asyncio.gather(*[call() for _ in range(size.at_once)])
 
     asyncio.run(coroutines())
     with (
-        VoiceClient(base_url=url, token=TOKEN, environ={}) as client,
+        VoiceClient(base_url=url, token=TOKEN, environ={}, max_in_flight=1000) as client,
         ThreadPoolExecutor(size.at_once) as threads,
     ):
+        create = client.dockets.create
         for _ in range(size.rounds_at_once):
-            began = time.perf_counter()
-            created = threads.map(
-                lambda _: client.dockets.create(**DOCKET).docket_id, range(size.at_once)
-            )
-            assert len(set(created)) == size.at_once
-            times.setdefault("voice-calling, a thread each", []).append(since_ms(began))
-    with VoiceClient(base_url=url, token=TOKEN, environ={}, max_in_flight=1000) as client:
-        for _ in range(size.rounds_at_once):
-            began = time.perf_counter()
-            requests = [DocketRequest(**DOCKET)] * size.at_once
-            outcomes = client.dockets.create_many(requests, timeout=60)
-            for outcome in outcomes:
-                if isinstance(outcome, Exception):
-                    raise outcome
-            times.setdefault("voice-calling, create_many", []).append(since_ms(began))
-    title = f"{size.at_once} calls at once, 50 ms each, all answered"
-    table(title, "ms", times, "httpx")
-
-
-def since_ms(began: float) -> float:
-    return (time.perf_counter() - began) * 1e3
+            with answers_to("voice-calling, a thread each") as ids:
+                ids += threads.map(lambda _: create(**DOCKET).docket_id, range(size.at_once))
+            with answers_to("voice-calling, create_many") as ids:
+                requests = [DocketRequest(**DOCKET)] * size.at_once
+                for outcome in client.dockets.create_many(requests, timeout=60):
+                    assert isinstance(outcome, CreatedDocket), outcome
+                    ids.append(outcome.docket_id)
+    table(f"{size.at_once} calls at once, 50 ms each, all answered", "ms", times, "httpx")
 
 
 # ---------------------------------------------------------------------------------------- start

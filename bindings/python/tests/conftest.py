@@ -1,20 +1,26 @@
-"""What all tests share: a service that does what a test says, and the mock service."""
+"""What tests share: a service that does what a test says, the mock service, and clients in threads
+and on event loops."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import re
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import httpx
 import pytest
+import trio
+
+from voice_calling import AsyncVoiceClient, RequestError, VoiceClient
 
 TOKEN = "a-token-that-nobody-may-see"
 DOCKET_ID = "11111111-2222-3333-4444-555555555555"
@@ -23,7 +29,7 @@ DOCKET: dict[str, Any] = {"agent_id": 7, "to_phone_number": "919876543210", "cal
 
 @dataclass
 class Answer:
-    """What the service says."""
+    """An answer of the service."""
 
     status: int = 200
     body: Any = None
@@ -51,8 +57,6 @@ class Service:
         self.arrived = threading.Semaphore(0)
         self.gate = threading.Event()
         self.gate.set()
-        self.delay = 0.0
-        """How long each answer takes. Unit: seconds."""
         self.hangs_after: int | None = None
         """How many requests are answered; later ones wait for the end."""
         self._end = threading.Event()
@@ -94,7 +98,6 @@ class Service:
             self._end.wait(30)
         self.arrived.release()
         self.gate.wait(30)
-        time.sleep(self.delay)
         content = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
         handler.send_response(answer.status)
         for name, value in answer.headers.items():
@@ -142,6 +145,45 @@ def service(serve: Serve) -> Service:
     return serve()
 
 
+drivers = pytest.mark.parametrize("driver", ["threads", "asyncio", "trio"])
+
+
+def outcome_on(
+    driver: str, call: Callable[[Any], Any], http: dict[str, Any] | None = None, **options: Any
+) -> Any:
+    """Returns what a call of a new client ends in: a value, or the error that it raises. `http`:
+    options of an `httpx` client of the user's."""
+
+    async def main() -> Any:
+        async with contextlib.AsyncExitStack() as stack:
+            if http is not None:
+                given = await stack.enter_async_context(httpx.AsyncClient(**http))
+                options["http_client"] = given
+            client = await stack.enter_async_context(AsyncVoiceClient(**options))
+            try:
+                return await call(client)
+            except RequestError as error:
+                return error
+
+    if driver == "trio":
+        return trio.run(main)
+    if driver == "asyncio":
+        return asyncio.run(main())
+    with contextlib.ExitStack() as stack:
+        if http is not None:
+            options["http_client"] = stack.enter_context(httpx.Client(**http))
+        client = stack.enter_context(VoiceClient(**options))
+        try:
+            return call(client)
+        except RequestError as error:
+            return error
+
+
+def create(client: Any) -> Any:
+    """Creates a docket."""
+    return client.dockets.create(**DOCKET)
+
+
 @pytest.fixture(scope="session")
 def mock_service() -> Iterator[str]:
     """The base URL of the mock service."""
@@ -160,7 +202,7 @@ def mock_service() -> Iterator[str]:
                     yield found[1]
                     break
             else:
-                pytest.fail("the mock service did not say where it is")
+                pytest.fail("the mock service did not print its address")
         finally:
             process.terminate()
             process.communicate()

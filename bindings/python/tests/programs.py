@@ -52,14 +52,14 @@ class Step:
             self._has_come = True
             return True
 
-    def comes(self, at: str) -> None:
+    def reach(self, at: str) -> None:
         if self._is_reached(at):
             while self._heads < self._heads_before:
                 time.sleep(0.001)
             self.acts()
             self.released.wait(HELD_S)
 
-    async def comes_async(self, at: str) -> None:
+    async def reach_async(self, at: str) -> None:
         if self._is_reached(at):
             while self._heads < self._heads_before:
                 await asyncio.sleep(0.001)
@@ -78,21 +78,21 @@ class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
     def __iter__(self) -> Iterator[bytes]:
         for piece in self.inner:
             yield piece[:20]
-            self.step.comes("body")
+            self.step.reach("body")
             yield piece[20:]
 
     def close(self) -> None:
-        self.step.comes("end")
+        self.step.reach("end")
         self.inner.close()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for piece in self.inner:
             yield piece[:20]
-            await self.step.comes_async("body")
+            await self.step.reach_async("body")
             yield piece[20:]
 
     async def aclose(self) -> None:
-        await self.step.comes_async("end")
+        await self.step.reach_async("end")
         await self.inner.aclose()
 
 
@@ -109,12 +109,12 @@ class Transport(httpx.BaseTransport):
         def traced(name: str, info: Any) -> None:
             trace(name, info)
             if name == "http11.send_request_body.complete":
-                self.step.comes("request-begun")
+                self.step.reach("request-begun")
 
         request.extensions["trace"] = traced
-        self.step.comes("before-request")
+        self.step.reach("before-request")
         response = self.inner.handle_request(request)
-        self.step.comes("head")
+        self.step.reach("head")
         response.stream = Body(response.stream, self.step)
         return response
 
@@ -135,12 +135,12 @@ class AsyncTransport(httpx.AsyncBaseTransport):
         async def traced(name: str, info: Any) -> None:
             await trace(name, info)
             if name == "http11.send_request_body.complete":
-                await self.step.comes_async("request-begun")
+                await self.step.reach_async("request-begun")
 
         request.extensions["trace"] = traced
-        await self.step.comes_async("before-request")
+        await self.step.reach_async("before-request")
         response = await self.inner.handle_async_request(request)
-        await self.step.comes_async("head")
+        await self.step.reach_async("head")
         response.stream = Body(response.stream, self.step)
         return response
 
@@ -180,10 +180,7 @@ def interrupt_main() -> None:
 
 def interrupt_at_return(frame: FrameType, event: str, _: Any) -> Any:
     """A tracer that interrupts when an outcome is handed over."""
-    if (
-        frame.f_code.co_name not in ("run", "all")
-        or "voice_calling" not in frame.f_code.co_filename
-    ):
+    if frame.f_code.co_name != "run" or "voice_calling" not in frame.f_code.co_filename:
         return None
     if event == "return":
         sys.settrace(None)
@@ -202,12 +199,15 @@ def play(client: type[Any], case: dict[str, Any], call: Call) -> tuple[Any, list
     return outcome, log.lines
 
 
-def settle(client: Any) -> None:
+def settle(client: VoiceClient) -> None:
     """Waits for what the package does on its own."""
-    until = time.monotonic() + 10
-    while client._driver._open or client._driver._left or not client._driver._machine.is_idle:
-        assert time.monotonic() < until, "the package does not come to an end"
-        time.sleep(0.005)
+    began = time.monotonic()
+    driver = client._driver
+    while driver._open or driver._orphans or not driver._machine.is_idle:
+        assert time.monotonic() < began + 10, "the package does not come to an end"
+        time.sleep(0.001)
+        if time.monotonic() > began + 0.1:
+            gc.collect()  # an exception may hold the caller, and be held by it
 
 
 def play_blocking(settings: dict[str, str], does: str, at: str, call: Call, requests: int) -> Any:

@@ -1,27 +1,31 @@
-"""What is asked of arguments, before anything is sent, and how they reach the service."""
+"""How arguments reach the core: what only Python has among them, and what they are called in
+errors. What is allowed beyond that is the core's to say."""
 
 from __future__ import annotations
 
 import asyncio
-import json
+import contextlib
 from collections import OrderedDict, UserString
-from collections.abc import Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from unittest.mock import create_autospec
 
 import pytest
-from conftest import DOCKET_ID, Answer, Service
+from conftest import DOCKET, DOCKET_ID
 
 from voice_calling import (
+    Account,
     AgentText,
     AsyncVoiceClient,
     DocketRequest,
     InvalidInput,
-    Problem,
+    RequestError,
+    Unavailable,
     VoiceClient,
 )
+from voice_calling.testing import CREATED, Answer, ScriptedService
 
 HUGE = 10**5000
 """Python writes no integer of so many digits."""
@@ -32,114 +36,91 @@ class Point(NamedTuple):
     y: int
 
 
-@pytest.fixture
-def client(service: Service) -> Iterator[VoiceClient]:
-    with VoiceClient(environ=service.environ()) as client:
-        yield client
+CIRCLE: dict[str, object] = {}
+CIRCLE["again"] = CIRCLE
 
 
-def docket(**changed: Any) -> dict[str, Any]:
-    fields = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": {"a": 1}}
-    return {**fields, **changed}
+def make_call(client: VoiceClient, context: Any) -> object:
+    return client.calls.make(from_agent_name="a", to_phone_number="1", call_context=context)
 
 
-def problem_of(refused: pytest.ExceptionInfo[InvalidInput]) -> Problem:
-    assert refused.value.problem is not None
-    assert (refused.value.attempts, refused.value.may_have_created) == ((), False)
-    return refused.value.problem
+def create(**changed: Any) -> Callable[[VoiceClient], object]:
+    return lambda client: client.dockets.create(**{**DOCKET, **changed})
 
 
-def sent(service: Service) -> str:
-    [request] = service.requests
-    return request.body
+def wait(**options: Any) -> Callable[[VoiceClient], object]:
+    return lambda client: client.dockets.wait_for(DOCKET_ID, **options)
 
 
-def test_a_docket_is_sent_as_it_was_given(client: VoiceClient, service: Service) -> None:
-    created = client.dockets.create(**docket(external_id="crm-1", extra={"b": [None, True]}))
-    assert created.docket_id == DOCKET_ID
-    assert json.loads(sent(service)) == {
-        "agent_id": 7,
-        "to_phone_number": "919876543210",
-        "extra_config": {"call_context": {"a": 1}},
-        "external_id": "crm-1",
-        "b": [None, True],
-    }
+def many(requests: Any, **options: Any) -> Callable[[VoiceClient], object]:
+    return lambda client: client.dockets.create_many(requests, **{"timeout": 5, **options})
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "found"),
-    [
-        ("agent_id", "7", "str '7'"),
-        ("agent_id", True, "bool True"),
-        ("agent_id", 7.0, "float 7.0"),
-        ("agent_id", None, "NoneType None"),
-        ("agent_id", 2**63, "9223372036854775808"),
-        ("agent_id", -(2**63) - 1, "-9223372036854775809"),
-        ("agent_id", HUGE, "an integer of more than 128 bits"),
-        ("to_phone_number", 919876543210, "int 919876543210"),
-        ("to_phone_number", b"919876543210", "bytes b'919876543210'"),
-        ("external_id", 1001, "int 1001"),
-        ("external_id", "\ud800", "a lone surrogate at position 0"),
-        ("call_context", None, "None"),
-        ("call_context", b"{}", "bytes"),
-        ("call_context", {1: "a"}, "the key 1"),
-        ("call_context", {"a": {None: 1}}, "the key None"),
-        ("call_context", {"a": float("nan")}, "nan"),
-        ("call_context", {"a": [float("inf")]}, "inf"),
-        ("call_context", {"a": Decimal("1.10")}, "Decimal"),
-        ("call_context", {"a": {1, 2}}, "set"),
-        ("call_context", {"a": UserString("text")}, "UserString"),
-        ("call_context", {"a": Point(1, 2)}, "the namedtuple Point"),
-        ("call_context", {b"k" * 1000: 1}, "kkk…"),
-        ("call_context", {"a": HUGE}, "Exceeds the limit"),
-        ("to_phone_number", HUGE, "int"),
-        ("call_context", '{"a": "\ud800"}', "a lone surrogate"),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_cannot_be_sent_as_it_is_is_refused_and_named(
-    client: VoiceClient, service: Service, field: str, value: object, found: str
+REFUSED: list[tuple[Callable[[VoiceClient], object], str]] = [
+    (create(agent_id="7"), "agent_id: found str '7'; allowed: an integer, -9223372036854775808 to"),
+    (create(agent_id=True), "agent_id: found bool True"),
+    (create(agent_id=7.0), "agent_id: found float 7.0"),
+    (create(agent_id=None), "agent_id: found NoneType None"),
+    (create(agent_id=2**63), "agent_id: found 9223372036854775808"),
+    (create(agent_id=HUGE), "agent_id: found an integer of more than 128 bits"),
+    (create(to_phone_number=919876543210), "to_phone_number: found int 919876543210"),
+    (create(to_phone_number=HUGE), "to_phone_number: found int;"),
+    (create(external_id="\ud800"), "external_id: found a lone surrogate at position 0"),
+    (create(call_context=None), "call_context: found None"),
+    (create(call_context=b"{}"), "call_context: found bytes"),
+    (create(call_context={1: "a"}), "call_context: found the key 1"),
+    (create(call_context={"a": [0, {"b": object()}]}), "call_context.a[1].b: found object"),
+    (create(call_context={"a": float("nan")}), "call_context.a: found nan"),
+    (create(call_context={"a": Decimal("1.10")}), "call_context.a: found Decimal"),
+    (create(call_context={"a": {1, 2}}), "call_context.a: found set"),
+    (create(call_context={"a": UserString("text")}), "call_context.a: found UserString"),
+    (create(call_context={"a": Point(1, 2)}), "call_context.a: found the namedtuple Point"),
+    (create(call_context={"k" * 1000: object()}), f"call_context.{'k' * 60}…: found object"),
+    (create(call_context={"a": HUGE}), "call_context: found Exceeds the limit"),
+    (create(call_context='{"a": "\ud800"}'), "call_context: found a lone surrogate"),
+    (create(call_context=CIRCLE), "call_context: found values nested too deeply"),
+    (create(timeout=86401), "timeout: found int 86401; allowed: 0.001 to 86400 seconds"),
+    (create(timeout=float("nan")), "timeout: found float nan"),
+    (create(timeout="10"), "timeout: found str '10'"),
+    (create(account=7), "account: found int 7"),
+    (create(max_retries=100), "max_retries: found 100; allowed: an integer, 0 to 99"),
+    (create(max_retries=1.0), "max_retries: found float 1.0"),
+    (wait(timeout=None), "timeout: found NoneType None; allowed: 0.001 to 4294967.295 seconds"),
+    (wait(timeout=10**400), "timeout: found int"),
+    (wait(timeout=20, poll_timeout=0), "poll_timeout: found int 0"),
+    (wait(timeout=20, not_found_is_pending=1), "not_found_is_pending: found int 1"),
+    (many([], item_timeout=0), "item_timeout: found int 0"),
+    (many([DOCKET]), "requests[0]: found dict"),
+    (many("ab"), "requests: found str 'ab'; allowed: a list"),
+    (many(set()), "requests: found set set(); allowed: a list, since a set has no order"),
+    (many([DocketRequest(**{**DOCKET, "agent_id": "7"})]), "requests[0].agent_id: found str '7'"),
+    (lambda client: make_call(client, {"name": 1}), "call_context.name: found int 1"),
+    (lambda client: make_call(client, {1: "a"}), "call_context: found int 1"),
+    (lambda client: make_call(client, '{"name": "Asha"}'), "call_context: found str"),
+    # Named by the core.
+    (create(to_phone_number="+91 98765"), "to_phone_number: found"),
+    (create(extra={"agent_id": 8}), "extra.agent_id: found"),
+    (
+        lambda client: client.agents.create(
+            agent_name="a", prompt=AgentText(default_text="p", extra="[]")
+        ),
+        "prompt.extra: found",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_an_argument_that_is_not_allowed_is_named_and_nothing_is_sent(
+    call: Callable[[VoiceClient], object], message: str
 ) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        client.dockets.create(**docket(**{field: value}))
-    problem = problem_of(refused)
-    assert problem.subject.partition(".")[0] == field
-    assert found in problem.found
-    assert refused.value.is_permanent
-    expected = f"{problem.subject}: found {problem.found}; allowed: {problem.allowed}"
-    assert refused.value.message == str(refused.value) == expected
-    assert service.requests == []
-
-
-def test_the_place_in_free_form_json_is_named(client: VoiceClient) -> None:
-    with pytest.raises(InvalidInput, match=r"^call_context\.a\[1\]\.b: found object"):
-        client.dockets.create(**docket(call_context={"a": [0, {"b": object()}]}))
-
-
-def test_a_long_key_is_cut(client: VoiceClient) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        client.dockets.create(**docket(call_context={"k" * 1000: object()}))
-    assert problem_of(refused).subject == f"call_context.{'k' * 60}…"
-
-
-def test_values_that_contain_themselves_are_refused(client: VoiceClient) -> None:
-    circle: dict[str, object] = {}
-    circle["again"] = circle
-    with pytest.raises(InvalidInput, match="nested too deeply") as refused:
-        client.dockets.create(**docket(call_context=circle))
-    assert problem_of(refused).subject.startswith("call_context")
-
-
-def test_a_misspelt_field_is_refused(client: VoiceClient, service: Service) -> None:
-    with pytest.raises(TypeError, match="external_identifier"):
-        client.dockets.create(**docket(external_identifier="crm-1"))
-    assert service.requests == []
-
-
-def test_text_is_json_text_to_the_last_digit(client: VoiceClient, service: Service) -> None:
-    text = '{"price": 0.10, "big": 1' + "0" * 400 + ', "price": 0.20, "s": "\\ud800"}'
-    client.dockets.create(**docket(call_context=text))
-    assert text in sent(service)
+    service = ScriptedService()
+    with service.client() as client, pytest.raises(InvalidInput) as refused:
+        call(client)
+    error, problem = refused.value, refused.value.problem
+    assert error.message.startswith(message)
+    assert problem is not None
+    assert str(error) == f"{problem.subject}: found {problem.found}; allowed: {problem.allowed}"
+    assert (error.attempts, error.may_have_created, service.requests) == ((), False, [])
 
 
 @pytest.mark.parametrize(
@@ -151,113 +132,76 @@ def test_text_is_json_text_to_the_last_digit(client: VoiceClient, service: Servi
         (MappingProxyType({"a": MappingProxyType({})}), '{"a":{}}'),
     ],
 )
-def test_python_values_are_json_without_loss(
-    client: VoiceClient, service: Service, value: Any, text: str
-) -> None:
-    client.dockets.create(**docket(call_context=value))
-    assert f'"call_context":{text}' in sent(service)
+def test_python_values_are_json_without_loss(value: Any, text: str) -> None:
+    service = ScriptedService()
+    with service.client() as client:
+        client.dockets.create(**{**DOCKET, "call_context": value})
+    assert f'"call_context":{text}' in service.requests[0].body
 
 
-def test_the_context_of_a_call_is_names_and_texts_in_their_order(
-    client: VoiceClient, service: Service
-) -> None:
-    service.answers[:] = [Answer(200, {"task_id": "t-1"})]
-    context = MappingProxyType({"name": "Asha", "b": "é", "a": ""})
-    extra = {"extra_config": {"language": "hi"}}
-    client.calls.make(from_agent_name="a", to_phone_number="1", call_context=context, extra=extra)
-    assert '"call_context":{"name":"Asha","b":"é","a":""}' in sent(service)
-    assert json.loads(sent(service))["extra_config"]["language"] == "hi"
-
-
-@pytest.mark.parametrize(
-    ("context", "subject"),
-    [
-        ({"name": 1}, "call_context.name"),
-        ({"name": None}, "call_context.name"),
-        ({"name": "\ud800"}, "call_context.name"),
-        ({1: "a"}, "call_context"),
-        ('{"name": "Asha"}', "call_context"),
-        ([("name", "Asha")], "call_context"),
-    ],
-)
-def test_another_context_of_a_call_is_refused(
-    client: VoiceClient, service: Service, context: Any, subject: str
-) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        client.calls.make(from_agent_name="a", to_phone_number="1", call_context=context)
-    assert problem_of(refused).subject == subject
-    assert service.requests == []
-
-
-def test_what_the_component_refuses_is_named_as_it_was_written(client: VoiceClient) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        client.dockets.create(**docket(to_phone_number="+91 98765"))
-    assert problem_of(refused).subject == "to_phone_number"
-    with pytest.raises(InvalidInput) as refused:
-        client.dockets.create(**docket(extra={"agent_id": 8}))
-    assert problem_of(refused).subject == "extra.agent_id"
-    with pytest.raises(InvalidInput) as refused:
-        client.agents.create(agent_name="a", prompt=AgentText(default_text="p", extra="[]"))
-    assert problem_of(refused).subject == "prompt.extra"
-    with pytest.raises(InvalidInput) as refused:
-        client.dockets.wait_for(DOCKET_ID, timeout=0)
-    assert problem_of(refused).subject == "timeout"
-
-
-@pytest.mark.parametrize(
-    "timeout", [-1, 0, 0.0001, float("nan"), float("inf"), 1e10, 10**400, "10", True, None]
-)
-def test_a_timeout_is_a_number_of_seconds(client: VoiceClient, timeout: Any) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        client.dockets.wait_for(DOCKET_ID, timeout=timeout)
-    assert problem_of(refused).subject == "timeout"
-    assert problem_of(refused).allowed == "0.001 to 4294967.295 seconds"
-    with pytest.raises(InvalidInput) as refused:
-        client.dockets.create(**docket(timeout=timeout if timeout is not None else 86401))
-    assert problem_of(refused).subject == "timeout"
-    assert problem_of(refused).allowed == "0.001 to 86400 seconds"
-
-
-def test_one_wrong_request_of_a_batch_is_named_and_nothing_is_sent(
-    client: VoiceClient, service: Service
-) -> None:
-    no_records: Any = [docket()]
-    text: Any = "ab"
-    requests = [DocketRequest(**docket()), DocketRequest(**docket(agent_id="7"))]
-    with pytest.raises(InvalidInput) as refused:
-        client.dockets.create_many(requests, timeout=5)
-    assert problem_of(refused).subject == "requests[1].agent_id"
-    with pytest.raises(InvalidInput) as refused:
-        client.dockets.create_many(no_records, timeout=5)
-    assert problem_of(refused).subject == "requests[0]"
-    with pytest.raises(InvalidInput) as refused:
-        client.dockets.create_many(text, timeout=5)
-    assert problem_of(refused).subject == "requests"
-    unordered: Any = set(requests[:0])
-    with pytest.raises(InvalidInput, match=r"requests: found set set\(\); allowed: a list, since"):
-        client.dockets.create_many(unordered, timeout=5)
-    assert service.requests == []
-
-
-def test_a_batch_takes_any_iterable_and_tells_each_outcome(
-    client: VoiceClient, service: Service
-) -> None:
+def test_a_batch_takes_any_iterable_and_one_failure_hides_no_other() -> None:
     numbers = ["919876543210", "1", "919876543211"]
-    requests = (DocketRequest(**docket(to_phone_number=number)) for number in numbers)
-    first, second, third = client.dockets.create_many(requests, timeout=5)
-    assert not isinstance(first, Exception)
-    assert first.docket_id == DOCKET_ID
-    assert isinstance(second, InvalidInput)
-    assert second.problem is not None
-    assert second.problem.subject == "to_phone_number"
-    assert not isinstance(third, Exception)
-    assert len(service.requests) == 2
+    requests = (DocketRequest(**{**DOCKET, "to_phone_number": number}) for number in numbers)
+    late = Answer(body=CREATED.body, after=5)
+    seen: list[int] = []
+    with ScriptedService(late, CREATED).client() as client:
+        outcomes = client.dockets.create_many(
+            requests, timeout=60, on_result=lambda it: seen.append(it.index)
+        )
+    kinds = [type(outcome).__name__ for outcome in outcomes]
+    assert kinds == ["CreatedDocket", "InvalidInput", "CreatedDocket"]
+    assert sorted(seen) == [0, 1, 2]
+
+
+REQUESTS = [DocketRequest(**DOCKET)]
+COMPLETION = f'{{"docket_id":"{DOCKET_ID}","status":"COMPLETED"}}'
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "agents.create": lambda c, **o: c.agents.create(agent_name="a", **o),
+    "agents.list": lambda c, **o: c.agents.list("org-1", **o),
+    "calls.make": lambda c, **o: c.calls.make(from_agent_name="a", to_phone_number="1", **o),
+    "calls.get_details": lambda c, **o: c.calls.get_details("t-1", **o),
+    "calls.wait_for_details": lambda c, **o: c.calls.wait_for_details("t-1", timeout=20, **o),
+    "dockets.create": lambda c, **o: c.dockets.create(**DOCKET, **o),
+    "dockets.create_v1": lambda c, **o: c.dockets.create_v1(**DOCKET, **o),
+    "dockets.get": lambda c, **o: c.dockets.get(DOCKET_ID, **o),
+    "dockets.wait_for": lambda c, **o: c.dockets.wait_for(DOCKET_ID, timeout=20, **o),
+    "dockets.create_many": lambda c, **o: c.dockets.create_many(REQUESTS, timeout=20, **o),
+    "dockets.create_each": lambda c, **o: list(c.dockets.create_each(REQUESTS, timeout=20, **o)),
+    "webhooks.verify": lambda c, **o: c.webhooks.verify(COMPLETION, **o),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_call_takes_an_account_and_a_number_of_retries(name: str) -> None:
+    service = ScriptedService(Answer(503), Answer(503), Answer(401))
+    with service.client(accounts={"alpha": Account(token="alpha-token")}) as client:
+        with contextlib.suppress(RequestError):
+            CALLS[name](client, account="alpha", max_retries=1)
+    # A poll of a wait is an operation of its own, and a first one that fails does not end it.
+    assert len(service.requests) == (3 if "wait" in name else 2)
+    tokens = {request.headers["auth_token"] for request in service.requests}
+    assert tokens == {"Bearer alpha-token"}
+
+
+def test_options_may_be_set_for_many_calls() -> None:
+    service = ScriptedService(Answer(503))
+    with service.client(accounts={"alpha": Account(token="alpha-token")}) as client:
+        alpha = client.with_options(account="alpha", max_retries=2)
+        once = alpha.with_options(max_retries=0)
+        for each, max_retries in [(client, None), (alpha, None), (once, None), (once, 1)]:
+            with pytest.raises(Unavailable):
+                each.dockets.get(DOCKET_ID, max_retries=max_retries)
+    tokens = [request.headers["auth_token"] for request in service.requests]
+    assert tokens == ["Bearer test-token"] * 4 + ["Bearer alpha-token"] * 6
+    with pytest.raises(RuntimeError, match="the client is closed"):
+        alpha.dockets.get(DOCKET_ID)
 
 
 def test_a_mock_with_the_spec_of_a_client_has_its_methods() -> None:
     client = create_autospec(VoiceClient).return_value
-    client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    client.dockets.create(**DOCKET)
     with pytest.raises(TypeError):
         client.dockets.create(agent=7)
     coroutines = create_autospec(AsyncVoiceClient).return_value
-    asyncio.run(coroutines.dockets.get("7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"))
+    asyncio.run(coroutines.dockets.get(DOCKET_ID))

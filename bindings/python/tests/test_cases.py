@@ -1,5 +1,5 @@
 """The table of cases, which clients in all languages play against the same judge: here both clients
-of this package."""
+of this package, the one for coroutines on asyncio and on trio."""
 
 from __future__ import annotations
 
@@ -16,20 +16,28 @@ from typing import Any
 
 import programs
 import pytest
+import trio
+from conftest import drivers
 
 from voice_calling import (
     AgentText,
     AsyncVoiceClient,
     BatchResult,
+    Completed,
+    Confirmed,
+    Contradicted,
     DocketRequest,
+    NotACompletion,
+    Pending,
     RequestError,
     VoiceClient,
     _types,
 )
-from voice_calling._record import Record
-from voice_calling._status import ServiceStatus
+from voice_calling._values import Record, ServiceStatus
 
 JUDGE = os.environ.get("VOICE_CALLING_CASES")
+
+OUTCOMES = (Completed, Confirmed, Contradicted, NotACompletion, Pending)
 
 METHODS = {
     "agents.create-agent": "agents.create",
@@ -47,28 +55,33 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize("client", [VoiceClient, AsyncVoiceClient])
-def test_all_cases_of_the_table_end_as_they_must(client: type[Any]) -> None:
+# On trio, httpx leaves generators of its own behind when an exchange breaks.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@drivers
+def test_all_cases_of_the_table_end_as_they_must(driver: str) -> None:
     if JUDGE is None:
         pytest.fail(
             "VOICE_CALLING_CASES has to be the base URL of the judge: `host-test cases` prints it "
             "(`cargo xtask bindings test` starts one)"
         )
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    run = f"python-{version}-{client.__name__}-{uuid.uuid4().hex[:8]}"
+    run = f"python-{version}-{driver}-{uuid.uuid4().hex[:8]}"
     cases = ask(f"/runs/{run}")
     assert cases
-    programs = [case for case in cases if "program" in case]
+    with_programs = [case for case in cases if "program" in case]
     with ThreadPoolExecutor(8) as players:
         others = [case for case in cases if "program" not in case]
-        judged = list(players.map(lambda case: play(client, run, case), others))
-    judged += [play_program(client, run, case) for case in programs]  # Ctrl-C is the main thread's
+        judged = list(players.map(lambda case: play(driver, run, case), others))
+    if driver == "trio":  # the faults of programs are played on asyncio
+        with_programs, cases = [], others
+    # Ctrl-C is the main thread's.
+    judged += [play_program(driver, run, case) for case in with_programs]
     differences = {name: found for name, found in judged if found}
     assert not differences, json.dumps(differences, indent=2, ensure_ascii=False)
     summary = ask(f"/runs/{run}/summary")
     assert summary["failed"] == []
     assert summary["not_had"] == []
-    assert summary["not_judged"] == []
+    assert driver == "trio" or summary["not_judged"] == []
     assert summary["judged"] == len(cases)
 
 
@@ -79,16 +92,18 @@ def ask(path: str, body: object = None) -> Any:
         return json.load(answer)
 
 
-def play(client: type[Any], run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
+def play(driver: str, run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
     """Plays a case, and returns its name and what differs."""
     operation = case["operation"]
     outcome: dict[str, Any]
     try:
-        if client is VoiceClient:
-            with VoiceClient(environ=case["settings"]) as blocking:
-                value = call(blocking, operation, case["arguments"])
-        else:
+        if driver == "threads":
+            with VoiceClient(environ=case["settings"]) as client:
+                value = call(client, operation, case["arguments"])
+        elif driver == "asyncio":
             value = asyncio.run(in_coroutine(case))
+        else:
+            value = trio.run(in_coroutine, case)
         outcome = {"value": as_machine(value, operation)}
     except RequestError as error:
         outcome = {"error": error_as_machine(error, operation)}
@@ -96,13 +111,14 @@ def play(client: type[Any], run: str, case: dict[str, Any]) -> tuple[str, list[s
     return case["name"], judged["differences"]
 
 
-def play_program(client: type[Any], run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
+def play_program(driver: str, run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
     """The same for a case whose fault is the program's own."""
     operation = case["operation"]
 
     def calls(of: Any) -> Any:
         return call(of, operation, case["arguments"])
 
+    client = VoiceClient if driver == "threads" else AsyncVoiceClient
     outcome, log = programs.play(client, case, calls)
     if isinstance(outcome, list) and any(isinstance(it, BatchResult) for it in outcome):
         known = {result.index: result.outcome for result in outcome}
@@ -167,9 +183,11 @@ def as_machine(value: Any, operation: str) -> Any:
         return [as_machine(item, operation) for item in value]
     if isinstance(value, Record):
         return record_as_machine(value, operation)
-    if type(value).__module__.endswith("_outcomes"):
+    if isinstance(value, OUTCOMES):
         case = "".join(f"_{c.lower()}" if c.isupper() else c for c in type(value).__name__)[1:]
-        return {case: as_machine(value.value, operation)} if hasattr(value, "value") else case
+        if isinstance(value, NotACompletion):
+            return case
+        return {case: as_machine(value.value, operation)}
     return value
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
+import dis
 import json
 import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -14,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import DOCKET
+from programs import settle
 
 import voice_calling
 from voice_calling import DocketRequest, RequestError, VoiceClient, outcome_of
@@ -21,7 +20,7 @@ from voice_calling.testing import Answer, Request, ScriptedService
 
 PACKAGE = str(Path(voice_calling.__file__).parent)
 
-WAITING = ("_threads.py", "_batch.py", "_running.py", "_client.py")
+WAITING = ("_threads.py", "_batch.py", "_driver.py", "_running.py", "_client.py")
 """The files of the package in which a caller waits; before them nothing is sent."""
 
 STRIDE = 5
@@ -62,10 +61,7 @@ def returns(frame: FrameType) -> bool:
     opcode = frame.f_code.co_code[frame.f_lasti]
     back = frame.f_back
     is_outermost = back is None or not back.f_code.co_filename.startswith(PACKAGE)
-    return is_outermost and opcode == RETURN_VALUE
-
-
-RETURN_VALUE = __import__("dis").opmap["RETURN_VALUE"]
+    return is_outermost and opcode == dis.opmap["RETURN_VALUE"]
 
 
 def create(client: VoiceClient) -> list[Any]:
@@ -94,26 +90,24 @@ def create_many_and_stop(client: VoiceClient) -> list[Any]:
 
 
 def create_each(client: VoiceClient) -> list[Any]:
-    had: list[Any] = []
+    known: list[Any] = []
     try:
         for result in client.dockets.create_each(REQUESTS, timeout=60):
-            had.append(result.outcome)
+            known.append(result.outcome)
     except BaseException as error:
-        error.__dict__["had"] = had
+        error.__dict__["known"] = known
         raise
-    return had
+    return known
 
 
 def create_each_and_leave(client: VoiceClient) -> list[Any]:
-    had: list[Any] = []
+    known: list[Any] = []
     try:
         with client.dockets.create_each(REQUESTS, timeout=60) as batch:
-            for result in batch:
-                had.append(result.outcome)
-                break
+            known.append(next(batch).outcome)
         return [result.outcome for result in batch.results]
     except BaseException as error:
-        error.__dict__["had"] = had
+        error.__dict__["known"] = known
         raise
 
 
@@ -152,7 +146,7 @@ def test_ctrl_c_at_any_instruction_loses_no_docket(
             sys.settrace(None)
             outcome = outcome_of(interrupted)
             known += outcome if isinstance(outcome, list) else [outcome]
-            known += vars(interrupted).get("had", [])
+            known += vars(interrupted).get("known", [])
         finally:
             sys.settrace(None)
         settle(client)
@@ -170,14 +164,3 @@ def test_ctrl_c_at_any_instruction_loses_no_docket(
 
 def shown(outcome: Any) -> str:
     return str(getattr(outcome, "outcome", outcome))
-
-
-def settle(client: VoiceClient) -> None:
-    """Waits for what the package does on its own."""
-    until = time.monotonic() + 10
-    driver = client._driver
-    while driver._open or driver._left or driver._machine.exchanges or not driver._machine.is_idle:
-        assert time.monotonic() < until, "the package does not come to an end"
-        threading.Event().wait(0.001)
-        if time.monotonic() > until - 9.9:
-            gc.collect()  # an exception may hold the caller, and be held by it

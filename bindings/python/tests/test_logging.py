@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import CREATED, DOCKET, DOCKET_ID, TOKEN, Answer, Serve, Service
+from conftest import DOCKET
 
 from voice_calling import DocketRequest, VoiceClient
-
-
-@pytest.fixture(autouse=True)
-def level() -> Iterator[None]:
-    logger = logging.getLogger("voice_calling")
-    before = logger.level
-    yield
-    logger.setLevel(before)
+from voice_calling.testing import CREATED, Answer, ScriptedService
 
 
 def create(client: VoiceClient) -> None:
     client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={"secret": 1})
 
 
-def test_each_attempt_is_logged_without_secrets(
-    serve: Serve, caplog: pytest.LogCaptureFixture
-) -> None:
-    service = serve(Answer(503, ""), CREATED)
+def test_each_attempt_is_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "voice_calling")
-    with VoiceClient(environ=service.environ()) as client:
+    with ScriptedService(Answer(503), CREATED).client() as client:
         create(client)
     first, second = [it for it in caplog.records if it.name == "voice_calling"]
     assert (first.levelno, second.levelno) == (logging.INFO, logging.DEBUG)
@@ -38,40 +27,41 @@ def test_each_attempt_is_logged_without_secrets(
     )
     details: Any = vars(second)["voice_calling"]
     assert (details["attempt"], details["status"]) == (2, 200)
-    for secret in [TOKEN, "919876543210", "secret"]:
+    for secret in ["test-token", "919876543210", "secret"]:
         assert secret not in caplog.text
 
 
-def test_listening_may_begin_and_end_at_any_time(
-    service: Service, caplog: pytest.LogCaptureFixture
+def test_a_level_may_change_at_any_time(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     logger = logging.getLogger("voice_calling")
-    with VoiceClient(environ=service.environ()) as client:
+    with ScriptedService().client() as client:
         for level, logged in [("WARNING", 0), ("DEBUG", 1), ("WARNING", 1)]:
-            logger.setLevel(level)
+            caplog.set_level(level, logger.name)
             create(client)
-            assert len([it for it in caplog.records if it.name == "voice_calling"]) == logged
+            assert len([it for it in caplog.records if it.name == logger.name]) == logged
 
 
 def test_each_created_id_is_logged_with_what_its_caller_knows_the_request_by(
-    service: Service, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "voice_calling.created")
     requests = [DocketRequest(**DOCKET, external_id=it) for it in ["crm-0", None]]
-    with VoiceClient(environ=service.environ()) as client:
+    with ScriptedService().client() as client:
         client.dockets.create(**DOCKET, external_id="crm-7")
         client.dockets.create_many(requests, timeout=60)
+    docket_id = CREATED.body["docket_id"]
     assert sorted(caplog.messages) == [
-        f"docket_id {DOCKET_ID} was created (external_id 'crm-7')",
-        f"docket_id {DOCKET_ID} was created (request 0 of the batch, external_id 'crm-0')",
-        f"docket_id {DOCKET_ID} was created (request 1 of the batch)",
+        f"docket_id {docket_id} was created (external_id 'crm-7')",
+        f"docket_id {docket_id} was created (request 0 of the batch, external_id 'crm-0')",
+        f"docket_id {docket_id} was created (request 1 of the batch)",
     ]
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt])
 def test_a_handler_that_fails_ends_neither_the_call_nor_the_process(
-    service: Service,
     monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
     error: type[BaseException],
 ) -> None:
@@ -80,12 +70,13 @@ def test_a_handler_that_fails_ends_neither_the_call_nor_the_process(
             raise error("no space left")
 
     logger = logging.getLogger("voice_calling")
-    logger.setLevel(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger.name)
     monkeypatch.setattr(logger, "handlers", [Failing()])
-    with VoiceClient(environ=service.environ()) as client:
+    service = ScriptedService()
+    with service.client() as client:
         for _ in range(2):
             create(client)
     assert len(service.requests) == 2
-    told = capfd.readouterr().err
-    assert "no space left" in told
-    assert "ctypes" not in told
+    printed = capfd.readouterr().err
+    assert "no space left" in printed
+    assert "ctypes" not in printed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import doctest
 import math
 import re
@@ -11,20 +10,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from conftest import DOCKET, create, outcome_on
 
 from voice_calling import (
-    Completed,
     CreatedDocket,
     DocketRequest,
     OutcomeUnknown,
     RateLimited,
-    RequestError,
     UnexpectedResponse,
     Unreachable,
     testing,
 )
 from voice_calling.testing import (
-    COMPLETED,
     CREATED,
     LOST,
     UNREACHABLE,
@@ -35,7 +32,6 @@ from voice_calling.testing import (
     Step,
 )
 
-DOCKET: dict[str, Any] = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": {}}
 LATE_BODY = Answer(body=CREATED.body, body_after=math.inf)
 
 
@@ -59,30 +55,23 @@ LATE_BODY = Answer(body=CREATED.body, body_after=math.inf)
         ),
     ],
 )
-@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("driver", ["threads", "asyncio"])
 def test_a_create_ends_as_the_script_says_and_takes_no_time(
-    steps: list[Any], expected: type[Any], attempts: list[int | None], is_async: bool
+    steps: list[Any], expected: type[Any], attempts: list[int | None], driver: str
 ) -> None:
     service = ScriptedService(*steps)
-
-    async def main() -> Any:
-        async with service.async_client() as client:
-            return await client.dockets.create(**DOCKET)
-
     began = time.monotonic()
-    outcome: Any
-    try:
-        if is_async:
-            outcome = asyncio.run(main())
-        else:
-            with service.client() as client:
-                outcome = client.dockets.create(**DOCKET)
-    except RequestError as error:
-        outcome = error
+    outcome = outcome_of(service, driver, create)
     assert time.monotonic() - began < 5
     assert type(outcome) is expected
     assert [attempt.status for attempt in outcome.attempts] == attempts
     assert len(service.requests) == len(attempts)
+
+
+def outcome_of(service: ScriptedService, driver: str, call: Callable[[Any], Any]) -> Any:
+    http_client = service.http_client() if driver == "threads" else service.async_http_client()
+    options: Any = {"base_url": service.base_url, "token": "test-token", "environ": {}}
+    return outcome_on(driver, call, http_client=http_client, **options)
 
 
 def test_a_wait_of_hours_takes_no_time() -> None:
@@ -94,29 +83,15 @@ def test_a_wait_of_hours_takes_no_time() -> None:
     assert wait.polls > 500
 
 
-def test_a_partial_body_is_kept() -> None:
-    with ScriptedService(Answer(body=CREATED.body, cut=20)).client() as client:
-        with pytest.raises(UnexpectedResponse) as raised:
-            client.dockets.create(**DOCKET)
-    assert raised.value.response.body == '{"docket_id":"7f8d3b'
-    assert raised.value.response.body_cut
-
-
-def test_the_docket_that_was_created_completes() -> None:
-    service = ScriptedService(CREATED, COMPLETED)
-    with service.client() as client:
-        docket = client.dockets.create(**DOCKET)
-        wait = client.dockets.wait_for(docket.docket_id, timeout=600)
-    assert isinstance(wait.outcome, Completed)
-    assert wait.outcome.value.docket_id == docket.docket_id
-    assert service.requests[1].path == f"/api/v1/dockets/{docket.docket_id}"
-
-
 def raising(error: BaseException) -> Callable[[Request], Reply]:
     def step(request: Request) -> Reply:
         raise error
 
     return step
+
+
+def create_many(client: Any) -> Any:
+    return client.dockets.create_many([DocketRequest(**DOCKET)], timeout=20)
 
 
 def of_another_type(request: Request) -> Reply:
@@ -134,42 +109,27 @@ def of_another_type(request: Request) -> Reply:
         (lambda request: Answer(status="200"), TypeError),  # type: ignore[arg-type]
     ],
 )
-@pytest.mark.parametrize("is_async", [False, True])
-@pytest.mark.parametrize("is_batch", [False, True])
+@pytest.mark.parametrize("driver", ["threads", "asyncio"])
+@pytest.mark.parametrize("call", [create, create_many])
 def test_a_mistake_in_a_script_is_raised_by_the_call_and_is_no_answer(
-    step: Step, expected: type[BaseException], is_async: bool, is_batch: bool
+    step: Step, expected: type[BaseException], driver: str, call: Callable[[Any], Any]
 ) -> None:
     service = ScriptedService(step)
-
-    async def in_coroutines() -> None:
-        async with service.async_client() as client:
-            if is_batch:
-                await client.dockets.create_many([DocketRequest(**DOCKET)], timeout=20)
-            else:
-                await client.dockets.create(**DOCKET)
-
-    def in_threads() -> None:
-        with service.client() as client:
-            if is_batch:
-                client.dockets.create_many([DocketRequest(**DOCKET)], timeout=20)
-            else:
-                client.dockets.create(**DOCKET)
-
     with pytest.raises(expected):
-        asyncio.run(in_coroutines()) if is_async else in_threads()
+        outcome_of(service, driver, call)
     assert len(service.requests) == 1
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "message"),
     [
         (503, "steps[1]: found int 503; allowed: Answer, Unreachable or Lost"),
         (Answer(body={1}), "set is not JSON serializable"),
         (Answer(status="x"), "steps[1].status: found str 'x'"),  # type: ignore[arg-type]
     ],
 )
-def test_a_step_that_cannot_be_played_is_refused_at_once(step: Any, said: str) -> None:
-    with pytest.raises(TypeError, match=re.escape(said)):
+def test_a_step_that_cannot_be_played_is_refused_at_once(step: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
         ScriptedService(CREATED, step)
 
 

@@ -1,155 +1,139 @@
-"""Options of the constructor over the variables of the environment."""
+"""Options of a client and of accounts, over the variables of the environment. What is allowed is
+the core's to say."""
 
 from __future__ import annotations
 
-import json
+import pickle
 from typing import Any
 
 import httpx
 import pytest
-from conftest import DOCKET, DOCKET_ID, TOKEN, Answer, Serve, Service
+from conftest import TOKEN, create
 
-from voice_calling import Account, ConfigurationProblem, TimedOut, Unavailable, VoiceClient
-
-
-def subject(raised: pytest.ExceptionInfo[ConfigurationProblem]) -> str:
-    assert raised.value.problem is not None
-    return raised.value.problem.subject
-
-
-def test_options_stand_over_the_environment(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    service = serve(Answer(503, ""))
-    for name, value in service.environ(MAX_ATTEMPTS="3").items():
-        monkeypatch.setenv(name, value)
-    with VoiceClient() as client, pytest.raises(Unavailable) as raised:
-        client.dockets.get(DOCKET_ID)
-    assert len(raised.value.attempts) == 3
-    with VoiceClient(max_attempts=2) as client, pytest.raises(Unavailable) as raised:
-        client.dockets.get(DOCKET_ID)
-    assert len(raised.value.attempts) == 2
-
-
-def test_environ_replaces_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VOICE_CALLING_BASE_URL", "http://127.0.0.1:9")
-    with VoiceClient(environ={}, token=TOKEN) as client:
-        with pytest.raises(ConfigurationProblem) as raised:
-            client.dockets.get(DOCKET_ID)
-    assert subject(raised) == "VOICE_CALLING_BASE_URL"
-
-
-def test_durations_are_seconds(serve: Serve) -> None:
-    service = serve()
-    service.gate.clear()
-    with VoiceClient(environ=service.environ(), attempt_timeout=0.05, max_attempts=1) as client:
-        with pytest.raises(TimedOut) as raised:
-            client.dockets.get(DOCKET_ID)
-    assert 50 <= raised.value.attempts[0].duration_ms < 5000
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("base_url", 7),
-        ("token", 1234567),
-        ("deadline", "20"),
-        ("deadline", float("inf")),
-        ("deadline", True),
-        ("deadline", 10**400),
-        ("http_client", 7),
-        ("http_client", httpx.AsyncClient()),
-        ("max_attempts", 3.0),
-        ("max_attempts", "3"),
-        ("allow_insecure_http", "true"),
-        ("create_retry", False),
-        ("token", "a\0b"),
-    ],
+from voice_calling import (
+    Account,
+    AsyncVoiceClient,
+    ConfigurationProblem,
+    TimedOut,
+    Unauthorized,
+    VoiceClient,
 )
-def test_an_option_of_the_wrong_type_is_named(option: str, value: Any) -> None:
+from voice_calling.testing import Answer, ScriptedService
+
+URL = "https://own.test"
+
+
+def problem_of(**options: Any) -> str:
+    """Returns what the error of a client says that cannot be used."""
     with pytest.raises(ConfigurationProblem) as raised:
-        VoiceClient(environ={}, **{option: value})
-    assert subject(raised) in (option, "VOICE_CALLING_API_TOKEN")
-    assert "1234567" not in str(raised.value)
+        with ScriptedService().client(**options) as client:
+            create(client)
+    assert raised.value.problem is not None
+    assert "secret" not in str(raised.value)
+    return str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "variable"),
+    ("options", "message"),
     [
-        ("base_url", "ftp://service.example", "BASE_URL"),
-        ("base_url", "http://service.example", "BASE_URL"),
-        ("deadline", 0, "DEADLINE_MS"),
-        ("deadline", -1.5, "DEADLINE_MS"),
-        ("max_attempts", 101, "MAX_ATTEMPTS"),
-        ("create_retry", "always", "CREATE_RETRY"),
-        ("token", "", "API_TOKEN"),
+        ({"base_url": 7}, "base_url: found int 7; allowed: a str"),
+        ({"token": b"secret"}, "token: found bytes; allowed: a str"),
+        ({"token": "secret\0"}, "VOICE_CALLING_API_TOKEN: found a NUL"),
+        ({"deadline": "20"}, "deadline: found str '20'; allowed: seconds as a number"),
+        ({"deadline": float("inf")}, "deadline: found float inf"),
+        ({"deadline": True}, "deadline: found bool True"),
+        ({"deadline": 10**400}, "deadline: found int 1"),
+        ({"max_attempts": 3.0}, "max_attempts: found float 3.0; allowed: an integer"),
+        ({"max_attempts": "3"}, "max_attempts: found str '3'"),
+        ({"allow_insecure_http": "true"}, "allow_insecure_http: found str 'true'"),
+        ({"create_retry": False}, "create_retry: found bool False"),
+        ({"environ": "secret"}, "environ: found str; allowed: a mapping of variables"),
+        ({"environ": {"VOICE_CALLING_LOG": 3, 7: 8}}, "VOICE_CALLING_LOG: found int; allowed:"),
+        ({"accounts": []}, "accounts: found list []"),
+        ({"accounts": {"a,b": Account()}}, "accounts: found str 'a,b'"),
+        ({"accounts": {"alpha\n": Account()}}, "accounts: found str 'alpha"),
+        ({"accounts": {7: Account()}}, "accounts: found int 7"),
+        ({"accounts": {"alpha": "secret"}}, "accounts.alpha: found str; allowed: an Account"),
+        ({"accounts": {"a": Account(deadline="1")}}, "accounts.a.deadline: found str '1'"),  # type: ignore[arg-type]
+        # What the core finds has the name of the option and that of the variable.
+        ({"deadline": 0}, 'deadline (VOICE_CALLING_DEADLINE_MS): found "0";'),
+        ({"create_retry": "x"}, "create_retry (VOICE_CALLING_CREATE_RETRY): found "),
+        (
+            {"accounts": {"a-1": Account(token="secret-1", deadline=0)}},
+            'accounts.a-1.deadline (VOICE_CALLING_A_1_DEADLINE_MS): found "0";',
+        ),
+        ({"environ": {"VOICE_CALLING_DEADLINE": "20"}}, "VOICE_CALLING_DEADLINE: found"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_an_option_out_of_range_is_told_by_the_first_call(
-    service: Service, option: str, value: Any, variable: str
+def test_a_setting_that_cannot_be_used_is_named(options: dict[str, Any], message: str) -> None:
+    assert problem_of(**options).startswith(message)
+
+
+@pytest.mark.parametrize("http_client", [7, httpx.AsyncClient()])
+def test_another_http_client_is_refused(http_client: Any) -> None:
+    with pytest.raises(ConfigurationProblem, match="http_client: found"):
+        VoiceClient(environ={}, http_client=http_client)
+
+
+def test_options_stand_over_the_environment_which_environ_replaces(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with VoiceClient(environ=service.environ(), **{option: value}) as client:
-        with pytest.raises(ConfigurationProblem) as raised:
-            client.dockets.get(DOCKET_ID)
-    assert subject(raised) == f"{option} (VOICE_CALLING_{variable})"
-    assert str(raised.value).startswith(subject(raised) + ": found ")
-    assert service.requests == []
+    monkeypatch.setenv("VOICE_CALLING_API_TOKEN", "token-of-the-environment")
+    monkeypatch.setenv("VOICE_CALLING_BASE_URL", URL)
+    service = ScriptedService()
+    with VoiceClient(http_client=service.http_client()) as client:
+        create(client)
+    environ = {"VOICE_CALLING_API_TOKEN": "token-of-environ", "VOICE_CALLING_BASE_URL": URL}
+    with VoiceClient(environ=environ, http_client=service.http_client()) as client:
+        create(client)
+    with VoiceClient(environ=environ, token="own", http_client=service.http_client()) as client:
+        create(client)
+    tokens = [request.headers["auth_token"] for request in service.requests]
+    assert tokens == [
+        f"Bearer {it}" for it in ("token-of-the-environment", "token-of-environ", "own")
+    ]
 
 
-def test_an_option_of_an_account_is_named_with_the_account(service: Service) -> None:
-    accounts = {"alpha": Account(token=TOKEN, deadline=0)}
-    with VoiceClient(environ=service.environ(), accounts=accounts) as client:
-        with pytest.raises(ConfigurationProblem) as raised:
-            client.dockets.get(DOCKET_ID)
-    assert subject(raised) == "accounts.alpha.deadline (VOICE_CALLING_ALPHA_DEADLINE_MS)"
+def test_options_are_in_the_units_of_python() -> None:
+    late = ScriptedService(Answer(after=3600))
+    with late.client(attempt_timeout=0.25, max_attempts=1) as client:
+        with pytest.raises(TimedOut) as raised:
+            client.agents.list("org-1")
+    assert raised.value.attempts[0].duration_ms == 250
 
 
-def test_an_environ_that_is_no_mapping_is_named_and_not_shown() -> None:
-    with pytest.raises(ConfigurationProblem) as raised:
-        VoiceClient(environ=TOKEN)  # type: ignore[arg-type] # pyright: ignore
-    assert str(raised.value) == "environ: found str; allowed: a mapping of variables"
+def test_accounts_are_added_to_those_of_the_environment_and_stand_over_them() -> None:
+    environ = {
+        "VOICE_CALLING_ACCOUNTS": "alpha,beta",
+        "VOICE_CALLING_ALPHA_API_TOKEN": "alpha-of-the-environment",
+        "VOICE_CALLING_BETA_API_TOKEN": "beta-of-the-environment",
+    }
+    accounts = {"alpha": Account(token="alpha-token"), "gamma-2": Account(token="gamma-token")}
+    service = ScriptedService()
+    with service.client(environ=environ, accounts=accounts) as client:
+        for account in ["alpha", "beta", "gamma-2", None]:
+            create(client.with_options(account=account))
+    tokens = [request.headers["auth_token"].removeprefix("Bearer ") for request in service.requests]
+    assert tokens == ["alpha-token", "beta-of-the-environment", "gamma-token", "test-token"]
 
 
-@pytest.mark.parametrize("value", ["0", "9" * 20, "9" * 5000, "86400001", "x"])
-def test_a_deadline_that_is_none_is_told_by_the_machine(service: Service, value: str) -> None:
-    with VoiceClient(environ=service.environ(DEADLINE_MS=value)) as client:
-        with pytest.raises(ConfigurationProblem) as raised:
-            client.dockets.get(DOCKET_ID)
-    assert subject(raised) == "VOICE_CALLING_DEADLINE_MS"
-    with VoiceClient(environ=service.environ(), deadline=1e11) as client:
-        with pytest.raises(ConfigurationProblem):
-            client.dockets.get(DOCKET_ID)
-
-
-def test_an_environ_of_something_else_than_text_is_told(service: Service) -> None:
-    environ: Any = {**service.environ(), "VOICE_CALLING_MAX_ATTEMPTS": 3, 7: 8}
-    with pytest.raises(ConfigurationProblem) as raised:
-        VoiceClient(environ=environ)
-    assert subject(raised) == "VOICE_CALLING_MAX_ATTEMPTS"
-    assert raised.value.problem is not None
-    assert raised.value.problem.found == "int"
+def test_the_token_is_in_nothing_that_is_shown_or_pickled() -> None:
+    accounts = {"alpha": Account(token=TOKEN)}
+    service = ScriptedService(Answer(401, f"no such token: {TOKEN}"))
+    client = service.client(token=TOKEN, accounts=accounts)
+    with pytest.raises(Unauthorized) as raised:
+        create(client)
+    owners = [client, client._driver, client._driver._machine, raised.value]
+    shown = [repr(accounts), *(repr(it) + str(it) + repr(vars(it)) for it in owners)]
+    assert not any(TOKEN in text for text in shown)
+    for secret in [client, client._driver._machine._settings]:
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(secret)
 
 
 def test_a_client_that_could_not_be_made_can_be_shown() -> None:
-    made = object.__new__(VoiceClient)
+    made = object.__new__(AsyncVoiceClient)
     with pytest.raises(ConfigurationProblem):
         made.__init__(environ={}, max_attempts="x")  # type: ignore[misc] # pyright: ignore
-    assert repr(made) == "<VoiceClient, not made>"
-
-
-def test_a_misspelt_variable_is_told(service: Service) -> None:
-    environ = {**service.environ(), "VOICE_CALLING_DEADLINE": "20"}
-    with VoiceClient(environ=environ) as client, pytest.raises(ConfigurationProblem) as raised:
-        client.dockets.get(DOCKET_ID)
-    assert subject(raised) == "VOICE_CALLING_DEADLINE"
-
-
-def test_a_variable_of_something_else_is_no_setting(service: Service) -> None:
-    environ = {**service.environ(), "VOICE_CALLING_SERVICE_HOST": "10.0.0.1"}
-    with VoiceClient(environ=environ) as client:
-        client.dockets.create(**DOCKET)
-    assert len(service.requests) == 1
-
-
-def test_an_option_that_is_none_is_as_good_as_absent(service: Service) -> None:
-    with VoiceClient(environ=service.environ(), token=None, deadline=None) as client:
-        client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
-    assert json.loads(service.requests[0].body)["agent_id"] == 7
+    assert repr(made) == "<AsyncVoiceClient, not made>"

@@ -1,53 +1,55 @@
-"""What users get: records, statuses, errors."""
+"""What users get: records, statuses, errors, deliveries."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import pickle
-import sys
+from importlib import metadata
+from typing import Any
 
 import pytest
-from conftest import DOCKET_ID, TOKEN, Answer, Serve, Service
+from conftest import DOCKET_ID, create
 
 import voice_calling
 from voice_calling import (
     Attempt,
     DocketStatus,
-    Unauthorized,
-    Unreachable,
+    InvalidInput,
+    NoAnswerError,
+    Rejected,
+    RequestError,
+    ServiceError,
     VoiceClient,
+    parse_docket_completed,
 )
+from voice_calling.testing import Answer, ScriptedService
 
 
-def test_a_record_has_the_exact_text_and_the_value(serve: Serve) -> None:
+def test_a_record_has_the_exact_text_and_the_value() -> None:
     context = '{"price":0.10,"id":12345678901234567890,"s":"\\ud800"}'
-    text = f'{{"docket_id":"{DOCKET_ID}","call_context":{context},"new":1}}'
-    service = serve(Answer(200, text))
-    with VoiceClient(environ=service.environ()) as client:
+    text = f'{{"docket_id":"{DOCKET_ID}","status":"PAUSED","call_context":{context},"new":1}}'
+    with ScriptedService(Answer(body=text)).client() as client:
         docket = client.dockets.get(DOCKET_ID)
     assert docket.raw_json == text
     assert docket.raw["new"] == 1
     assert docket.call_context_json == context
     assert docket.call_context == {"price": 0.1, "id": 12345678901234567890, "s": "\ud800"}
     assert docket.agent_name is None
+    assert docket.status is not None
+    assert (docket.status.value, docket.status.is_known) == ("PAUSED", False)
+    written = docket.to_dict()
+    assert (written["status"], written["raw"]) == ("PAUSED", docket.raw)
+    assert json.loads(docket.to_json())["attempts"][0]["status"] == 200
 
 
-@pytest.mark.parametrize(
-    ("name", "json"),
-    [
-        ("deep nesting", "[" * 5000 + "]" * 5000),
-        ("an integer of 5000 digits", "1" * 5000),
-        ("duplicate keys", '{"a":1,"a":2}'),
-    ],
-)
-def test_no_json_costs_the_docket_id(serve: Serve, name: str, json: str) -> None:
-    text = f'{{"docket_id":"{DOCKET_ID}","status":"OPEN","x":{json}}}'
-    service = serve(Answer(200, text))
-    with VoiceClient(environ=service.environ()) as client:
-        created = client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
-    assert created.docket_id == DOCKET_ID
-    assert created.raw_json == text
+@pytest.mark.parametrize("value", ["[" * 5000 + "]" * 5000, "1" * 5000, '{"a":1,"a":2}'])
+def test_no_json_costs_the_docket_id(value: str) -> None:
+    text = f'{{"docket_id":"{DOCKET_ID}","status":"OPEN","x":{value}}}'
+    with ScriptedService(Answer(body=text)).client() as client:
+        created = create(client)
+    assert (created.docket_id, created.raw_json) == (DOCKET_ID, text)
 
 
 def test_records_do_not_change_and_take_no_unknown_fields() -> None:
@@ -59,67 +61,85 @@ def test_records_do_not_change_and_take_no_unknown_fields() -> None:
     assert not hasattr(attempt, "__dict__")
 
 
-def test_a_known_status_is_itself() -> None:
-    status = DocketStatus("IN_PROGRESS")
-    assert status is DocketStatus.IN_PROGRESS
-    assert status.is_known
-    assert status == "IN_PROGRESS"
-    assert (str(status), f"{status}", f"{status:>12}") == (
-        "IN_PROGRESS",
-        "IN_PROGRESS",
-        " IN_PROGRESS",
-    )
-    assert repr(status) == "DocketStatus.IN_PROGRESS"
-
-
-def test_an_unknown_status_is_kept_as_it_came() -> None:
-    status = DocketStatus("PAUSED")
-    assert isinstance(status, DocketStatus)
-    assert not status.is_known
-    assert status == DocketStatus("PAUSED") == "PAUSED"
+@pytest.mark.parametrize(
+    ("text", "is_known", "shown"),
+    [
+        ("IN_PROGRESS", True, "DocketStatus.IN_PROGRESS"),
+        ("PAUSED", False, "DocketStatus('PAUSED')"),
+    ],
+)
+def test_a_status_is_text_and_one_that_is_new_is_kept(
+    text: str, is_known: bool, shown: str
+) -> None:
+    status = DocketStatus(text)
+    assert status == DocketStatus(text) == text
     assert status != DocketStatus.OPEN
-    assert DocketStatus("PAUSED") in {status}
-    assert (str(status), f"{status}", repr(status)) == (
-        "PAUSED",
-        "PAUSED",
-        "DocketStatus('PAUSED')",
-    )
-    assert "PAUSED" not in DocketStatus.__members__
-    for kept in [pickle.loads(pickle.dumps(status)), copy.deepcopy(status)]:
-        assert kept == status
-        assert not kept.is_known
+    assert status in {DocketStatus(text)}
+    assert (str(status), f"{status:>12}", repr(status)) == (text, f"{text:>12}", shown)
+    assert (text in DocketStatus.__members__) == is_known
+    for kept in [status, pickle.loads(pickle.dumps(status)), copy.deepcopy(status)]:
+        assert (kept, kept.is_known) == (text, is_known)
     with pytest.raises(ValueError, match="3 is not a valid DocketStatus"):
         DocketStatus(3)
 
 
-def test_a_status_that_is_new_comes_from_the_service(serve: Serve) -> None:
-    service = serve(Answer(200, {"docket_id": DOCKET_ID, "status": "PAUSED"}))
-    with VoiceClient(environ=service.environ()) as client:
-        status = client.dockets.get(DOCKET_ID).status
-    assert status is not None
-    assert (status.value, status.is_known) == ("PAUSED", False)
+SERVICE_ERRORS = "Unauthorized NotFound Rejected UnexpectedResponse RateLimited Unavailable"
+NO_ANSWER_ERRORS = "Unreachable TimedOut"
 
 
-def test_nobody_listening_is_unreachable(service: Service) -> None:
-    service.close()
-    with VoiceClient(environ=service.environ(), max_attempts=2) as client:
-        with pytest.raises(Unreachable) as raised:
-            client.dockets.get(DOCKET_ID)
-    assert len(raised.value.attempts) == 2
-    assert raised.value.attempts[0].transport_error is not None
+def test_every_error_has_its_base_and_can_be_made_by_those_who_test_with_it() -> None:
+    for name in voice_calling._errors.__all__:
+        error = getattr(voice_calling, name)("what happened")
+        assert isinstance(error, RequestError)
+        assert (str(error), error.message) == ("what happened", "what happened")
+        assert (error.problem, error.response, error.attempts) == (None, None, ())
+        assert error.may_have_created is False
+        assert error.is_permanent == error.kind.startswith("permanent-")
+        if error.kind:
+            assert isinstance(error, ServiceError) == (name in SERVICE_ERRORS.split())
+            assert isinstance(error, NoAnswerError) == (name in NO_ANSWER_ERRORS.split())
 
 
-def test_the_token_is_in_nothing_that_is_shown(serve: Serve) -> None:
-    service = serve(Answer(401, f"no such token: {TOKEN}"))
-    client = VoiceClient(environ={}, base_url=service.url, token=TOKEN)
-    with client, pytest.raises(Unauthorized) as raised:
-        client.agents.list("org-1")
-    shown = [repr(client), str(client), repr(raised.value), repr(vars(raised.value))]
-    shown += [repr(vars(client)), repr(vars(client._driver)), repr(vars(client._driver._machine))]
-    assert not any(TOKEN in text for text in shown)
-    for secret in [client, client._driver._machine._settings]:
-        with pytest.raises(TypeError, match="cannot be pickled"):
-            pickle.dumps(secret)
+def test_an_error_can_be_pickled_copied_and_written_as_json() -> None:
+    answer = Answer(409, "twice", {"x-request-id": "r-1", "retry-after": "7"})
+    with ScriptedService(answer).client() as client, pytest.raises(Rejected) as raised:
+        create(client)
+    error = raised.value
+    for kept in [pickle.loads(pickle.dumps(error)), copy.copy(error)]:
+        assert type(kept) is Rejected
+        assert (str(kept), vars(kept)) == (str(error), vars(error))
+    assert (error.may_have_created, error.response.retry_after) == (True, 7.0)
+    written = json.loads(json.dumps(error.to_dict()))
+    assert (written["kind"], written["may_have_created"]) == ("permanent-rejected", True)
+    assert written["response"]["request_id"] == "r-1"
+    assert written["attempts"][0]["status"] == 409
+
+
+@pytest.mark.parametrize("kind", [str, str.encode, lambda it: bytearray(it, "utf-8")])
+def test_a_delivery_may_be_text_or_bytes_of_any_kind(kind: Any) -> None:
+    body = kind(f'{{"docket_id": "{DOCKET_ID}", "dashboard_url": "é"}}')
+    with VoiceClient(environ={}) as client:
+        for parse in [client.webhooks.parse, parse_docket_completed]:
+            for given in [body, body if isinstance(body, str) else memoryview(body)]:
+                completed = parse(given)
+                assert completed is not None
+                assert (completed.docket_id, completed.dashboard_url) == (DOCKET_ID, "é")
+
+
+def test_bytes_of_a_delivery_that_are_not_utf_8_are_replaced() -> None:
+    completed = parse_docket_completed(
+        f'{{"docket_id": "{DOCKET_ID}", "dashboard_url": "?"}}'.encode().replace(b"?", b"\xff")
+    )
+    assert completed is not None
+    assert completed.dashboard_url == "\N{REPLACEMENT CHARACTER}"
+
+
+@pytest.mark.parametrize("body", [{"docket_id": DOCKET_ID}, None, 7, b"", '"\ud800"', " " * 2**21])
+def test_what_is_no_delivery_is_refused(body: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse_docket_completed(body)
+    assert refused.value.problem is not None
+    assert refused.value.problem.subject == "body"
 
 
 def test_everything_that_is_public_is_documented() -> None:
@@ -131,7 +151,4 @@ def test_everything_that_is_public_is_documented() -> None:
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    from importlib import metadata
-
     assert metadata.version("voice-calling") == voice_calling.__version__
-    assert sys.version_info >= (3, 10)

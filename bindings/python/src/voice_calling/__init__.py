@@ -19,30 +19,30 @@ was carried out: then two phones ring, and the result has `may_be_duplicate`. Wi
 cannot be known is `OutcomeUnknown`.
 """
 
-from . import _batch, _errors, _operations, _outcomes, _types
+from . import _batch, _errors, _operation, _process, _types, _values
 from ._batch import *
 from ._client import AsyncVoiceClient, VoiceClient
 from ._errors import *
-from ._json import Json
-from ._operations import *
-from ._options import Account
-from ._outcomes import *
+from ._methods import parse_docket_completed
+from ._operation import *
 from ._running import outcome_of
+from ._settings import Account
 from ._types import *
-from ._webhooks import parse_docket_completed
+from ._values import *
 
 __version__ = "0.2.0"
+
+_process.watch()
 
 __all__ = [
     "Account",
     "AsyncVoiceClient",
-    "Json",
     "VoiceClient",
     "outcome_of",
     "parse_docket_completed",
 ]
 __all__ += _batch.__all__
 __all__ += _errors.__all__
-__all__ += _operations.__all__
-__all__ += _outcomes.__all__
+__all__ += _operation.__all__
 __all__ += _types.__all__
+__all__ += _values.__all__

@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-import atexit
-import builtins
 import copy
-import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Generic, NoReturn, TypeVar
 
 import httpx
 
 from ._batch import AsyncBatch, Batch
-from ._connections import has_http_2
 from ._coroutines import Coroutines
-from ._errors import RequestError
-from ._failures import configuration_problem
-from ._operations import (
+from ._errors import configuration_problem
+from ._http import Http, has_http_2
+from ._methods import (
     AgentMethods,
-    BatchResult,
     CallMethods,
     DocketMethods,
     InCoroutines,
     InThreads,
-    Operation,
     WebhookMethods,
     batch,
-    options,
 )
-from ._options import Account
-from ._settings import Settings
-from ._threads import DRIVERS, Threads
-from ._types import CreatedDocket, DocketRequest
+from ._operation import options
+from ._settings import Account, Settings
+from ._threads import Threads
+from ._types import DocketRequest
 
 __all__ = ["AsyncVoiceClient", "VoiceClient"]
 
-T = TypeVar("T")
 C = TypeVar("C", bound="_Client[Any]")
-Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
-D = TypeVar("D", bound="Threads | Coroutines")
 
 
 class _Client(Generic[Http]):
-    """What both clients share. The docstring of `VoiceClient` describes the settings."""
+    """What both clients have in common."""
 
-    _http_class: type[Any]
     _driver_class: type[Any]
 
     def __init__(
@@ -86,8 +75,9 @@ class _Client(Generic[Http]):
             allow_insecure_http=allow_insecure_http,
         )
         settings = Settings(given, accounts, environ)
-        if http_client is not None and not isinstance(http_client, self._http_class):
-            allowed = f"an httpx.{self._http_class.__name__}"
+        http_class = self._driver_class.http_class
+        if http_client is not None and not isinstance(http_client, http_class):
+            allowed = f"an httpx.{http_class.__name__}"
             raise configuration_problem("http_client", type(http_client).__name__, allowed)
         if isinstance(http_client, httpx.Client) and has_http_2(http_client):
             allowed = "HTTP/1.1 for threads, which break connections of HTTP/2 that they share in "
@@ -99,9 +89,9 @@ class _Client(Generic[Http]):
         self._make_groups()
 
     def _make_groups(self) -> None:
-        runner: _Runner[Any] = _Runner(self._driver, self._defaults)
         for name in ("agents", "calls", "dockets", "webhooks"):
-            setattr(self, name, type(getattr(type(self), name))(runner))
+            group = type(getattr(type(self), name))
+            setattr(self, name, group(self._driver, self._defaults))
 
     def with_options(
         self: C,
@@ -138,20 +128,7 @@ class _Client(Generic[Http]):
         return made
 
 
-class _Runner(Generic[D]):
-    """Makes the calls of a group, with the options that hold for all of them."""
-
-    __slots__ = ("defaults", "driver")
-
-    def __init__(self, driver: D, defaults: dict[str, Any]) -> None:
-        self.driver = driver
-        self.defaults = defaults
-
-    def call(self, operation: Operation[Any], /) -> Any:
-        return self.driver.call(operation, self.defaults)
-
-
-_NO_RUNNER: Any = None
+_NO_DRIVER: Any = None
 
 
 # ----------------------------------------------------------------------------------- for threads
@@ -183,7 +160,6 @@ class Dockets(DocketMethods, InThreads):
     """
 
     __slots__ = ()
-    _runner: _Runner[Threads]
 
     def create_each(
         self,
@@ -210,30 +186,8 @@ class Dockets(DocketMethods, InThreads):
         `ConfigurationProblem`, or `InvalidInput` for `requests`, `timeout` or options, is raised
         by the first step of the iterator; then nothing was sent.
         """
-        operation = batch(requests, timeout, account, item_timeout, max_retries)
-        return Batch(self._runner.driver, operation, self._runner.defaults)
-
-    def create_many(
-        self,
-        requests: Iterable[DocketRequest],
-        *,
-        timeout: float,
-        on_result: Callable[[BatchResult], object] | None = None,
-        account: str | None = None,
-        item_timeout: float | None = None,
-        max_retries: int | None = None,
-    ) -> builtins.list[CreatedDocket | RequestError]:
-        """As `create_each`, but returns all results at once, in the order of the requests.
-
-        - `on_result`: Is called with each result as it comes. What it raises gives the batch up.
-        """
-        operation = batch(requests, timeout, account, item_timeout, max_retries)
-        results = Batch(self._runner.driver, operation, self._runner.defaults)
-        try:
-            return results.all(on_result)
-        except BaseException as error:
-            results.fails(error)
-            raise
+        operation = batch(requests, timeout, None, account, item_timeout, max_retries)
+        return Batch(self._driver, operation, self._defaults)
 
 
 class VoiceClient(_Client[httpx.Client]):
@@ -248,32 +202,8 @@ class VoiceClient(_Client[httpx.Client]):
     Ctrl-C ends a call at once with `KeyboardInterrupt`. No further attempt is sent then, but what
     was on the way may have been processed: a phone may ring. `outcome_of` says what is known.
 
-    - `base_url`: The service: http(s)://host[:port][/path]; http only to loopback. Required,
-      unless every call names an account.
-    - `token`: The organization's token, without `Bearer `. It is sent as the header `auth_token:
-      Bearer <token>`. Required, unless every call names an account.
-    - `max_attempts`: Attempts of an operation, of an item of a batch, of a poll of a wait; 1 to
-      100. Default: 4.
-    - `backoff`: The ceiling of the first pause, doubled from then on; the pause itself is drawn
-      between half of it and all of it. Unit: seconds. Default: 2.
-    - `max_backoff`: The highest ceiling, and the longest pause between polls; the service may
-      ask for more. Unit: seconds. Default: 8.
-    - `connect_timeout`: For a connection, TLS included. Unit: seconds. Default: 3.
-    - `attempt_timeout`: For an attempt, the body included. Unit: seconds. Default: 10.
-    - `deadline`: For an operation, an item of a batch, a poll of a wait. Unit: seconds. Default:
-      30.
-    - `create_retry`: When a create is sent again: also after 5xx and 408, as the specification
-      asks, although a phone may ring twice then; only if nothing was sent or the service refused
-      it with 429 or 425; or never. Default: `"server-errors"`; or
-      `"not-sent"`, `"never"`.
-    - `max_in_flight`: Open requests of all calls together; 1 to 100000. Default: 16.
-    - `max_request_bytes`: The body of a request; 1 to 67108864. Default: 1048576.
-    - `max_response_bytes`: The body of an answer; 1 to 67108864. An answer to a create has at
-      most 16384 bytes more than six times its request. Default: 8388608.
-    - `max_delivery_bytes`: The body of a delivery to the webhook, which anyone can send; 1 to
-      67108864. Default: 1048576.
-    - `allow_insecure_http`: Whether plain http may go to a host that is not loopback. Default:
-      False.
+    - `base_url`, `token`, and all others up to `allow_insecure_http`: see the fields of `Account`,
+      which have the same names.
     - `accounts`: further organizations by their names (lower-case letters, digits and hyphens),
       of which methods take one as `account`. They are added to those of the variable
       `VOICE_CALLING_ACCOUNTS`.
@@ -283,14 +213,13 @@ class VoiceClient(_Client[httpx.Client]):
       used. `None`: one of this client's own, with kept connections.
     """
 
-    _http_class = httpx.Client
     _driver_class = Threads
 
     # Of the class too, for `unittest.mock.create_autospec`.
-    agents: Agents = Agents(_NO_RUNNER)
-    calls: Calls = Calls(_NO_RUNNER)
-    dockets: Dockets = Dockets(_NO_RUNNER)
-    webhooks: Webhooks = Webhooks(_NO_RUNNER)
+    agents: Agents = Agents(_NO_DRIVER, {})
+    calls: Calls = Calls(_NO_DRIVER, {})
+    dockets: Dockets = Dockets(_NO_DRIVER, {})
+    webhooks: Webhooks = Webhooks(_NO_DRIVER, {})
 
     def close(self) -> None:
         """Refuses further calls with `RuntimeError`. Calls in flight are finished, but not waited
@@ -334,7 +263,6 @@ class AsyncDockets(DocketMethods, InCoroutines):
     """As `Dockets`, to be awaited."""
 
     __slots__ = ()
-    _runner: _Runner[Coroutines]
 
     def create_each(
         self,
@@ -346,27 +274,8 @@ class AsyncDockets(DocketMethods, InCoroutines):
         max_retries: int | None = None,
     ) -> AsyncBatch:
         """As `Dockets.create_each`, for `async for`."""
-        operation = batch(requests, timeout, account, item_timeout, max_retries)
-        return AsyncBatch(self._runner.driver, operation, self._runner.defaults)
-
-    async def create_many(
-        self,
-        requests: Iterable[DocketRequest],
-        *,
-        timeout: float,
-        on_result: Callable[[BatchResult], object] | None = None,
-        account: str | None = None,
-        item_timeout: float | None = None,
-        max_retries: int | None = None,
-    ) -> builtins.list[CreatedDocket | RequestError]:
-        """As `Dockets.create_many`."""
-        operation = batch(requests, timeout, account, item_timeout, max_retries)
-        results = AsyncBatch(self._runner.driver, operation, self._runner.defaults)
-        try:
-            return await results.all(on_result)
-        except BaseException as error:
-            results.fails(error)
-            raise
+        operation = batch(requests, timeout, None, account, item_timeout, max_retries)
+        return AsyncBatch(self._driver, operation, self._defaults)
 
 
 class AsyncVoiceClient(_Client[httpx.AsyncClient]):
@@ -379,14 +288,13 @@ class AsyncVoiceClient(_Client[httpx.AsyncClient]):
     again, or at the end of the process.
     """
 
-    _http_class = httpx.AsyncClient
     _driver_class = Coroutines
 
     # Of the class too, for `unittest.mock.create_autospec`.
-    agents: AsyncAgents = AsyncAgents(_NO_RUNNER)
-    calls: AsyncCalls = AsyncCalls(_NO_RUNNER)
-    dockets: AsyncDockets = AsyncDockets(_NO_RUNNER)
-    webhooks: AsyncWebhooks = AsyncWebhooks(_NO_RUNNER)
+    agents: AsyncAgents = AsyncAgents(_NO_DRIVER, {})
+    calls: AsyncCalls = AsyncCalls(_NO_DRIVER, {})
+    dockets: AsyncDockets = AsyncDockets(_NO_DRIVER, {})
+    webhooks: AsyncWebhooks = AsyncWebhooks(_NO_DRIVER, {})
 
     async def aclose(self) -> None:
         """Refuses further calls with `RuntimeError`. Calls in flight are finished, but not waited
@@ -403,18 +311,3 @@ class AsyncVoiceClient(_Client[httpx.AsyncClient]):
         traceback: TracebackType | None,
     ) -> None:
         await self.aclose()
-
-
-def _after_fork() -> None:
-    for driver in list(DRIVERS):
-        driver.after_fork()
-
-
-def _at_exit() -> None:
-    for driver in list(DRIVERS):
-        driver.at_exit()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-atexit.register(_at_exit)

@@ -1,115 +1,76 @@
-"""Drives the machine for coroutines, of asyncio or of trio. A call sends its requests itself, in
-the task that awaits it; those of a batch have tasks of their own."""
+"""Runs operations for coroutines, of asyncio or of trio. A call sends its requests itself, in the
+task that awaits it; those of a batch have tasks of their own. anyio and asyncio are imported by the
+first call: half of an application has no use for them."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import sys
-import time
 import traceback
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from . import _connections
-from ._exchange import Decoder, Exchange, request_of
-from ._failures import execution_failed
-from ._log import say
-from ._machine import Machine
-from ._operations import Operation
-from ._running import Caller, Running, refuse_at_exit
+from ._driver import Driver, Tick
+from ._exchange import Exchange
+from ._http import AnswerReader, request_of
+from ._log import log
+from ._operation import Operation
+from ._running import Caller, Running
 from ._settings import Settings
-from ._threads import DRIVERS
 
 if TYPE_CHECKING:
     import asyncio
 
     import anyio
 
-# Both are imported by the first call: half of an application has no use for them.
 
-T = TypeVar("T")
-
-
-class Waiting:
-    """Where coroutines wait."""
-
-    __slots__ = ("_rung",)
+class Signal:
+    """Wakes coroutines."""
 
     def __init__(self) -> None:
-        self._rung: anyio.Event | None = None
+        self._event: anyio.Event | None = None
 
-    def ring(self) -> None:
-        rung, self._rung = self._rung, None
-        if rung is not None:
+    def set(self) -> None:
+        event, self._event = self._event, None
+        if event is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed
-                rung.set()
+                event.set()
 
     async def wait(self) -> None:
-        """Waits for the next ring. What it tells of must not be there yet."""
+        """Waits until it is set again. What it announces must not be there yet."""
         import anyio
 
-        if self._rung is None:
-            self._rung = anyio.Event()
-        await self._rung.wait()
+        if self._event is None:
+            self._event = anyio.Event()
+        await self._event.wait()
 
 
-class Coroutines:
+class Coroutines(Driver[httpx.AsyncClient]):
     """Runs operations on one event loop."""
 
+    http_class = httpx.AsyncClient
+
     def __init__(self, settings: Settings, http_client: httpx.AsyncClient | None) -> None:
-        self._own: httpx.AsyncClient | None = None
-        self._given = http_client
-        self._base_urls = settings.base_urls()
-        self._is_closed = False
-        self._was_forked = False
+        super().__init__(settings, http_client)
         self._loop: Any = None
         self._is_asyncio = True
         self._tasks: set[Any] = set()
-        self._time_of_test = getattr(http_client, "__voice_calling_time__", None)
-        clock = time.monotonic if self._time_of_test is None else self._time_of_test.now
-        self._machine = Machine(settings, self, clock)
-        self._clock: Callable[[], float] = clock
         self._timer: Any = None
-        self._open: weakref.WeakSet[Running] = weakref.WeakSet()
-        """What has a caller that does not have all of it."""
-        self._left: set[Running] = set()
-        """What is to be given up since its caller was collected, as its weak reference was."""
-        DRIVERS.add(self)
 
-    # ------------------------------------------------------------------------------ callers
-
-    def call(self, operation: Operation[T], defaults: dict[str, Any]) -> Call[T]:
-        """An operation that is to be run."""
-        return Call(self, operation, defaults)
-
-    def prepared(self, operation: Operation[Any], defaults: dict[str, Any], bell: Any) -> Running:
-        """An operation that is to be begun."""
-        if self._is_closed:
-            raise RuntimeError("the client is closed")
-        refuse_at_exit()
-        if self._was_forked:
-            raise execution_failed(
-                "the process was forked after calls, and both would use the connections of "
-                "http_client: nothing was sent. Make the client after the fork"
-            )
-        self._enter_loop()
-        self._http_client()  # takes a while, which is not part of an attempt
-        return self._machine.operation(operation, {**defaults, **operation.options}, bell)
+    # ------------------------------------------------------------------------------- callers
 
     def begin(self, running: Running) -> None:
-        """Begins an operation. It is open until it is settled."""
         self._open.add(running)
         self._machine.begin(running)
 
-    def give_up(self, running: Running) -> None:
-        """Ends an operation at once."""
-        self._machine.give_up(running)
+    def cancel(self, running: Running) -> None:
+        self._machine.cancel(running)
 
-    async def cancelled_now(self, running: Running) -> None:
+    async def let_cancel(self, running: Running) -> None:
         """Lets asyncio cancel a create, if it is about to. It would not be raised in a coroutine
         that returns, and the result would be gone."""
         if self._is_asyncio and running.operation.creates:
@@ -117,45 +78,24 @@ class Coroutines:
 
             await asyncio.sleep(0)
 
-    def settled(self, running: Running) -> None:
-        """The caller of an operation has all of it."""
-        self._open.discard(running)
-        self._left.discard(running)
-        running.is_settled = True
-        running.bell.ring()  # for others who wait
-
-    def leave_soon(self, running: Running) -> None:
-        """Gives an operation up whose caller is gone, on the loop's own thread; at once, if the
-        loop has ended."""
-
-        def leave() -> None:
-            if not running.is_settled:
-                self._machine.give_up(running)
-                running.account(None)
-                self.settled(running)
-
-        self._left.add(running)
+    def _soon(self, job: Callable[[], None]) -> None:
         try:
-            _soon(self._loop, leave)
-        except (RuntimeError, AttributeError):
-            leave()
+            _call_soon(self._loop, job)
+        except (RuntimeError, AttributeError):  # the loop has ended
+            job()
 
     async def close(self) -> None:
-        """Refuses further calls. Those under way are finished, and then connections closed."""
-        self._is_closed = True
+        """Refuses further calls. Those that go on are finished, and then connections closed."""
+        self.is_closed = True
         await self.close_if_idle()
 
-    @property
-    def is_closed(self) -> bool:
-        return self._is_closed
-
     async def close_if_idle(self) -> None:
-        if self._is_closed and self._own is not None and self._machine.is_idle:
+        if self.is_closed and self._own is not None and self._machine.is_idle:
             await self._own.aclose()
 
-    # ------------------------------------------------------------------------------ the loop
+    # -------------------------------------------------------------------------- the event loop
 
-    def _enter_loop(self) -> None:
+    def _enter(self) -> None:
         """A client may be used on one loop after another, as by `asyncio.run` twice."""
         import asyncio
 
@@ -173,10 +113,11 @@ class Coroutines:
         self._loop = loop
         self._own = None  # its connections are the other loop's
         self._tasks = set()
-        tick = weakref.WeakMethod(self._machine.tick)
+        tick: Tick = weakref.WeakMethod(self._machine.tick)
         self._is_asyncio = isinstance(loop, asyncio.AbstractEventLoop)
         if self._time_of_test is not None:
-            self._timer = self._time_of_test.timer(self._machine, tick)
+            self._time_of_test.attach(self._machine, tick)
+            self._timer = self._time_of_test
         elif self._is_asyncio:
             self._timer = AsyncioTimer(loop, tick, self._clock)
         else:
@@ -186,7 +127,7 @@ class Coroutines:
         running = exchange.running
         if not running.operation.requests:
             running.to_send.append(exchange)
-            running.bell.ring()
+            running.signal.set()
         elif self._is_asyncio:
             create: Any = self._loop.create_task
             task = running.context.copy().run(create, self.perform(exchange))
@@ -204,6 +145,7 @@ class Coroutines:
         self._timer.wake(at)
 
     async def perform(self, exchange: Exchange) -> None:
+        """Sends a request and reads its answer."""
         import anyio
 
         if exchange.is_abandoned:
@@ -213,111 +155,84 @@ class Coroutines:
             await self._send(exchange)
         exchange.cancel = None
         if not exchange.is_abandoned:
-            self._machine.ended(exchange)
+            self._machine.end(exchange)
 
     async def _send(self, exchange: Exchange) -> None:
         http_client = self._http_client()
-        try:
-            request = request_of(exchange, http_client)
-        except Exception as error:
-            exchange.is_refused(error)
+        request = request_of(exchange, http_client)
+        if request is None:
             return
-        if http_client.is_closed:
-            exchange.is_not_sent("http_client is closed")
-            return
+        response: httpx.Response | None = None
         try:
             response = await http_client.send(
                 request, stream=True, follow_redirects=False, auth=None
             )
-        except Exception as error:
-            exchange.fails(error)
-            return
-        try:
-            exchange.begins(response)
-            if response.is_stream_consumed:  # a hook has read it
-                exchange.takes(response.content)
+            reader = AnswerReader(exchange, response)
+            if reader.has_ended:
                 return
-            decoder = Decoder(exchange, response)
             async for part in response.aiter_raw():
-                if not decoder.takes(part):
+                if not reader.read(part):
                     return
-            decoder.ends()
+            reader.end()
         except Exception as error:
-            exchange.fails(error)
+            exchange.on_error(error)
         finally:
             try:
-                await response.aclose()
+                if response is not None:
+                    await response.aclose()
             except Exception:
-                say(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
+                log(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
 
-    def _http_client(self) -> httpx.AsyncClient:
-        if self._given is not None:
-            return self._given
-        if self._own is None:
-            self._own = _connections.http_client(httpx.AsyncClient, self._base_urls)
-        return self._own
-
-    # -------------------------------------------------------------------------- the process
+    # ------------------------------------------------------------------------------- process
 
     def after_fork(self) -> None:
-        """In the child: loops, connections and what was under way are the parent's."""
-        self._was_forked = self._given is not None and self._machine.was_used
+        super().after_fork()
         self._loop = None
-        self._own = None
-        self._open = weakref.WeakSet()
-        self._left = set()
-        self._machine.forget()
 
     def at_exit(self) -> None:
         self._leave_all("the process ends")
         self._machine.stop()
 
     def _leave_all(self, why: str) -> None:
-        for running in {*self._open, *self._left}:
-            self._machine.give_up(running)
-            running.account(None, why)
-            self.settled(running)
+        for running in {*self._open, *self._orphans}:
+            self._machine.cancel(running)
+            running.report_loss(None, why)
+            self.settle(running)
 
 
-class Call(Caller[T]):
+class Call(Caller):
     """The caller of an operation that ends in one outcome."""
 
     def __init__(
-        self, driver: Coroutines, operation: Operation[T], defaults: dict[str, Any]
+        self, driver: Coroutines, operation: Operation[Any], defaults: dict[str, Any]
     ) -> None:
         self._driver = driver
-        self._bell = Waiting()
-        self._running = driver.prepared(operation, defaults, self._bell)
+        self._running = driver.prepare(operation, defaults, Signal())
 
-    async def run(self) -> T:
+    async def run(self) -> Any:
         """Runs it to its end."""
         running = self._running
-        assert running is not None
         self._driver.begin(running)
         while running.done is None:
-            if running.progress:
-                running.tell_progress()
-            elif running.to_send:
+            if running.call_back():
+                continue
+            if running.to_send:
                 await self._driver.perform(running.to_send.popleft())
             else:
-                await self._bell.wait()
-        while running.progress:
-            running.tell_progress()
+                await running.signal.wait()
+        running.call_back()
         await self._driver.close_if_idle()
-        await self._driver.cancelled_now(running)
-        outcome: T = running.outcome()
-        self._driver.settled(running)
+        await self._driver.let_cancel(running)
+        outcome = running.outcome()
+        self._driver.settle(running)
         return outcome
 
 
 class AsyncioTimer:
-    """Calls something when it is time."""
+    """Calls a tick when it is time."""
 
     def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        tick: Callable[[], Callable[[], None] | None],
-        clock: Callable[[], float],
+        self, loop: asyncio.AbstractEventLoop, tick: Tick, clock: Callable[[], float]
     ) -> None:
         self._loop = loop
         self._tick = tick
@@ -335,17 +250,14 @@ class AsyncioTimer:
 
     def _fire(self) -> None:
         self._handle = None
-        tick = self._tick()
-        if tick is not None:
+        if (tick := self._tick()) is not None:
             tick()
 
 
 class TrioTimer:
     """The same on trio."""
 
-    def __init__(
-        self, tick: Callable[[], Callable[[], None] | None], clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, tick: Tick, clock: Callable[[], float]) -> None:
         self._tick = tick
         self._clock = clock
         self._at: float | None = None
@@ -359,13 +271,12 @@ class TrioTimer:
         await _trio().sleep(max(0.0, at - self._clock()))
         if self._at == at:
             self._at = None
-            tick = self._tick()
-            if tick is not None:
+            if (tick := self._tick()) is not None:
                 tick()
 
 
-def _soon(loop: Any, job: Callable[[], None]) -> None:
-    """Does this on the thread of a loop. It raises a `RuntimeError` if the loop has ended."""
+def _call_soon(loop: Any, job: Callable[[], None]) -> None:
+    """Does a job on the thread of a loop. Raises `RuntimeError` if the loop has ended."""
     if hasattr(loop, "call_soon_threadsafe"):
         loop.call_soon_threadsafe(job)
     else:  # trio's
@@ -374,14 +285,14 @@ def _soon(loop: Any, job: Callable[[], None]) -> None:
 
 def _has_ended(loop: Any) -> bool:
     try:
-        _soon(loop, lambda: None)
+        _call_soon(loop, lambda: None)
     except RuntimeError:
         return True
     return False
 
 
 def _trio() -> Any:
-    """Trio, where it runs this."""
+    """Returns trio, if it runs this."""
     trio = sys.modules.get("trio")
     if trio is None:
         raise RuntimeError("no event loop of asyncio or trio is running")

@@ -1,13 +1,11 @@
 """The exceptions: one for each case of the component's errors."""
 
-# Written by `cargo xtask bindings generate` from the WIT. Do not edit.
-
 from __future__ import annotations
 
 from typing import Any
 
-from ._record import plain
 from ._types import Attempt, HttpResponse, Problem
+from ._values import plain
 
 __all__ = [
     "ConfigurationProblem",
@@ -40,8 +38,7 @@ class RequestError(Exception):
     This is about errors. What the component itself retries before it returns is set by
     `create_retry`, whose default sends a create again after 5xx and 408.
 
-    Here `is_permanent` stands for that part of the name. All errors have the same attributes.
-    """
+    Here `is_permanent` stands for that part of the name. All errors have the same attributes."""
 
     kind: str = ""
     """The error's name in the component's WIT."""
@@ -54,16 +51,14 @@ class RequestError(Exception):
 
     response: HttpResponse | None
     """The answer that decided, where one came. It need not be that of the last attempt: attempts
-    without an answer may follow it.
-    """
+    without an answer may follow it."""
 
     attempts: tuple[Attempt, ...]
     """All attempts of this operation, in order; empty where nothing was sent."""
 
     may_have_created: bool
     """Whether something may have been created: a phone may be ringing. Always `False` for reading
-    requests, and for errors without `permanent` in their names.
-    """
+    requests, and for errors without `permanent` in their names."""
 
     def __init__(
         self,
@@ -96,37 +91,33 @@ class ServiceError(RequestError):
 
     response: HttpResponse  # pyright: ignore[reportIncompatibleVariableOverride]
     """The answer that decided. It need not be that of the last attempt: attempts without an answer
-    may follow it.
-    """
+    may follow it."""
 
 
 class NoAnswerError(RequestError):
-    """The service did not answer: it could not be reached, or time ran out. `response` is `None`.
-    """
+    """The service did not answer: it could not be reached, or time ran out. `response` is
+    `None`."""
 
 
 class ExecutionFailed(RequestError):
     """The host could not run the component (a trap, a timeout of the host). Only hosts make this
     case; the component never returns it. After a creating request the call or docket may exist:
     give the host a longer timeout than the component's own (`deadline`; for a wait its
-    `timeout`; for a batch both together).
-    """
+    `timeout`; for a batch both together)."""
 
     kind: str = "execution-failed"
 
 
 class ConfigurationProblem(RequestError):
     """A setting is missing or wrong, an account is unknown, or the host's policy denies the
-    service's address. `problem` names the variable or option.
-    """
+    service's address. `problem` names the variable or option."""
 
     kind: str = "permanent-configuration"
 
 
 class InvalidInput(RequestError):
     """An argument is not allowed, or the host rejects the request for what is in it. `problem`
-    names the argument. Nothing was created.
-    """
+    names the argument. Nothing was created."""
 
     kind: str = "permanent-invalid-input"
 
@@ -146,8 +137,7 @@ class NotFound(ServiceError):
 class Rejected(ServiceError):
     """The service rejected the request: any other 3xx or 4xx. Redirects are never followed, since
     the token would go along. After a 3xx or a 409 to a creating request the call or docket may
-    exist.
-    """
+    exist."""
 
     kind: str = "permanent-rejected"
 
@@ -155,8 +145,7 @@ class Rejected(ServiceError):
 class UnexpectedResponse(ServiceError):
     """An answer that is not as specified: a 2xx whose body does not match the specification or
     exceeds the size limit, a docket other than the requested one, or a status outside 200 to
-    599. After a creating request the call or docket may exist; `response` has what came.
-    """
+    599. After a creating request the call or docket may exist; `response` has what came."""
 
     kind: str = "permanent-unexpected-response"
 
@@ -167,8 +156,7 @@ class OutcomeUnknown(RequestError):
     ringing: retry only after making sure that nothing was created.
 
     It is neither a `ServiceError` nor a `NoAnswerError`, so that no handler of these retries it;
-    `response` is there where the service answered.
-    """
+    `response` is there where the service answered."""
 
     kind: str = "permanent-outcome-unknown"
 
@@ -193,7 +181,39 @@ class Unreachable(NoAnswerError):
 
 class TimedOut(NoAnswerError):
     """Time ran out before anything was sent, or a reading request got no complete answer in any of
-    its attempts.
-    """
+    its attempts."""
 
     kind: str = "timed-out"
+
+
+# What this package finds by itself, before anything is sent.
+
+_LONGEST_SHOWN = 60
+
+
+def invalid_input(subject: str, found: str, allowed: str) -> InvalidInput:
+    """Returns the error for an argument."""
+    problem = Problem(subject=subject, found=found, allowed=allowed)
+    return InvalidInput(sentence(problem), problem=problem)
+
+
+def configuration_problem(subject: str, found: str, allowed: str) -> ConfigurationProblem:
+    """Returns the error for a setting."""
+    problem = Problem(subject=subject, found=found, allowed=allowed)
+    return ConfigurationProblem(sentence(problem), problem=problem)
+
+
+def described(value: object) -> str:
+    """Returns the type and the beginning of a value of the wrong type."""
+    try:
+        shown = repr(value)
+    except Exception:  # such as an integer of more digits than Python writes
+        return type(value).__name__
+    if len(shown) > _LONGEST_SHOWN:
+        shown = shown[:_LONGEST_SHOWN] + "…"
+    return f"{type(value).__name__} {shown}"
+
+
+def sentence(problem: Problem) -> str:
+    """Returns what the message of an error says of a problem."""
+    return f"{problem.subject}: found {problem.found}; allowed: {problem.allowed}"

@@ -1,4 +1,4 @@
-"""The machine that knows the service: a WebAssembly module without imports, JSON in and out.
+"""The core, which knows the service: a WebAssembly module without imports, JSON in and out.
 
 Only what `wasmtime` documents is used of it. It is imported by the first call, not by the import of
 this package; then the module is compiled, or taken from wasmtime's own cache.
@@ -6,10 +6,8 @@ this package; then the module is compiled, or taken from wasmtime's own cache.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import json
-import os
 import threading
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -23,24 +21,27 @@ OLDEST_WASMTIME = "25.0.0"
 """The oldest `wasmtime` that is tested."""
 
 encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
-"""JSON text of what the machine takes."""
+"""Returns the JSON text that the core reads."""
 
 _LARGE = 32 * 1024 * 1024
-"""Memory of a guest that is not kept."""
+"""Memory of an instance that is not kept. Unit: bytes."""
 
-_lock = threading.Lock()
+compile_lock = threading.Lock()
+"""Held while the module is compiled. Compiling has threads, which a child process does not get, and
+what wasmtime sets up once, at the first instance, would never be ready there: a fork waits."""
+
 _compiled: tuple[Engine, Module] | None = None
 
 
 class GuestLost(Exception):
-    """The guest trapped, or did not understand what it was given."""
+    """The instance trapped, or did not understand its input."""
 
 
 class Guest:
     """An instance of the module, for one thread at a time."""
 
     def __init__(self) -> None:
-        with _lock:
+        with compile_lock:
             engine, module = _compile()
             import wasmtime
 
@@ -56,11 +57,11 @@ class Guest:
 
     @property
     def is_large(self) -> bool:
-        """Whether it holds much memory, which it never gives back."""
+        """Whether it holds much memory, which WebAssembly never gives back."""
         return int(self._memory.data_len(self._store)) > _LARGE
 
     def call(self, name: str, given: object) -> Any:
-        """Calls an export: what it returned, with `Ok` or `Err` as its only member."""
+        """Calls an export, and returns an object with `Ok` or `Err` as its only member."""
         try:
             returned = json.loads(self._call(name, encode(given).encode("utf-8")))
         except Exception as error:
@@ -82,12 +83,12 @@ class Guest:
         return str(view[at + 4 : at + 4 + size], "utf-8")
 
     def _view(self) -> memoryview:
-        """All of the memory, until it grows."""
+        """Returns all of the memory; it is out of date when the memory has grown."""
         return memoryview(self._memory.get_buffer_ptr(self._store)).cast("B")
 
 
 def _compile() -> tuple[Engine, Module]:
-    """The module as machine code, once for the process. The caller holds the lock."""
+    """Returns the module as machine code, made once for the process. The caller holds the lock."""
     global _compiled
     if _compiled is None:
         wasmtime = _wasmtime()
@@ -105,7 +106,7 @@ def _compile() -> tuple[Engine, Module]:
 
 
 def _wasmtime() -> Any:
-    """The package, where it can be used."""
+    """Returns the package, if it can be used."""
     try:
         import wasmtime
     except (ImportError, OSError, RuntimeError) as error:
@@ -127,16 +128,30 @@ def _wasmtime() -> Any:
     return wasmtime
 
 
-def _at_exit() -> None:
-    # What lives until the interpreter is taken apart cannot free itself any more.
-    global _compiled
-    _compiled = None
+_reader: Guest | None = None
+_reader_lock = threading.Lock()
 
 
-if hasattr(os, "register_at_fork"):
-    # The compiler has threads, which a child does not get, and what wasmtime sets up once, at the
-    # first instance, would never be ready there: a fork waits until both are done.
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-    )
-atexit.register(_at_exit)
+def parse_docket_completed(body: str) -> Any:
+    """Reads a delivery to the webhook, on an instance without settings that is kept."""
+    global _reader
+    with _reader_lock:
+        reader = _reader or Guest()
+        _reader = None  # an instance that traps is lost
+        read = reader.call("parse_docket_completed", body)
+        if not reader.is_large:
+            _reader = reader
+    return read
+
+
+def after_fork() -> None:
+    """Forgets, in the child, what another thread of the parent may be using."""
+    global _reader, _reader_lock
+    compile_lock.release()
+    _reader, _reader_lock = None, threading.Lock()
+
+
+def at_exit() -> None:
+    """Frees what cannot free itself while the interpreter is taken apart."""
+    global _compiled, _reader
+    _compiled = _reader = None

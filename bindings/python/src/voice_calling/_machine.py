@@ -1,5 +1,5 @@
-"""The client without I/O: operations and what came of their exchanges go in, effects come out. Both
-clients drive it, the one with threads, the other with coroutines."""
+"""Drives the core, which does no I/O: operations and what came of their exchanges go in, effects
+come out. Both clients use it, the one with threads, the other with coroutines."""
 
 from __future__ import annotations
 
@@ -11,50 +11,44 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
-from . import _log
+from ._errors import ExecutionFailed
 from ._exchange import Exchange
-from ._failures import execution_failed
 from ._guest import Guest, GuestLost
-from ._operations import Operation, Progress
+from ._log import log, log_attempt
+from ._operation import Operation, Progress
 from ._running import Done, Running
 from ._settings import Settings
 
 
-class Driver(Protocol):
-    """What does the I/O."""
+class Network(Protocol):
+    """Does the I/O."""
 
     def start(self, exchange: Exchange) -> None:
         """Sends a request, once."""
 
     def end(self, exchange: Exchange) -> None:
-        """Ends an exchange that nobody waits for."""
+        """Ends an exchange whose answer is not waited for."""
 
     def wake(self, at: float) -> None:
         """Calls `tick` at this time of the clock at the latest."""
 
 
-Job: TypeAlias = "Running | Exchange | Callable[[], list[dict[str, Any]]]"
-
-
 class Machine:
-    """The guest, and all that is under way on it. One thread steps at a time; what others bring
-    meanwhile is taken along by the same."""
+    """An instance of the core, and all that goes on in it. One thread steps it at a time, and takes
+    along what others enqueue meanwhile."""
 
     def __init__(
-        self,
-        settings: Settings,
-        driver: Driver,
-        clock: Callable[[], float] = time.monotonic,
+        self, settings: Settings, network: Network, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._settings = settings
-        self._driver = driver
+        self._network = network
         self._clock = clock
         self._began = clock()
         self._numbers = itertools.count(1)
-        self._inbox: deque[Any] = deque()
-        self._turn = threading.Lock()
+        self._inbox: deque[Running | Exchange | Callable[[], list[dict[str, Any]]]] = deque()
+        self._lock = threading.Lock()
         self._guest: Guest | None = None
         self._running: dict[int, Running] = {}
         self._exchanges: dict[int, Exchange] = {}
@@ -62,58 +56,58 @@ class Machine:
         self._left_to_do: deque[dict[str, Any]] = deque()
         self._is_stopped = False
 
-    # ---------------------------------------------------------------------------- for drivers
+    # -------------------------------------------------------------------------------- events
 
-    def operation(self, operation: Operation[Any], options: dict[str, Any], bell: Any) -> Running:
-        """An operation that is to be begun."""
-        return Running(next(self._numbers), operation, options, bell)
+    def operation(self, operation: Operation[Any], options: dict[str, Any], signal: Any) -> Running:
+        """Returns an operation that is to be begun."""
+        return Running(next(self._numbers), operation, options, signal)
 
     def begin(self, running: Running) -> None:
         """Begins it."""
         self._inbox.append(running)
         self._step_all()
 
-    def ended(self, exchange: Exchange) -> None:
-        """All of an exchange is in it."""
+    def end(self, exchange: Exchange) -> None:
+        """An exchange has ended."""
         self._inbox.append(exchange)
         self._step_all()
 
-    def give_up(self, running: Running) -> None:
-        """Nobody waits for this operation any more. It ends in the same step."""
-        running.is_given_up = True
-        self._inbox.append(lambda: self._abandoning(running))
+    def cancel(self, running: Running) -> None:
+        """Cancels an operation, which ends in the same step."""
+        running.is_cancelled = True
+        self._inbox.append(lambda: self._cancel_events(running))
         self._step_all()
 
     def tick(self) -> None:
-        """It is time."""
+        """The time has come for which `wake` was called."""
         self._inbox.append(list)
         self._step_all()
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is under way."""
+        """Whether nothing goes on."""
         return not self._running and not self._inbox
 
     @property
-    def was_used(self) -> bool:
+    def has_guest(self) -> bool:
         return self._guest is not None
 
     @property
     def exchanges(self) -> list[Exchange]:
         return list(self._exchanges.values())
 
-    # ------------------------------------------------------------------------------ the guest
+    # ------------------------------------------------------------------------------- the core
 
     def _step_all(self) -> None:
-        while self._inbox and self._turn.acquire(blocking=False):
+        while self._inbox and self._lock.acquire(blocking=False):
             try:
                 self._step()
             except BaseException as error:
-                self._lose(error)
+                self._fail(error)
                 if not isinstance(error, Exception):
                     raise
             finally:
-                self._turn.release()
+                self._lock.release()
 
     def _step(self) -> None:
         jobs: list[Any] = []
@@ -133,26 +127,28 @@ class Machine:
             if isinstance(job, Running):
                 job.began_ms = now_ms
                 self._running[job.number] = job
-                events.append(_begin(job))
+                options = job.options or None
+                begin = {"operation": job.number, "call": job.operation.call, "options": options}
+                events.append({"Begin": begin})
             elif isinstance(job, Exchange):
                 # Another guest's may have the same number.
                 if self._exchanges.get(job.number) is job:
                     del self._exchanges[job.number]
-                    events += job.at_its_end()
-                    self._note(job, now_ms)
+                    events += job.events_at_end()
+                    self._note_progress(job, now_ms)
             else:
                 events += job()
         is_due = self._wake_at_ms is not None and now_ms >= self._wake_at_ms
         if is_due:
             for exchange in list(self._exchanges.values()):
                 is_late = now_ms - exchange.began_ms >= exchange.request["attempt_ms"]
-                events += self._come(exchange, is_late)
+                events += self._collect(exchange, is_late)
         if events or is_due:
             self._effects(self._stepped(events, now_ms), now_ms)
-        elif self._wake_at_ms is not None:  # woken too early
-            self._driver.wake(self._began + self._wake_at_ms / 1000)
+        elif self._wake_at_ms is not None:  # called too early
+            self._network.wake(self._began + self._wake_at_ms / 1000)
 
-    def _note(self, exchange: Exchange, now_ms: int) -> None:
+    def _note_progress(self, exchange: Exchange, now_ms: int) -> None:
         running = exchange.running
         if running.operation.on_progress is not None:
             progress = Progress(
@@ -162,33 +158,29 @@ class Machine:
                 raw_json=None if exchange.status is None else exchange.body(),
             )
             running.progress.append(progress)
-            running.bell.ring()
+            running.signal.set()
 
     def _is_ready(self, running: Running) -> bool:
-        """Whether there is a guest for it; otherwise it gets an error."""
-        if running.is_given_up:
-            running.finish(Done(error=execution_failed("nothing was sent")))
+        """Returns `True` if there is a guest for it; otherwise it gets an error."""
+        if running.is_cancelled:
+            running.finish(Done(error=ExecutionFailed("nothing was sent")))
             return False
         if self._is_stopped:
             reason = "the process is at its end: nothing was sent"
-            running.finish(Done(error=execution_failed(reason)))
+            running.finish(Done(error=ExecutionFailed(reason)))
             return False
         if self._guest is not None:
             return True
         try:
             guest = Guest()
-            configured = guest.call(
-                "configure",
-                {
-                    "environment": self._settings.variables(),
-                    "random": {"Seed": random.getrandbits(53)},
-                },
-            )
+            seed = {"Seed": random.getrandbits(53)}
+            given = {"environment": self._settings.variables(), "random": seed}
+            configured = guest.call("configure", given)
         except ImportError as error:
-            running.finish(Done(error=execution_failed(str(error))))
+            running.finish(Done(error=ExecutionFailed(str(error))))
             return False
         except BaseException as error:
-            running.finish(Done(error=execution_failed(f"{type(error).__name__}: {error}")))
+            running.finish(Done(error=ExecutionFailed(f"{type(error).__name__}: {error}")))
             if isinstance(error, Exception):
                 return False
             raise
@@ -200,18 +192,19 @@ class Machine:
         self._wake_at_ms = None
         return True
 
-    def _abandoning(self, running: Running) -> list[dict[str, Any]]:
-        """An answer that is here already counts, and what was not sent is not sent any more."""
+    def _cancel_events(self, running: Running) -> list[dict[str, Any]]:
+        """Returns the events of a cancelled operation. An answer that is here already counts, and
+        what was not sent is not sent any more."""
         if running.number not in self._running:  # it has ended, or will not begin
-            running.finish(Done(error=execution_failed("nothing was sent")))
+            running.finish(Done(error=ExecutionFailed("nothing was sent")))
             return []
         own = [it for it in self._exchanges.values() if it.running is running]
-        events = [event for exchange in own for event in self._come(exchange, True)]
+        events = [event for exchange in own for event in self._collect(exchange, True)]
         return [*events, {"Abandon": running.number}]
 
-    def _come(self, exchange: Exchange, is_late: bool) -> list[dict[str, Any]]:
-        """Events for what came of an exchange, which is not waited for if that decides."""
-        events = exchange.last_chance() if is_late else exchange.so_far()
+    def _collect(self, exchange: Exchange, is_late: bool) -> list[dict[str, Any]]:
+        """Returns events for what came of an exchange, which is dropped if that decides."""
+        events = exchange.events_at_timeout() if is_late else exchange.new_events()
         if exchange.is_over:
             self._drop(self._exchanges.pop(exchange.number))
         return events
@@ -231,22 +224,22 @@ class Machine:
             elif case == "Abandon":
                 self._drop(self._exchanges.pop(int(value), None))
             elif case == "Log":
-                _log.write(value)
+                log_attempt(value)
             else:
                 self._report(case, value)
             effects.popleft()
         wake_at_ms = stepped["wake_at_ms"]
         self._wake_at_ms = None if wake_at_ms is None else int(wake_at_ms)
         if self._wake_at_ms is not None:
-            self._driver.wake(self._began + self._wake_at_ms / 1000)
+            self._network.wake(self._began + self._wake_at_ms / 1000)
 
     def _report(self, case: str, value: dict[str, Any]) -> None:
-        """What an operation, or an item of one, has ended in."""
+        """Hands an operation, or an item of one, its outcome."""
         running = self._running.get(int(value["operation"]))
         if running is None:
             return
         if case == "Item":
-            running.report(int(value["index"]), value["created"])
+            running.finish_item(int(value["index"]), value["created"])
             return
         running.finish(Done(value["outcome"]))
         del self._running[running.number]
@@ -255,22 +248,22 @@ class Machine:
             self._drop(self._exchanges.pop(exchange.number))
 
     def _drop(self, exchange: Exchange | None) -> None:
-        """Nothing waits for this exchange."""
+        """Abandons an exchange, if there is one."""
         if exchange is not None:
             exchange.abandon()
             with contextlib.suppress(Exception):  # its loop may be closed
-                self._driver.end(exchange)
+                self._network.end(exchange)
 
     def _send(self, send: dict[str, Any], now_ms: int) -> None:
         running = self._running[int(send["operation"])]
         exchange = Exchange(send, running, now_ms)
         self._exchanges[exchange.number] = exchange
         running.requests += 1
-        self._driver.start(exchange)
+        self._network.start(exchange)
 
-    def _lose(self, error: BaseException) -> None:
-        """The guest, or what drives it, has failed: every caller gets an error, and the next call
-        gets another guest."""
+    def _fail(self, error: BaseException) -> None:
+        """Ends everything, since the guest, or what drives it, has failed. The next call gets
+        another guest."""
         reason = str(error) if isinstance(error, GuestLost) else f"{type(error).__name__}: {error}"
         self._guest = None
         self._wake_at_ms = None
@@ -284,33 +277,21 @@ class Machine:
         for exchange in exchanges.values():
             self._drop(exchange)
         for it in running.values():
-            it.loses_all(f"the component failed ({reason})")
-        _log.say(
-            logging.ERROR, "the component failed, and everything under way with it: %s", reason
-        )
+            it.fail(f"the component failed ({reason})")
+        log(logging.ERROR, "the component failed, and everything under way with it: %s", reason)
 
     def stop(self) -> None:
-        """At the end of the process: nothing begins any more, and the guest is freed while it can
-        be."""
+        """Begins nothing any more, at the end of the process, and frees the guest in time."""
         self._is_stopped = True
-        if self._turn.acquire(timeout=0.2):
+        if self._lock.acquire(timeout=0.2):
             self._guest = None
-            self._turn.release()
+            self._lock.release()
 
     def forget(self) -> None:
-        """In the child of a fork: what was under way is the parent's."""
+        """Forgets, in the child of a fork, what goes on in the parent."""
         self._inbox = deque()
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._guest = None
         self._running = {}
         self._exchanges = {}
         self._wake_at_ms = None
-
-
-def _begin(running: Running) -> dict[str, Any]:
-    begin = {
-        "operation": running.number,
-        "call": running.operation.call,
-        "options": running.options or None,
-    }
-    return {"Begin": begin}

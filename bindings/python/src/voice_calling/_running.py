@@ -1,35 +1,33 @@
-"""An operation that is under way, what came of it so far, and what of that its caller has. What was
+"""An operation that goes on, what came of it so far, and what of that its caller has. What was
 created belongs to it before its caller is woken, so that a caller that is interrupted loses none of
 it: the rest is found on the exception, and logged."""
 
 from __future__ import annotations
 
-import atexit
 import contextvars
 import logging
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from ._errors import RequestError
-from ._failures import execution_failed, outcome_unknown
-from ._lift import record
-from ._log import created, say
-from ._operations import BatchResult, Operation, Progress
+from ._conversion import decode
+from ._errors import ExecutionFailed, OutcomeUnknown, RequestError
+from ._log import created_logger, log
+from ._operation import BatchResult, Operation, Progress
 from ._types import CreatedDocket
-
-T = TypeVar("T")
 
 _ATTRIBUTE = "__voice_calling_outcome__"
 
-_created = record(CreatedDocket)
+
+class NoSignal:
+    """Wakes no caller, at the end of the process."""
+
+    def set(self) -> None: ...
 
 
 class Done:
     """How an operation has ended: with the payload of its answer, or an error."""
-
-    __slots__ = ("error", "wire")
 
     def __init__(self, wire: Any = None, error: BaseException | None = None) -> None:
         self.wire: Any = wire
@@ -37,47 +35,26 @@ class Done:
 
 
 class Running:
-    """An operation that is under way."""
-
-    __slots__ = (
-        "__weakref__",
-        "began_ms",
-        "bell",
-        "context",
-        "done",
-        "handed_over",
-        "is_given_up",
-        "is_settled",
-        "number",
-        "operation",
-        "options",
-        "outcomes",
-        "progress",
-        "raised",
-        "requests",
-        "sent",
-        "to_send",
-        "unread",
-    )
+    """An operation that goes on."""
 
     def __init__(
-        self, number: int, operation: Operation[Any], options: dict[str, Any], bell: Any
+        self, number: int, operation: Operation[Any], options: dict[str, Any], signal: Any
     ) -> None:
         self.number: int = number
         self.operation: Operation[Any] = operation
         self.options: dict[str, Any] = options
-        self.bell: Any = bell
-        """Where the caller waits. It is rung after the news is there."""
+        self.signal: Any = signal
+        """Wakes the caller. It is set after what it announces is there."""
         self.context: contextvars.Context = contextvars.copy_context()
-        """That of the caller, for those who trace."""
+        """That of the caller, for tracing."""
         self.began_ms: int = 0
         self.requests: int = 0
         """How many requests it has sent."""
         self.sent: set[int | None] = set()
-        """Those of its items of which a create was sent; `None` stands for an operation that is not
-        a batch."""
+        """The items of which a create was sent; `None` stands for an operation that is not a
+        batch."""
         self.outcomes: dict[int, Any] = {}
-        """What is known of the items of a batch: errors, and what the machine has reported."""
+        """What is known of the items of a batch: errors, and what the core has reported."""
         self.unread: deque[int] = deque()
         """The items that were reported, and not read."""
         self.done: Done | None = None
@@ -88,43 +65,42 @@ class Running:
         """The exchanges that a coroutine that waits has to send."""
         self.handed_over: set[int] = set()
         """The items whose results the caller has."""
-        self.is_given_up: bool = False
+        self.is_cancelled: bool = False
         self.is_settled: bool = False
         """Whether the caller has all that it will have, and the log the rest."""
 
     # ------------------------------------------------------------------------- from the machine
 
     def finish(self, done: Done) -> None:
-        """It has ended. What ended it first counts."""
+        """Ends it. What ended it first counts."""
         if self.done is None:
             if done.wire is not None and self.operation.creates:
                 self._log_created(None, done.wire)
             self.done = done
-        self.bell.ring()
+        self.signal.set()
 
-    def report(self, index: int, outcome: Any) -> None:
-        """An item of a batch has ended."""
+    def finish_item(self, index: int, outcome: Any) -> None:
+        """Ends an item of a batch."""
         if not isinstance(outcome, RequestError):
             self._log_created(index, outcome)
         self.outcomes[index] = outcome
         self.unread.append(index)
-        self.bell.ring()
+        self.signal.set()
 
-    def lost(self, item: int | None, reason: str) -> RequestError:
-        """What is known of it, or of an item, when nothing more comes of it."""
-        if item in self.sent:
-            return outcome_unknown(
-                f"{reason} while a request was in flight, or its answer had just come: the create "
-                "may have been processed"
-            )
-        return execution_failed(f"{reason}; nothing was created")
-
-    def loses_all(self, reason: str) -> None:
-        """Nothing more comes of it."""
+    def fail(self, reason: str) -> None:
+        """Ends it, and all items of a batch, although no answer is known."""
         for item in sorted(index for index in list(self.sent) if index is not None):
             if item not in self.outcomes:
-                self.report(item, self.lost(item, reason))
-        self.finish(Done(error=self.lost(None, reason)))
+                self.finish_item(item, self._without_answer(item, reason))
+        self.finish(Done(error=self._without_answer(None, reason)))
+
+    def _without_answer(self, item: int | None, reason: str) -> RequestError:
+        """Returns the outcome of it, or of an item, if no answer will come."""
+        if item in self.sent:
+            message = f"{reason} while a request was in flight, or its answer had just come: the "
+            message += "create may have been processed"
+            return OutcomeUnknown(message, may_have_created=True)
+        return ExecutionFailed(f"{reason}; nothing was created")
 
     def _log_created(self, index: int | None, wire: Any) -> None:
         made = wire.get("Ok")
@@ -132,37 +108,11 @@ class Running:
             (made,) = made.values()
         if isinstance(made, dict):
             name, number = _id(made.get)
-            say(logging.INFO, "%s %s was created%s", name, number, self.row(index), to=created)
+            message = "%s %s was created%s"
+            log(logging.INFO, message, name, number, self._label(index), to=created_logger)
 
-    # -------------------------------------------------------------------------- for the caller
-
-    def outcome(self) -> Any:
-        """What a user gets, or the error that is raised."""
-        assert self.done is not None
-        self.raised = self.done.error
-        if self.raised is None and "Err" in self.done.wire:
-            self.raised = self.operation.error(self.done.wire["Err"])
-        if self.raised is not None:
-            raise self.raised
-        answer = self.done.wire["Ok"]
-        payload = None if isinstance(answer, str) else next(iter(answer.values()))
-        return self.operation.lift(payload)
-
-    def result(self, index: int) -> BatchResult:
-        """What is known of an item."""
-        known = self.outcomes[index]
-        if not isinstance(known, (CreatedDocket, RequestError)):
-            is_created = "Ok" in known
-            known = _created(known["Ok"]) if is_created else self.operation.error(known["Err"])
-            self.outcomes[index] = known
-        return BatchResult(index=index, request=self.operation.requests[index], outcome=known)
-
-    def results(self) -> list[BatchResult]:
-        """What is known of a batch, in the order of its requests."""
-        return [self.result(index) for index in sorted(self.outcomes)]
-
-    def row(self, index: int | None) -> str:
-        """What a user knows it by, or an item."""
+    def _label(self, index: int | None) -> str:
+        """Returns by what a user knows it, or an item."""
         (call,) = self.operation.call.values()
         shown = []
         if index is not None:
@@ -172,26 +122,73 @@ class Running:
             shown.append(f"external_id {call['external_id']!r}")
         return f" ({', '.join(shown)})" if shown else ""
 
-    def tell_progress(self) -> None:
-        """Calls back."""
-        progress = self.progress.popleft()
-        if self.operation.on_progress is not None:
-            self.operation.on_progress(progress)
+    # -------------------------------------------------------------------------- for the caller
 
-    def account(self, error: BaseException | None, why: str = "a call was cancelled") -> None:
-        """The caller is gone: what may exist and it does not have is logged, and all that is known
-        is found on the exception."""
-        if self.operation.requests:
+    def payload(self) -> Any:
+        """Returns the payload of the answer. Raises what ended the whole operation."""
+        assert self.done is not None
+        self.raised = self.done.error
+        if self.raised is None and "Err" in self.done.wire:
+            self.raised = self.operation.error(self.done.wire["Err"])
+        if self.raised is not None:
+            raise self.raised
+        answer = self.done.wire["Ok"]
+        return None if isinstance(answer, str) else next(iter(answer.values()))
+
+    def outcome(self) -> Any:
+        """Returns what the user gets, or raises its error."""
+        if self.operation.requests is None:
+            return self.operation.decode(self.payload())
+        try:
+            self.payload()
+        except RequestError as error:
+            if not self.outcomes:
+                raise
+            for index in range(len(self.operation.requests)):
+                self.outcomes.setdefault(index, error)
+        return [result.outcome for result in self.results()]
+
+    def result(self, index: int) -> BatchResult:
+        """Returns what is known of an item."""
+        known = self.outcomes[index]
+        if not isinstance(known, (CreatedDocket, RequestError)):
+            if "Err" in known:
+                known = self.operation.error(known["Err"])
+            else:
+                known = decode(CreatedDocket, known["Ok"])
+            self.outcomes[index] = known
+        requests = self.operation.requests or []
+        return BatchResult(index=index, request=requests[index], outcome=known)
+
+    def results(self) -> list[BatchResult]:
+        """Returns what is known of a batch, in the order of its requests."""
+        return [self.result(index) for index in sorted(self.outcomes)]
+
+    def call_back(self) -> bool:
+        """Calls the user's callbacks with what is new. Returns `True` if there was anything."""
+        is_news = bool(self.progress or (self.unread and self.operation.on_result))
+        while self.progress:
+            progress = self.progress.popleft()
+            if self.operation.on_progress is not None:
+                self.operation.on_progress(progress)
+        while self.operation.on_result is not None and self.unread:
+            self.operation.on_result(self.result(self.unread.popleft()))
+        return is_news
+
+    def report_loss(self, error: BaseException | None, why: str = "a call was cancelled") -> None:
+        """Logs what may exist and its caller, which is gone, does not have. All that is known is
+        found on the exception that ended the caller."""
+        if self.operation.requests is not None:
             for index in list(self.sent):
                 if index is not None and index not in self.outcomes:
-                    self.outcomes[index] = self.lost(index, why)
+                    self.outcomes[index] = self._without_answer(index, why)
             outcome: Any = self.results()
             for result in outcome:
                 if result.index not in self.handed_over:
                     self._warn(result.index, result.outcome, why)
         else:
             try:
-                outcome = self.lost(None, why) if self.done is None else self.outcome()
+                outcome = self._without_answer(None, why) if self.done is None else self.outcome()
             except BaseException as known:
                 outcome = known
             if self.operation.creates:
@@ -201,23 +198,17 @@ class Running:
         self.is_settled = True
 
     def _warn(self, index: int | None, outcome: Any, why: str) -> None:
-        """Logs what may exist although nothing waits for it."""
         if not isinstance(outcome, BaseException):
-            text = "%s, and it had succeeded: %s %s was created%s"
-            say(logging.WARNING, text, why, *_id(partial(getattr, outcome)), self.row(index))
+            message = "%s, and it had succeeded: %s %s was created%s"
+            created = _id(partial(getattr, outcome))
+            log(logging.WARNING, message, why, *created, self._label(index))
         elif getattr(outcome, "may_have_created", False):
-            said = str(outcome)
-            text = "%s%s" if said.startswith(why) else f"{why}: %s%s"
-            say(logging.WARNING, text, said, self.row(index))
+            shown = str(outcome)
+            message = "%s%s" if shown.startswith(why) else f"{why}: %s%s"
+            log(logging.WARNING, message, shown, self._label(index))
 
 
-class NoBell:
-    """What is rung where nothing may go on: at the end of the process."""
-
-    def ring(self) -> None: ...
-
-
-class Caller(Generic[T]):
+class Caller:
     """The caller's side of an operation. When it is gone, nothing waits for the operation any
     more."""
 
@@ -225,43 +216,26 @@ class Caller(Generic[T]):
     _running: Any = None
     """The `Running`, once there is one."""
 
-    def ends_by(self, error: BaseException | None) -> None:
-        """Gives the operation up, unless it has ended."""
+    def _cancel(self, error: BaseException | None) -> None:
+        """Cancels the operation, unless it has ended."""
         if self._running is not None and not self._running.is_settled:
-            self.fails(error)
+            self._fail(error)
 
-    def fails(self, error: BaseException | None) -> None:
-        """The same, although a result was on its way to the caller."""
+    def _fail(self, error: BaseException | None) -> None:
+        """Cancels the operation, although a result was on its way to the caller."""
         running = self._running
         if running is not None:
             if error is None or error is not running.raised:
-                self._driver.give_up(running)
-                running.account(error)
-            self._driver.settled(running)
+                self._driver.cancel(running)
+                running.report_loss(error)
+            self._driver.settle(running)
             running.raised = None  # its traceback holds the caller
 
     def __del__(self) -> None:
         running = self._running
         if running is not None and not running.is_settled:
             # This may be any thread, one that steps as well, and the caller is gone.
-            self._driver.leave_soon(running)
-
-
-class _Process:
-    is_at_its_end = False
-
-
-def refuse_at_exit() -> None:
-    """Raises an error when no thread and no loop goes on any more."""
-    if _Process.is_at_its_end:
-        raise execution_failed("the process is at its end: nothing was sent")
-
-
-def _at_exit() -> None:
-    _Process.is_at_its_end = True
-
-
-atexit.register(_at_exit)
+            self._driver.cancel_soon(running)
 
 
 def outcome_of(error: BaseException | None) -> Any:
@@ -284,13 +258,12 @@ def outcome_of(error: BaseException | None) -> Any:
 
 
 def _id(of: Callable[[str, Any], Any]) -> tuple[str, Any]:
-    """The name and the value of the id of what was created."""
+    """Returns the name and the value of the id of what was created."""
     name = next((it for it in ("docket_id", "task_id") if of(it, None) is not None), "agent_id")
     return name, of(name, None)
 
 
 def _attach(outcome: Any, error: BaseException) -> None:
-    """Lets `outcome_of` find it."""
     try:
         setattr(error, _ATTRIBUTE, outcome)
     except Exception:

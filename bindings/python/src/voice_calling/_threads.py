@@ -1,12 +1,12 @@
-"""Drives the machine for threads. A caller only waits, so that Ctrl-C ends its call at once, and a
-service that sends a byte now and then holds up nobody: workers send the requests and step. An
-answer that nobody waits for any more holds its worker until the next byte of it, or its timeout: a
-thread that shut the connection of another might hit one that is a third's by then."""
+"""Runs operations for threads. A caller only waits, so that Ctrl-C ends its call at once, and a
+service that sends a byte now and then holds up no one: workers send the requests and step the
+machine. An answer that is not waited for any more holds its worker until the next byte of it, or
+its timeout: a thread that shut the connection of another might hit one that is a third's by
+then."""
 
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import threading
 import time
@@ -15,169 +15,108 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any
 
 import httpx
 
-from . import _connections
-from ._exchange import Decoder, Exchange, request_of
-from ._failures import execution_failed
-from ._log import say
-from ._machine import Machine
-from ._operations import Operation
-from ._running import Caller, Done, NoBell, Running, refuse_at_exit
+from ._driver import Driver, Tick
+from ._errors import ExecutionFailed
+from ._exchange import Exchange
+from ._http import AnswerReader, request_of
+from ._log import log
+from ._operation import Operation
+from ._running import Caller, Done, NoSignal, Running
 from ._settings import Settings
 
-T = TypeVar("T")
-
-Tick: TypeAlias = Callable[[], "Callable[[], None] | None"]
-"""A weak reference to what is called when it is time."""
-
-_IDLE_SECONDS = 10.0
+_IDLE_S = 10.0
 """How long a thread without work stays."""
 
-_LOOKS_UP_SECONDS = 0.2
+_INTERRUPT_POLL_S = 0.2
 
-_PATIENCE = 2.0
-"""How long a cancelled caller waits to learn what is known. It takes a step."""
+_CANCEL_TIMEOUT_S = 2.0
+"""How long a cancelled caller waits to learn what is known, which takes a step of the machine."""
 
-_PATIENCE_AT_EXIT = 0.5
+_EXIT_TIMEOUT_S = 0.5
 
 
-class Waiting:
-    """Where a thread waits."""
-
-    __slots__ = ("_rings",)
+class Signal:
+    """Wakes a thread."""
 
     def __init__(self) -> None:
-        self._rings: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[None] = queue.SimpleQueue()
 
-    def ring(self) -> None:
-        self._rings.put(None)
+    def set(self) -> None:
+        self._queue.put(None)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Whether it was rung since the last time. The main thread looks up now and then: Ctrl-C
-        does not wake it on Windows, nor elsewhere just before it sleeps."""
+        """Waits until it is set, once for each time. Returns `False` after a timeout. The main
+        thread has one in any case: Ctrl-C does not wake it on Windows, nor elsewhere just before it
+        sleeps."""
         if timeout is None and threading.current_thread() is threading.main_thread():
-            timeout = _LOOKS_UP_SECONDS
+            timeout = _INTERRUPT_POLL_S
         try:
-            self._rings.get(timeout=timeout)
+            self._queue.get(timeout=timeout)
         except queue.Empty:
             return False
         return True
 
 
-class Threads:
+class Threads(Driver[httpx.Client]):
     """Runs operations for any number of threads."""
 
+    http_class = httpx.Client
+
     def __init__(self, settings: Settings, http_client: httpx.Client | None) -> None:
-        self._own: httpx.Client | None = None
-        self._given = http_client
-        self._base_urls = settings.base_urls()
-        self._lock = (
-            threading.RLock()
-        )  # garbage collection may end a batch in a thread that holds it
+        super().__init__(settings, http_client)
         self._local = threading.local()
-        self._open: weakref.WeakSet[Running] = weakref.WeakSet()
-        """What has a caller that does not have all of it."""
-        self._left: set[Running] = set()
-        """What is to be given up since its caller was collected, as its weak reference was."""
-        self._is_closed = False
-        self._was_forked = False
-        time_of_test = getattr(http_client, "__voice_calling_time__", None)
-        clock = time.monotonic if time_of_test is None else time_of_test.now
-        self._machine = Machine(settings, self, clock)
-        tick = weakref.WeakMethod(self._tick)
-        self._weak_tick: Tick = tick
-        self._time = time_of_test and time_of_test.timer(self._machine, tick)
-        DRIVERS.add(self)
+        self._tick_reference: Tick = weakref.WeakMethod(self._tick)
+        if self._time_of_test is not None:
+            self._time_of_test.attach(self._machine, self._tick_reference)
 
-    # ------------------------------------------------------------------------------ callers
-
-    def call(self, operation: Operation[T], defaults: dict[str, Any]) -> Call[T]:
-        """An operation that is to be run."""
-        return Call(self, operation, defaults)
-
-    def prepared(self, operation: Operation[Any], defaults: dict[str, Any], bell: Any) -> Running:
-        """An operation that is to be begun."""
-        self._refuse_if_closed()
-        refuse_at_exit()
-        if self._was_forked:
-            raise execution_failed(
-                "the process was forked after calls, and both would use the connections of "
-                "http_client: nothing was sent. Make the client after the fork"
-            )
-        self._http_client()  # takes a while, which is not part of an attempt
-        return self._machine.operation(operation, {**defaults, **operation.options}, bell)
+    # ------------------------------------------------------------------------------- callers
 
     def begin(self, running: Running) -> None:
-        """Begins an operation. It is open until it is settled."""
         with self._lock:
             self._refuse_if_closed()
             self._open.add(running)
         try:
             WORKERS.submit(partial(self._work, self._machine.begin, running))
         except RuntimeError as error:  # no thread can be started
-            running.finish(Done(error=execution_failed(f"nothing was sent: {error}")))
+            running.finish(Done(error=ExecutionFailed(f"nothing was sent: {error}")))
 
-    def _refuse_if_closed(self) -> None:
-        if self._is_closed:
-            raise RuntimeError("the client is closed")
-
-    def give_up(self, running: Running) -> None:
-        """Ends an operation at once."""
-        running.is_given_up = True
+    def cancel(self, running: Running) -> None:
+        running.is_cancelled = True
         if running.done is not None:
             return
-        self.soon(partial(self._machine.give_up, running))
-        until = time.monotonic() + _PATIENCE
-        while running.done is None and running.bell.wait(max(0.0, until - time.monotonic())):
+        self._soon(partial(self._machine.cancel, running))
+        until = time.monotonic() + _CANCEL_TIMEOUT_S
+        while running.done is None and running.signal.wait(max(0.0, until - time.monotonic())):
             pass
 
-    def leave_soon(self, running: Running) -> None:
-        """Gives an operation up whose caller is gone."""
-
-        def leave() -> None:
-            self.give_up(running)
-            running.account(None)
-            self.settled(running)
-
-        self._left.add(running)
-        self.soon(leave)
-
-    def soon(self, job: Callable[[], None]) -> None:
-        """Does this in a worker."""
+    def _soon(self, job: Callable[[], None]) -> None:
         try:
             WORKERS.submit(partial(self._work, job))
         except RuntimeError:  # no thread can be started
             job()
 
-    def close(self) -> None:
-        """Refuses further calls. Those under way are finished, and then connections closed."""
-        with self._lock:
-            self._is_closed = True
+    def settle(self, running: Running) -> None:
+        super().settle(running)
         self._close_if_idle()
 
-    @property
-    def is_closed(self) -> bool:
-        return self._is_closed
-
-    def settled(self, running: Running) -> None:
-        """The caller of an operation has all of it."""
-        self._open.discard(running)
-        self._left.discard(running)
-        running.is_settled = True
-        running.bell.ring()  # for others who wait
+    def close(self) -> None:
+        """Refuses further calls. Those that go on are finished, and then connections closed."""
+        with self._lock:
+            self.is_closed = True
         self._close_if_idle()
 
     def _close_if_idle(self) -> None:
-        if self._is_closed and self._own is not None and not (self._open or self._left):
+        if self.is_closed and self._own is not None and not (self._open or self._orphans):
             self._own.close()
 
-    # ------------------------------------------------------------------------------ workers
+    # ------------------------------------------------------------------------------- workers
 
     def _work(self, job: Callable[..., None], *arguments: Any) -> None:
-        """In a worker: a job, and the first of the exchanges that it leads to."""
+        """Does, in a worker, a job and the first of the exchanges that it leads to."""
         local = self._local
         local.next = own = deque[Exchange]()
         try:
@@ -195,118 +134,90 @@ class Threads:
         try:
             WORKERS.submit(partial(self._work, self._perform, exchange))
         except RuntimeError as error:  # no thread can be started
-            exchange.is_not_sent(str(error))
-            self._machine.ended(exchange)
+            exchange.on_not_sent(str(error))
+            self._machine.end(exchange)
 
     def end(self, exchange: Exchange) -> None:
         """Its worker sees that it is abandoned."""
 
     def wake(self, at: float) -> None:
-        if self._time is None:
-            TIMER.wake(self._weak_tick, at)
+        if self._time_of_test is None:
+            TIMER.wake(self._tick_reference, at)
         else:
-            self._time.wake(at)
+            self._time_of_test.wake(at)
 
     def _tick(self) -> None:
-        self.soon(self._machine.tick)
+        self._soon(self._machine.tick)
 
     def _perform(self, exchange: Exchange) -> None:
         if not exchange.is_abandoned:
             exchange.running.context.copy().run(self._send, exchange)
             if not exchange.is_abandoned:
-                self._machine.ended(exchange)
+                self._machine.end(exchange)
 
     def _send(self, exchange: Exchange) -> None:
         http_client = self._http_client()
-        try:
-            request = request_of(exchange, http_client)
-        except Exception as error:
-            exchange.is_refused(error)
+        request = request_of(exchange, http_client)
+        if request is None:
             return
-        if http_client.is_closed:
-            exchange.is_not_sent("http_client is closed")
-            return
+        response: httpx.Response | None = None
         try:
             response = http_client.send(request, stream=True, follow_redirects=False, auth=None)
-        except BaseException as error:
-            exchange.fails(error)
-            return
-        try:
-            exchange.begins(response)
-            if response.is_stream_consumed:  # a hook has read it
-                exchange.takes(response.content)
+            reader = AnswerReader(exchange, response)
+            if reader.has_ended:
                 return
-            decoder = Decoder(exchange, response)
             for part in response.iter_raw():
-                if not decoder.takes(part):
+                if not reader.read(part):
                     return
-            decoder.ends()
+            reader.end()
         except BaseException as error:
-            exchange.fails(error)
+            exchange.on_error(error)
         finally:
             try:
-                response.close()
+                if response is not None:
+                    response.close()
             except Exception:
-                say(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
+                log(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
 
-    def _http_client(self) -> httpx.Client:
-        if self._given is not None:
-            return self._given
-        if self._own is None:
-            with self._lock:
-                if self._own is None:
-                    self._own = _connections.http_client(httpx.Client, self._base_urls)
-        return self._own
-
-    # -------------------------------------------------------------------------- the process
+    # ------------------------------------------------------------------------------- process
 
     def after_fork(self) -> None:
-        """In the child: threads, connections and what was under way are the parent's."""
-        self._was_forked = self._given is not None and self._machine.was_used
-        self._own = None
-        self._lock = threading.RLock()
-        self._open = weakref.WeakSet()
-        self._left = set()
+        super().after_fork()
         self._local = threading.local()
-        self._machine.forget()
 
     def at_exit(self) -> None:
-        still_open = {*self._open, *self._left}
+        still_open = {*self._open, *self._orphans}
         for running in still_open:
-            running.bell = NoBell()
-            self._machine.give_up(running)
-        until = time.monotonic() + _PATIENCE_AT_EXIT
-        for running in still_open:  # where another thread steps
+            running.signal = NoSignal()
+            self._machine.cancel(running)
+        until = time.monotonic() + _EXIT_TIMEOUT_S
+        for running in still_open:  # if another thread steps
             while running.done is None and time.monotonic() < until:
                 time.sleep(0.001)
-            running.account(None, "the process ends")
+            running.report_loss(None, "the process ends")
         self._machine.stop()
 
 
-class Call(Caller[T]):
+class Call(Caller):
     """The caller of an operation that ends in one outcome."""
 
-    def __init__(self, driver: Threads, operation: Operation[T], defaults: dict[str, Any]) -> None:
+    def __init__(
+        self, driver: Threads, operation: Operation[Any], defaults: dict[str, Any]
+    ) -> None:
         self._driver = driver
-        self._bell = Waiting()
-        self._running = driver.prepared(operation, defaults, self._bell)
+        self._running = driver.prepare(operation, defaults, Signal())
 
-    def run(self) -> T:
+    def run(self) -> Any:
         """Runs it, and waits for its end."""
         running = self._running
-        assert running is not None
         self._driver.begin(running)
         while running.done is None:
-            self._bell.wait()
-            while running.progress:
-                running.tell_progress()
-        outcome: T = running.outcome()
-        self._driver.settled(running)
+            running.signal.wait()
+            running.call_back()
+        running.call_back()
+        outcome = running.outcome()
+        self._driver.settle(running)
         return outcome
-
-
-DRIVERS: weakref.WeakSet[Any] = weakref.WeakSet()
-"""All that drive machines in this process."""
 
 
 class Workers:
@@ -334,7 +245,7 @@ def _work(
 ) -> None:
     while True:
         try:
-            job = inbox.get(timeout=_IDLE_SECONDS)
+            job = inbox.get(timeout=_IDLE_S)
         except queue.Empty:
             try:
                 idle.remove(inbox)
@@ -344,13 +255,9 @@ def _work(
         try:
             job()
         except BaseException:
-            say(logging.ERROR, "a job failed: %s", traceback.format_exc())
+            log(logging.ERROR, "a job failed: %s", traceback.format_exc())
         del job  # it holds the client
         idle.append(inbox)
-
-
-WORKERS = Workers()
-"""Those of this process."""
 
 
 class Timer:
@@ -382,7 +289,7 @@ class Timer:
         while True:
             with self._changed:
                 if not self._due:
-                    self._changed.wait(_IDLE_SECONDS)
+                    self._changed.wait(_IDLE_S)
                 if not self._due:
                     self._is_running = False
                     return
@@ -396,17 +303,15 @@ class Timer:
                 if (call := tick()) is not None:
                     call()
             except Exception:
-                say(logging.ERROR, "a step failed: %s", traceback.format_exc())
+                log(logging.ERROR, "a step failed: %s", traceback.format_exc())
             call = None  # it holds the client
 
 
+WORKERS = Workers()
 TIMER = Timer()
 
 
-def _after_fork() -> None:
+def after_fork() -> None:
+    """Makes new threads in the child, which has none of the parent's."""
     global WORKERS, TIMER
     WORKERS, TIMER = Workers(), Timer()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

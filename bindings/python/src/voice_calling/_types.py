@@ -1,20 +1,23 @@
 """What goes in and comes out, as the component's WIT describes it."""
 
-# Written by `cargo xtask bindings generate` from the WIT. Do not edit.
-
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ._json import Json, loads
-from ._outcomes import Completed, Confirmed, Contradicted, NotACompletion, Pending
-from ._record import Record
-from ._status import ServiceStatus
+from ._values import (
+    Completed,
+    Confirmed,
+    Contradicted,
+    Json,
+    NotACompletion,
+    Pending,
+    Record,
+    ServiceStatus,
+    loads,
+)
 
 __all__ = [
-    "AgentConfig",
     "AgentList",
     "AgentSummary",
     "AgentText",
@@ -24,7 +27,6 @@ __all__ = [
     "CallDetailsOutcome",
     "CallDetailsWait",
     "CallInsights",
-    "CallRequest",
     "CallStatus",
     "CreatedAgent",
     "CreatedDocket",
@@ -34,7 +36,6 @@ __all__ = [
     "DocketInsights",
     "DocketOutcome",
     "DocketRequest",
-    "DocketRequestV1",
     "DocketStatus",
     "DocketWait",
     "HttpResponse",
@@ -54,8 +55,7 @@ class Problem(Record):
     subject: str
     """The environment variable, such as `VOICE_CALLING_BASE_URL`, or the argument or the field in
     it, such as `to_phone_number`, `call_context.name` or `account`; a long key is cut. `request`
-    where all of it is at fault.
-    """
+    where all of it is at fault."""
 
     found: str
     """What was found, cut where it is long, and not shown where it is secret."""
@@ -73,8 +73,7 @@ class HttpResponse(Record):
 
     body: str
     """The body as text: its first 8192 bytes, with bytes that are not UTF-8 replaced, and with the
-    API token masked where the service echoes it, if the token has 8 bytes or more.
-    """
+    API token masked where the service echoes it, if the token has 8 bytes or more."""
 
     body_cut: bool
     """Whether `body` is less than what the service sent, or meant to send."""
@@ -85,8 +84,7 @@ class HttpResponse(Record):
     retry_after: float | None = None
     """How long the service asks to wait (header `retry-after`, given there in seconds or as a
     date), from the moment of the answer. A date is read against the answer's own `date`. Unit:
-    seconds; at most a day.
-    """
+    seconds; at most a day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,14 +96,69 @@ class Attempt(Record):
 
     transport_error: str | None = None
     """The transport error, where there was one. With a `status`, the body ended early or came too
-    late.
-    """
+    late."""
 
     started_ms: int
     """When it began. Unit: milliseconds since the operation began."""
 
     duration_ms: int
     """How long it took. Unit: milliseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Record):
+    """What every answer to a request has."""
+
+    raw_json: str
+    """The whole answer as it came."""
+
+    request_id: str | None = None
+    """The service's id of the request: the header `x-request-id`, or else `request_id` or
+    `x-correlation-id`."""
+
+    attempts: tuple[Attempt, ...]
+    """All attempts of this operation, in order; the last one succeeded."""
+
+    @property
+    def raw(self) -> Any:
+        """The value of `raw_json`, parsed anew each time it is asked for."""
+        return loads(self.raw_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Creation(Answer):
+    """What every answer to a creating request has."""
+
+    may_be_duplicate: bool
+    """Whether an attempt before the last may have created as well: then there may be two of them.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait(Record):
+    """How a wait ended. Each poll is an operation of its own: what was seen has the attempts of its
+    poll."""
+
+    outcome: Any
+    """What was seen."""
+
+    polls: int
+    """How many polls were made, not counting retries within a poll."""
+
+    failed_polls: int
+    """How many of these polls failed with an error that may be temporary."""
+
+    waited_ms: int
+    """How long the wait took. Unit: milliseconds."""
+
+    held_back_ms: int
+    """How much of that was spent on a rate limit that another call of the same account had met.
+    Unit: milliseconds."""
+
+    @property
+    def completed(self) -> bool:
+        """Whether `outcome` is `Completed`."""
+        return isinstance(self.outcome, Completed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,58 +170,6 @@ class AgentText:
 
     extra: Json | None = None
     """A JSON object whose members are added beside `default`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentConfig:
-    """The configuration of an agent: a voice identity with a phone number and a prompt. The
-    specification does not say which fields the service requires; this package asks for the name,
-    and leaves every other `None` out of the request, except `tools`, which is sent as `null`.
-    """
-
-    prompt: AgentText | None = None
-    """`prompt`: the agent's instructions."""
-
-    agent_name: str
-    """`agent_name`: not empty. Calls refer to the agent by it."""
-
-    agent_phone_number: str | None = None
-    """`agent_phone_number`: the phone number provided for the agent."""
-
-    voice_id: str | None = None
-    """`voice_id`: identifier of the chosen voice."""
-
-    version: int | None = None
-    """`version` of the configuration."""
-
-    welcome_text: AgentText | None = None
-    """`welcome_text`: the greeting."""
-
-    tools: Json | None = None
-    """`tools`: any JSON; `None` is sent as `null`, which means that no tools are used."""
-
-    enabled: bool | None = None
-    """`enabled`: whether the agent is active."""
-
-    save_stats: bool | None = None
-    """`save_stats`: whether statistics are saved."""
-
-    server_type: str | None = None
-    """`server_type`: an environment label; its values are not specified."""
-
-    call_type: str | None = None
-    """`call_type`: the kind of call; its values are not specified."""
-
-    created_at: str | None = None
-    """`created_at`: its format is not specified."""
-
-    updated_at: str | None = None
-    """`updated_at`: its format is not specified."""
-
-    extra: Json | None = None
-    """A JSON object whose members are added to the request. A member that this record has a field
-    for is rejected.
-    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,8 +187,7 @@ class CreatedAgent(Record):
 
     request_id: str | None = None
     """The service's id of the request: the header `x-request-id`, or else `request_id` or
-    `x-correlation-id`.
-    """
+    `x-correlation-id`."""
 
     attempts: tuple[Attempt, ...]
     """All attempts of this operation, in order; the last one succeeded."""
@@ -214,88 +214,25 @@ class AgentSummary(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentList(Record):
+class AgentList(Answer):
     """The agents of an organization."""
 
     agents: tuple[AgentSummary, ...]
     """The elements of the answer, in its order."""
 
-    raw_json: str
-    """The whole answer as it came."""
-
-    request_id: str | None = None
-    """The service's id of the request: the header `x-request-id`, or else `request_id` or
-    `x-correlation-id`.
-    """
-
-    attempts: tuple[Attempt, ...]
-    """All attempts of this operation, in order; the last one succeeded."""
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallRequest:
-    """A call to be made. It makes a phone ring."""
-
-    from_agent_name: str | None = None
-    """`from_agent_name`: the agent that calls; not empty. May be `None` only where `extra` is
-    given, which then has to select the agent: the service also knows agents by phone number, but
-    the name of that field is not specified.
-    """
-
-    to_phone_number: str
-    """`to_phone_number`: the number to be called; not empty, without control characters. Its format
-    is not specified.
-    """
-
-    call_context: Mapping[str, str] | None = None
-    """`extra_config.call_context`: the variables of the agent's prompt, as names and values. No
-    name occurs twice. Empty leaves `call_context` out.
-    """
-
-    extra: Json | None = None
-    """A JSON object whose members are added to the request; those of its `extra_config` are added
-    to `extra_config`. A member that this record has a field for is rejected.
-    """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartedCall(Record):
+class StartedCall(Creation):
     """A call that was accepted."""
 
     task_id: str
     """`task_id`: needed to get the call's details. Keep it."""
 
-    raw_json: str
-    """The whole answer as it came."""
-
-    request_id: str | None = None
-    """The service's id of the request: the header `x-request-id`, or else `request_id` or
-    `x-correlation-id`.
-    """
-
-    attempts: tuple[Attempt, ...]
-    """All attempts of this operation, in order; the last one succeeded."""
-
-    may_be_duplicate: bool
-    """Whether an attempt before the last may have created as well: then there may be two of them.
-    """
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
-
 
 class CallStatus(ServiceStatus):
     """How a call ended. Values beyond the three are not specified.
 
-    Any other text is kept as it came: `is_known` is `False` then.
-    """
+    Any other text is kept as it came: `is_known` is `False` then."""
 
     ANSWERED = "ANSWERED"
     """`ANSWERED`"""
@@ -384,88 +321,43 @@ class CallDetails(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallDetailsList(Record):
+class CallDetailsList(Answer):
     """What is known of a task's calls."""
 
     calls: tuple[CallDetails, ...]
     """The records of the answer, in its order."""
 
-    raw_json: str
-    """The whole answer as it came."""
-
-    request_id: str | None = None
-    """The service's id of the request: the header `x-request-id`, or else `request_id` or
-    `x-correlation-id`.
-    """
-
-    attempts: tuple[Attempt, ...]
-    """All attempts of this operation, in order; the last one succeeded."""
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocketRequestV1:
-    """A docket to be created: a business task that may need several calls. It makes a phone ring.
-    """
-
-    agent_id: int
-    """`agent_id`: see `agents.list`."""
-
-    to_phone_number: str
-    """`to_phone_number`: exactly 12 ASCII digits, the country code included, no `+`:
-    `910000000000`.
-    """
-
-    call_context: Json
-    """`extra_config.call_context`: a JSON object, free-form. The fetched docket and the webhook
-    return it, so it is the place for an identifier of your own by which to find the docket
-    again.
-    """
-
-    extra: Json | None = None
-    """A JSON object whose members are added to the request; those of its `extra_config` are added
-    to `extra_config`. A member that this record has a field for is rejected.
-    """
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocketRequest:
-    """As `DocketRequestV1`, for version 2 of the endpoint."""
+    """A docket to be created: a business task that may need several calls. It makes a phone
+    ring."""
 
     agent_id: int
     """`agent_id`: see `agents.list`."""
 
     to_phone_number: str
     """`to_phone_number`: exactly 12 ASCII digits, the country code included, no `+`:
-    `910000000000`.
-    """
+    `910000000000`."""
 
     call_context: Json
     """`extra_config.call_context`: a JSON object, free-form. The fetched docket and the webhook
     return it, so it is the place for an identifier of your own by which to find the docket
-    again.
-    """
+    again."""
 
     external_id: str | None = None
     """`external_id`: an identifier of your own, such as a CRM id. It is no idempotency key: a
-    second request with it creates a second docket, as far as is known.
-    """
+    second request with it creates a second docket, as far as is known."""
 
     extra: Json | None = None
     """A JSON object whose members are added to the request; those of its `extra_config` are added
-    to `extra_config`. A member that this record has a field for is rejected.
-    """
+    to `extra_config`. A member that this record has a field for is rejected."""
 
 
 class DocketStatus(ServiceStatus):
     """Where a docket stands. Transitions out of `OPEN` are not specified.
 
-    Any other text is kept as it came: `is_known` is `False` then.
-    """
+    Any other text is kept as it came: `is_known` is `False` then."""
 
     OPEN = "OPEN"
     """`OPEN`: as version 2 creates it."""
@@ -476,7 +368,7 @@ class DocketStatus(ServiceStatus):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedDocketV1(Record):
+class CreatedDocketV1(Creation):
     """The answer to the creation of a docket, version 1."""
 
     docket_id: str
@@ -485,29 +377,9 @@ class CreatedDocketV1(Record):
     status: DocketStatus | None = None
     """`status`: in progress, as a rule."""
 
-    raw_json: str
-    """The whole answer as it came."""
-
-    request_id: str | None = None
-    """The service's id of the request: the header `x-request-id`, or else `request_id` or
-    `x-correlation-id`.
-    """
-
-    attempts: tuple[Attempt, ...]
-    """All attempts of this operation, in order; the last one succeeded."""
-
-    may_be_duplicate: bool
-    """Whether an attempt before the last may have created as well: then there may be two of them.
-    """
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedDocket(Record):
+class CreatedDocket(Creation):
     """The answer to the creation of a docket, version 2."""
 
     docket_id: str
@@ -519,29 +391,9 @@ class CreatedDocket(Record):
     created: bool | None = None
     """`created`. What `False` means is not specified."""
 
-    raw_json: str
-    """The whole answer as it came."""
-
-    request_id: str | None = None
-    """The service's id of the request: the header `x-request-id`, or else `request_id` or
-    `x-correlation-id`.
-    """
-
-    attempts: tuple[Attempt, ...]
-    """All attempts of this operation, in order; the last one succeeded."""
-
-    may_be_duplicate: bool
-    """Whether an attempt before the last may have created as well: then there may be two of them.
-    """
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Docket(Record):
+class Docket(Answer):
     """A docket as fetched. It has no insights: those come with the webhook."""
 
     docket_id: str
@@ -576,8 +428,7 @@ class Docket(Record):
 
     closure_reason: str | None = None
     """`closure_reason`: `DISPOSITION` where the outcome of a call closed the docket; others are not
-    specified.
-    """
+    specified."""
 
     outbound_call_count: int | None = None
     """`outbound_call_count`."""
@@ -597,32 +448,13 @@ class Docket(Record):
     updated_at: str | None = None
     """`updated_at`: the same format."""
 
-    raw_json: str
-    """The whole answer as it came."""
-
-    request_id: str | None = None
-    """The service's id of the request: the header `x-request-id`, or else `request_id` or
-    `x-correlation-id`.
-    """
-
-    attempts: tuple[Attempt, ...]
-    """All attempts of this operation, in order; the last one succeeded."""
-
     @property
     def call_context(self) -> Any:
         """The value of `call_context_json`, parsed anew each time it is asked for."""
         return loads(self.call_context_json)
 
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
 
-
-CallDetailsOutcome: TypeAlias = (
-    Completed[CallDetailsList]
-    | Pending[CallDetailsList | None]
-)
+CallDetailsOutcome: TypeAlias = Completed[CallDetailsList] | Pending[CallDetailsList | None]
 """Whether a call's details are ready.
 
 - `Completed`: There is at least one record, and every record is ready: it has insights (an
@@ -632,38 +464,14 @@ CallDetailsOutcome: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallDetailsWait(Record):
-    """How a wait for a call's details ended. Each poll is an operation of its own: what was seen
-    has the attempts of its poll.
-    """
+class CallDetailsWait(Wait):
+    """How a wait for a call's details ended."""
 
     outcome: CallDetailsOutcome
     """What was seen."""
 
-    polls: int
-    """How many polls were made, not counting retries within a poll."""
 
-    failed_polls: int
-    """How many of these polls failed with an error that may be temporary."""
-
-    waited_ms: int
-    """How long the wait took. Unit: milliseconds."""
-
-    held_back_ms: int
-    """How much of that was spent on a rate limit that another call of the same account had met.
-    Unit: milliseconds.
-    """
-
-    @property
-    def completed(self) -> bool:
-        """Whether `outcome` is `Completed`."""
-        return isinstance(self.outcome, Completed)
-
-
-DocketOutcome: TypeAlias = (
-    Completed[Docket]
-    | Pending[Docket | None]
-)
+DocketOutcome: TypeAlias = Completed[Docket] | Pending[Docket | None]
 """Whether a docket is completed.
 
 - `Completed`: Its status is `COMPLETED`, or it has `closed_at` and neither of the statuses
@@ -673,32 +481,11 @@ DocketOutcome: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocketWait(Record):
-    """How a wait for a docket ended. Each poll is an operation of its own: what was seen has the
-    attempts of its poll.
-    """
+class DocketWait(Wait):
+    """How a wait for a docket ended."""
 
     outcome: DocketOutcome
     """What was seen."""
-
-    polls: int
-    """How many polls were made, not counting retries within a poll."""
-
-    failed_polls: int
-    """How many of these polls failed with an error that may be temporary."""
-
-    waited_ms: int
-    """How long the wait took. Unit: milliseconds."""
-
-    held_back_ms: int
-    """How much of that was spent on a rate limit that another call of the same account had met.
-    Unit: milliseconds.
-    """
-
-    @property
-    def completed(self) -> bool:
-        """Whether `outcome` is `Completed`."""
-        return isinstance(self.outcome, Completed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -723,8 +510,7 @@ class DocketCompleted(Record):
 
     docket_id: str
     """`docket_id`: which docket; a UUID. Deliveries are not known to be signed: use
-    `webhooks.verify` before you trust one.
-    """
+    `webhooks.verify` before you trust one."""
 
     call_insights: DocketInsights | None = None
     """`call_insights`: none where no attempt was answered."""
@@ -769,20 +555,16 @@ class VerifiedCompletion(Record):
 
     contradicted: tuple[str, ...]
     """The members of the delivery that the docket contradicts; empty where it is confirmed.
-    `status` where the docket is not completed.
-    """
+    `status` where the docket is not completed."""
 
     unverified: tuple[str, ...]
     """The members of the delivery that could not be verified: `call_insights`, `attempts`,
     `dashboard_url` and others that a docket as fetched does not have, and those that differ but
-    may have changed since, such as `updated_at`.
-    """
+    may have changed since, such as `updated_at`."""
 
 
 Verification: TypeAlias = (
-    NotACompletion
-    | Confirmed[VerifiedCompletion]
-    | Contradicted[VerifiedCompletion]
+    NotACompletion | Confirmed[VerifiedCompletion] | Contradicted[VerifiedCompletion]
 )
 """What the service says about a delivery.
 

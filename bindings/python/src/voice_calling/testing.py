@@ -33,8 +33,10 @@ from typing import Any, TypeAlias
 import httpx
 
 from ._client import AsyncVoiceClient, VoiceClient
+from ._driver import Tick
+from ._errors import described
 from ._exchange import Exchange, ScriptFailed
-from ._failures import described
+from ._http import Http
 from ._machine import Machine
 
 __all__ = [
@@ -162,27 +164,24 @@ class ScriptedService:
     def client(self, **options: Any) -> VoiceClient:
         """A client of this service. It takes the options of `VoiceClient`, and nothing from the
         environment."""
-        given = {"base_url": self.base_url, "token": "test-token", "environ": {}, **options}
-        return VoiceClient(http_client=self.http_client(), **given)
+        return VoiceClient(http_client=self.http_client(), **self._options(options))
 
     def async_client(self, **options: Any) -> AsyncVoiceClient:
         """The same for coroutines."""
-        given = {"base_url": self.base_url, "token": "test-token", "environ": {}, **options}
-        return AsyncVoiceClient(http_client=self.async_http_client(), **given)
+        return AsyncVoiceClient(http_client=self.async_http_client(), **self._options(options))
+
+    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {"base_url": self.base_url, "token": "test-token", "environ": {}, **options}
 
     def http_client(self) -> httpx.Client:
         """For one `VoiceClient` that your code makes itself."""
-        time = _Time()
-        made = httpx.Client(transport=_Transport(self, time))
-        made.__voice_calling_time__ = time  # type: ignore[attr-defined] # pyright: ignore
-        return made
+        transport = _Transport(self)
+        return transport.attached_to(httpx.Client(transport=transport))
 
     def async_http_client(self) -> httpx.AsyncClient:
         """The same for coroutines."""
-        time = _Time()
-        made = httpx.AsyncClient(transport=_AsyncTransport(self, time))
-        made.__voice_calling_time__ = time  # type: ignore[attr-defined] # pyright: ignore
-        return made
+        transport = _Transport(self)
+        return transport.attached_to(httpx.AsyncClient(transport=transport))
 
     def _step(self, request: httpx.Request) -> Reply:
         exchange: Exchange = request.extensions["voice_calling_exchange"]
@@ -201,7 +200,7 @@ class ScriptedService:
             self.requests.append(came)
             raise ScriptFailed from error
         if not isinstance(reply, Unreachable):
-            exchange.leaves()
+            exchange.mark_sent()
         self.requests.append(came)
         return reply
 
@@ -216,22 +215,23 @@ def _check(reply: object, at: str) -> None:
         reply._content()
 
 
-class _Transport(httpx.BaseTransport):
-    def __init__(self, service: ScriptedService, time: _Time) -> None:
+class _Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """Plays the script for one client, in time of its own."""
+
+    def __init__(self, service: ScriptedService) -> None:
         self._service = service
-        self._time = time
+        self._time = _Time()
+
+    def attached_to(self, http_client: Http) -> Http:
+        """Gives a client this time."""
+        http_client.__voice_calling_time__ = self._time  # type: ignore # pyright: ignore
+        return http_client
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         step = self._service._step(request)
         if not isinstance(step, Unreachable):
             self._time.sleep(step.after, request)
         return _response(step, request, _Body(step, request, self._time))
-
-
-class _AsyncTransport(httpx.AsyncBaseTransport):
-    def __init__(self, service: ScriptedService, time: _Time) -> None:
-        self._service = service
-        self._time = time
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         step = self._service._step(request)
@@ -257,18 +257,14 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._time = time
 
     def __iter__(self) -> Iterator[bytes]:
-        step = self._step
-        assert isinstance(step, Answer)
-        if step.body_after:
-            self._time.sleep(step.body_after, self._request)
-        yield from self._parts(step)
+        assert isinstance(self._step, Answer)
+        self._time.sleep(self._step.body_after, self._request)
+        yield from self._parts(self._step)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        step = self._step
-        assert isinstance(step, Answer)
-        if step.body_after:
-            await self._time.sleep_async(step.body_after, self._request)
-        for part in self._parts(step):
+        assert isinstance(self._step, Answer)
+        await self._time.sleep_async(self._step.body_after, self._request)
+        for part in self._parts(self._step):
             yield part
 
     def _parts(self, step: Answer) -> Iterator[bytes]:
@@ -294,25 +290,24 @@ class _Time:
         self._sleepers: list[_Sleeper] = []
         self._wake_at: float | None = None
         self._machine: Machine | None = None
-        self._tick: Callable[[], Callable[[], None] | None] | None = None
+        self._tick: Tick | None = None
 
     def now(self) -> float:
         return self._now
 
-    def timer(self, machine: Machine, tick: Callable[[], Callable[[], None] | None]) -> _Time:
-        """What wakes the driver of this machine."""
+    def attach(self, machine: Machine, tick: Tick) -> None:
+        """Wakes the driver of this machine from now on."""
         self._machine, self._tick = machine, tick
-        return self
 
     def wake(self, at: float) -> None:
         with self._lock:
             self._wake_at = at
-            self._go_on()
+            self._advance()
 
     def sleep(self, seconds: float, request: httpx.Request) -> None:
         if seconds > 0:
             woken = threading.Event()
-            self._sleeps(seconds, request, woken.set)
+            self._add_sleeper(seconds, request, woken.set)
             woken.wait()
 
     async def sleep_async(self, seconds: float, request: httpx.Request) -> None:
@@ -320,7 +315,7 @@ class _Time:
             import anyio
 
             woken = anyio.Event()
-            sleeper = self._sleeps(seconds, request, woken.set)
+            sleeper = self._add_sleeper(seconds, request, woken.set)
             try:
                 await woken.wait()
             finally:
@@ -328,17 +323,17 @@ class _Time:
                     if sleeper in self._sleepers:
                         self._sleepers.remove(sleeper)
 
-    def _sleeps(
+    def _add_sleeper(
         self, seconds: float, request: httpx.Request, wake: Callable[[], object]
     ) -> _Sleeper:
         exchange = request.extensions.get("voice_calling_exchange")
         sleeper = _Sleeper(self._now + seconds, exchange, wake)
         with self._lock:
             self._sleepers.append(sleeper)
-            self._go_on()
+            self._advance()
         return sleeper
 
-    def _go_on(self) -> None:
+    def _advance(self) -> None:
         assert self._machine is not None
         assert self._tick is not None
         for sleeper in [it for it in self._sleepers if it.exchange and it.exchange.is_abandoned]:
@@ -351,8 +346,7 @@ class _Time:
         if self._wake_at is not None and (first is None or self._wake_at <= first.until):
             self._now = max(self._now, self._wake_at)
             self._wake_at = None
-            tick = self._tick()
-            if tick is not None:
+            if (tick := self._tick()) is not None:
                 tick()
         elif first is not None:
             self._now = max(self._now, first.until)

@@ -1,186 +1,90 @@
-"""The methods of both clients: each makes an operation of its arguments, which a client then runs
-in threads or in coroutines."""
+"""The methods of both clients: each makes an operation of its arguments, which then runs in threads
+or in coroutines."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from . import _lift, _lower
-from ._errors import RequestError
-from ._json import Json
-from ._record import Record
+from . import _conversion as conversion
+from . import _coroutines, _guest, _threads
+from ._conversion import (
+    decode,
+    encode_agent_text,
+    encode_boolean,
+    encode_docket_request,
+    encode_integer,
+    encode_json,
+    encode_text,
+    encode_texts,
+    encode_wait,
+    given,
+)
+from ._errors import ExecutionFailed, RequestError
+from ._operation import BatchResult, Operation, Progress, options
 from ._types import (
-    AgentConfig,
     AgentList,
     AgentText,
     CallDetailsList,
     CallDetailsWait,
-    CallRequest,
     CreatedAgent,
     CreatedDocket,
     CreatedDocketV1,
     Docket,
     DocketCompleted,
     DocketRequest,
-    DocketRequestV1,
     DocketWait,
     StartedCall,
     Verification,
 )
-
-__all__ = ["BatchResult", "Progress"]
+from ._values import Json
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress(Record):
-    """Where a wait stands: the answer to one of its requests, or that there was none."""
-
-    requests: int
-    """How many requests the wait has sent."""
-
-    waited_ms: int
-    """How long it has waited. Unit: milliseconds."""
-
-    status: int | None = None
-    """The HTTP status of the answer; `None` where none came."""
-
-    raw_json: str | None = None
-    """The answer as it came, where it is text. It need not be JSON."""
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`; `None` where it is not JSON."""
-        import json
-
-        try:
-            return None if self.raw_json is None else json.loads(self.raw_json)
-        except ValueError:
-            return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchResult(Record):
-    """What came of one request of a batch."""
-
-    index: int
-    """The index of the request."""
-
-    request: DocketRequest
-    """The request."""
-
-    outcome: CreatedDocket | RequestError
-    """What was created, or why it was not, or may not have been."""
-
-    @property
-    def created(self) -> CreatedDocket | None:
-        """What was created."""
-        return self.outcome if isinstance(self.outcome, CreatedDocket) else None
-
-    @property
-    def error(self) -> RequestError | None:
-        """Why nothing was created, or may not have been."""
-        return self.outcome if isinstance(self.outcome, RequestError) else None
-
-
-@dataclass(slots=True, eq=False)
-class Operation(Generic[T]):
-    """What is to be done, checked and in the machine's JSON."""
-
-    call: dict[str, Any]
-    """The case of the variant `call`."""
-
-    lift: Callable[[Any], T]
-    """What a user gets of the payload of the answer."""
-
-    options: dict[str, Any]
-    """The options that were given."""
-
-    creates: bool = False
-    """Whether it creates something, which may exist although its answer was lost."""
-
-    timeout: str = "timeout"
-    """What its deadline is called: a wait has another timeout."""
-
-    on_progress: Callable[[Progress], object] | None = None
-
-    requests: list[DocketRequest] = field(default_factory=list)
-    """Those of a batch."""
-
-    def error(self, wire: Any, named: Callable[[str], str] = str) -> RequestError:
-        """The exception for an error, in the user's words. `named` is what the user calls what is
-        not this operation's own."""
-        return _lift.error(wire, lambda path: named(_lower.written(path, self.timeout)))
-
-
-def options(
-    account: str | None,
-    timeout: float | None,
-    max_retries: int | None,
-    name: str = "timeout",
-) -> dict[str, Any]:
-    """The options of one call, without those that were not given."""
-    given: dict[str, Any] = {}
-    if account is not None:
-        given["account"] = _lower.text(account, "account")
-    if timeout is not None:
-        given["deadline_ms"] = _lower.deadline_ms(timeout, name)
-    if max_retries is not None:
-        given["max_attempts"] = _lower.attempts(max_retries, "max_retries")
-    return given
-
-
-# ------------------------------------------------------------------------------------- methods
-
-
-class Runner(Protocol):
-    """Makes the calls of operations."""
-
-    def call(self, operation: Operation[Any], /) -> Any: ...
+_VERIFICATION: Any = Verification
 
 
 class InThreads:
     """A group of methods that return when all is done."""
 
-    __slots__ = ("_runner",)
+    __slots__ = ("_defaults", "_driver")
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
+    def __init__(self, driver: _threads.Threads, defaults: dict[str, Any]) -> None:
+        self._driver = driver
+        self._defaults = defaults
 
 
 class InCoroutines:
     """A group of methods that are awaited."""
 
-    __slots__ = ("_runner",)
+    __slots__ = ("_defaults", "_driver")
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
+    def __init__(self, driver: _coroutines.Coroutines, defaults: dict[str, Any]) -> None:
+        self._driver = driver
+        self._defaults = defaults
 
 
 class method(Generic[P, T]):
     """A method of both clients, of a function that makes its operation."""
 
     def __init__(self, make: Callable[Concatenate[Any, P], Operation[T]]) -> None:
-        def in_threads(group: InThreads, *args: P.args, **kwargs: P.kwargs) -> T:
-            call = group._runner.call(make(group, *args, **kwargs))
+        def in_threads(group: InThreads, *args: P.args, **kwargs: P.kwargs) -> Any:
+            call = _threads.Call(group._driver, make(group, *args, **kwargs), group._defaults)
             try:
-                return cast("T", call.run())
+                return call.run()
             except BaseException as error:
-                call.fails(error)
+                call._fail(error)
                 raise
 
-        async def in_coroutines(group: InCoroutines, *args: P.args, **kwargs: P.kwargs) -> T:
-            call = group._runner.call(make(group, *args, **kwargs))
+        async def in_coroutines(group: InCoroutines, *args: P.args, **kwargs: P.kwargs) -> Any:
+            call = _coroutines.Call(group._driver, make(group, *args, **kwargs), group._defaults)
             try:
-                return cast("T", await call.run())
+                return await call.run()
             except BaseException as error:
-                call.fails(error)
+                call._fail(error)
                 raise
 
         self.__doc__ = make.__doc__
@@ -237,33 +141,49 @@ class AgentMethods:
         timeout: float | None = None,
         max_retries: int | None = None,
     ) -> Operation[CreatedAgent]:
-        """Creates an agent: `POST /agents/`. Any 2xx is success.
+        """Creates an agent, a voice identity with a phone number and a prompt: `POST /agents/`. Any
+        2xx is success.
 
         It is a creating request, retried as `calls.make` is. Where the answer has no `agent_id`,
-        `agents.list` finds the agent by its name. Only `agent_name` is required; what the others
-        mean is documented at `AgentConfig`.
+        `agents.list` finds the agent by its name. The specification does not say which fields the
+        service requires; this package asks for the name, and leaves every other `None` out of the
+        request, except `tools`.
 
+        - `prompt`: The agent's instructions.
+        - `agent_name`: Not empty. Calls refer to the agent by it.
+        - `agent_phone_number`: The phone number provided for the agent.
+        - `voice_id`: Identifier of the chosen voice.
+        - `version`: That of the configuration.
+        - `welcome_text`: The greeting.
+        - `tools`: Any JSON; `None` is sent as `null`, which means that no tools are used.
+        - `enabled`: Whether the agent is active.
+        - `save_stats`: Whether statistics are saved.
+        - `server_type`, `call_type`: An environment label, and the kind of call; their values are
+          not specified.
+        - `created_at`, `updated_at`: Their format is not specified.
+        - `extra`: A JSON object whose members are added to the request. Members that this method
+          has a parameter for are refused.
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        config = AgentConfig(
-            prompt=prompt,
-            agent_name=agent_name,
-            agent_phone_number=agent_phone_number,
-            voice_id=voice_id,
-            version=version,
-            welcome_text=welcome_text,
-            tools=tools,
-            enabled=enabled,
-            save_stats=save_stats,
-            server_type=server_type,
-            call_type=call_type,
-            created_at=created_at,
-            updated_at=updated_at,
-            extra=extra,
-        )
+        texts = {
+            "agent_phone_number": agent_phone_number,
+            "voice_id": voice_id,
+            "server_type": server_type,
+            "call_type": call_type,
+            "created_at": created_at,
+            "updated_at": updated_at,
+        }
+        config = {
+            "agent_name": encode_text(agent_name, "agent_name"),
+            **given(encode_agent_text, {"prompt": prompt, "welcome_text": welcome_text}),
+            **given(encode_text, texts),
+            **given(encode_boolean, {"enabled": enabled, "save_stats": save_stats}),
+            **given(encode_integer, {"version": version}),
+            **given(encode_json, {"tools": tools, "extra": extra}),
+        }
         return Operation(
-            {"CreateAgent": _lower.agent_config(config)},
-            _lift.record(CreatedAgent),
+            {"CreateAgent": config},
+            functools.partial(decode, CreatedAgent),
             options(account, timeout, max_retries),
             creates=True,
         )
@@ -286,8 +206,8 @@ class AgentMethods:
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
         return Operation(
-            {"ListAgents": _lower.text(organization_id, "organization_id")},
-            _lift.record(AgentList),
+            {"ListAgents": encode_text(organization_id, "organization_id")},
+            functools.partial(decode, AgentList),
             options(account, timeout, max_retries),
         )
 
@@ -339,15 +259,15 @@ class CallMethods:
         - `max_retries`: In place of the client's `max_attempts`, without the first attempt: 0 to
           99.
         """
-        request = CallRequest(
-            from_agent_name=from_agent_name,
-            to_phone_number=to_phone_number,
-            call_context=call_context,
-            extra=extra,
-        )
+        call = {
+            **given(encode_text, {"from_agent_name": from_agent_name}),
+            "to_phone_number": encode_text(to_phone_number, "to_phone_number"),
+            "call_context": encode_texts(call_context, "call_context"),
+            **given(encode_json, {"extra": extra}),
+        }
         return Operation(
-            {"MakeCall": _lower.call_request(request)},
-            _lift.record(StartedCall),
+            {"MakeCall": call},
+            functools.partial(decode, StartedCall),
             options(account, timeout, max_retries),
             creates=True,
         )
@@ -371,8 +291,8 @@ class CallMethods:
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
         return Operation(
-            {"GetCallDetails": _lower.text(task_id, "task_id")},
-            _lift.record(CallDetailsList),
+            {"GetCallDetails": encode_text(task_id, "task_id")},
+            functools.partial(decode, CallDetailsList),
             options(account, timeout, max_retries),
         )
 
@@ -409,16 +329,12 @@ class CallMethods:
         - `poll_timeout`: In place of the client's `deadline`, for each poll. Unit: seconds.
         - `account`, `max_retries`: see `calls.make`; retries are those of a poll.
         """
+        wait = _encode_wait(timeout, not_found_is_pending)
         return Operation(
-            {
-                "WaitForCallDetails": (
-                    _lower.text(task_id, "task_id"),
-                    _wait(timeout, not_found_is_pending),
-                )
-            },
-            _lift.record(CallDetailsWait),
+            {"WaitForCallDetails": (encode_text(task_id, "task_id"), wait)},
+            functools.partial(decode, CallDetailsWait),
             options(account, poll_timeout, max_retries, "poll_timeout"),
-            timeout="poll_timeout",
+            deadline="poll_timeout",
             on_progress=on_progress,
         )
 
@@ -446,15 +362,15 @@ class DocketMethods:
     ) -> Operation[CreatedDocketV1]:
         """Makes a phone ring: `POST /api/v1/dockets`, version 1 of `dockets.create`. Arguments,
         retries and limits are the same, but there is no `external_id`."""
-        request = DocketRequestV1(
+        request = DocketRequest(
             agent_id=agent_id,
             to_phone_number=to_phone_number,
             call_context=call_context,
             extra=extra,
         )
         return Operation(
-            {"CreateDocket": _lower.docket_request_v1(request)},
-            _lift.record(CreatedDocketV1),
+            {"CreateDocket": encode_docket_request(request)},
+            functools.partial(decode, CreatedDocketV1),
             options(account, timeout, max_retries),
             creates=True,
         )
@@ -492,11 +408,28 @@ class DocketMethods:
             extra=extra,
         )
         return Operation(
-            {"CreateDocketV2": _lower.docket_request(request)},
-            _lift.record(CreatedDocket),
+            {"CreateDocketV2": encode_docket_request(request)},
+            functools.partial(decode, CreatedDocket),
             options(account, timeout, max_retries),
             creates=True,
         )
+
+    @method
+    def create_many(
+        self,
+        requests: Iterable[DocketRequest],
+        *,
+        timeout: float,
+        on_result: Callable[[BatchResult], object] | None = None,
+        account: str | None = None,
+        item_timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> Operation[list[CreatedDocket | RequestError]]:
+        """As `create_each`, but returns all results at once, in the order of the requests.
+
+        - `on_result`: Is called with each result as it comes. What it raises gives the batch up.
+        """
+        return batch(requests, timeout, on_result, account, item_timeout, max_retries)
 
     @method
     def get(
@@ -515,8 +448,8 @@ class DocketMethods:
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
         return Operation(
-            {"GetDocket": _lower.text(docket_id, "docket_id")},
-            _lift.record(Docket),
+            {"GetDocket": encode_text(docket_id, "docket_id")},
+            functools.partial(decode, Docket),
             options(account, timeout, max_retries),
         )
 
@@ -535,16 +468,12 @@ class DocketMethods:
         """Polls the docket until it is completed or time runs out. Pauses, failed polls and
         arguments are those of `calls.wait_for_details`, but 404 ends this wait with `NotFound`
         unless `not_found_is_pending` is `True`."""
+        wait = _encode_wait(timeout, not_found_is_pending)
         return Operation(
-            {
-                "WaitForDocket": (
-                    _lower.text(docket_id, "docket_id"),
-                    _wait(timeout, not_found_is_pending),
-                )
-            },
-            _lift.record(DocketWait),
+            {"WaitForDocket": (encode_text(docket_id, "docket_id"), wait)},
+            functools.partial(decode, DocketWait),
             options(account, poll_timeout, max_retries, "poll_timeout"),
-            timeout="poll_timeout",
+            deadline="poll_timeout",
             on_progress=on_progress,
         )
 
@@ -575,40 +504,71 @@ class WebhookMethods:
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
         return Operation(
-            {"VerifyDocketCompleted": _lower.body(body)},
-            _lift.verification,
+            {"VerifyDocketCompleted": conversion.encode_body(body)},
+            functools.partial(decode, _VERIFICATION),
             options(account, timeout, max_retries),
         )
 
     def parse(self, body: str | bytes | bytearray | memoryview) -> DocketCompleted | None:
         """As the function `parse_docket_completed`; it needs neither settings nor an `await`."""
-        from ._webhooks import parse_docket_completed
-
         return parse_docket_completed(body)
+
+
+def parse_docket_completed(body: str | bytes | bytearray | memoryview) -> DocketCompleted | None:
+    """Reads the body of a webhook delivery (section "Events" of the service's specification). It
+    needs no settings and sends nothing. Anyone may send a delivery: use
+    `VoiceClient.webhooks.verify` before you trust one.
+
+    - A completed docket is returned. A value in it that has another type than the specified one
+      costs only itself.
+    - `None`: JSON, but not the completion of a docket. The service mentions call-level webhooks
+      too. The completion of a docket is an object with a `docket_id` and evidence that the docket
+      is done: `attempts` in which something is neither null nor empty, a text as `dashboard_url` or
+      `call_insights.call_disposition`, or the status `COMPLETED`. A status of `OPEN` or
+      `IN_PROGRESS` is evidence that it is not.
+    - `InvalidInput`: it is not JSON, or the completion of a docket whose `docket_id` is not a
+      UUID; or it has more than 1048576 bytes.
+
+    >>> body = '{"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11", "status": "COMPLETED"}'
+    >>> parse_docket_completed(body).docket_id
+    '7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11'
+    >>> parse_docket_completed(b'{"event": "something else"}') is None
+    True
+    """
+    try:
+        read = _guest.parse_docket_completed(conversion.encode_body(body))
+    except (_guest.GuestLost, ImportError) as lost:
+        raise ExecutionFailed(str(lost)) from lost
+    if "Err" in read:
+        raise conversion.decode_error(read["Err"])
+    completed = read["Ok"]
+    return None if completed is None else decode(DocketCompleted, completed)
 
 
 def batch(
     requests: Iterable[DocketRequest],
     timeout: float,
+    on_result: Callable[[BatchResult], object] | None,
     account: str | None,
     item_timeout: float | None,
     max_retries: int | None,
-) -> Operation[None]:
-    """The creation of many dockets."""
-    listed = _lower.docket_requests(requests)
-    lowered = [_lower.docket_request(it, f"requests[{i}].") for i, it in enumerate(listed)]
+) -> Operation[list[CreatedDocket | RequestError]]:
+    """Returns the creation of many dockets."""
+    listed = conversion.list_of_requests(requests)
+    encoded = [encode_docket_request(it, f"requests[{i}].") for i, it in enumerate(listed)]
     return Operation(
-        {"CreateDocketsV2": (lowered, _lower.wait_ms(timeout, "timeout"))},
-        lambda _: None,
+        {"CreateDocketsV2": (encoded, encode_wait(timeout, "timeout"))},
+        lambda _: [],
         options(account, item_timeout, max_retries, "item_timeout"),
         creates=True,
-        timeout="item_timeout",
+        deadline="item_timeout",
+        on_result=on_result,
         requests=listed,
     )
 
 
-def _wait(timeout: float, not_found_is_pending: bool | None) -> dict[str, Any]:
-    wait: dict[str, Any] = {"timeout_ms": _lower.wait_ms(timeout, "timeout")}
-    if not_found_is_pending is not None:
-        wait["not_found_is_pending"] = _lower.boolean(not_found_is_pending, "not_found_is_pending")
-    return wait
+def _encode_wait(timeout: float, not_found_is_pending: bool | None) -> dict[str, Any]:
+    return {
+        "timeout_ms": encode_wait(timeout, "timeout"),
+        **given(encode_boolean, {"not_found_is_pending": not_found_is_pending}),
+    }

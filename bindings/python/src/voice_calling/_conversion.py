@@ -1,0 +1,338 @@
+"""Between Python values and the JSON of the core. Arguments are encoded, and what the core could
+not take is refused here, by the name that the user gave it; what is allowed beyond that is the
+core's to say. Results are decoded as the types in `_types` say."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import types
+import typing
+from collections import UserString
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from typing import Any, TypeAlias, TypeVar, Union
+
+from . import _errors, _types, _values
+from ._errors import ExecutionFailed, RequestError, described, invalid_input, sentence
+from ._types import AgentText, Attempt, DocketRequest, HttpResponse, Problem
+
+T = TypeVar("T")
+
+Decoder: TypeAlias = Callable[[Any], Any]
+
+# ----------------------------------------------------------------------------------- arguments
+
+_LARGEST_U32 = 2**32 - 1
+_LONGEST_DEADLINE_S = 86400
+_LONGEST_WAIT_S = _LARGEST_U32 / 1000
+_MOST_RETRIES = 99
+_LONGEST_KEY = 60
+
+_NO_LISTS = (bytes, bytearray, memoryview, UserString)
+"""Sequences whose members are not what is meant."""
+
+
+def _wrong(at: str, value: object, allowed: str) -> Exception:
+    return invalid_input(at, described(value), allowed)
+
+
+def encode_integer(value: object, at: str, lowest: int = -(2**63), highest: int = 2**63 - 1) -> int:
+    allowed = f"an integer, {lowest} to {highest}"
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _wrong(at, value, allowed)
+    if not lowest <= value <= highest:
+        found = f"{value}" if abs(value) < 2**128 else "an integer of more than 128 bits"
+        raise invalid_input(at, found, allowed)
+    return int(value)
+
+
+def encode_boolean(value: object, at: str) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(at, value, "True or False")
+    return value
+
+
+def encode_deadline(seconds: object, at: str) -> int:
+    return _encode_seconds(seconds, at, _LONGEST_DEADLINE_S)
+
+
+def encode_wait(seconds: object, at: str) -> int:
+    return _encode_seconds(seconds, at, _LONGEST_WAIT_S)
+
+
+def _encode_seconds(seconds: object, at: str, most: float) -> int:
+    allowed = f"0.001 to {most} seconds"
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise _wrong(at, seconds, allowed)
+    if not 0.001 <= seconds <= most:  # as NaN is
+        raise _wrong(at, seconds, allowed)
+    return round(seconds * 1000)
+
+
+def encode_retries(retries: object, at: str) -> int:
+    """Returns the number of attempts."""
+    return encode_integer(retries, at, 0, _MOST_RETRIES) + 1
+
+
+def encode_text(value: object, at: str) -> str:
+    if not isinstance(value, str):
+        raise _wrong(at, value, "a str")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        found = f"a lone surrogate at position {error.start}"
+        raise invalid_input(at, found, "a str that is valid Unicode") from None
+    return value
+
+
+def encode_body(value: object) -> str:
+    """Encodes text that came from outside. Web frameworks give its bytes, which need not be
+    UTF-8."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        value = bytes(value).decode(errors="replace")
+    if not isinstance(value, str):
+        raise _wrong("body", value, "a str or bytes")
+    return encode_text(value, "body")
+
+
+def encode_json(value: object, at: str) -> str:
+    """Returns the text of free-form JSON; a `str` is such a text."""
+    if value is None:
+        raise invalid_input(at, "None", "JSON: Python values, or a str of JSON")
+    if isinstance(value, str):
+        return encode_text(value, at)
+    try:
+        plain = _plain(value, at)
+        text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # lone surrogates, which escapes can say
+            text = json.dumps(plain, allow_nan=False, separators=(",", ":"))
+    except RecursionError:
+        allowed = "fewer levels, or a str of JSON"
+        raise invalid_input(at, "values nested too deeply", allowed) from None
+    except ValueError as error:  # an integer of more digits than Python writes
+        raise invalid_input(at, str(error), "a str of JSON") from None
+    return text
+
+
+def _plain(value: object, at: str) -> object:
+    """Returns the same value in the types that `json` writes without changing them."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise invalid_input(at, repr(value), "a finite number")
+        return value
+    if isinstance(value, Mapping):
+        plain = {}
+        for key, member in value.items():
+            if not isinstance(key, str):
+                raise invalid_input(at, f"the key {_cut(repr(key))}", "keys that are a str")
+            plain[key] = _plain(member, f"{at}.{_cut(key)}")
+        return plain
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        found = f"the namedtuple {type(value).__name__}"
+        raise invalid_input(at, found, "its `_asdict()`, or a list")
+    if isinstance(value, Sequence) and not isinstance(value, _NO_LISTS):
+        return [_plain(member, f"{at}[{i}]") for i, member in enumerate(value)]
+    allowed = "a type of JSON: dict, list, str, int, float, bool, None"
+    raise invalid_input(at, type(value).__name__, allowed)
+
+
+def _cut(key: str) -> str:
+    """Returns as much of a key as an error shows."""
+    return key if len(key) <= _LONGEST_KEY else key[:_LONGEST_KEY] + "…"
+
+
+def encode_texts(value: object, at: str) -> list[tuple[str, str]]:
+    """Encodes a mapping of names to texts."""
+    if value is None:
+        return []
+    if not isinstance(value, Mapping):
+        raise _wrong(at, value, "a mapping of str to str")
+    pairs = []
+    for name, text in value.items():
+        if not isinstance(name, str):
+            raise _wrong(at, name, "names that are a str")
+        where = f"{at}.{_cut(name)}"
+        pairs.append((encode_text(name, where), encode_text(text, where)))
+    return pairs
+
+
+def encode_agent_text(value: object, at: str) -> dict[str, Any]:
+    if not isinstance(value, AgentText):
+        raise _wrong(at, value, "AgentText")
+    return {
+        "default_text": encode_text(value.default_text, f"{at}.default_text"),
+        **given(encode_json, {f"{at}.extra": value.extra}),
+    }
+
+
+def given(encode: Callable[[Any, str], Any], arguments: Mapping[str, object]) -> dict[str, Any]:
+    """Encodes optional arguments, without those that were not given."""
+    return {
+        name.rpartition(".")[2]: encode(value, name)
+        for name, value in arguments.items()
+        if value is not None
+    }
+
+
+def encode_docket_request(request: DocketRequest, at: str = "") -> dict[str, Any]:
+    return {
+        "agent_id": encode_integer(request.agent_id, f"{at}agent_id"),
+        "to_phone_number": encode_text(request.to_phone_number, f"{at}to_phone_number"),
+        "call_context": encode_json(request.call_context, f"{at}call_context"),
+        **given(encode_text, {f"{at}external_id": request.external_id}),
+        **given(encode_json, {f"{at}extra": request.extra}),
+    }
+
+
+def list_of_requests(requests: Iterable[DocketRequest]) -> list[DocketRequest]:
+    """Returns the requests of a batch, which may be any iterable that has an order."""
+    if isinstance(requests, (str, bytes, Mapping)) or not isinstance(requests, Iterable):
+        raise _wrong("requests", requests, "a list")
+    if isinstance(requests, Set):
+        raise _wrong("requests", requests, "a list, since a set has no order")
+    listed = list(requests)
+    for index, request in enumerate(listed):
+        if not isinstance(request, DocketRequest):
+            raise _wrong(f"requests[{index}]", request, "DocketRequest")
+    return listed
+
+
+# --------------------------------------------------------------------------------------- names
+
+_RECORDS = ("options", "wait", "config", "request")
+
+
+def argument_name(path: str, deadline: str = "timeout") -> str:
+    """Returns what the user wrote for what the core names; `deadline` is what the method calls the
+    deadline. Keys of free-form JSON stay."""
+    first, dot, rest = path.partition(".")
+    if first.startswith("VOICE_CALLING_"):
+        return path
+    if dot and first in _RECORDS:
+        return argument_name(rest, deadline)
+    if first in ("prompt", "welcome-text"):
+        rest = rest.replace("default-text", "default_text", 1)
+    if path == "deadline-ms":
+        return deadline
+    return "timeout" if first == "timeout-ms" else first.replace("-", "_") + dot + rest
+
+
+# ------------------------------------------------------------------------------------- results
+
+
+def decode(made: type[T], wire: Any) -> T:
+    """Returns a record, or an outcome, of its JSON."""
+    hint: Any = made
+    decoder = _decoder_of(hint)
+    assert decoder is not None
+    decoded: T = decoder(wire)
+    return decoded
+
+
+def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> RequestError:
+    """Returns the exception for an error. `name_of` is what the user calls what the core names."""
+    if wire == "ExecutionFailed":
+        return ExecutionFailed("the component could not be run")
+    ((case, failure),) = wire.items()
+    problem, response = failure.get("problem"), failure.get("response")
+    error = _errors_by_case()[case](
+        failure["message"],
+        problem=None if problem is None else decode(Problem, problem),
+        response=None if response is None else decode(HttpResponse, response),
+        attempts=tuple([decode(Attempt, it) for it in failure["attempts"]]),
+        may_have_created=failure["may_have_created"],
+    )
+    if error.problem is not None:
+        problem = replace(error.problem, subject=name_of(error.problem.subject))
+        error.message = error.message.replace(sentence(error.problem), sentence(problem), 1)
+        error.problem = problem
+        error.args = (error.message,)
+    return error
+
+
+@functools.cache
+def _errors_by_case() -> dict[str, type[RequestError]]:
+    classes = [getattr(_errors, name) for name in _errors.__all__]
+    return {_pascal(it.kind): it for it in classes if it.kind}
+
+
+@functools.cache
+def _record_decoder(made: Any) -> Decoder:
+    hints = typing.get_type_hints(made)
+    members: list[tuple[str, str, Decoder | None]] = []
+    for field in fields(made):
+        name = field.name
+        decoder = _decode_seconds if name == "retry_after" else _decoder_of(hints[name])
+        members.append((name, _types.RENAMED.get(name, name), decoder))
+
+    def decode_record(wire: Any) -> Any:
+        values = {}
+        for name, wire_name, decoder in members:
+            value = wire.get(wire_name)
+            values[name] = value if value is None or decoder is None else decoder(value)
+        return made(**values)
+
+    return decode_record
+
+
+@functools.cache
+def _decoder_of(hint: Any) -> Decoder | None:
+    """Returns what changes the value of a field that is there; `None` if nothing does."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (Union, types.UnionType):
+        parts = tuple([part for part in parts if part is not type(None)])
+        cases = {(typing.get_origin(part) or part).__name__: part for part in parts}
+        if len(cases) > 1:
+            return _outcome_decoder(cases)
+        return _decoder_of(parts[0])
+    if origin is tuple:
+        inner = _decoder_of(parts[0])
+        return tuple if inner is None else lambda wire: tuple([inner(it) for it in wire])
+    if hint is int:
+        return int  # large ones are texts of digits
+    if hint is float:
+        return float
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _status_decoder(hint)
+    if is_dataclass(hint) and isinstance(hint, type):
+        return lambda wire: _record_decoder(hint)(wire)
+    return None
+
+
+def _outcome_decoder(cases: dict[str, Any]) -> Decoder:
+    """Decodes one of the outcomes in `_values`, whose payload is the argument of its type."""
+    payloads = {
+        name: _decoder_of(parts[0]) if (parts := typing.get_args(case)) else None
+        for name, case in cases.items()
+    }
+
+    def decode_outcome(wire: Any) -> Any:
+        if isinstance(wire, str):
+            return getattr(_values, wire)()
+        ((case, payload),) = wire.items()
+        decoder = payloads[case]
+        return getattr(_values, case)(
+            payload if payload is None or decoder is None else decoder(payload)
+        )
+
+    return decode_outcome
+
+
+def _status_decoder(made: type[Enum]) -> Decoder:
+    known = {_pascal(name.lower().replace("_", "-")): made[name] for name in list(made.__members__)}
+    return lambda wire: known[wire] if isinstance(wire, str) else made(wire["Other"])
+
+
+def _decode_seconds(milliseconds: Any) -> float:
+    return int(milliseconds) / 1000
+
+
+def _pascal(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("-"))

@@ -1,0 +1,132 @@
+"""What the drivers have in common, which run operations in threads and in coroutines."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, TypeAlias
+
+from ._errors import ExecutionFailed
+from ._http import Http, make_client
+from ._machine import Machine, Network
+from ._operation import Operation
+from ._running import Running
+from ._settings import Settings
+
+Tick: TypeAlias = Callable[[], "Callable[[], None] | None"]
+"""A weak reference to what is called when it is time."""
+
+DRIVERS: weakref.WeakSet[Driver[Any]] = weakref.WeakSet()
+"""All drivers of this process."""
+
+
+class Driver(Network, ABC, Generic[Http]):
+    """Runs operations."""
+
+    http_class: type[Http]
+
+    is_refusing: ClassVar[bool] = False
+    """Whether the process is at its end: no thread and no event loop goes on any more."""
+
+    def __init__(self, settings: Settings, http_client: Http | None) -> None:
+        self._given: Http | None = http_client
+        self._own: Http | None = None
+        self._base_urls = settings.base_urls()
+        # Reentrant, since garbage collection may end a batch in a thread that holds it.
+        self._lock = threading.RLock()
+        self._open: weakref.WeakSet[Running] = weakref.WeakSet()
+        """The operations whose callers do not have all of their outcomes."""
+        self._orphans: set[Running] = set()
+        """Operations that are to be cancelled, since their callers were collected, as their weak
+        references were."""
+        self._was_forked = False
+        self.is_closed = False
+        self._time_of_test: Any = getattr(http_client, "__voice_calling_time__", None)
+        self._clock: Callable[[], float] = time.monotonic
+        if self._time_of_test is not None:
+            self._clock = self._time_of_test.now
+        self._machine = Machine(settings, self, self._clock)
+        DRIVERS.add(self)
+
+    # ------------------------------------------------------------------------------- callers
+
+    def prepare(self, operation: Operation[Any], defaults: dict[str, Any], signal: Any) -> Running:
+        """Returns an operation that is to be begun, or raises why it cannot be."""
+        self._refuse_if_closed()
+        if Driver.is_refusing:
+            raise ExecutionFailed("the process is at its end: nothing was sent")
+        if self._was_forked:
+            raise ExecutionFailed(
+                "the process was forked after calls, and both would use the connections of "
+                "http_client: nothing was sent. Make the client after the fork"
+            )
+        self._enter()
+        self._http_client()  # takes a while, which is not part of an attempt
+        return self._machine.operation(operation, {**defaults, **operation.options}, signal)
+
+    def _refuse_if_closed(self) -> None:
+        if self.is_closed:
+            raise RuntimeError("the client is closed")
+
+    def _enter(self) -> None:
+        """Adapts to the thread or the event loop of a caller."""
+
+    @abstractmethod
+    def begin(self, running: Running) -> None:
+        """Begins an operation. It is open until it is settled."""
+
+    @abstractmethod
+    def cancel(self, running: Running) -> None:
+        """Ends an operation at once."""
+
+    def cancel_soon(self, running: Running) -> None:
+        """Cancels an operation whose caller was collected."""
+
+        def cancel() -> None:
+            if not running.is_settled:
+                self.cancel(running)
+                running.report_loss(None)
+                self.settle(running)
+
+        self._orphans.add(running)
+        self._soon(cancel)
+
+    @abstractmethod
+    def _soon(self, job: Callable[[], None]) -> None:
+        """Does a job where the machine may be stepped."""
+
+    def settle(self, running: Running) -> None:
+        """Notes that the caller of an operation has all of its outcome."""
+        self._open.discard(running)
+        self._orphans.discard(running)
+        running.is_settled = True
+        running.signal.set()  # for others who wait
+
+    # ------------------------------------------------------------------------------- network
+
+    def _http_client(self) -> Http:
+        if self._given is not None:
+            return self._given
+        if self._own is None:
+            with self._lock:
+                if self._own is None:
+                    self._own = make_client(self.http_class, self._base_urls)
+        return self._own
+
+    # ------------------------------------------------------------------------------- process
+
+    def after_fork(self) -> None:
+        """Forgets, in the child, the connections of the parent and what goes on there."""
+        self._was_forked = self._given is not None and self._machine.has_guest
+        self._own = None
+        self._lock = threading.RLock()
+        self._open = weakref.WeakSet()
+        self._orphans = set()
+        self._machine.forget()
+
+    @abstractmethod
+    def at_exit(self) -> None:
+        """Ends what goes on, at the end of the process."""

@@ -1,0 +1,116 @@
+"""One operation of a client, as it goes to the core, and what is reported while it goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from . import _conversion as conversion
+from ._errors import RequestError
+from ._types import CreatedDocket, DocketRequest
+from ._values import Record
+
+__all__ = ["BatchResult", "Progress"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress(Record):
+    """Where a wait stands: the answer to one of its requests, or that there was none."""
+
+    requests: int
+    """How many requests the wait has sent."""
+
+    waited_ms: int
+    """How long it has waited. Unit: milliseconds."""
+
+    status: int | None = None
+    """The HTTP status of the answer; `None` where none came."""
+
+    raw_json: str | None = None
+    """The answer as it came, where it is text. It need not be JSON."""
+
+    @property
+    def raw(self) -> Any:
+        """The value of `raw_json`; `None` where it is not JSON."""
+        try:
+            return None if self.raw_json is None else json.loads(self.raw_json)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchResult(Record):
+    """What came of one request of a batch."""
+
+    index: int
+    """The index of the request."""
+
+    request: DocketRequest
+    """The request."""
+
+    outcome: CreatedDocket | RequestError
+    """What was created, or why it was not, or may not have been."""
+
+    @property
+    def created(self) -> CreatedDocket | None:
+        """What was created."""
+        return self.outcome if isinstance(self.outcome, CreatedDocket) else None
+
+    @property
+    def error(self) -> RequestError | None:
+        """Why nothing was created, or may not have been."""
+        return self.outcome if isinstance(self.outcome, RequestError) else None
+
+
+@dataclass(slots=True, eq=False)
+class Operation(Generic[T]):
+    """What is to be done, checked and in the JSON of the core."""
+
+    call: dict[str, Any]
+    """The case of the variant `call`."""
+
+    decode: Callable[[Any], T]
+    """Decodes the payload of the answer."""
+
+    options: dict[str, Any]
+    """The options that were given."""
+
+    creates: bool = False
+    """Whether it creates something, which may exist although its answer was lost."""
+
+    deadline: str = "timeout"
+    """What the method calls its deadline: a wait has another timeout."""
+
+    on_progress: Callable[[Progress], object] | None = None
+
+    on_result: Callable[[BatchResult], object] | None = None
+
+    requests: list[DocketRequest] | None = None
+    """Those of a batch."""
+
+    def error(self, wire: Any, named: Callable[[str], str] = str) -> RequestError:
+        """Returns the exception for an error, in the user's words. `named` is what the user calls
+        a setting."""
+
+        def name_of(path: str) -> str:
+            return named(conversion.argument_name(path, self.deadline))
+
+        return conversion.decode_error(wire, name_of)
+
+
+def options(
+    account: str | None, timeout: float | None, max_retries: int | None, name: str = "timeout"
+) -> dict[str, Any]:
+    """Returns the options of one call, without those that were not given."""
+    encoded: dict[str, Any] = {}
+    if account is not None:
+        encoded["account"] = conversion.encode_text(account, "account")
+    if timeout is not None:
+        encoded["deadline_ms"] = conversion.encode_deadline(timeout, name)
+    if max_retries is not None:
+        encoded["max_attempts"] = conversion.encode_retries(max_retries, "max_retries")
+    return encoded

@@ -1,0 +1,326 @@
+"""Calls that are cancelled, and callers that are gone, beyond the table of cases: what is known is
+found on the exception or in the log, and nothing more is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import threading
+import weakref
+from typing import Any
+
+import pytest
+import trio
+from conftest import DOCKET, Answer, Serve, Service, create
+
+from voice_calling import (
+    AsyncVoiceClient,
+    CreatedDocket,
+    DocketRequest,
+    InvalidInput,
+    OutcomeUnknown,
+    RequestError,
+    VoiceClient,
+    outcome_of,
+)
+from voice_calling import testing as script
+from voice_calling._machine import Machine
+from voice_calling.testing import ScriptedService
+
+REQUESTS = [DocketRequest(**DOCKET) for _ in range(6)]
+
+
+async def requested(service: Service, count: int = 1) -> None:
+    for _ in range(1000):
+        if len(service.requests) >= count:
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("no request came")
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [it.getMessage() for it in caplog.records if it.levelno >= logging.WARNING]
+
+
+def cancelled_outcome(service: Service, call: Any) -> Any:
+    """Returns what is known of a call that `asyncio.wait_for` cuts off after its request."""
+
+    async def main() -> BaseException:
+        async with AsyncVoiceClient(environ=service.environ()) as client:
+            with pytest.raises((TimeoutError, asyncio.TimeoutError)) as raised:
+                await asyncio.wait_for(call(client), 1)
+            return raised.value
+
+    return outcome_of(asyncio.run(main()))
+
+
+def test_what_a_timeout_cut_off_is_found_on_the_timeout_error(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.gate.clear()
+    assert isinstance(cancelled_outcome(service, create), OutcomeUnknown)
+    [warning] = warnings(caplog)
+    assert warning.startswith("a call was cancelled: ")
+
+
+def test_a_cancelled_read_is_not_logged(service: Service, caplog: pytest.LogCaptureFixture) -> None:
+    service.gate.clear()
+    cancelled_outcome(service, lambda client: client.agents.list("org-1"))
+    assert warnings(caplog) == []
+
+
+def test_a_create_that_is_cancelled_in_a_pause_after_a_refusal_has_created_nothing(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = serve(Answer(429, "", {"retry-after": "5"}))
+    outcome = cancelled_outcome(service, create)
+    assert isinstance(outcome, RequestError)
+    assert (outcome.may_have_created, len(service.requests)) == (False, 1)
+    assert warnings(caplog) == []
+
+
+def test_trio_cancels_as_well(service: Service) -> None:
+    service.gate.clear()
+    seen: list[Any] = []
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ()) as client:
+            with trio.move_on_after(1) as scope:
+                try:
+                    await create(client)
+                except trio.Cancelled as cancelled:
+                    seen.append(outcome_of(cancelled))
+                    raise
+            assert scope.cancelled_caught
+
+    trio.run(main)
+    assert isinstance(seen[0], OutcomeUnknown)
+    assert len(service.requests) == 1
+
+
+def test_other_calls_go_on_when_one_is_cancelled(service: Service) -> None:
+    service.gate.clear()
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ()) as client:
+            tasks = [asyncio.create_task(create(client)) for _ in range(4)]
+            await requested(service, 4)
+            tasks[0].cancel()
+            service.gate.set()
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        assert isinstance(outcomes[0], asyncio.CancelledError)
+        assert all(isinstance(it, CreatedDocket) for it in outcomes[1:])
+
+    asyncio.run(main())
+
+
+def test_a_callback_that_raises_ends_the_wait(serve: Serve) -> None:
+    def stop(progress: Any) -> None:
+        raise ValueError(f"{progress.requests}: {progress.status}")
+
+    service = serve(Answer(404, ""))
+    with VoiceClient(environ=service.environ(), backoff=5, max_backoff=5) as client:
+        with pytest.raises(ValueError, match="1: 404"):
+            client.calls.wait_for_details("t-1", timeout=20, on_progress=stop)
+    assert len(service.requests) == 1
+
+
+# --------------------------------------------------------------- clients that are closed or gone
+
+
+def test_a_closed_client_refuses_calls_and_finishes_those_in_flight(service: Service) -> None:
+    service.gate.clear()
+    client = VoiceClient(environ=service.environ())
+    outcomes: list[Any] = []
+    thread = threading.Thread(target=lambda: outcomes.append(create(client)))
+    thread.start()
+    service.wait_for_request()
+    client.close()
+    assert client.is_closed
+    with pytest.raises(RuntimeError, match="the client is closed"):
+        create(client)
+    service.gate.set()
+    thread.join(20)
+    assert isinstance(outcomes[0], CreatedDocket)
+    assert client._driver._own is not None
+    assert client._driver._own.is_closed
+
+
+def test_a_call_that_is_about_to_begin_keeps_the_connections(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = VoiceClient(environ=service.environ())
+    begin = Machine.begin
+
+    def closed_first(machine: Machine, running: Any) -> None:
+        client.close()
+        begin(machine, running)
+
+    monkeypatch.setattr(Machine, "begin", closed_first)
+    assert create(client).status == "OPEN"
+    assert client._driver._own is not None
+    assert client._driver._own.is_closed
+
+
+def test_a_client_that_was_collected_leaves_no_guest_behind() -> None:
+    client = ScriptedService().client()
+    create(client)
+    machine = weakref.ref(client._driver._machine)
+    del client
+    for _ in range(100):
+        gc.collect()
+        if machine() is None:
+            return
+        threading.Event().wait(0.02)
+    pytest.fail("the machine is still there")
+
+
+def test_a_client_serves_one_event_loop_after_another() -> None:
+    service = ScriptedService(script.Answer(503), script.CREATED)
+    client = service.async_client()
+
+    async def main() -> None:
+        assert (await create(client)).status == "OPEN"
+
+    for _ in range(2):
+        asyncio.run(main())
+    trio.run(main)
+    assert len(service.requests) == 4
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # asyncio's own
+def test_a_create_whose_loop_was_closed_is_logged_when_the_client_is_used_again(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.hangs_after = 0
+    client = AsyncVoiceClient(environ=service.environ())
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(client.dockets.create(**DOCKET, external_id="crm-7"))
+    loop.run_until_complete(requested(service))
+    loop.close()
+    service.hangs_after = None
+    assert asyncio.run(create(client)).status == "OPEN"
+    [line] = caplog.messages
+    assert line.startswith("the event loop of a call was closed: the request was sent")
+    assert "external_id 'crm-7'" in line
+    assert not task.done()
+
+
+# ------------------------------------------------------------------------------------- batches
+
+
+def test_a_batch_gives_each_result_as_it_comes() -> None:
+    late = script.Answer(body=script.CREATED.body, after=5)
+    requests = [*REQUESTS[:3], DocketRequest(**{**DOCKET, "to_phone_number": "1"})]
+    with ScriptedService(late, script.CREATED).client() as client:
+        results = list(client.dockets.create_each(requests, timeout=60))
+    assert sorted(result.index for result in results) == [0, 1, 2, 3]
+    [refused] = [result for result in results if result.error]
+    assert isinstance(refused.error, InvalidInput)
+    assert refused.request is requests[3]
+    created = [result.created for result in results if result.created]
+    assert [it.attempts[0].duration_ms for it in created] == [0, 0, 5000]
+
+
+def test_a_batch_that_is_left_keeps_its_ids_and_logs_those_that_were_not_read(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    ids = [f"00000000-0000-0000-0000-00000000000{digit}" for digit in range(3)]
+    service = serve(*(Answer(200, {"docket_id": it, "status": "OPEN"}) for it in [*ids, ids[0]]))
+    service.hangs_after = 3
+    with VoiceClient(environ=service.environ(), max_in_flight=3) as client:
+        batch = client.dockets.create_each(REQUESTS, timeout=60)
+        first = next(batch).created
+        while len(service.requests) < 6:
+            threading.Event().wait(0.01)
+        batch.close()
+    assert first is not None
+    created = {result.created.docket_id for result in batch.results if result.created}
+    assert created == set(ids)
+    unread = {it for it in ids if any(it in message for message in caplog.messages)}
+    assert unread == created - {first.docket_id}
+    unknown = [result for result in batch.results if isinstance(result.error, OutcomeUnknown)]
+    assert len(unknown) == 3 == len([it for it in warnings(caplog) if "cancelled: " in it])
+    assert list(batch) == []
+
+
+def test_a_loop_that_is_left_creates_nothing_more(serve: Serve) -> None:
+    requests = [DocketRequest(**DOCKET) for _ in range(1000)]
+
+    def in_a_thread(service: Service) -> None:
+        with VoiceClient(environ=service.environ(), max_in_flight=1) as client:
+            for _ in client.dockets.create_each(requests, timeout=60):
+                break
+            assert_ended(service)
+
+    async def in_a_coroutine(service: Service) -> None:
+        async with AsyncVoiceClient(environ=service.environ(), max_in_flight=1) as client:
+            async for _ in client.dockets.create_each(requests, timeout=60):
+                break
+            await asyncio.to_thread(assert_ended, service)
+
+    def assert_ended(service: Service) -> None:
+        sent = len(service.requests)
+        threading.Event().wait(0.3)
+        assert len(service.requests) <= sent + 1 < len(requests)
+
+    in_a_thread(serve())
+    asyncio.run(in_a_coroutine(serve()))
+
+
+def test_a_reader_of_a_batch_that_another_closes_is_woken(service: Service) -> None:
+    service.hangs_after = 0
+    with VoiceClient(environ=service.environ()) as client:
+        batch = client.dockets.create_each(REQUESTS, timeout=60)
+        reader = threading.Thread(target=lambda: list(batch), daemon=True)
+        reader.start()
+        threading.Event().wait(0.2)
+        batch.close()
+        reader.join(10)
+        assert not reader.is_alive()
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ()) as client:
+            batch = client.dockets.create_each(REQUESTS, timeout=60)
+
+            async def read() -> list[Any]:
+                return [result async for result in batch]
+
+            reader = asyncio.create_task(read())
+            await asyncio.sleep(0.2)
+            await batch.aclose()
+            await asyncio.wait_for(reader, 10)
+
+    asyncio.run(main())
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_batch_in_coroutines_gives_results_and_may_be_left(serve: Serve) -> None:
+    async def whole() -> None:
+        async with ScriptedService().async_client() as client:
+            results = [it async for it in client.dockets.create_each(REQUESTS, timeout=60)]
+            assert sorted(it.index for it in results) == list(range(6))
+
+    async def left() -> None:
+        service = serve()
+        service.hangs_after = 1
+        async with AsyncVoiceClient(environ=service.environ(), max_in_flight=3) as client:
+            async with client.dockets.create_each(REQUESTS, timeout=60) as batch:
+                async for _ in batch:
+                    break
+        kinds = [type(result.outcome).__name__ for result in batch.results]
+        assert kinds.count("CreatedDocket") == 1
+        assert kinds.count("OutcomeUnknown") >= len(service.requests) - 1
+
+    for main in [whole, left]:
+        asyncio.run(main())
+        trio.run(main)
+
+
+def test_a_batch_that_is_refused_as_a_whole_raises() -> None:
+    with ScriptedService().client() as client:
+        for requests, timeout in [(REQUESTS * 200, 60.0), (REQUESTS, 0.0)]:
+            with pytest.raises(InvalidInput):
+                list(client.dockets.create_each(requests, timeout=timeout))
+        assert client.dockets.create_many([], timeout=60) == []
