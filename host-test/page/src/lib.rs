@@ -24,7 +24,6 @@
 mod click;
 mod events;
 mod guard;
-mod json_form;
 mod shown;
 
 use anyhow::{Context, Result};
@@ -137,25 +136,21 @@ fn router(served: Served) -> Router {
         .route("/dockets/{id}", get(page))
         .route(
             "/page.css",
-            get(|| async {
-                asset(
-                    "text/css; charset=utf-8",
-                    include_str!("../assets/page.css"),
-                )
-            }),
+            get(asset(
+                "text/css; charset=utf-8",
+                include_str!("../assets/page.css"),
+            )),
         )
         .route(
             "/page.js",
-            get(|| async {
-                asset(
-                    "text/javascript; charset=utf-8",
-                    include_str!("../assets/page.js"),
-                )
-            }),
+            get(asset(
+                "text/javascript; charset=utf-8",
+                include_str!("../assets/page.js"),
+            )),
         )
         .route(
             "/icon.svg",
-            get(|| async { asset("image/svg+xml", include_str!("../assets/icon.svg")) }),
+            get(asset("image/svg+xml", include_str!("../assets/icon.svg"))),
         )
         .route("/events", get(events::events))
         .route("/entries/{id}", get(shown::entry))
@@ -176,8 +171,9 @@ async fn page(State(served): State<Served>) -> Html<String> {
     Html(include_str!("../assets/page.html").replace("{{token}}", &served.token))
 }
 
-fn asset(kind: &'static str, text: &'static str) -> Response {
-    ([(CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response()
+fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse + Clone {
+    let kind = [(CONTENT_TYPE, HeaderValue::from_static(kind))];
+    (kind, text)
 }
 
 /// An answer that says what is wrong.
