@@ -2,12 +2,9 @@
 //! answered call to its completion webhook, and everything else that the component
 //! can do, on the built-in mock service. No real phone can ring.
 
-mod report;
-
 use crate::progress::Progress;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use report::{CallRow, DocketRow, Report};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use voice_calling_host::record::exchange::Ending;
@@ -49,19 +46,17 @@ pub async fn run(
     let receiver = WebhookReceiver::start().await;
     let mock = Arc::new(MockService::start(service(&receiver)).await?);
     let page = page.serve(&mock).await?;
-    let secrets = recorder.secrets().clone();
+    let progress = Progress::start(recorder.secrets().clone());
     let outgoing = Outgoing {
         recorder,
         ..Outgoing::within(Reach::Loopback, &Trust::Public)?
     };
-    let progress = Progress::start(secrets.clone());
     let mut demo = Demo {
         plugin,
         receiver,
         mock,
         outgoing,
         progress,
-        report: Report::default(),
         shown: 0,
     };
     demo.progress.title(&format!(
@@ -81,8 +76,6 @@ pub async fn run(
     demo.check_phones()?;
 
     demo.progress.finish();
-    let tables = demo.report.tables(&demo.mock.requests());
-    println!("{}", secrets.mask(&tables));
     Ok((page, demo.mock))
 }
 
@@ -121,7 +114,6 @@ struct Demo<'a> {
     mock: Arc<MockService>,
     outgoing: Outgoing,
     progress: Progress,
-    report: Report,
     /// How many exchanges have been looked at for bad moments.
     shown: u64,
 }
@@ -217,7 +209,7 @@ impl Demo<'_> {
             docket.outbound_call_count == Some(2),
             "the docket has not had two calls"
         );
-        self.show_attempts(STORY_NUMBER, completed.attempts.as_deref())?;
+        self.show_attempts(completed.attempts.as_deref())?;
         let insights = completed
             .call_insights
             .context("the webhook has no insights")?;
@@ -229,9 +221,6 @@ impl Demo<'_> {
             docket.outbound_call_count.unwrap_or_default(),
             docket.closure_reason.as_deref().unwrap_or("nothing")
         ));
-        self.report
-            .dockets
-            .push(DocketRow::new("v2", &docket, &disposition));
         Ok(())
     }
 
@@ -253,15 +242,13 @@ impl Demo<'_> {
     }
 
     /// Tells how a docket's calls ended, as its webhook reports it.
-    fn show_attempts(&mut self, number: &str, attempts: Option<&str>) -> Result<()> {
+    fn show_attempts(&mut self, attempts: Option<&str>) -> Result<()> {
         let attempts = attempts.context("the webhook has no attempts")?;
         let attempts: Vec<serde_json::Value> = serde_json::from_str(attempts)?;
-        for (index, attempt) in attempts.iter().enumerate() {
-            let row = CallRow::of_attempt(number, attempt);
-            let call = index + 1;
+        for (attempt, call) in attempts.iter().zip(1..) {
+            let status = attempt["call_status"].as_str().unwrap_or_default();
             self.progress
-                .detail(&format!("the webhook: call {call} was {}", row.status()));
-            self.report.calls.push(row);
+                .detail(&format!("the webhook: call {call} was {status}"));
         }
         Ok(())
     }
@@ -282,13 +269,13 @@ impl Demo<'_> {
                 .wait_for_docket(&created.docket_id, WAIT, None)
                 .await?,
         )?;
-        let DocketOutcome::Completed(docket) = waited.outcome else {
+        let DocketOutcome::Completed(_) = waited.outcome else {
             bail!("the docket of version 1 was not completed in time");
         };
         let body = self.receiver.next(WEBHOOK_LIMIT).await?;
         let parsed = succeeded(self.instance().await?.parse_docket_completed(&body).await?)?;
         let completed = parsed.context("the webhook is not of a completed docket")?;
-        self.show_attempts(VERSION_1_NUMBER, completed.attempts.as_deref())?;
+        self.show_attempts(completed.attempts.as_deref())?;
         ensure!(
             completed.call_insights.is_none(),
             "there are insights although no one answered"
@@ -297,9 +284,6 @@ impl Demo<'_> {
             "completed, no one answered ({} polls)",
             waited.polls
         ));
-        self.report
-            .dockets
-            .push(DocketRow::new("v1", &docket, "none: no one answered"));
         Ok(())
     }
 
@@ -323,10 +307,15 @@ impl Demo<'_> {
         let CallDetailsOutcome::Completed(details) = waited.outcome else {
             bail!("the call's details were not ready in time");
         };
-        let details = details.calls.first().context("the call has no details")?;
-        self.progress
-            .done(&format!("details of task {} are there", started.task_id));
-        self.report.calls.push(CallRow::of_details(details));
+        let call = details.calls.first().context("the call has no details")?;
+        let insights = call.call_insights.as_ref();
+        let interest = insights.and_then(|insights| insights.user_interest.as_ref());
+        let interest = interest.and_then(|interest| interest.status.as_deref());
+        self.progress.done(&format!(
+            "the details are there: {} seconds, interest {}",
+            call.call_duration_s.unwrap_or_default(),
+            interest.unwrap_or("unknown")
+        ));
         Ok(())
     }
 
@@ -352,31 +341,20 @@ impl Demo<'_> {
 
         self.progress.begin("webhooks.parse-docket-completed");
         let mut instance = self.instance().await?;
-        let mut open: BTreeMap<_, _> = created
-            .iter()
-            .map(|docket| (docket.docket_id.clone(), ()))
-            .collect();
-        let mut dispositions = BTreeMap::<String, usize>::new();
+        let mut open: BTreeSet<_> = created.into_iter().map(|docket| docket.docket_id).collect();
         while !open.is_empty() {
             let body = self.receiver.next(WEBHOOK_LIMIT).await?;
             let parsed = succeeded(instance.parse_docket_completed(&body).await?)?;
             let completed = parsed.context("the webhook is not of a completed docket")?;
             ensure!(
-                open.remove(&completed.docket_id).is_some(),
+                open.remove(&completed.docket_id),
                 "a webhook of an unknown docket"
             );
-            let disposition = completed
-                .call_insights
-                .and_then(|insights| insights.call_disposition);
-            *dispositions
-                .entry(disposition.unwrap_or_else(|| "no one answered".into()))
-                .or_default() += 1;
             self.progress
                 .update(&format!("{} of {BATCH} completed", BATCH - open.len()));
         }
         self.progress
             .done(&format!("all {BATCH} dockets are completed"));
-        self.report.batch = dispositions;
         Ok(())
     }
 
