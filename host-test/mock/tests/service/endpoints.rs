@@ -200,96 +200,79 @@ fn problems(reply: &Reply) -> Vec<String> {
     detail.as_array().unwrap().iter().map(problem).collect()
 }
 
+/// Path, body, and what is wrong with it.
+const WRONG_BODIES: &str = r#"
+    /api/v1/dockets | {} | body.agent_id: missing
+    /api/v2/dockets | [] | body: model_attributes_type
+    /api/v2/dockets |    | body: missing
+    /api/v2/dockets | {  | body: json_invalid
+    /make_call      | {} | body.from_agent_name: missing
+    /agents/        | {} | body.agent_name: missing
+    /agents/        | {"version":"1"} | body.version: int_type
+    /agents/        | {"enabled":1}   | body.enabled: bool_type
+    /agents/        | {"prompt":""}   | body.prompt: dict_type
+    /agents/        | {"prompt":{}}   | body.prompt.default: missing
+"#;
+
+/// A part of the body of a docket, what it is replaced by, and what is wrong then.
+const WRONG_DOCKETS: &str = r#"
+    :7                | :"7"          | body.agent_id: int_type
+    "crm-1"           | 5             | body.external_id: string_type
+    extra_config      | x             | body.extra_config: missing
+    call_context      | x             | body.extra_config.call_context: missing
+    {"name":"Asha"}   | []            | body.extra_config.call_context: dict_type
+    {"name":"Asha"}   | null          | body.extra_config.call_context: dict_type
+    {"name":"Asha"}   | NaN           | body: json_invalid
+    to_phone_number   | x             | body.to_phone_number: missing
+    919876543210      |               | body.to_phone_number: string_pattern_mismatch
+    919876543210      | 91987654321   | body.to_phone_number: string_pattern_mismatch
+    919876543210      | 9198765432101 | body.to_phone_number: string_pattern_mismatch
+    919876543210      | +91987654321  | body.to_phone_number: string_pattern_mismatch
+    919876543210      | 91987654321x  | body.to_phone_number: string_pattern_mismatch
+    919876543210      | ٩١٩٨٧٦        | body.to_phone_number: string_pattern_mismatch
+"#;
+
+fn rows(table: &str) -> impl Iterator<Item = [&str; 3]> {
+    let rows = table.trim().lines();
+    rows.map(|row| {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        cells.try_into().expect("three cells")
+    })
+}
+
 #[tokio::test]
 async fn wrong_bodies_are_refused_field_by_field_and_start_nothing() {
     let (mock, client) = with(|_| ()).await;
-    let docket = |part: &str, wrong: &str| (V2, docket_body().replace(part, wrong));
-    let mut cases = vec![
-        ((V1, "{}".to_owned()), "body.agent_id: missing"),
-        ((V2, "[]".to_owned()), "body: model_attributes_type"),
-        ((V2, String::new()), "body: missing"),
-        ((V2, "{".to_owned()), "body: json_invalid"),
-        (docket(CONTEXT, "NaN"), "body: json_invalid"),
-        (docket(":7", ":\"7\""), "body.agent_id: int_type"),
-        (docket("to_phone", "x"), "body.to_phone_number: missing"),
-        (docket("extra_config", "x"), "body.extra_config: missing"),
-        (
-            docket("call_context", "x"),
-            "body.extra_config.call_context: missing",
-        ),
-        (docket("\"crm-1\"", "5"), "body.external_id: string_type"),
-        (
-            docket(CONTEXT, "[]"),
-            "body.extra_config.call_context: dict_type",
-        ),
-        (
-            docket(CONTEXT, "null"),
-            "body.extra_config.call_context: dict_type",
-        ),
-        (
-            (MAKE_CALL, "{}".to_owned()),
-            "body.from_agent_name: missing",
-        ),
-        (
-            (MAKE_CALL, call_body().replace(NUMBER, "")),
-            "body.to_phone_number: string_too_short",
-        ),
-        (
-            (MAKE_CALL, call_body_with(r#"{"n":1}"#)),
-            "body.extra_config.call_context.n: string_type",
-        ),
-        (("/agents/", "{}".to_owned()), "body.agent_name: missing"),
-        (
-            ("/agents/", r#"{"version":"1"}"#.to_owned()),
-            "body.version: int_type",
-        ),
-        (
-            ("/agents/", r#"{"enabled":1}"#.to_owned()),
-            "body.enabled: bool_type",
-        ),
-        (
-            ("/agents/", r#"{"prompt":""}"#.to_owned()),
-            "body.prompt: dict_type",
-        ),
-        (
-            ("/agents/", r#"{"prompt":{}}"#.to_owned()),
-            "body.prompt.default: missing",
-        ),
+    let of_docket = |[part, wrong, expected]: [&'static str; 3]| {
+        (V2, docket_body().replace(part, wrong), expected)
+    };
+    let calls = [
+        call_body().replace(NUMBER, ""),
+        call_body_with(r#"{"n":1}"#),
     ];
-    for number in [
-        "91987654321",
-        "9198765432101",
-        "+91987654321",
-        "91987654321x",
-        "",
-        "٩١٩٨٧٦",
-    ] {
-        let expected = "body.to_phone_number: string_pattern_mismatch";
-        cases.push((docket(NUMBER, number), expected));
-    }
-    for ((path, body), expected) in cases {
+    let of_call = [
+        "body.to_phone_number: string_too_short",
+        "body.extra_config.call_context.n: string_type",
+    ];
+    let of_call = calls.into_iter().zip(of_call);
+    let cases = rows(WRONG_BODIES)
+        .map(|[path, body, expected]| (path, body.to_owned(), expected))
+        .chain(rows(WRONG_DOCKETS).map(of_docket))
+        .chain(of_call.map(|(body, expected)| (MAKE_CALL, body, expected)));
+    for (path, body, expected) in cases {
         let reply = client.post(path, &body).await;
-        assert_eq!(
-            (reply.status, &*problems(&reply)[0]),
-            (422, expected),
-            "{path} {body}"
-        );
+        assert_eq!(reply.status, 422, "{path} {body}");
+        assert_eq!(problems(&reply)[0], expected, "{path} {body}");
     }
-    for content_type in [&[][..], &[("content-type", "text/plain")]] {
-        let headers = [&[("auth_token", &*client.token)], content_type].concat();
-        let reply = client
-            .send("POST /api/v2/dockets", &headers, &docket_body())
-            .await;
+    let create = "POST /api/v2/dockets";
+    let token = ("auth_token", &*client.token);
+    for headers in [&[token][..], &[token, ("content-type", "text/plain")]] {
+        let reply = client.send(create, headers, &docket_body()).await;
         assert_eq!(problems(&reply), ["body: model_attributes_type"]);
     }
     assert!(mock.phones_rung().is_empty());
-    let headers = [
-        ("auth_token", &*client.token),
-        ("content-type", "application/json; charset=utf-8"),
-    ];
-    let reply = client
-        .send("POST /api/v2/dockets", &headers, &docket_body())
-        .await;
+    let json = ("content-type", "application/json; charset=utf-8");
+    let reply = client.send(create, &[token, json], &docket_body()).await;
     assert_eq!(reply.status, 200);
 }
 
