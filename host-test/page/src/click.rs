@@ -1,6 +1,6 @@
 //! Clicks: calls are ended, faults are ordered.
 
-use crate::{Served, problem};
+use crate::served::{Served, problem};
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};

@@ -1,6 +1,6 @@
 //! What changed, as server-sent events.
 
-use crate::Served;
+use crate::served::Served;
 use axum::extract::{RawQuery, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};

@@ -24,16 +24,17 @@
 mod click;
 mod events;
 mod guard;
+mod served;
 mod shown;
 
+use crate::served::{Served, problem};
 use anyhow::{Context, Result};
 use axum::extract::State;
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
-use serde_json::json;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,17 +55,6 @@ pub struct Page {
     mock: Arc<MockService>,
     stopping: watch::Sender<bool>,
     serving: JoinHandle<()>,
-}
-
-/// What each request is answered with.
-#[derive(Clone)]
-struct Served {
-    mock: Arc<MockService>,
-    port: u16,
-    /// What a click needs.
-    token: Arc<str>,
-    secrets: Secrets,
-    stopping: watch::Receiver<bool>,
 }
 
 impl Page {
@@ -122,14 +112,6 @@ impl Drop for Page {
     }
 }
 
-impl Served {
-    /// Waits for the end of the page.
-    fn until_stopped(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut stopping = self.stopping.clone();
-        async move { _ = stopping.wait_for(|stopping| *stopping).await }
-    }
-}
-
 fn router(served: Served) -> Router {
     Router::new()
         .route("/", get(page))
@@ -174,9 +156,4 @@ async fn page(State(served): State<Served>) -> Html<String> {
 fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse + Clone {
     let kind = [(CONTENT_TYPE, HeaderValue::from_static(kind))];
     (kind, text)
-}
-
-/// An answer that says what is wrong.
-fn problem(status: StatusCode, error: impl Into<String>) -> Response {
-    (status, axum::Json(json!({"error": error.into()}))).into_response()
 }

@@ -1,13 +1,12 @@
 //! Dockets, calls and requests as the page shows them: without tokens.
 
-use crate::{Served, problem};
+use crate::served::{Served, problem};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_DISPOSITION;
 use http::{StatusCode, Version};
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Duration;
 use voice_calling_core::token;
 use voice_calling_mock::RequestDetails;
@@ -18,12 +17,6 @@ use voice_calling_record::{PersonalData, har};
 const TOKEN_HEADERS: [&str; 2] = ["auth_token", "authorization"];
 
 impl Served {
-    /// JSON without tokens.
-    pub(crate) fn masked(&self, value: &impl Serialize) -> Value {
-        let json = serde_json::to_value(value).expect("the mock's structs are JSON");
-        self.secrets.mask_json(&json)
-    }
-
     /// A request and its answer, without tokens.
     fn exchange(&self, request: RequestDetails) -> Exchange {
         let (line, received) = (request.line, request.received);
