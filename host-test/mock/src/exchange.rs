@@ -22,9 +22,6 @@ use super::request::{ReceivedRequest, RequestDetails, RequestLine};
 use super::state::State;
 use super::task::Origin;
 
-/// The only organization there is.
-const ORGANIZATION: &str = "org-1";
-
 /// What is left to be done for a request.
 pub(super) struct Exchange {
     /// The number of the request, from 1.
@@ -238,7 +235,7 @@ fn list_agents(state: &State, request: &ReceivedRequest) -> Result<Answer, Refus
     let organization_id = request.query_value("organizationId").ok_or_else(|| {
         Refusal::invalid(&["query", "organizationId"], "missing", "Field required")
     })?;
-    if organization_id != ORGANIZATION {
+    if organization_id != state.organization_id {
         return Err(Refusal::NotFound("Organization"));
     }
     let items: Vec<_> = state.agents().map(Agent::list_item).collect();

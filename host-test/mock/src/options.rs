@@ -15,6 +15,8 @@ pub struct Options {
     pub port: u16,
     /// The only API token that is accepted.
     pub token: String,
+    /// The only organization there is.
+    pub organization_id: String,
     /// The agents there are from the beginning.
     pub agents: Vec<Agent>,
     /// How time passes.
@@ -45,6 +47,7 @@ impl Default for Options {
         Self {
             port: 0,
             token: "mock-token-0001".to_owned(),
+            organization_id: "org-1".to_owned(),
             agents: vec![
                 Agent::new(7, "renewals", "+911140000007"),
                 Agent::new(8, "collections", "+911140000008"),

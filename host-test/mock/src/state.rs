@@ -62,6 +62,7 @@ pub struct Counts {
 /// The service's memory.
 pub(super) struct State {
     pub(super) token: String,
+    pub(super) organization_id: String,
     pub(super) meanings: Meanings,
     /// The ones there were from the beginning.
     first_agents: Vec<Agent>,
@@ -105,6 +106,7 @@ impl State {
         let highest = options.agents.iter().map(|agent| agent.agent_id).max();
         Self {
             token: options.token.clone(),
+            organization_id: options.organization_id.clone(),
             meanings: options.meanings.clone(),
             first_agents: options.agents.clone(),
             created_agents: Newest::new(options.kept),
