@@ -61,7 +61,7 @@ enum Command {
     Invoke(Invoke),
     /// Serves the mock service until Ctrl-C
     ///
-    /// It can run for a long time: it keeps the newest 10,000 finished dockets and direct calls,
+    /// It can run for a long time: it keeps the newest 5,000 finished dockets and direct calls,
     /// and as many agents. An older one is a 404.
     Mock(Box<Mock>),
     /// Plays the service for the table of cases, and judges what a client did, until Ctrl-C

@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use fantoccini::elements::Element;
+use fantoccini::error::CmdError;
 use fantoccini::wd::{TimeoutConfiguration, WebDriverCompatibleCommand};
 use fantoccini::{Client, ClientBuilder, Locator};
 use http::Method;
@@ -38,7 +39,8 @@ pub enum Colours {
     Dark,
 }
 
-/// One window of one browser with a profile of its own.
+/// One window of one browser with a profile of its own. It is for tests: its methods panic where the
+/// browser cannot do what they ask for.
 pub struct Browser {
     client: Client,
     // In the order in which they have to go.
@@ -97,7 +99,7 @@ impl Browser {
             _profile: profile,
         };
         browser.set_script_timeout().await?;
-        browser.resize(1440, 900).await?;
+        browser.resize(1440, 900).await;
         Ok(browser)
     }
 
@@ -112,87 +114,61 @@ impl Browser {
     }
 
     /// Opens an address.
-    ///
-    /// # Errors
-    /// Where nothing answers there.
-    pub async fn open(&self, url: &str) -> Result<()> {
-        self.client.goto(url).await.with_context(|| url.to_owned())
+    pub async fn open(&self, url: &str) {
+        expect(self.client.goto(url).await, url);
     }
 
-    /// Waits until the JavaScript expression `condition` is true, and gives its value. It is looked
-    /// at whenever the page changes.
-    ///
-    /// # Errors
-    /// Where it does not become true in half a minute; with the text of the page.
-    pub async fn until(&self, condition: &str) -> Result<Value> {
+    /// Waits until the JavaScript expression `condition` is true. It is looked at whenever the page
+    /// changes. Where it does not become true in half a minute, the panic has the page's text.
+    pub async fn until(&self, condition: &str) {
         let script = format!(
             "const done = arguments[0];
             const look = () => {{
                 const value = (() => {{ try {{ return {condition}; }} catch {{ return false; }} }})();
                 if (!value) return;
                 observer.disconnect();
-                done(value === true ? true : value);
+                done(true);
             }};
             const observer = new MutationObserver(look);
             const everything = {{ subtree: true, childList: true, attributes: true, characterData: true }};
             observer.observe(document, everything);
             look();"
         );
-        match self.client.execute_async(&script, Vec::new()).await {
-            Ok(value) => Ok(value),
-            Err(error) => {
-                let text = self.read("document.body.innerText").await;
-                bail!("never true: {condition}\n{error}\nthe page: {text:?}")
-            }
+        if let Err(error) = self.client.execute_async(&script, Vec::new()).await {
+            let text = self.read("document.body.innerText").await;
+            panic!("never true: {condition}\n{error}\nthe page: {text}");
         }
     }
 
     /// The value of a JavaScript expression.
-    ///
-    /// # Errors
-    /// Where it throws.
-    pub async fn read(&self, expression: &str) -> Result<Value> {
+    pub async fn read(&self, expression: &str) -> Value {
         let script = format!("return {expression};");
-        let value = self.client.execute(&script, Vec::new()).await;
-        value.with_context(|| expression.to_owned())
+        expect(self.client.execute(&script, Vec::new()).await, expression)
     }
 
     /// The first element that matches.
-    ///
-    /// # Errors
-    /// Where none does.
-    pub async fn element(&self, css: &str) -> Result<Element> {
-        let element = self.client.find(Locator::Css(css)).await;
-        element.with_context(|| css.to_owned())
+    pub async fn element(&self, css: &str) -> Element {
+        expect(self.client.find(Locator::Css(css)).await, css)
     }
 
-    /// Clicks with the mouse, in the middle of the first element that matches.
-    ///
-    /// # Errors
-    /// Where there is none, or something else covers it.
-    pub async fn click(&self, css: &str) -> Result<()> {
-        let clicked = self.element(css).await?.click().await;
-        clicked.with_context(|| css.to_owned())
+    /// Clicks with the mouse, in the middle of the first element that matches. Nothing else may
+    /// cover it.
+    pub async fn click(&self, css: &str) {
+        expect(self.element(css).await.click().await, css);
     }
 
     /// Presses keys one after the other, wherever the focus is.
-    ///
-    /// # Errors
-    /// Where one is not a key.
-    pub async fn press(&self, keys: &str) -> Result<()> {
+    pub async fn press(&self, keys: &str) {
         let keyboard = KeyActions::new("keyboard".to_owned());
         let pressed = keys.chars().fold(keyboard, |keyboard, value| {
             let down = keyboard.then(KeyAction::Down { value });
             down.then(KeyAction::Up { value })
         });
-        Ok(self.client.perform_actions(pressed).await?)
+        expect(self.client.perform_actions(pressed).await, keys);
     }
 
     /// Has the page drawn for someone who prefers these colours, and no motion.
-    ///
-    /// # Errors
-    /// Where Chromium knows no such preference.
-    pub async fn prefer(&self, colours: Colours) -> Result<()> {
+    pub async fn prefer(&self, colours: Colours) {
         let scheme = match colours {
             Colours::Light => "light",
             Colours::Dark => "dark",
@@ -202,53 +178,48 @@ impl Browser {
             json!({ "name": "prefers-reduced-motion", "value": "reduce" }),
         ];
         let parameters = json!({ "features": features });
-        self.order("Emulation.setEmulatedMedia", parameters).await
+        self.order("Emulation.setEmulatedMedia", parameters).await;
     }
 
     /// Gives the page this much room, in pixels.
-    ///
-    /// # Errors
-    /// Where Chromium cannot.
-    pub async fn resize(&self, width: u32, height: u32) -> Result<()> {
+    pub async fn resize(&self, width: u32, height: u32) {
         let parameters = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false
         });
         self.order("Emulation.setDeviceMetricsOverride", parameters)
-            .await
+            .await;
     }
 
     /// The errors in the page's console since the last call: of scripts, of requests, and what the
     /// content security policy refused.
-    ///
-    /// # Errors
-    /// Where the console cannot be read.
-    pub async fn errors(&self) -> Result<Vec<String>> {
+    pub async fn errors(&self) -> Vec<String> {
         let log = self.client.issue_cmd(Command {
             path: "se/log",
             body: json!({ "type": "browser" }),
         });
-        let log = log.await?;
-        let lines = log.as_array().context("a log is a list")?;
+        let log = expect(log.await, "the console");
+        let lines = log.as_array().expect("a log is a list");
         let errors = lines.iter().filter(|line| line["level"] == "SEVERE");
-        Ok(errors.map(|line| line["message"].to_string()).collect())
+        errors.map(|line| line["message"].to_string()).collect()
     }
 
-    async fn order(&self, command: &str, parameters: Value) -> Result<()> {
-        let command = self.client.issue_cmd(Command {
+    async fn order(&self, command: &str, parameters: Value) {
+        let ordered = self.client.issue_cmd(Command {
             path: "goog/cdp/execute",
             body: json!({ "cmd": command, "params": parameters }),
         });
-        command.await?;
-        Ok(())
+        expect(ordered.await, command);
     }
 
     /// What the window shows, as PNG.
-    ///
-    /// # Errors
-    /// Where Chromium cannot draw it.
-    pub async fn picture(&self) -> Result<Vec<u8>> {
-        Ok(self.client.screenshot().await?)
+    pub async fn picture(&self) -> Vec<u8> {
+        expect(self.client.screenshot().await, "a picture")
     }
+}
+
+/// A test ends where the browser cannot do what it asks for.
+fn expect<T>(result: Result<T, CmdError>, what: &str) -> T {
+    result.unwrap_or_else(|error| panic!("{what}: {error}"))
 }
 
 /// A command of Chromium's driver, which WebDriver has not.

@@ -43,31 +43,24 @@ async fn every_page_opens_and_fits_a_telephone() {
     let browser = Browser::start().await.unwrap();
     for page in &pages {
         let shown = page.display();
-        browser.open(&format!("file://{shown}")).await.unwrap();
+        browser.open(&format!("file://{shown}")).await;
         let heading = "document.readyState === 'complete' && document.querySelector('main h1')";
-        browser.until(heading).await.unwrap();
-        let title = browser.read("document.title").await.unwrap();
+        browser.until(heading).await;
+        let title = browser.read("document.title").await;
         assert_ne!(title, json!(""), "{shown}");
-        assert_eq!(
-            browser.errors().await.unwrap(),
-            Vec::<String>::new(),
-            "{shown}"
-        );
+        assert_eq!(browser.errors().await, Vec::<String>::new(), "{shown}");
     }
 
-    browser.resize(400, 800).await.unwrap();
+    browser.resize(400, 800).await;
     for page in pages
         .iter()
         .filter(|page| !page.starts_with(site.join("rust")))
     {
         let shown = page.display();
-        browser.open(&format!("file://{shown}")).await.unwrap();
-        browser
-            .until("document.querySelector('main h1')")
-            .await
-            .unwrap();
+        browser.open(&format!("file://{shown}")).await;
+        browser.until("document.querySelector('main h1')").await;
         let overflow = "document.documentElement.scrollWidth - window.innerWidth";
-        let overflow = browser.read(overflow).await.unwrap();
+        let overflow = browser.read(overflow).await;
         assert!(
             overflow.as_i64() <= Some(0),
             "{shown} is {overflow} pixels too wide"
@@ -81,20 +74,14 @@ async fn a_page_is_reached_from_the_first_one_by_its_name() {
     let site = PathBuf::from(site.expect("VOICE_CALLING_SITE: `cargo xtask docs test` sets it"));
     let browser = Browser::start().await.unwrap();
     let first = site.join("index.html");
-    browser
-        .open(&format!("file://{}", first.display()))
-        .await
-        .unwrap();
+    browser.open(&format!("file://{}", first.display())).await;
     browser
         .until("document.querySelector('#mdbook-sidebar a[href$=\"docs/hosts.html\"]')")
-        .await
-        .unwrap();
+        .await;
     browser
         .click("#mdbook-sidebar a[href$=\"docs/hosts.html\"]")
-        .await
-        .unwrap();
+        .await;
     browser
         .until("document.querySelector('main h1')?.innerText === 'Hosts'")
-        .await
-        .unwrap();
+        .await;
 }

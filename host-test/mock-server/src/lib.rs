@@ -17,9 +17,9 @@ use voice_calling_mock::{
 };
 use voice_calling_page::Page;
 
-/// So many of what is over, and of created agents, the process knows: each takes up a few
-/// kilobytes.
-const KEPT_STATE: usize = 10_000;
+/// How many requests, and dockets and direct calls that are over, the process knows: each takes up a
+/// few kilobytes.
+const KEPT: usize = 5_000;
 
 /// The arguments.
 #[derive(Args)]
@@ -159,9 +159,7 @@ impl From<Mock> for Options {
             faults: mock.faults,
             answer_delay: Duration::from_millis(mock.delay_ms),
             meanings: mock.meanings.into(),
-            // Nothing in this process asks for them: the page has its own.
-            kept_records: Some(0),
-            kept_state: Some(KEPT_STATE),
+            kept: Some(KEPT),
             ..Options::default()
         };
         options.scripts.seed = mock.seed;
@@ -209,10 +207,7 @@ pub async fn stop_at_ctrl_c(page: Option<Page>, service: Arc<MockService>) -> Re
     if let Some(page) = page {
         page.stop().await;
     }
-    // A request to the page that is still under way holds it; it ends with this process.
-    if let Some(service) = Arc::into_inner(service) {
-        service.stop().await;
-    }
+    drop(service);
     Ok(())
 }
 
@@ -232,19 +227,9 @@ mod tests {
         Ok(Cli::try_parse_from(command_line)?.mock.into())
     }
 
-    fn meanings(flags: &[&str]) -> Result<Meanings, clap::Error> {
-        Ok(options(flags)?.meanings)
-    }
-
-    #[test]
-    fn a_mock_that_runs_for_long_keeps_a_bounded_number_of_everything() {
-        let options = options(&[]).unwrap();
-        assert_eq!(options.kept_records, Some(0));
-        assert_eq!(options.kept_state, Some(10_000));
-    }
-
     #[test]
     fn calls_ring_until_they_are_ended_only_on_a_page() {
+        assert_eq!(options(&[]).unwrap().kept, Some(KEPT));
         let with_page = Cli::try_parse_from(["mock", "--page", "--manual"]).unwrap();
         assert_eq!(with_page.mock.page.page, Some(0));
         assert!(Options::from(with_page.mock).manual);
@@ -256,22 +241,13 @@ mod tests {
     }
 
     #[test]
-    fn each_meaning_is_an_option() {
-        let meanings = meanings(&[
-            "--unauthorized=403",
-            "--v2-status=open-until-closed",
-            "--agent-phone-field=from",
-        ]);
-        let meanings = meanings.unwrap();
+    fn each_meaning_is_an_option_and_an_unknown_one_is_refused_with_those_that_are_allowed() {
+        let flags = ["--unauthorized=403", "--agent-phone-field=from"];
+        let meanings = options(&flags).unwrap().meanings;
         assert_eq!(meanings.unauthorized, Unauthorized::Status403);
-        assert_eq!(meanings.v2_status, V2Status::OpenUntilClosed);
         assert_eq!(meanings.details_shape, DetailsShape::Array);
         assert_eq!(meanings.agent_phone_field.as_deref(), Some("from"));
-    }
-
-    #[test]
-    fn an_unknown_meaning_is_refused_with_those_that_are_allowed() {
-        let error = meanings(&["--unauthorized=404"]).unwrap_err().to_string();
+        let error = options(&["--unauthorized=404"]).err().unwrap().to_string();
         for part in ["--unauthorized", "404", "401", "403"] {
             assert!(error.contains(part), "{part}: {error}");
         }

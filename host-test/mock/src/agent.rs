@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use super::json_object::{Fields, JsonObject};
-use super::options::AgentFields;
-use super::refusal::Problem;
+use super::json_object::{Fields, JsonObject, Problem};
+use super::meanings::AgentFields;
 
 /// A voice identity, as far as the mock needs one (specification, "Agent").
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,13 +69,13 @@ fn read(
     problems: &mut Vec<Problem>,
 ) -> Option<Agent> {
     let needed = fields == AgentFields::All;
+    let mut reader = Fields::new(body, &["body"], problems);
     for name in ["prompt", "welcome_text"] {
-        let text: Option<JsonObject> = Fields::new(body, &["body"], problems).field(name, needed);
+        let text: Option<JsonObject> = reader.field(name, needed);
         if let Some(text) = text {
-            Fields::new(&text, &["body", name], problems).required::<String>("default");
+            reader.within(name, &text).required::<String>("default");
         }
     }
-    let mut reader = Fields::new(body, &["body"], problems);
     for name in ["voice_id", "server_type", "created_at", "updated_at"] {
         reader.field::<String>(name, needed);
     }

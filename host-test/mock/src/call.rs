@@ -1,23 +1,28 @@
-//! Calls: how they end, what is asked to start one, and the record of one.
+//! How calls end, and what an answered one yields.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::fmt;
 
-use serde::Serialize;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use super::ending::Ending;
-use super::entry::{self, EntryKind};
-use super::json_object::{FieldType, Fields, JsonObject};
-use super::options::{Meanings, UnansweredInsights};
-use super::refusal::Problem;
-use super::timeline::Log;
+use super::json_object::{FieldType, JsonObject};
 
 /// How a call ends: the statuses that the specification names.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Deserialize,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
 )]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[strum(serialize_all = "kebab-case")]
 pub enum CallStatus {
     /// No one answered.
@@ -111,225 +116,138 @@ fn drawn(seed: u64, number: &str) -> Vec<CallStatus> {
     script
 }
 
-/// The body of `POST /make_call`.
-#[derive(Debug)]
-pub(super) struct CallRequest {
-    pub(super) caller: Caller,
-    pub(super) to_phone_number: String,
-    pub(super) call_context: JsonObject,
+/// Data points of an answered conversation (invented): numbers that only survive as text.
+const METADATA: &str = r#"{"language":"en","policy_number":12345678901234567890,"amount_due":0.10,"callback_requested":false}"#;
+
+/// How one call ends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending {
+    /// No one picked up.
+    NoAnswer,
+    /// The line was engaged.
+    Busy,
+    /// Someone picked up: the call closes its docket.
+    Answered(Conversation),
 }
 
-/// What the agent of a call is named by.
-#[derive(Debug)]
-pub(super) enum Caller {
-    Name(String),
-    /// Invented: the specification mentions it and does not name the field.
-    PhoneNumber(String),
+/// What the service reports of an answered call. The default is what a call of a script yields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conversation {
+    /// How long it lasted: finite, 0 or more.
+    pub seconds: f64,
+    /// `call_disposition` in the completion webhook.
+    pub disposition: String,
+    /// `user_interest.status` in the details of the call.
+    pub interest: String,
+    /// `next_action.value` in the details of the call.
+    pub next_action: String,
+    /// The data points: the text of a JSON object, which is reported as it is written.
+    pub metadata: String,
 }
 
-impl CallRequest {
-    /// Reads `body`, in which the field `agent_phone_field`, if any, may stand in for
-    /// the agent's name.
-    pub(super) fn read(
-        body: &JsonObject,
-        agent_phone_field: Option<&str>,
-    ) -> Result<Self, Vec<Problem>> {
-        let mut problems = Vec::new();
-        let mut fields = Fields::new(body, &["body"], &mut problems);
-        let caller = read_caller(&mut fields, agent_phone_field);
-        let to_phone_number: Option<String> = fields.required("to_phone_number");
-        if to_phone_number.as_deref() == Some("") {
-            fields.problem("to_phone_number", "string_too_short", "String is empty");
-        }
-        let extra_config: Option<JsonObject> = fields.optional("extra_config");
-        let call_context = extra_config
-            .and_then(|extra| read_context(&extra, &mut problems))
-            .unwrap_or_else(JsonObject::empty);
-        match (caller, to_phone_number) {
-            (Some(caller), Some(to_phone_number)) if problems.is_empty() => Ok(Self {
-                caller,
-                to_phone_number,
-                call_context,
-            }),
-            _ => Err(problems),
+impl Default for Conversation {
+    fn default() -> Self {
+        Self {
+            seconds: 42.5,
+            disposition: "INTERESTED".to_owned(),
+            interest: "INTERESTED".to_owned(),
+            next_action: "SEND_LINK".to_owned(),
+            metadata: METADATA.to_owned(),
         }
     }
 }
 
-fn read_caller(fields: &mut Fields, agent_phone_field: Option<&str>) -> Option<Caller> {
-    if let Some(number) = agent_phone_field.and_then(|name| fields.optional(name)) {
-        return Some(Caller::PhoneNumber(number));
+impl Conversation {
+    /// The data points as JSON, which [`Ending::check`] has seen.
+    pub(super) fn metadata(&self) -> Box<RawValue> {
+        RawValue::from_string(self.metadata.clone()).expect("checked JSON")
     }
-    fields.required("from_agent_name").map(Caller::Name)
 }
 
-/// A context whose values are strings, as the specification has it for direct calls.
-fn read_context(extra_config: &JsonObject, problems: &mut Vec<Problem>) -> Option<JsonObject> {
-    let path = ["body", "extra_config"];
-    let context: JsonObject =
-        Fields::new(extra_config, &path, problems).optional("call_context")?;
-    let path = ["body", "extra_config", "call_context"];
-    let mut fields = Fields::new(&context, &path, problems);
-    for name in context.fields_not_string() {
-        fields.problem(name, String::KIND, String::MESSAGE);
-    }
-    Some(context)
-}
-
-/// A call that was started directly.
-#[derive(Debug)]
-pub(super) struct Call {
-    pub(super) task_id: String,
-    pub(super) agent_name: String,
-    pub(super) from_number: String,
-    pub(super) to_number: String,
-    pub(super) call_context: Box<RawValue>,
-    /// How it ends unless it is ended by hand.
-    pub(super) script: CallStatus,
-    pub(super) ended: Option<Ending>,
-    pub(super) log: Log,
-}
-
-impl Call {
-    /// Ends the call, as the script has it unless `ending` says otherwise. None where it is over.
-    pub(super) fn end(&mut self, ending: Option<Ending>, now: SystemTime) -> Option<CallStatus> {
-        if self.ended.is_some() {
-            return None;
-        }
-        let ending = ending.unwrap_or_else(|| Ending::scripted(self.script));
-        let status = ending.status();
-        self.ended = Some(ending);
-        self.log.end(1, status.as_str(), now);
-        Some(status)
-    }
-
-    /// What a page shows.
-    pub(super) fn shown(&self) -> entry::Facts<'_> {
-        let ended = self.ended.as_ref();
-        entry::Facts {
-            id: self.task_id.clone(),
-            kind: EntryKind::Call,
-            number: &self.to_number,
-            agent: &self.agent_name,
-            context: self.call_context.get(),
-            external_id: None,
-            status: ended.map_or("IN_PROGRESS", |_| "COMPLETED"),
-            attempts: usize::from(ended.is_some()),
-            last: ended.map(Ending::status),
-            log: &self.log,
+impl Ending {
+    /// As a script has it.
+    pub(super) fn scripted(status: CallStatus) -> Self {
+        match status {
+            CallStatus::NoAnswer => Self::NoAnswer,
+            CallStatus::Busy => Self::Busy,
+            CallStatus::Answered => Self::Answered(Conversation::default()),
         }
     }
 
-    pub(super) fn facts(&self) -> CallFacts<'_> {
-        CallFacts {
-            call_id: &self.task_id,
-            agent_name: &self.agent_name,
-            from_number: &self.from_number,
-            to_number: &self.to_number,
-            call_context: &self.call_context,
-            ended: self.ended.as_ref(),
+    /// The status that it gives the call.
+    pub fn status(&self) -> CallStatus {
+        match self {
+            Self::NoAnswer => CallStatus::NoAnswer,
+            Self::Busy => CallStatus::Busy,
+            Self::Answered(_) => CallStatus::Answered,
         }
     }
-}
 
-/// What is reported of a call, whether a docket's or a direct one.
-pub(super) struct CallFacts<'a> {
-    pub(super) call_id: &'a str,
-    pub(super) agent_name: &'a str,
-    pub(super) from_number: &'a str,
-    pub(super) to_number: &'a str,
-    pub(super) call_context: &'a RawValue,
-    /// None while the call goes on.
-    pub(super) ended: Option<&'a Ending>,
-}
-
-/// A record as `GET /call_details/{task_id}` lists it.
-#[derive(Serialize)]
-pub(super) struct CallRecord<'a> {
-    agent_name: &'a str,
-    call_context: &'a RawValue,
-    call_insights: Option<Insights<'a>>,
-    call_recording_url: Option<String>,
-    from_number: &'a str,
-    to_number: &'a str,
-    call_status: &'static str,
-    call_duration: f64,
-}
-
-#[derive(Serialize)]
-struct Insights<'a> {
-    metadata: Box<RawValue>,
-    user_interest: UserInterest<'a>,
-    next_action: NextAction<'a>,
-}
-
-#[derive(Serialize)]
-struct UserInterest<'a> {
-    status: &'a str,
-    confidence_score: f64,
-    reasoning: &'static str,
-}
-
-#[derive(Serialize)]
-struct NextAction<'a> {
-    value: &'a str,
-    reason: &'static str,
-}
-
-impl<'a> CallFacts<'a> {
-    /// In the service's word.
-    pub(super) fn status(&self) -> &'static str {
-        let ended = self.ended.map(Ending::status);
-        ended.map_or("IN_PROGRESS", CallStatus::as_str)
+    pub(super) fn conversation(&self) -> Option<&Conversation> {
+        match self {
+            Self::Answered(conversation) => Some(conversation),
+            Self::NoAnswer | Self::Busy => None,
+        }
     }
 
-    /// The record; without insights while the call goes on.
-    pub(super) fn record(&self, meanings: &Meanings) -> CallRecord<'a> {
-        CallRecord {
-            agent_name: self.agent_name,
-            call_context: self.call_context,
-            call_insights: self.ended.and_then(|ending| insights(ending, meanings)),
-            call_recording_url: recording_url(self.call_id, self.ended),
-            from_number: self.from_number,
-            to_number: self.to_number,
-            call_status: self.status(),
-            call_duration: self.ended.map_or(0.0, Ending::seconds),
+    /// Seconds that the call lasted.
+    pub(super) fn seconds(&self) -> f64 {
+        self.conversation()
+            .map_or(0.0, |conversation| conversation.seconds)
+    }
+
+    /// What is wrong with it, if anything.
+    pub(super) fn check(&self) -> Result<(), NotEnded> {
+        let Some(conversation) = self.conversation() else {
+            return Ok(());
+        };
+        let Conversation {
+            seconds, metadata, ..
+        } = conversation;
+        if !seconds.is_finite() || *seconds < 0.0 {
+            let problem = format!("seconds is {seconds}; allowed: a number of at least 0");
+            return Err(NotEnded::Invalid(problem));
+        }
+        let json = serde_json::from_str::<Box<RawValue>>(metadata).ok();
+        if json.and_then(|json| JsonObject::read(&json)).is_none() {
+            let problem =
+                format!("metadata is {metadata:?}; allowed: a string that holds a JSON object");
+            return Err(NotEnded::Invalid(problem));
+        }
+        Ok(())
+    }
+}
+
+/// Why a call was not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotEnded {
+    /// No docket or direct call has this id, or it was forgotten.
+    Unknown(String),
+    /// This attempt does not ring: it is over, or has not begun.
+    NotRinging {
+        /// The attempt that was to be ended, from 1.
+        attempt: usize,
+        /// The attempt that rings instead.
+        rings: Option<usize>,
+    },
+    /// The ending itself is wrong: the field, what was found, and what is allowed.
+    Invalid(String),
+}
+
+impl fmt::Display for NotEnded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(id) => write!(formatter, "no docket or direct call has the id {id:?}"),
+            Self::NotRinging { attempt, rings } => {
+                write!(formatter, "attempt {attempt} does not ring; ")?;
+                match rings {
+                    Some(rings) => write!(formatter, "attempt {rings} does"),
+                    None => formatter.write_str("no attempt does"),
+                }
+            }
+            Self::Invalid(problem) => formatter.write_str(problem),
         }
     }
 }
 
-/// Where the recording of an answered call would be (invented, resolves nowhere).
-pub(super) fn recording_url(call_id: &str, ended: Option<&Ending>) -> Option<String> {
-    ended?.conversation()?;
-    Some(format!("https://recordings.voice.example/{call_id}.mp3"))
-}
-
-fn insights<'a>(ending: &'a Ending, meanings: &Meanings) -> Option<Insights<'a>> {
-    match (ending.conversation(), meanings.unanswered_insights) {
-        (Some(conversation), _) => Some(Insights {
-            metadata: conversation.metadata(),
-            user_interest: UserInterest {
-                status: &conversation.interest,
-                confidence_score: 0.87,
-                reasoning: "Asked for the renewal link",
-            },
-            next_action: NextAction {
-                value: &conversation.next_action,
-                reason: "The customer wants to renew",
-            },
-        }),
-        (None, UnansweredInsights::Null) => None,
-        (None, UnansweredInsights::Redial) => Some(Insights {
-            metadata: JsonObject::empty().text,
-            user_interest: UserInterest {
-                status: "UNKNOWN",
-                confidence_score: 0.0,
-                reasoning: "No one spoke",
-            },
-            next_action: NextAction {
-                value: "REDIAL",
-                reason: "The call was not answered",
-            },
-        }),
-    }
-}
+impl std::error::Error for NotEnded {}

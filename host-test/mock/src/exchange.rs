@@ -1,118 +1,325 @@
 //! One request under one lock: what it does, its answer, and the record of both, so that
 //! what a request started is never seen without the request.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use super::answer::{Answer, answer};
+use http::header::ALLOW;
+use http::{HeaderValue, StatusCode};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::agent::Agent;
+use super::answer::{Answer, Refusal, detail};
+use super::creation::Creation;
+use super::delivery::Notification;
 use super::endpoint::{Endpoint, Route, route};
 use super::fault::Fault;
-use super::journal::{RequestDetails, RequestLine, whole_milliseconds};
-use super::received::ReceivedRequest;
-use super::repeats::Creation;
-use super::state::{Notification, State, Target};
-use super::timeline::{Moment, MomentKind};
-
-/// Time for a notification that is to be delivered before its answer. What sends the answer can
-/// wait for a time only, not for an event.
-const COMPLETED_FIRST: Duration = Duration::from_secs(1);
+use super::json_object::{FieldType, JsonObject};
+use super::meanings::{CreatedAgent, DetailsNotReady, DetailsShape, UnknownTask};
+use super::moment::{Moment, MomentKind, milliseconds};
+use super::request::{ReceivedRequest, RequestDetails, RequestLine};
+use super::state::State;
+use super::task::Origin;
 
 /// What is left to be done for a request.
 pub(super) struct Exchange {
-    pub(super) number: u64,
+    /// The number of the request, from 1.
+    pub(super) number: usize,
     pub(super) answer: Answer,
     /// How long the answer is held back; none: for good.
     pub(super) hold: Option<Duration>,
-    /// What was started and goes on by itself.
-    pub(super) started: Option<Target>,
+    /// What is delivered before the answer is sent.
     pub(super) notifications: Vec<Notification>,
+    /// What was started and goes on by itself.
+    pub(super) started: Option<Uuid>,
 }
 
-/// Meets a request that came at `now`.
+/// Answers a request that came at `now`.
 pub(super) fn exchange(
     state: &mut State,
     mut received: ReceivedRequest,
     now: SystemTime,
     answer_delay: Duration,
 ) -> Exchange {
-    let begun = Instant::now();
-    let fault = received
-        .endpoint
-        .and_then(|endpoint| state.take_fault(endpoint));
-    let (number, sequence) = state.journal.arrive();
-    let mut line = RequestLine::new(number, &received, now);
-    line.fault = fault.as_ref().map(Fault::to_string);
-
-    let creation = received
-        .endpoint
-        .and_then(|endpoint| Creation::read(endpoint, &received.body));
-    let earlier = creation
+    let number = state.requests.came() + 1;
+    let endpoint = received.endpoint;
+    let fault = endpoint.and_then(|endpoint| state.take_fault(endpoint));
+    let creation = read_creation(state, &received);
+    let asked = creation
         .as_ref()
-        .and_then(|creation| state.journal.repeats.started_by(creation, now))
-        .cloned();
+        .and_then(|creation| creation.as_ref().ok());
+    let earlier = asked.and_then(|asked| state.earlier(asked, now));
+
     let is_processed = fault.as_ref().is_none_or(Fault::is_processed);
-    let reply = is_processed.then(|| answer(state, &received, now));
+    let reply = is_processed.then(|| answer(state, &received, creation.as_ref(), now));
     let (proper, about, is_new) = match reply {
         Some(reply) => (Some(reply.answer), reply.about, reply.is_new),
         None => (None, None, false),
     };
-    let about = about.or_else(|| read_by(state, &received));
     let (answer, hold) = match (&fault, proper) {
         (Some(fault), proper) => (fault.answer(proper), fault.hold()),
         (None, proper) => (proper.expect("processed"), Some(Duration::ZERO)),
     };
-    line.entry = about.as_ref().map(Target::to_string);
-    line.repeats = earlier.is_some() && (is_new || fault.is_some());
-
-    let moment = line.fault.as_ref().map(|fault| {
+    let hold = hold.map(|hold| hold + answer_delay);
+    let about = about.or_else(|| read_by(state, &received));
+    let started = about.filter(|_| is_new);
+    if let (Some(id), Some(asked)) = (started, asked) {
+        state.begin(id, asked, earlier, number, now);
+    }
+    if let Some(fault) = &fault {
         let text = format!("Request {number} met the fault {fault}.");
-        Moment::new(now, MomentKind::Request, text)
+        let moment = Moment::new(now, MomentKind::Request, text)
             .with_status(hold.map(|_| answer.status))
-            .of_request(number)
-    });
-    let started = about.clone().filter(|_| is_new);
-    if let Some(target) = &started {
-        state.begin(target, creation.as_ref(), earlier, number, now);
-        state.note(target, moment);
-    } else if let Some(target) = about.as_ref().or(earlier.as_ref()) {
-        state.note(target, moment);
-    } else if let (Some(creation), Some(moment)) = (&creation, moment) {
-        state.journal.repeats.refuse(creation, moment, now);
+            .of_request(number);
+        match (about.or(earlier), asked) {
+            (Some(id), _) => state.note(id, moment),
+            (None, Some(asked)) => state.refuse(asked, moment, now),
+            (None, None) => {}
+        }
     }
 
     let mut notifications = Vec::new();
-    let mut hold = hold.map(|hold| hold + answer_delay);
     let completes_first = fault.as_ref().is_some_and(Fault::completes_first);
-    if completes_first && let Some(target) = &started {
-        while let Some(step) = state.step(target, None, now) {
+    if completes_first && let Some(id) = started {
+        while let Some(step) = state.step(id, None, now) {
             notifications.extend(step.notifications);
         }
-        hold = hold.map(|hold| hold + state.webhook_delay() + COMPLETED_FIRST);
-    }
-    if hold.is_some_and(|hold| hold.is_zero()) {
-        line.status = Some(answer.status.as_u16());
-        line.duration_ms = Some(whole_milliseconds(begun.elapsed()));
     }
     received.answered = answer.status;
-    let details = RequestDetails::new(line, &received, now, &answer);
-    let status = answer.status.as_u16();
-    state.journal.push(details, status, sequence);
-    state.requests.push(received);
+    let mut request = RequestDetails {
+        line: RequestLine {
+            n: number,
+            at_ms: milliseconds(now),
+            method: received.method.to_string(),
+            path: received.path_and_query.clone(),
+            endpoint: endpoint.map(|endpoint| endpoint.to_string()),
+            status: None,
+            duration_ms: None,
+            fault: fault.as_ref().map(Fault::to_string),
+            entry: about,
+            repeats: earlier.is_some() && (is_new || fault.is_some()),
+        },
+        at: now,
+        received,
+        answer: answer.clone(),
+        sequence: 0,
+    };
+    if hold == Some(Duration::ZERO) && notifications.is_empty() {
+        request.sent(Duration::ZERO);
+    }
+    state.keep(request);
     Exchange {
         number,
         answer,
         hold,
-        started: started.filter(|_| !completes_first),
         notifications,
+        started: started.filter(|_| !completes_first),
     }
 }
 
+/// What the request asks for, if its endpoint starts calls.
+fn read_creation(state: &State, request: &ReceivedRequest) -> Option<Result<Creation, Refusal>> {
+    let endpoint = request
+        .endpoint
+        .filter(|endpoint| endpoint.starts_calls())?;
+    let phone_field = state.meanings.agent_phone_field.as_deref();
+    let read = |body| Creation::read(endpoint, &body, phone_field).map_err(Refusal::Invalid);
+    Some(json_body(request).and_then(read))
+}
+
 /// What a request reads.
-fn read_by(state: &State, received: &ReceivedRequest) -> Option<Target> {
-    match route(&received.method, received.path()) {
+fn read_by(state: &State, request: &ReceivedRequest) -> Option<Uuid> {
+    match route(&request.method, request.path()) {
         Route::Found {
             endpoint: Endpoint::GetDocket | Endpoint::GetCallDetails,
             id,
-        } => state.target(id),
+        } => state.task(id).map(|task| task.id),
         _ => None,
     }
+}
+
+/// An answer, and what it is about.
+struct Reply {
+    answer: Answer,
+    /// The docket or direct call of a creation.
+    about: Option<Uuid>,
+    /// Whether the request has started it.
+    is_new: bool,
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        Self {
+            answer,
+            about: None,
+            is_new: false,
+        }
+    }
+}
+
+/// Answers one request: routing first, then the token, then the request itself.
+fn answer(
+    state: &mut State,
+    request: &ReceivedRequest,
+    creation: Option<&Result<Creation, Refusal>>,
+    now: SystemTime,
+) -> Reply {
+    let (endpoint, id) = match route(&request.method, request.path()) {
+        Route::Found { endpoint, id } => (endpoint, id),
+        Route::WrongMethod { allow } => return method_not_allowed(allow).into(),
+        Route::Unknown => return detail(StatusCode::NOT_FOUND, "Not Found").into(),
+    };
+    let reply = authorize(state, request).and_then(|()| match (endpoint, creation) {
+        (Endpoint::CreateAgent, _) => create_agent(state, request).map(Reply::from),
+        (Endpoint::ListAgents, _) => list_agents(state, request).map(Reply::from),
+        (Endpoint::GetCallDetails, _) => get_call_details(state, id).map(Reply::from),
+        (_, Some(Ok(creation))) => create(state, endpoint, creation, now),
+        (_, Some(Err(refusal))) => Err(refusal.clone()),
+        (_, None) => get_docket(state, id).map(Reply::from),
+    });
+    reply.unwrap_or_else(|refusal| refusal.answer(&state.meanings).into())
+}
+
+fn method_not_allowed(allow: &'static str) -> Answer {
+    let mut answer = detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
+    let allow = HeaderValue::from_static(allow);
+    answer.headers.push((ALLOW, allow));
+    answer
+}
+
+/// `auth_token: Bearer <API_TOKEN>`, once (specification, "Authentication").
+fn authorize(state: &State, request: &ReceivedRequest) -> Result<(), Refusal> {
+    let expected = format!("Bearer {}", state.token);
+    match request.header_values("auth_token").as_slice() {
+        [value] if *value == expected.as_bytes() => Ok(()),
+        _ => Err(Refusal::Unauthorized),
+    }
+}
+
+/// The body, which must be declared as JSON and be an object.
+fn json_body(request: &ReceivedRequest) -> Result<JsonObject, Refusal> {
+    let kind = "model_attributes_type";
+    let message = "Input should be a valid dictionary or object to extract fields from";
+    let not_object = || Refusal::invalid(&["body"], kind, message);
+    if request.body.is_empty() {
+        return Err(Refusal::invalid(&["body"], "missing", "Field required"));
+    }
+    if !request.declares_json() {
+        return Err(not_object());
+    }
+    let json: Box<RawValue> = serde_json::from_slice(&request.body)
+        .map_err(|_| Refusal::invalid(&["body"], "json_invalid", "JSON decode error"))?;
+    JsonObject::read(&json).ok_or_else(not_object)
+}
+
+fn create_agent(state: &mut State, request: &ReceivedRequest) -> Result<Answer, Refusal> {
+    let body = json_body(request)?;
+    let agent_id = state.next_agent_id();
+    let agent = Agent::configured(agent_id, &body, state.meanings.agent_fields)
+        .map_err(Refusal::Invalid)?;
+    state.add_agent(agent);
+    let ok = StatusCode::OK;
+    Ok(match state.meanings.created_agent {
+        CreatedAgent::Id => Answer::json_text(ok, format!(r#"{{"agent_id":{agent_id}}}"#)),
+        CreatedAgent::Configuration => {
+            let fields = body.text.get().trim_start_matches('{');
+            Answer::json_text(ok, format!(r#"{{"agent_id":{agent_id},{fields}"#))
+        }
+        CreatedAgent::Empty => Answer::empty(ok),
+        CreatedAgent::NoContent => Answer::empty(StatusCode::NO_CONTENT),
+    })
+}
+
+fn list_agents(state: &State, request: &ReceivedRequest) -> Result<Answer, Refusal> {
+    let organization_id = request.query_value("organizationId").ok_or_else(|| {
+        Refusal::invalid(&["query", "organizationId"], "missing", "Field required")
+    })?;
+    if organization_id != state.organization_id {
+        return Err(Refusal::NotFound("Organization"));
+    }
+    let items: Vec<_> = state.agents().map(Agent::list_item).collect();
+    Ok(Answer::json(StatusCode::OK, &items))
+}
+
+fn get_call_details(state: &State, task_id: &str) -> Result<Answer, Refusal> {
+    let (ok, meanings) = (StatusCode::OK, &state.meanings);
+    let empty_array = || Ok(Answer::json_text(ok, "[]".to_owned()));
+    let Some((task, attempt)) = state.call(task_id) else {
+        return match meanings.unknown_task {
+            UnknownTask::NotFound => Err(Refusal::NotFound("Task")),
+            UnknownTask::EmptyArray => empty_array(),
+        };
+    };
+    match meanings.details_not_ready {
+        DetailsNotReady::NotFound if attempt.is_none() => Err(Refusal::NotFound("Call details")),
+        DetailsNotReady::EmptyArray if attempt.is_none() => empty_array(),
+        _ => Ok(match meanings.details_shape {
+            DetailsShape::Array => Answer::json(ok, &[task.record(attempt, meanings)]),
+            DetailsShape::Object => Answer::json(ok, &task.record(attempt, meanings)),
+        }),
+    }
+}
+
+#[derive(Serialize)]
+struct StartedCall {
+    task_id: Uuid,
+}
+
+#[derive(Serialize)]
+struct CreatedDocket {
+    docket_id: Uuid,
+    status: &'static str,
+    /// Version 2 only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created: Option<bool>,
+}
+
+/// Starts what is asked for, unless it is the same docket as before where that counts.
+fn create(
+    state: &mut State,
+    endpoint: Endpoint,
+    creation: &Creation,
+    now: SystemTime,
+) -> Result<Reply, Refusal> {
+    let ok = StatusCode::OK;
+    if let Some(docket) = state.same_docket(creation) {
+        let same = CreatedDocket {
+            docket_id: docket.id,
+            status: docket.status(state.meanings.v2_status),
+            created: Some(false),
+        };
+        return Ok(Reply {
+            answer: Answer::json(ok, &same),
+            about: Some(docket.id),
+            is_new: false,
+        });
+    }
+    let task = state.start(endpoint, creation, now)?;
+    // The statuses of new dockets: specification, "States and transitions".
+    let created = |status, created| {
+        let docket_id = task.id;
+        let docket = CreatedDocket {
+            docket_id,
+            status,
+            created,
+        };
+        Answer::json(ok, &docket)
+    };
+    Ok(Reply {
+        answer: match task.origin {
+            Origin::Call => Answer::json(ok, &StartedCall { task_id: task.id }),
+            Origin::DocketV1 => created("IN_PROGRESS", None),
+            Origin::DocketV2 => created("OPEN", Some(true)),
+        },
+        about: Some(task.id),
+        is_new: true,
+    })
+}
+
+fn get_docket(state: &State, docket_id: &str) -> Result<Answer, Refusal> {
+    let docket = state.task(docket_id).filter(|task| task.is_docket());
+    let docket = docket.ok_or(Refusal::NotFound("Docket"))?;
+    let fetched = docket.fetched(&state.meanings);
+    Ok(Answer::json(StatusCode::OK, &fetched))
 }

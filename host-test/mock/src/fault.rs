@@ -1,6 +1,6 @@
 //! Faults on order: wrong answers, late answers, and right ones that claim to be wrong.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -9,13 +9,11 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
+use serde::{Deserialize, Serialize};
+use strum::VariantNames;
 
-use serde::Serialize;
-use strum::{Display, EnumString, VariantNames};
-
-use super::answer::Answer;
+use super::answer::{Answer, detail};
 use super::endpoint::Endpoint;
-use super::refusal::detail;
 
 /// What happens to one request instead of, or on top of, its proper answer.
 #[derive(Clone, Debug)]
@@ -103,8 +101,8 @@ impl Fault {
         }
     }
 
-    /// What is created runs through its script at once, and its webhook is sent a second before
-    /// the creation is answered.
+    /// What is created runs through its script at once, and the creation is answered after the
+    /// webhook.
     pub fn completed_first() -> Self {
         Self {
             completes_first: true,
@@ -208,11 +206,10 @@ fn final_status(status: u16) -> Result<StatusCode> {
     StatusCode::from_u16(status).with_context(|| format!("{status} is not an HTTP status"))
 }
 
-/// A fault and the request it is for. As text: `endpoint[@n]:fault[:option…]`, where
-/// `endpoint` is `create-docket-v2` or the like, `n` the index of the request from now
-/// (else the next one without a fault), `fault` is a status, `created-then-` and a
-/// status, `created-then-unanswered`, `hang`, `completed-first`, `html`, or `slow`, and the options are `retry-after=VALUE` and `delay-ms=NUMBER`:
-/// `create-docket-v2:429:retry-after=1`, `make-call@2:created-then-503`.
+/// A fault and the request it is for. As text: `endpoint[@n]:fault`, where `endpoint` is
+/// `create-docket-v2` or the like, `n` the index of the request from now (else the next one without
+/// a fault), and `fault` that of [`Fault`]: `create-docket-v2:429:retry-after=1`,
+/// `make-call@2:created-then-503`.
 #[derive(Clone, Debug)]
 pub struct FaultOrder {
     /// Where it happens.
@@ -234,22 +231,31 @@ impl FromStr for FaultOrder {
 }
 
 fn read_order(text: &str) -> Result<FaultOrder> {
-    let mut parts = text.split(':');
-    let target = parts.next().unwrap_or_default();
+    let (target, fault) = text
+        .split_once(':')
+        .context("no fault after the endpoint")?;
     let (endpoint, nth) = match target.split_once('@') {
         Some((endpoint, nth)) => (endpoint, Some(nth)),
         None => (target, None),
     };
-    let kind = parts.next().context("no fault after the endpoint")?;
-    let mut fault = read_kind(kind)?;
-    for option in parts {
-        fault = read_option(fault, option)?;
-    }
     Ok(FaultOrder {
         endpoint: read_endpoint(endpoint)?,
         nth: nth.map(read_nth).transpose()?,
-        fault,
+        fault: fault.parse()?,
     })
+}
+
+/// `fault[:option…]`, where `fault` is a status, `created-then-` and a status,
+/// `created-then-unanswered`, `hang`, `completed-first`, `html`, or `slow`, and the options are
+/// `retry-after=VALUE` and `delay-ms=NUMBER`.
+impl FromStr for Fault {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let mut parts = text.split(':');
+        let fault = read_kind(parts.next().unwrap_or_default())?;
+        parts.try_fold(fault, read_option)
+    }
 }
 
 fn read_endpoint(name: &str) -> Result<Endpoint> {
@@ -306,9 +312,8 @@ fn read_option(fault: Fault, option: &str) -> Result<Fault> {
 }
 
 /// What happens to the next notification for the webhook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
 pub enum DeliveryFault {
     /// It is not sent.
     Lost,
@@ -319,8 +324,6 @@ pub enum DeliveryFault {
 /// An order that has not been met yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PendingFault {
-    /// Its number, from 1.
-    pub id: u64,
     /// The endpoint's name; none for an order at any endpoint.
     pub endpoint: Option<String>,
     /// What is to happen.
@@ -330,22 +333,15 @@ pub struct PendingFault {
 /// The orders that have not been met yet.
 #[derive(Debug, Default)]
 pub(super) struct FaultQueue {
-    endpoints: HashMap<Endpoint, EndpointFaults>,
-    anywhere: VecDeque<Ordered>,
-    /// How many orders there were.
-    orders: u64,
-}
-
-#[derive(Debug, Default)]
-struct EndpointFaults {
-    requests: usize,
-    /// By the number of the request, from 1.
-    ordered: BTreeMap<usize, Ordered>,
+    /// How many requests there were to each endpoint.
+    requests: HashMap<Endpoint, usize>,
+    ordered: Vec<Ordered>,
 }
 
 #[derive(Debug)]
 struct Ordered {
-    id: u64,
+    /// The endpoint and the number of the request to it, from 1; none for the next one anywhere.
+    request: Option<(Endpoint, usize)>,
     fault: Fault,
 }
 
@@ -357,66 +353,62 @@ impl FaultQueue {
             nth,
             fault,
         } = order;
-        let faults = self.endpoints.entry(endpoint).or_default();
+        let before = self.requests.get(&endpoint).copied().unwrap_or_default();
+        let at = |number| {
+            let request = Some((endpoint, number));
+            self.ordered
+                .iter()
+                .find(|ordered| ordered.request == request)
+        };
         let number = match nth {
-            Some(nth) => faults.requests + nth.get(),
-            None => (faults.requests + 1..)
-                .find(|number| !faults.ordered.contains_key(number))
+            Some(nth) => before + nth.get(),
+            None => (before + 1..)
+                .find(|number| at(*number).is_none())
                 .unwrap_or(usize::MAX),
         };
-        if let Some(first) = faults.ordered.get(&number) {
-            let first = &first.fault;
+        if let Some(Ordered { fault: first, .. }) = at(number) {
             bail!("request {number} to {endpoint} can have one fault: found {first} and {fault}");
         }
-        self.orders += 1;
-        let id = self.orders;
-        faults.ordered.insert(number, Ordered { id, fault });
+        self.ordered.push(Ordered {
+            request: Some((endpoint, number)),
+            fault,
+        });
         Ok(())
     }
 
     /// Orders a fault for the next request to any endpoint, or to one that starts calls where the
     /// fault is about what is created.
     pub(super) fn order_anywhere(&mut self, fault: Fault) {
-        self.orders += 1;
-        let id = self.orders;
-        self.anywhere.push_back(Ordered { id, fault });
+        let request = None;
+        self.ordered.push(Ordered { request, fault });
     }
 
     /// Counts a request and takes its fault.
     pub(super) fn take(&mut self, endpoint: Endpoint) -> Option<Fault> {
-        let faults = self.endpoints.entry(endpoint).or_default();
-        faults.requests += 1;
-        let ordered = faults.ordered.remove(&faults.requests);
-        let suits = |ordered: &Ordered| endpoint.starts_calls() || !ordered.fault.needs_creation();
-        let ordered = ordered.or_else(|| {
-            let next = self.anywhere.iter().position(suits)?;
-            self.anywhere.remove(next)
-        });
-        ordered.map(|ordered| ordered.fault)
+        let number = self.requests.entry(endpoint).or_default();
+        *number += 1;
+        let request = Some((endpoint, *number));
+        let is_meant = |ordered: &Ordered| ordered.request == request;
+        let suits = |ordered: &Ordered| {
+            let has_creation = endpoint.starts_calls() || !ordered.fault.needs_creation();
+            ordered.request.is_none() && has_creation
+        };
+        let index = self.ordered.iter().position(is_meant);
+        let index = index.or_else(|| self.ordered.iter().position(suits))?;
+        Some(self.ordered.remove(index).fault)
     }
 
+    /// All orders, in their order.
     pub(super) fn pending(&self) -> Vec<PendingFault> {
-        let at_endpoints = self.endpoints.iter().flat_map(|(endpoint, faults)| {
-            let ordered = faults.ordered.values();
-            ordered.map(|ordered| (Some(*endpoint), ordered))
+        let ordered = self.ordered.iter();
+        let pending = ordered.map(|Ordered { request, fault }| PendingFault {
+            endpoint: request.map(|(endpoint, _)| endpoint.to_string()),
+            fault: fault.to_string(),
         });
-        let anywhere = self.anywhere.iter().map(|ordered| (None, ordered));
-        let mut pending: Vec<_> = at_endpoints
-            .chain(anywhere)
-            .map(|(endpoint, ordered)| PendingFault {
-                id: ordered.id,
-                endpoint: endpoint.map(|endpoint| endpoint.to_string()),
-                fault: ordered.fault.to_string(),
-            })
-            .collect();
-        pending.sort_by_key(|pending| pending.id);
-        pending
+        pending.collect()
     }
 
     pub(super) fn clear(&mut self) {
-        self.anywhere.clear();
-        for faults in self.endpoints.values_mut() {
-            faults.ordered.clear();
-        }
+        self.ordered.clear();
     }
 }

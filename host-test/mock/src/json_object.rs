@@ -3,10 +3,9 @@
 
 use std::fmt;
 
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-
-use super::refusal::Problem;
 
 /// A JSON object with its own text: digits, key order and duplicate keys survive.
 #[derive(Clone, Debug)]
@@ -117,10 +116,33 @@ impl FieldType for JsonObject {
     }
 }
 
+/// One entry of FastAPI's list of validation problems.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Problem {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    loc: Vec<String>,
+    msg: String,
+}
+
+impl Problem {
+    pub(super) fn new(location: &[&str], kind: &'static str, message: &str) -> Self {
+        Self {
+            kind,
+            loc: location.iter().map(|&part| part.to_owned()).collect(),
+            msg: message.to_owned(),
+        }
+    }
+
+    pub(super) fn sentence(&self) -> String {
+        format!("{}: {}", self.loc.join("."), self.msg)
+    }
+}
+
 /// Reads the fields of one object, noting what is wrong with them.
 pub(super) struct Fields<'a> {
     object: &'a JsonObject,
-    path: &'a [&'a str],
+    path: Vec<&'a str>,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -128,14 +150,19 @@ impl<'a> Fields<'a> {
     /// Of `object`, which stands at `path` in the request (`["body"]` at the top).
     pub(super) fn new(
         object: &'a JsonObject,
-        path: &'a [&'a str],
+        path: &[&'a str],
         problems: &'a mut Vec<Problem>,
     ) -> Self {
         Self {
             object,
-            path,
+            path: path.to_vec(),
             problems,
         }
+    }
+
+    /// Of `object`, which is the field `name` of this one.
+    pub(super) fn within<'b>(&'b mut self, name: &'b str, object: &'b JsonObject) -> Fields<'b> {
+        Fields::new(object, &[&*self.path, &[name]].concat(), self.problems)
     }
 
     /// A field that must be there.
@@ -168,9 +195,8 @@ impl<'a> Fields<'a> {
 
     /// Notes a problem with the field `name`.
     pub(super) fn problem(&mut self, name: &str, kind: &'static str, message: &str) {
-        let mut location: Vec<String> = self.path.iter().map(|&part| part.to_owned()).collect();
-        location.push(name.to_owned());
-        self.problems.push(Problem::new(location, kind, message));
+        let location = [&*self.path, &[name]].concat();
+        self.problems.push(Problem::new(&location, kind, message));
     }
 
     fn typed<T: FieldType>(&mut self, name: &str, json: &RawValue) -> Option<T> {

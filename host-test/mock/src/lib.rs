@@ -2,7 +2,7 @@
 //! in this process and on loopback only.
 //!
 //! It follows the specification's endpoints and states, keeps requests for
-//! assertions (all of them, unless [`Options::kept_records`] says otherwise), and makes a phone
+//! assertions (all of them, unless [`Options::kept`] says otherwise), and makes a phone
 //! "ring" in a list only. What the specification leaves
 //! open is marked "invented", and [`Meanings`] switches between the alternatives.
 //! With [`Options::manual`] its calls ring until [`MockService::end_call`] ends them, as the page of
@@ -16,7 +16,6 @@
 //! mock.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
 //! // … a client creates a docket at mock.base_url() with mock.token() …
 //! assert_eq!(mock.phones_rung(), ["910000000000"]);
-//! mock.stop().await;
 //! # Ok(())
 //! # }
 //! ```
@@ -24,73 +23,99 @@
 mod agent;
 mod answer;
 mod call;
-mod docket;
-mod ending;
+mod creation;
+mod delivery;
 mod endpoint;
-mod entry;
 mod exchange;
 mod fault;
-mod journal;
 mod json_object;
+mod meanings;
+mod moment;
 mod newest;
 mod options;
 mod raw_peer;
-mod received;
 mod receiver;
-mod refusal;
-mod repeats;
+mod report;
+mod request;
 mod service;
 mod state;
-mod timeline;
-mod timestamp;
-mod webhook;
+mod task;
 
+use std::future::IntoFuture;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use tokio::net::TcpStream;
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
-use wiremock::matchers::any;
-use wiremock::{Mock, MockServer};
+use axum::serve::ListenerExt;
+use tokio::runtime::{self, Runtime};
+use tokio::sync::oneshot;
 
-use self::service::{Receiver, Responder, Service};
-use self::state::Target;
-use self::webhook::Webhook;
+use self::delivery::Webhook;
+use self::service::Service;
+use self::state::State;
 
 pub use self::agent::Agent;
-pub use self::call::{CallStatus, Scripts};
-pub use self::ending::{Conversation, Ending, NotEnded};
+pub use self::answer::Answer;
+pub use self::call::{CallStatus, Conversation, Ending, NotEnded, Scripts};
+pub use self::delivery::{Delivery, NotificationKind};
 pub use self::endpoint::Endpoint;
-pub use self::entry::{Entry, EntryDetails, EntryKind, RingingAttempt};
 pub use self::fault::{DeliveryFault, Fault, FaultOrder, PendingFault};
-pub use self::journal::{Changes, Counts, KeptBody, RequestDetails, RequestLine};
-pub use self::options::{
+pub use self::meanings::{
     AgentFields, CreatedAgent, DetailsNotReady, DetailsShape, DocketCalls, Meanings, NeverAnswered,
-    NotificationOrder, OpenDocketFields, Options, Pace, RepeatedExternalId, UnansweredInsights,
-    Unauthorized, UnknownTask, V2Status, ValidationBody, WebhookOptions,
+    OpenDocketFields, RepeatedExternalId, UnansweredInsights, Unauthorized, UnknownTask, V2Status,
+    ValidationBody,
 };
+pub use self::moment::{Moment, MomentKind};
+pub use self::options::{NotificationOrder, Options, Pace, WebhookOptions};
 pub use self::raw_peer::{Behaviour, ClosedPort, RawPeer, closed_port, read_request};
-pub use self::received::ReceivedRequest;
 pub use self::receiver::WebhookReceiver;
-pub use self::state::NotificationKind;
-pub use self::timeline::{Moment, MomentKind};
-pub use self::webhook::Delivery;
+pub use self::request::{ReceivedRequest, RequestDetails, RequestLine};
+pub use self::state::{Changes, Counts};
+pub use self::task::{Entry, EntryDetails, EntryKind, RingingAttempt};
 
-/// A running mock of the service. Dropping it ends everything it does; [`Self::stop`]
-/// also waits for that.
+/// A running mock of the service, in a thread of its own. Dropping it ends everything it does: then
+/// its port refuses connections (unless someone else took it at once).
 pub struct MockService {
-    server: MockServer,
+    address: SocketAddr,
     service: Arc<Service>,
-    /// The one task that lets time pass and delivers; aborted on drop.
-    worker: JoinSet<()>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for MockService {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic of the service was printed, and shows as missing answers.
+            _ = thread.join();
+        }
+    }
+}
+
+/// Serves until it is stopped, and ends with it every connection and delivery.
+fn serve(
+    runtime: Runtime,
+    listener: TcpListener,
+    service: Arc<Service>,
+    stopped: oneshot::Receiver<()>,
+) {
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+        // Without delay: an answer is one write.
+        let listener = listener.tap_io(|stream| _ = stream.set_nodelay(true));
+        tokio::select! {
+            _ = axum::serve(listener, service.router()).into_future() => {}
+            _ = stopped => {}
+        }
+    });
+    runtime.shutdown_background();
 }
 
 impl MockService {
-    /// Starts a mock on 127.0.0.1, to be called within a tokio runtime.
+    /// Starts a mock on 127.0.0.1.
     ///
     /// # Errors
     /// Where the port cannot be had, the webhook's URL is no `http` URL on a loopback
@@ -98,53 +123,43 @@ impl MockService {
     pub async fn start(options: Options) -> Result<Self> {
         let scripts_are_complete = options.scripts.are_complete();
         ensure!(scripts_are_complete, "a script of calls is empty");
-        let receiver = options.webhook.as_ref().map(receiver).transpose()?;
+        let webhook = options.webhook.as_ref();
+        let webhook = webhook.map(|webhook| Webhook::at(&webhook.url));
+        let webhook = webhook.transpose()?;
+        let mut state = State::new(&options);
+        for order in &options.faults {
+            state.order(|faults| faults.order(order.clone()))?;
+        }
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
             .with_context(|| format!("cannot listen on 127.0.0.1:{}", options.port))?;
-        let (sender, work) = mpsc::unbounded_channel();
-        let service = Arc::new(Service::new(&options, receiver, sender));
-        for order in options.faults {
-            service.state().order(|faults| faults.order(order))?;
-        }
-        let server = MockServer::builder()
-            .listener(listener)
-            .disable_request_recording()
-            .start()
-            .await;
-        let responder = Responder(service.clone());
-        let everything = Mock::given(any()).respond_with(responder);
-        everything.mount(&server).await;
-        let mut worker = JoinSet::new();
-        worker.spawn(service::work(service.clone(), work));
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        // Its own, so that it answers whatever the clock and the threads of its user do.
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let service = Service::new(&options, state, webhook, runtime.handle().clone());
+        let service = Arc::new(service);
+        let (stop, stopped) = oneshot::channel();
+        let served = service.clone();
+        let thread = thread::Builder::new().name("mock".to_owned());
+        let thread = thread.spawn(move || serve(runtime, listener, served, stopped))?;
         Ok(Self {
-            server,
+            address,
             service,
-            worker,
+            stop: Some(stop),
+            thread: Some(thread),
         })
-    }
-
-    /// Ends everything: when this returns no task is left, and the port refuses
-    /// connections (unless someone else took it at once).
-    pub async fn stop(mut self) {
-        self.worker.shutdown().await;
-        let address = self.address();
-        drop(self.server);
-        for _ in 0..1000 {
-            if TcpStream::connect(address).await.is_err() {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        *self.server.address()
+        self.address
     }
 
     /// `http://127.0.0.1:PORT`, without a path.
     pub fn base_url(&self) -> String {
-        self.server.uri()
+        format!("http://{}", self.address)
     }
 
     /// How long it runs, by the clock of [`ReceivedRequest::at`].
@@ -160,11 +175,12 @@ impl MockService {
     /// Orders a fault for the next request to `endpoint` that has none yet: several
     /// orders are met one after the other.
     pub fn on_next(&self, endpoint: Endpoint, fault: Fault) {
-        self.order(FaultOrder {
+        let order = FaultOrder {
             endpoint,
             nth: None,
             fault,
-        });
+        };
+        self.order(order).expect("the next one without a fault");
     }
 
     /// Orders a fault for the `nth` request to `endpoint` from now (1: the next one).
@@ -173,22 +189,22 @@ impl MockService {
     /// Where `nth` is 0, or a fault is ordered for that request already.
     pub fn on_nth(&self, endpoint: Endpoint, nth: usize, fault: Fault) {
         let nth = Some(NonZeroUsize::new(nth).expect("requests are counted from 1"));
-        self.order(FaultOrder {
+        let order = FaultOrder {
             endpoint,
             nth,
             fault,
-        });
+        };
+        if let Err(error) = self.order(order) {
+            panic!("{error}");
+        }
     }
 
     /// Orders a fault.
     ///
-    /// # Panics
+    /// # Errors
     /// Where a fault is ordered for that request already.
-    pub fn order(&self, order: FaultOrder) {
-        let ordered = self.service.state().order(|faults| faults.order(order));
-        if let Err(error) = ordered {
-            panic!("{error}");
-        }
+    pub fn order(&self, order: FaultOrder) -> Result<()> {
+        self.service.state().order(|faults| faults.order(order))
     }
 
     /// Orders a fault for the next request to any endpoint; one that is about what is created, for
@@ -211,7 +227,9 @@ impl MockService {
 
     /// Every request so far that is kept, in order, faults included.
     pub fn requests(&self) -> Vec<ReceivedRequest> {
-        self.service.state().requests.to_vec()
+        let state = self.service.state();
+        let requests = state.requests.iter();
+        requests.map(|request| request.received.clone()).collect()
     }
 
     /// The requests to one endpoint so far that are kept, in order.
@@ -247,7 +265,7 @@ impl MockService {
     pub fn place_next_call(&self, docket_id: &str) -> Result<CallStatus> {
         let id = docket_id.parse();
         let id = id.with_context(|| format!("{docket_id:?} is not a docket id"))?;
-        let outcome = self.service.step(&Target::Docket(id));
+        let outcome = self.service.step(id);
         outcome.with_context(|| format!("no call is left to be made in docket {docket_id}"))
     }
 
@@ -268,7 +286,7 @@ impl MockService {
     /// # Errors
     /// Where there is no such task, or it is over.
     pub fn complete_task(&self, task_id: &str) -> Result<CallStatus> {
-        let outcome = self.service.step(&Target::Call(task_id.to_owned()));
+        let outcome = task_id.parse().ok().and_then(|id| self.service.step(id));
         outcome.with_context(|| format!("no call in progress has the task id {task_id:?}"))
     }
 
@@ -293,7 +311,7 @@ impl MockService {
     /// From now on the `dashboard_url` of an answered docket is `{base_url}/dockets/{docket_id}`;
     /// without a base URL it leads nowhere.
     pub fn set_dashboard(&self, base_url: Option<String>) {
-        self.service.state().set_dashboard(base_url);
+        self.service.state().dashboard = base_url;
     }
 
     /// What changed since a sequence number of this run; since 0, everything.
@@ -303,7 +321,7 @@ impl MockService {
 
     /// Waits until something changed after `since`, which is a sequence number of this run.
     pub async fn changed(&self, since: u64) {
-        let mut sequence = self.service.state().journal.sequence();
+        let mut sequence = self.service.state().sequence();
         let _newest = sequence.wait_for(|newest| *newest > since).await;
     }
 
@@ -312,15 +330,14 @@ impl MockService {
         self.service.state().details(id)
     }
 
-    /// The request with this number, from 1; none where it was forgotten. The newest 2,000 are
-    /// kept, with 64 KiB of each body.
-    pub fn request(&self, n: u64) -> Option<RequestDetails> {
-        self.service.state().journal.request(n)
+    /// The request with this number, from 1; none where it was forgotten.
+    pub fn request(&self, n: usize) -> Option<RequestDetails> {
+        self.service.state().requests.numbered(n).cloned()
     }
 
     /// All requests that are kept with their answers, in order.
     pub fn exchanges(&self) -> Vec<RequestDetails> {
-        self.service.state().journal.requests()
+        self.service.state().requests.to_vec()
     }
 
     /// What the webhook was sent so far and is kept, in order.
@@ -335,11 +352,4 @@ impl MockService {
         let enough = deliveries.wait_for(|all| all.came() >= count).await;
         enough.map(|all| all.to_vec()).unwrap_or_default()
     }
-}
-
-fn receiver(options: &WebhookOptions) -> Result<Receiver> {
-    Ok(Receiver {
-        webhook: Webhook::at(&options.url)?,
-        options: options.clone(),
-    })
 }

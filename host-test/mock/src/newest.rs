@@ -2,10 +2,15 @@
 
 use std::collections::VecDeque;
 
+/// How much a list holds at most, unless it keeps everything. Unit: bytes.
+const MOST_BYTES: usize = 32 * 1024 * 1024;
+
 /// What came last, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Newest<T> {
-    entries: VecDeque<T>,
+    /// Each with its size.
+    entries: VecDeque<(T, usize)>,
+    bytes: usize,
     /// How many entries are kept; none: all.
     most: Option<usize>,
     /// How many entries came, forgotten ones included.
@@ -16,25 +21,54 @@ impl<T> Newest<T> {
     pub(super) fn new(most: Option<usize>) -> Self {
         Self {
             entries: VecDeque::new(),
+            bytes: 0,
             most,
             came: 0,
         }
     }
 
-    /// Adds an entry, and gives the one that is forgotten for it.
-    pub(super) fn push(&mut self, entry: T) -> Option<T> {
+    /// Adds an entry of so many bytes, and gives those that are forgotten for it.
+    pub(super) fn push(&mut self, entry: T, bytes: usize) -> Vec<T> {
         self.came += 1;
-        self.entries.push_back(entry);
-        let is_one_too_many = self.most.is_some_and(|most| self.entries.len() > most);
-        is_one_too_many.then(|| self.entries.pop_front()).flatten()
+        self.bytes += bytes;
+        self.entries.push_back((entry, bytes));
+        let mut forgotten = Vec::new();
+        while let Some(most) = self.most
+            && (self.entries.len() > most || self.bytes > MOST_BYTES)
+            && let Some((oldest, bytes)) = self.entries.pop_front()
+        {
+            self.bytes -= bytes;
+            forgotten.push(oldest);
+        }
+        forgotten
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.entries.iter()
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.entries.iter().map(|(entry, _)| entry)
     }
 
+    /// How many entries came.
     pub(super) fn came(&self) -> usize {
         self.came
+    }
+
+    /// How many entries are kept.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The entry that came as the `number`th, from 1.
+    pub(super) fn numbered(&self, number: usize) -> Option<&T> {
+        Some(&self.entries.get(self.index(number)?)?.0)
+    }
+
+    pub(super) fn numbered_mut(&mut self, number: usize) -> Option<&mut T> {
+        let index = self.index(number)?;
+        Some(&mut self.entries.get_mut(index)?.0)
+    }
+
+    fn index(&self, number: usize) -> Option<usize> {
+        number.checked_sub(self.came - self.entries.len() + 1)
     }
 }
 
@@ -46,19 +80,25 @@ impl<T: Clone> Newest<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Newest;
+    use super::{MOST_BYTES, Newest};
 
     #[test]
-    fn the_oldest_entry_goes_for_each_that_is_too_many() {
-        for (most, expected, forgotten) in [
-            (None, &[1, 2, 3][..], [None, None, None]),
-            (Some(3), &[1, 2, 3], [None, None, None]),
-            (Some(2), &[2, 3], [None, None, Some(1)]),
-            (Some(0), &[], [Some(1), Some(2), Some(3)]),
+    fn the_oldest_entries_go_for_those_that_are_too_many_or_too_large() {
+        let half = MOST_BYTES / 2;
+        for (most, bytes, expected) in [
+            (None, MOST_BYTES, &[1, 2, 3][..]),
+            (Some(3), half, &[2, 3]),
+            (Some(3), 1, &[1, 2, 3]),
+            (Some(2), 1, &[2, 3]),
+            (Some(0), 1, &[]),
         ] {
             let mut newest = Newest::new(most);
-            assert_eq!([1, 2, 3].map(|entry| newest.push(entry)), forgotten);
+            let forgotten = [1, 2, 3].map(|entry| newest.push(entry, bytes)).concat();
+            assert_eq!([forgotten, newest.to_vec()].concat(), [1, 2, 3]);
             assert_eq!((newest.to_vec(), newest.came()), (expected.to_vec(), 3));
+            let numbered = [1, 2, 3].map(|number| newest.numbered(number).copied());
+            let kept: Vec<_> = numbered.into_iter().flatten().collect();
+            assert_eq!(kept, expected);
         }
     }
 }

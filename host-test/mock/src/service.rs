@@ -1,74 +1,66 @@
 //! The service as it runs: answers requests, lets time pass, delivers notifications.
 
-use std::collections::VecDeque;
+use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-use http::StatusCode;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State as Shared};
+use http::{Response, StatusCode};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
-use wiremock::{Request, Respond, ResponseTemplate};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+use uuid::Uuid;
 
-use super::answer::Answer;
-use super::call::CallStatus;
-use super::ending::{Ending, NotEnded};
+use super::answer::{Answer, detail};
+use super::call::{CallStatus, Ending, NotEnded};
+use super::delivery::{Delivery, Notification, Webhook};
 use super::exchange::{Exchange, exchange};
 use super::fault::DeliveryFault;
+use super::moment::{Moment, MomentKind};
 use super::newest::Newest;
 use super::options::{Options, Pace, WebhookOptions};
-use super::received::ReceivedRequest;
-use super::state::{Notification, State, Step, Target};
-use super::timeline::{Moment, MomentKind};
-use super::webhook::{Delivery, Webhook};
+use super::request::ReceivedRequest;
+use super::state::{State, Step};
 
-/// How long an answer that is never to be sent is held back.
-const NEVER: Duration = Duration::from_secs(24 * 60 * 60);
+/// As much as a client can be told to send.
+const MOST_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-/// What the HTTP server, the worker and the tests share.
+/// What the HTTP server, the tasks of its runtime and the tests share.
 pub(super) struct Service {
     state: Mutex<State>,
     deliveries: watch::Sender<Newest<Delivery>>,
-    receiver: Option<Receiver>,
-    work: UnboundedSender<Work>,
+    receiver: Option<(Webhook, WebhookOptions)>,
+    /// That of the HTTP server.
+    runtime: Handle,
     pace: Pace,
     answer_delay: Duration,
     started_at: Instant,
 }
 
-/// Who is notified, and how.
-pub(super) struct Receiver {
-    pub(super) webhook: Webhook,
-    pub(super) options: WebhookOptions,
-}
-
-/// What the worker is given to do.
-pub(super) enum Work {
-    /// Go on with this attempt of the target when its time has come.
-    GoOn(Target, usize),
-    /// Deliver what one step has to report, in order.
-    Notify(Vec<Notification>),
-    /// Take note, after this time, that the answer to the request with this number is sent. A
-    /// client that left meanwhile is not noticed.
-    Send(u64, Duration),
-}
-
 impl Service {
     pub(super) fn new(
         options: &Options,
-        receiver: Option<Receiver>,
-        work: UnboundedSender<Work>,
+        state: State,
+        webhook: Option<Webhook>,
+        runtime: Handle,
     ) -> Self {
         Self {
-            state: Mutex::new(State::new(options)),
-            deliveries: watch::Sender::new(Newest::new(options.kept_records)),
-            receiver,
-            work,
+            state: Mutex::new(state),
+            deliveries: watch::Sender::new(Newest::new(options.kept)),
+            receiver: webhook.zip(options.webhook.clone()),
+            runtime,
             pace: options.pace,
             answer_delay: options.answer_delay,
             started_at: Instant::now(),
         }
+    }
+
+    /// The service over HTTP.
+    pub(super) fn router(self: Arc<Self>) -> Router {
+        Router::new().fallback(respond).with_state(self)
     }
 
     pub(super) fn uptime(&self) -> Duration {
@@ -76,213 +68,184 @@ impl Service {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        locked(&self.state)
+        // A panic elsewhere fails its own test; what it left behind is still worth reading.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn deliveries(&self) -> watch::Receiver<Newest<Delivery>> {
         self.deliveries.subscribe()
     }
 
-    /// Takes the next step of `target`, as the script has it; none where there is none left.
-    pub(super) fn step(&self, target: &Target) -> Option<CallStatus> {
-        let step = self.state().step(target, None, SystemTime::now())?;
-        Some(self.stepped(target, step))
+    /// Takes the next step of a task, as the script has it; none where there is none left.
+    pub(super) fn step(self: &Arc<Self>, id: Uuid) -> Option<CallStatus> {
+        let step = self.state().step(id, None, SystemTime::now())?;
+        Some(self.stepped(id, step))
     }
 
     /// Ends the attempt of `id` that rings.
-    pub(super) fn end(&self, id: &str, attempt: usize, ending: Ending) -> Result<(), NotEnded> {
+    pub(super) fn end(
+        self: &Arc<Self>,
+        id: &str,
+        attempt: usize,
+        ending: Ending,
+    ) -> Result<(), NotEnded> {
         ending.check()?;
         let mut state = self.state();
-        let target = state.ringing(id, attempt)?;
-        let step = state.step(&target, Some(ending), SystemTime::now());
+        let id = state.ringing(id, attempt)?;
+        let step = state.step(id, Some(ending), SystemTime::now());
         drop(state);
         if let Some(step) = step {
-            self.stepped(&target, step);
+            self.stepped(id, step);
         }
         Ok(())
     }
 
     /// Leaves the attempt of `id` that rings to its script: at once, where time does not pass by
     /// itself.
-    pub(super) fn leave(&self, id: &str, attempt: usize) -> Result<(), NotEnded> {
+    pub(super) fn leave(self: &Arc<Self>, id: &str, attempt: usize) -> Result<(), NotEnded> {
         let mut state = self.state();
-        let target = state.ringing(id, attempt)?;
+        let id = state.ringing(id, attempt)?;
         if !state.is_manual {
             return Ok(());
         }
-        state.leave(&target);
+        state.leave(id);
         drop(state);
         match self.pace {
-            Pace::Manual => self.on_time(&target, attempt),
-            Pace::Every(_) => self.hand_over(Work::GoOn(target, attempt)),
+            Pace::Manual => self.on_time(id, attempt),
+            Pace::Every(_) => self.go_on(id, attempt),
         }
         Ok(())
     }
 
-    fn on_time(&self, target: &Target, attempt: usize) {
-        let step = self.state().on_time(target, attempt, SystemTime::now());
-        if let Some(step) = step {
-            self.stepped(target, step);
+    /// Goes on with this attempt of a task when its time has come.
+    fn go_on(self: &Arc<Self>, id: Uuid, attempt: usize) {
+        if let Pace::Every(interval) = self.pace {
+            let service = self.clone();
+            self.runtime.spawn(async move {
+                sleep(interval).await;
+                service.on_time(id, attempt);
+            });
         }
     }
 
-    /// Hands over what a step has left to do.
-    fn stepped(&self, target: &Target, step: Step) -> CallStatus {
-        tracing::debug!(?target, outcome = step.outcome.as_str(), "call over");
-        if !step.notifications.is_empty() {
-            self.hand_over(Work::Notify(step.notifications));
+    fn on_time(self: &Arc<Self>, id: Uuid, attempt: usize) {
+        let step = self.state().on_time(id, attempt, SystemTime::now());
+        if let Some(step) = step {
+            self.stepped(id, step);
         }
+    }
+
+    /// Does what a step has left to do.
+    fn stepped(self: &Arc<Self>, id: Uuid, step: Step) -> CallStatus {
+        self.notify(step.notifications);
         if let Some(attempt) = step.next {
-            self.hand_over(Work::GoOn(target.clone(), attempt));
+            self.go_on(id, attempt);
         }
         step.outcome
     }
 
-    fn note(&self, notification: &Notification, text: &str, status: Option<StatusCode>) {
-        let moment = Moment::new(SystemTime::now(), MomentKind::Webhook, text);
-        let moment = moment.with_status(status);
-        self.state().note(&notification.about, Some(moment));
-    }
-
-    /// Once the mock is being stopped nobody takes work any more, and that is meant.
-    fn hand_over(&self, work: Work) {
-        let _stopped = self.work.send(work);
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic elsewhere fails its own test; what it left behind is still worth reading.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The service as wiremock asks it.
-pub(super) struct Responder(pub(super) Arc<Service>);
-
-impl Respond for Responder {
-    fn respond(&self, request: &Request) -> ResponseTemplate {
-        let service = &self.0;
-        let received = ReceivedRequest::new(request, service.uptime());
-        // The path may hold a phone number, or the token.
-        let endpoint = received
-            .endpoint
-            .map_or_else(|| "unknown".to_owned(), |endpoint| endpoint.to_string());
-        let Exchange {
-            number,
-            answer,
-            hold,
-            started,
-            notifications,
-        } = exchange(
-            &mut service.state(),
-            received,
-            SystemTime::now(),
-            service.answer_delay,
-        );
-        tracing::debug!(endpoint, status = %answer.status, "answered");
-        if !notifications.is_empty() {
-            service.hand_over(Work::Notify(notifications));
-        }
-        if let Some(target) = started {
-            service.hand_over(Work::GoOn(target, 1));
-        }
-        match hold {
-            Some(hold) if !hold.is_zero() => service.hand_over(Work::Send(number, hold)),
-            _ => {}
-        }
-        template(answer, hold.unwrap_or(NEVER))
-    }
-}
-
-fn template(answer: Answer, delay: Duration) -> ResponseTemplate {
-    let template = ResponseTemplate::new(answer.status)
-        .append_headers(answer.headers)
-        .set_body_bytes(answer.body);
-    if delay.is_zero() {
-        template
-    } else {
-        template.set_delay(delay)
-    }
-}
-
-/// Does the work until it is dropped, and with it every delivery under way.
-pub(super) async fn work(service: Arc<Service>, mut work: UnboundedReceiver<Work>) {
-    // One interval for all: what came first is due first.
-    let mut due: VecDeque<(Instant, Target, usize)> = VecDeque::new();
-    let mut deliveries = JoinSet::new();
-    loop {
-        let next_due = due.front().map(|(at, ..)| *at);
-        tokio::select! {
-            Some(work) = work.recv() => match (work, service.pace) {
-                (Work::GoOn(..), Pace::Manual) => {}
-                (Work::GoOn(target, attempt), Pace::Every(interval)) => {
-                    due.push_back((Instant::now() + interval, target, attempt));
-                }
-                (Work::Notify(notifications), _) => {
-                    deliveries.spawn(notify(service.clone(), notifications));
-                }
-                (Work::Send(number, hold), _) => {
-                    deliveries.spawn(send(service.clone(), number, hold));
-                }
-            },
-            () = sleep_until(next_due.unwrap_or_else(Instant::now)), if next_due.is_some() => {
-                if let Some((_, target, attempt)) = due.pop_front() {
-                    service.on_time(&target, attempt);
+    /// Delivers what one step has to report, in order.
+    fn notify(self: &Arc<Self>, notifications: Vec<Notification>) -> JoinHandle<()> {
+        let service = self.clone();
+        self.runtime.spawn(async move {
+            if let Some((webhook, options)) = &service.receiver {
+                sleep(options.delay).await;
+                for notification in notifications {
+                    service.deliver(webhook, options, notification).await;
                 }
             }
-            Some(_) = deliveries.join_next() => {}
-        }
+        })
     }
-}
 
-/// Takes note of an answer when its time has come.
-async fn send(service: Arc<Service>, number: u64, hold: Duration) {
-    sleep(hold).await;
-    service.state().journal.sent(number, hold);
-}
-
-/// Delivers what one step has to report, each as often as requested.
-async fn notify(service: Arc<Service>, notifications: Vec<Notification>) {
-    let Some(receiver) = &service.receiver else {
-        return;
-    };
-    sleep(receiver.options.delay).await;
-    for notification in notifications {
-        let fault = service.state().take_delivery_fault();
+    /// Delivers a notification as often as requested.
+    async fn deliver(
+        &self,
+        webhook: &Webhook,
+        options: &WebhookOptions,
+        notification: Notification,
+    ) {
+        let note = |text: String, status| {
+            let moment = Moment::new(SystemTime::now(), MomentKind::Webhook, text);
+            let moment = moment.with_status(status);
+            self.state().note(notification.about, moment);
+        };
+        let fault = self.state().take_delivery_fault();
         let copies = match fault {
-            None => receiver.options.copies,
-            Some(DeliveryFault::Twice) => receiver.options.copies * 2,
+            None => options.copies,
+            Some(DeliveryFault::Twice) => options.copies * 2,
             Some(DeliveryFault::Lost) => {
-                service.note(
-                    &notification,
-                    "The notification was lost, as requested.",
-                    None,
-                );
+                note("The notification was lost, as requested.".to_owned(), None);
                 0
             }
         };
         for _ in 0..copies {
-            let outcome = receiver.webhook.deliver(&notification.body).await;
+            let outcome = webhook.deliver(&notification.body).await;
             match &outcome {
                 Ok(status) => {
                     let text = format!("The webhook answered {}.", status.as_u16());
-                    service.note(&notification, &text, Some(*status));
+                    note(text, Some(*status));
                 }
                 Err(error) => {
                     let text = format!("The webhook could not be reached: {error:#}.");
-                    service.note(&notification, &text, None);
+                    note(text, None);
                 }
             }
             let delivery = Delivery {
                 kind: notification.kind,
                 body: notification.body.clone(),
-                at: service.uptime(),
+                at: self.uptime(),
                 outcome: outcome.map_err(|error| format!("{error:#}")),
             };
-            service.deliveries.send_modify(|all| _ = all.push(delivery));
+            let size = delivery.body.len();
+            self.deliveries
+                .send_modify(|all| _ = all.push(delivery, size));
         }
-        if let Some(docket_id) = notification.closes {
+        if notification.closes {
             let now = SystemTime::now();
-            service.state().close_notified(docket_id, now);
+            self.state().close_notified(notification.about, now);
         }
     }
+}
+
+async fn respond(Shared(service): Shared<Arc<Service>>, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, MOST_BODY_BYTES).await else {
+        let large = format!("the body is larger than {MOST_BODY_BYTES} bytes, or ended early");
+        return response(detail(StatusCode::PAYLOAD_TOO_LARGE, large));
+    };
+    let came = Instant::now();
+    let received = ReceivedRequest::new(&parts, body.into(), service.uptime());
+    let now = SystemTime::now();
+    let Exchange {
+        number,
+        answer,
+        hold,
+        notifications,
+        started,
+    } = exchange(&mut service.state(), received, now, service.answer_delay);
+    if let Some(id) = started {
+        service.go_on(id, 1);
+    }
+    let Some(hold) = hold else {
+        return pending().await;
+    };
+    let is_held = !hold.is_zero() || !notifications.is_empty();
+    if !notifications.is_empty() {
+        // It goes on though the client may go away.
+        _ = service.notify(notifications).await;
+    }
+    if is_held {
+        sleep(hold).await;
+        service.state().sent(number, came.elapsed());
+    }
+    response(answer)
+}
+
+fn response(answer: Answer) -> Response<Body> {
+    let mut response = Response::new(answer.body.into());
+    *response.status_mut() = answer.status;
+    for (name, value) in answer.headers {
+        response.headers_mut().append(name, value);
+    }
+    response
 }

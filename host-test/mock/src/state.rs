@@ -2,30 +2,62 @@
 //! no network.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
-use serde_json::value::RawValue;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::agent::Agent;
-use super::call::{Call, CallFacts, CallRequest, CallStatus, Caller, Scripts};
-use super::docket::{Docket, DocketRequest, Version};
-use super::ending::{Ending, NotEnded};
+use super::answer::{Refusal, json_text};
+use super::call::{CallStatus, Ending, NotEnded, Scripts};
+use super::creation::{AgentKey, Creation, Repeats};
+use super::delivery::{Notification, NotificationKind};
 use super::endpoint::Endpoint;
-use super::entry::{self, EntryDetails};
-use super::fault::{DeliveryFault, Fault, FaultQueue};
-use super::journal::{Changed, Changes, Counts, Journal};
+use super::fault::{DeliveryFault, Fault, FaultQueue, PendingFault};
+use super::meanings::{DocketCalls, Meanings, NeverAnswered, RepeatedExternalId};
+use super::moment::{Moment, MomentKind};
 use super::newest::Newest;
-use super::options::{
-    DocketCalls, Meanings, NeverAnswered, NotificationOrder, Options, Pace, RepeatedExternalId,
-    WebhookOptions,
-};
-use super::received::ReceivedRequest;
-use super::refusal::Refusal;
-use super::repeats::Creation;
-use super::timeline::{Log, Moment, MomentKind};
+use super::options::{NotificationOrder, Options, Pace, WebhookOptions};
+use super::request::{RequestDetails, RequestLine};
+use super::task::{Attempt, Entry, EntryDetails, Task};
+
+/// How many times more tasks may go on than are kept when they are over.
+const MOST_OPEN: usize = 20;
+
+/// What changed since a sequence number.
+#[derive(Clone, Debug, Serialize)]
+pub struct Changes {
+    /// A name for this run of the mock: sequence numbers of other runs mean nothing.
+    pub run: Uuid,
+    /// Where to go on from.
+    pub sequence: u64,
+    /// Whether attempts ring until they are ended by hand.
+    pub manual: bool,
+    /// How much there is of everything.
+    pub counts: Counts,
+    /// The dockets and direct calls that changed, in the order of their last changes.
+    pub entries: Vec<Entry>,
+    /// The requests that changed, in order.
+    pub requests: Vec<RequestLine>,
+    /// All faults that are ordered, in the order of their orders.
+    pub orders: Vec<PendingFault>,
+    /// All faults of deliveries that are ordered, in order.
+    pub delivery_orders: Vec<DeliveryFault>,
+}
+
+/// How much there is of everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Dockets and direct calls that are known.
+    pub dockets: usize,
+    /// Those that were forgotten.
+    pub forgotten: usize,
+    /// Requests that are kept.
+    pub requests: usize,
+    /// Those that were forgotten.
+    pub forgotten_requests: usize,
+}
 
 /// The service's memory.
 pub(super) struct State {
@@ -43,39 +75,22 @@ pub(super) struct State {
     /// Whether an attempt rings as soon as the one before it is over.
     rings_at_once: bool,
     /// The base URL of the page that shows dockets.
-    dashboard: Option<String>,
+    pub(super) dashboard: Option<String>,
     faults: FaultQueue,
     delivery_faults: VecDeque<DeliveryFault>,
-    dockets: HashMap<Uuid, Docket>,
-    calls: HashMap<String, Call>,
-    /// The dockets and direct calls in which no further step is to come.
-    over: Newest<Target>,
-    /// How many of those were forgotten.
-    forgotten: usize,
+    tasks: HashMap<Uuid, Task>,
+    /// The tasks in which no further step is to come.
+    over: Newest<Uuid>,
+    most_open: usize,
     /// The number of each docket and direct call, in the order of their start.
     pub(super) started: Newest<String>,
-    pub(super) requests: Newest<ReceivedRequest>,
-    pub(super) journal: Journal,
+    pub(super) requests: Newest<RequestDetails>,
+    repeats: Repeats,
+    run: Uuid,
+    sequence: watch::Sender<u64>,
 }
 
-/// What goes on after it was started.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
-    Docket(Uuid),
-    Call(String),
-}
-
-/// The docket's or the task's id.
-impl fmt::Display for Target {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Docket(id) => id.fmt(formatter),
-            Self::Call(task_id) => task_id.fmt(formatter),
-        }
-    }
-}
-
-/// What one step of a target did.
+/// What one step of a task did.
 #[derive(Debug)]
 pub(super) struct Step {
     /// How the call ended.
@@ -86,36 +101,6 @@ pub(super) struct Step {
     pub(super) notifications: Vec<Notification>,
 }
 
-/// One message for the webhook.
-#[derive(Debug)]
-pub(super) struct Notification {
-    pub(super) kind: NotificationKind,
-    pub(super) about: Target,
-    pub(super) body: String,
-    /// The docket that is completed by the delivery.
-    pub(super) closes: Option<Uuid>,
-}
-
-/// What a webhook delivery is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotificationKind {
-    /// The completion of a docket: the only kind that is specified.
-    DocketCompleted,
-    /// The end of one call: mentioned in the specification, its shape is invented.
-    CallCompleted,
-}
-
-/// The body of a call-level webhook (invented): a docket id, and no attempts.
-#[derive(Serialize)]
-struct CallEvent<'a> {
-    event: &'static str,
-    task_id: &'a str,
-    docket_id: Option<String>,
-    call_status: &'static str,
-    to_number: &'a str,
-    call_context: &'a RawValue,
-}
-
 impl State {
     pub(super) fn new(options: &Options) -> Self {
         let highest = options.agents.iter().map(|agent| agent.agent_id).max();
@@ -124,7 +109,7 @@ impl State {
             organization_id: options.organization_id.clone(),
             meanings: options.meanings.clone(),
             first_agents: options.agents.clone(),
-            created_agents: Newest::new(options.kept_state),
+            created_agents: Newest::new(options.kept),
             next_agent_id: highest.unwrap_or(0) + 1,
             scripts: options.scripts.clone(),
             webhook: options.webhook.clone(),
@@ -133,13 +118,16 @@ impl State {
             dashboard: None,
             faults: FaultQueue::default(),
             delivery_faults: VecDeque::new(),
-            dockets: HashMap::new(),
-            calls: HashMap::new(),
-            over: Newest::new(options.kept_state),
-            forgotten: 0,
-            started: Newest::new(options.kept_records),
-            requests: Newest::new(options.kept_records),
-            journal: Journal::new(),
+            tasks: HashMap::new(),
+            over: Newest::new(options.kept),
+            most_open: options
+                .kept
+                .map_or(usize::MAX, |kept| kept.max(1) * MOST_OPEN),
+            started: Newest::new(options.kept),
+            requests: Newest::new(options.kept),
+            repeats: Repeats::default(),
+            run: Uuid::new_v4(),
+            sequence: watch::Sender::new(0),
         }
     }
 
@@ -155,437 +143,314 @@ impl State {
 
     /// Adds an agent with the next id.
     pub(super) fn add_agent(&mut self, agent: Agent) {
-        self.created_agents.push(agent);
+        let bytes = agent.agent_name.len() + agent.agent_phone_number.len();
+        self.created_agents.push(agent, bytes);
         self.next_agent_id += 1;
     }
 
-    pub(super) fn docket(&self, docket_id: &str) -> Option<&Docket> {
-        self.dockets.get(&docket_id.parse().ok()?)
+    /// The docket or direct call with this id.
+    pub(super) fn task(&self, id: &str) -> Option<&Task> {
+        self.tasks.get(&id.parse().ok()?)
     }
 
     /// The docket whose call context has `text` in it.
     pub(super) fn docket_with_context(&self, text: &str) -> Option<String> {
-        let mut dockets = self.dockets.values();
-        let docket = dockets.find(|docket| docket.call_context.get().contains(text))?;
+        let mut tasks = self.tasks.values();
+        let docket =
+            tasks.find(|task| task.is_docket() && task.call_context.get().contains(text))?;
         Some(docket.id.to_string())
     }
 
-    /// The call that `task_id` names.
-    pub(super) fn call(&self, task_id: &str) -> Option<CallFacts<'_>> {
-        let direct = self.calls.get(task_id).map(Call::facts);
-        direct.or_else(|| match self.meanings.docket_calls {
+    /// The call that `task_id` names, with its task. It has not ended where there is no attempt.
+    pub(super) fn call(&self, task_id: &str) -> Option<(&Task, Option<&Attempt>)> {
+        if let Some(task) = self.task(task_id).filter(|task| !task.is_docket()) {
+            return Some((task, task.attempts.last()));
+        }
+        let call_id: Uuid = task_id.parse().ok()?;
+        let mut calls = self
+            .tasks
+            .values()
+            .flat_map(|task| task.attempts.iter().map(move |attempt| (task, attempt)));
+        let (task, attempt) = match self.meanings.docket_calls {
             DocketCalls::NotTasks => None,
-            DocketCalls::Tasks => self
-                .dockets
-                .values()
-                .find_map(|docket| docket.call(task_id)),
-        })
+            DocketCalls::Tasks => calls.find(|(_, attempt)| attempt.call_id == call_id),
+        }?;
+        Some((task, Some(attempt)))
     }
 
     /// The docket that was created for the same external id, where that counts.
-    pub(super) fn same_docket(&self, request: &DocketRequest) -> Option<&Docket> {
+    pub(super) fn same_docket(&self, creation: &Creation) -> Option<&Task> {
         if self.meanings.repeated_external_id == RepeatedExternalId::NewDocket {
             return None;
         }
-        let external_id = request.external_id.as_ref()?;
-        let mut dockets = self.dockets.values();
-        dockets.find(|docket| docket.external_id.as_ref() == Some(external_id))
+        let external_id = creation.external_id.as_ref()?;
+        let mut tasks = self.tasks.values();
+        tasks.find(|task| task.external_id.as_ref() == Some(external_id))
     }
 
-    /// Starts a docket: from now on a phone rings.
-    pub(super) fn start_docket(
+    /// Starts what a request to `endpoint` asks for: from now on a phone rings.
+    pub(super) fn start(
         &mut self,
-        version: Version,
-        request: DocketRequest,
+        endpoint: Endpoint,
+        creation: &Creation,
         now: SystemTime,
-    ) -> Result<&Docket, Refusal> {
-        let agent = self
-            .agents()
-            .find(|agent| agent.agent_id == request.agent_id)
-            .ok_or(Refusal::NotFound("Agent"))?;
-        let script = self.scripts.of_docket(&request.to_phone_number);
-        let number = request.to_phone_number.clone();
-        let docket = Docket::new(version, agent, request, script, now);
-        self.started.push(number);
-        Ok(self.dockets.entry(docket.id).or_insert(docket))
-    }
-
-    /// Starts a direct call: from now on a phone rings.
-    pub(super) fn start_call(
-        &mut self,
-        request: CallRequest,
-        now: SystemTime,
-    ) -> Result<String, Refusal> {
-        let called_by = |agent: &&Agent| match &request.caller {
-            Caller::Name(name) => agent.agent_name == *name,
-            Caller::PhoneNumber(number) => agent.agent_phone_number == *number,
+    ) -> Result<&Task, Refusal> {
+        if self.tasks.len() - self.over.len() >= self.most_open {
+            return Err(Refusal::Full);
+        }
+        let is_meant = |agent: &&Agent| match &creation.agent {
+            AgentKey::Id(id) => agent.agent_id == *id,
+            AgentKey::Name(name) => agent.agent_name == *name,
+            AgentKey::PhoneNumber(number) => agent.agent_phone_number == *number,
         };
-        let agent = self.agents().find(called_by);
+        let agent = self.agents().find(is_meant);
         let agent = agent.ok_or(Refusal::NotFound("Agent"))?;
-        let call = Call {
-            task_id: Uuid::new_v4().to_string(),
-            agent_name: agent.agent_name.clone(),
-            from_number: agent.calling_number(),
-            script: self.scripts.of_direct_call(&request.to_phone_number),
-            to_number: request.to_phone_number,
-            call_context: request.call_context.text,
-            ended: None,
-            log: Log::new(now),
+        let number = &creation.to_phone_number;
+        let script = match endpoint {
+            Endpoint::MakeCall => vec![self.scripts.of_direct_call(number)],
+            _ => self.scripts.of_docket(number),
         };
-        self.started.push(call.to_number.clone());
-        let task_id = call.task_id.clone();
-        self.calls.insert(task_id.clone(), call);
-        Ok(task_id)
+        let task = Task::new(endpoint, agent, creation, script, now);
+        self.started.push(number.clone(), number.len());
+        Ok(self.tasks.entry(task.id).or_insert(task))
+    }
+
+    /// What the same creation started within the last minute.
+    pub(super) fn earlier(&self, creation: &Creation, now: SystemTime) -> Option<Uuid> {
+        self.repeats.started_by(creation, now)
     }
 
     /// Takes note of what a creation has started, which rings from now on.
     pub(super) fn begin(
         &mut self,
-        target: &Target,
-        creation: Option<&Creation>,
-        earlier: Option<Target>,
-        request: u64,
+        id: Uuid,
+        creation: &Creation,
+        earlier: Option<Uuid>,
+        request: usize,
         now: SystemTime,
     ) {
-        let repeats = &mut self.journal.repeats;
-        let before = creation.map(|creation| repeats.start(creation, target, now));
-        let Some(log) = self.log_mut(target) else {
-            return;
-        };
-        for moment in before.into_iter().flatten() {
-            log.timeline.push(moment);
-        }
-        let text = format!("Created by request {request}.");
-        let created = Moment::new(now, MomentKind::Created, text).of_request(request);
-        log.timeline.push(created);
-        log.repeats = earlier.as_ref().map(Target::to_string);
-        log.ring(1, now);
-        self.touch(target);
+        let before = self.repeats.start(creation, id, now);
+        self.change(id, |task| {
+            for moment in before {
+                task.note(moment);
+            }
+            let text = format!("Created by request {request}.");
+            task.note(Moment::new(now, MomentKind::Created, text).of_request(request));
+            task.repeats = earlier;
+            task.ring(now);
+        });
         if let Some(earlier) = earlier {
-            let text = format!("Request {request} asked for the same again, and started {target}.");
-            let moment = Moment::new(now, MomentKind::Request, text).of_request(request);
-            self.note(&earlier, Some(moment));
+            self.note(earlier, Moment::repeated(now, request, id));
         }
     }
 
-    /// Makes the next call of a docket, or ends a direct call: as the script has it unless
-    /// `ending` says otherwise. None where there is no such target or nothing is left to do.
+    /// Takes note of what became of a creation that started nothing.
+    pub(super) fn refuse(&mut self, creation: &Creation, moment: Moment, now: SystemTime) {
+        self.repeats.refuse(creation, moment, now);
+    }
+
+    /// Makes the next call of a task: as the script has it unless `ending` says otherwise. None
+    /// where there is no such task or nothing is left to do.
     pub(super) fn step(
         &mut self,
-        target: &Target,
+        id: Uuid,
         ending: Option<Ending>,
         now: SystemTime,
     ) -> Option<Step> {
-        let webhook = self.webhook.as_ref();
-        let (step, log) = match target {
-            Target::Docket(id) => {
-                let docket = self.dockets.get_mut(id)?;
-                let dashboard = self.dashboard.as_deref();
-                let step = step_docket(docket, ending, webhook, dashboard, &self.meanings, now)?;
-                (step, &mut docket.log)
-            }
-            Target::Call(task_id) => {
-                let call = self.calls.get_mut(task_id)?;
-                let step = step_call(call, ending, webhook, now)?;
-                (step, &mut call.log)
-            }
-        };
-        match step.next {
-            Some(attempt) if self.rings_at_once => log.ring(attempt, now),
-            _ => {}
+        let task = self.tasks.get_mut(&id)?;
+        let outcome = task.place_next_call(ending, now)?;
+        let mut notifications = Vec::new();
+        if self.webhook.as_ref().is_some_and(|it| it.call_events) {
+            notifications.extend(task.call_event().map(|event| Notification {
+                kind: NotificationKind::CallCompleted,
+                about: id,
+                body: json_text(&event),
+                closes: false,
+            }));
         }
-        self.touch(target);
-        if step.next.is_none() {
-            self.end(target.clone());
+        if task.is_docket() && task.is_over() {
+            let told =
+                task.is_answered() || self.meanings.never_answered == NeverAnswered::Notified;
+            let webhook = self.webhook.as_ref().filter(|_| told);
+            let dashboard = self.dashboard.as_deref();
+            notifications.extend(complete(task, webhook, dashboard, now));
         }
-        Some(step)
+        let next = task.next_attempt();
+        if next.is_some() && self.rings_at_once {
+            task.ring(now);
+        }
+        let bytes = task.call_context.get().len();
+        self.change(id, |_| ());
+        if next.is_none() {
+            for forgotten in self.over.push(id, bytes) {
+                self.tasks.remove(&forgotten);
+            }
+        }
+        Some(Step {
+            outcome,
+            next,
+            notifications,
+        })
     }
 
     /// What is to happen to `attempt` when its time has come: it rings, or ends by its script.
-    pub(super) fn on_time(
-        &mut self,
-        target: &Target,
-        attempt: usize,
-        now: SystemTime,
-    ) -> Option<Step> {
-        if self.next_attempt(target) != Some(attempt) {
+    pub(super) fn on_time(&mut self, id: Uuid, attempt: usize, now: SystemTime) -> Option<Step> {
+        let task = self.tasks.get(&id)?;
+        if task.next_attempt() != Some(attempt) {
             return None;
         }
-        let is_manual = self.is_manual;
-        let log = self.log_mut(target)?;
-        match log.ringing {
-            Some(ringing) if is_manual && !ringing.is_left => None,
-            Some(_) => self.step(target, None, now),
+        match task.ringing {
+            Some(ringing) if self.is_manual && !ringing.is_left => None,
+            Some(_) => self.step(id, None, now),
             None => {
-                log.ring(attempt, now);
-                self.touch(target);
+                self.change(id, |task| task.ring(now));
                 None
             }
         }
     }
 
-    /// The target whose attempt with this number rings.
-    pub(super) fn ringing(&self, id: &str, attempt: usize) -> Result<Target, NotEnded> {
-        let target = self.target(id);
-        let target = target.ok_or_else(|| NotEnded::Unknown(id.to_owned()))?;
-        let rings = self.next_attempt(&target).filter(|_| {
-            self.shown(&target)
-                .is_some_and(|one| one.log.ringing.is_some())
-        });
-        match rings {
-            Some(rings) if rings == attempt => Ok(target),
+    /// The task whose attempt with this number rings.
+    pub(super) fn ringing(&self, id: &str, attempt: usize) -> Result<Uuid, NotEnded> {
+        let task = self.task(id);
+        let task = task.ok_or_else(|| NotEnded::Unknown(id.to_owned()))?;
+        match task.next_attempt().filter(|_| task.ringing.is_some()) {
+            Some(rings) if rings == attempt => Ok(task.id),
             rings => Err(NotEnded::NotRinging { attempt, rings }),
         }
     }
 
     /// Leaves an attempt that rings to its script.
-    pub(super) fn leave(&mut self, target: &Target) {
-        let log = self.log_mut(target);
-        if let Some(ringing) = log.and_then(|log| log.ringing.as_mut()) {
+    pub(super) fn leave(&mut self, id: Uuid) {
+        let task = self.tasks.get_mut(&id);
+        if let Some(ringing) = task.and_then(|task| task.ringing.as_mut()) {
             ringing.is_left = true;
         }
     }
 
-    /// The docket or direct call with this id.
-    pub(super) fn target(&self, id: &str) -> Option<Target> {
-        if self.calls.contains_key(id) {
-            return Some(Target::Call(id.to_owned()));
-        }
-        self.docket(id).map(|docket| Target::Docket(docket.id))
-    }
-
-    fn next_attempt(&self, target: &Target) -> Option<usize> {
-        match target {
-            Target::Docket(id) => self.dockets.get(id)?.next_attempt(),
-            Target::Call(task_id) => self.calls.get(task_id)?.ended.is_none().then_some(1),
+    /// Changes a task that is still known.
+    fn change(&mut self, id: Uuid, change: impl FnOnce(&mut Task)) {
+        if let Some(task) = self.tasks.get_mut(&id) {
+            change(task);
+            task.sequence = next(&self.sequence);
         }
     }
 
-    fn log_mut(&mut self, target: &Target) -> Option<&mut Log> {
-        match target {
-            Target::Docket(id) => self.dockets.get_mut(id).map(|docket| &mut docket.log),
-            Target::Call(task_id) => self.calls.get_mut(task_id).map(|call| &mut call.log),
-        }
-    }
-
-    fn shown(&self, target: &Target) -> Option<entry::Facts<'_>> {
-        match target {
-            Target::Docket(id) => {
-                let docket = self.dockets.get(id)?;
-                Some(docket.shown(self.meanings.v2_status))
-            }
-            Target::Call(task_id) => self.calls.get(task_id).map(Call::shown),
-        }
-    }
-
-    /// A target changed.
-    fn touch(&mut self, target: &Target) {
-        let Some(before) = self.log_mut(target).map(|log| log.sequence) else {
-            return;
-        };
-        let what = Changed::Entry(target.clone());
-        let sequence = self.journal.change_of(what, before);
-        if let Some(log) = self.log_mut(target) {
-            log.sequence = sequence;
-        }
-    }
-
-    /// Adds a moment, if there was one, to a target that is still known.
-    pub(super) fn note(&mut self, target: &Target, moment: Option<Moment>) {
-        if let Some(moment) = moment
-            && let Some(log) = self.log_mut(target)
-        {
-            log.timeline.push(moment);
-            self.touch(target);
-        }
-    }
-
-    /// Takes note of the end of a target, for which the oldest such one may be forgotten.
-    fn end(&mut self, target: Target) {
-        let forgotten = match self.over.push(target) {
-            Some(Target::Docket(id)) => self.dockets.remove(&id).map(|docket| docket.log),
-            Some(Target::Call(task_id)) => self.calls.remove(&task_id).map(|call| call.log),
-            None => None,
-        };
-        if let Some(log) = forgotten {
-            self.forgotten += 1;
-            self.journal.forget(log.sequence);
-        }
+    /// Adds a moment to a task that is still known.
+    pub(super) fn note(&mut self, id: Uuid, moment: Moment) {
+        self.change(id, |task| task.note(moment));
     }
 
     /// Completes a docket whose notification has been delivered.
     pub(super) fn close_notified(&mut self, id: Uuid, now: SystemTime) {
-        if let Some(docket) = self.dockets.get_mut(&id) {
-            docket.close(true, now);
-            self.touch(&Target::Docket(id));
-        }
-    }
-
-    /// Time between the last call and its notification.
-    pub(super) fn webhook_delay(&self) -> Duration {
-        let webhook = self.webhook.as_ref();
-        webhook.map_or(Duration::ZERO, |webhook| webhook.delay)
-    }
-
-    pub(super) fn set_dashboard(&mut self, base_url: Option<String>) {
-        self.dashboard = base_url;
+        self.change(id, |task| task.close(true, now));
     }
 
     /// Changes what is ordered.
     pub(super) fn order<R>(&mut self, change: impl FnOnce(&mut FaultQueue) -> R) -> R {
-        let changed = change(&mut self.faults);
-        self.journal.change();
-        changed
+        next(&self.sequence);
+        change(&mut self.faults)
     }
 
     /// Counts a request and takes its fault.
     pub(super) fn take_fault(&mut self, endpoint: Endpoint) -> Option<Fault> {
         let fault = self.faults.take(endpoint)?;
-        self.journal.change();
+        next(&self.sequence);
         Some(fault)
     }
 
     pub(super) fn order_delivery(&mut self, fault: DeliveryFault) {
         self.delivery_faults.push_back(fault);
-        self.journal.change();
+        next(&self.sequence);
     }
 
     pub(super) fn take_delivery_fault(&mut self) -> Option<DeliveryFault> {
         let fault = self.delivery_faults.pop_front()?;
-        self.journal.change();
+        next(&self.sequence);
         Some(fault)
     }
 
     /// Forgets all faults that are ordered.
     pub(super) fn clear_orders(&mut self) {
-        self.faults.clear();
         self.delivery_faults.clear();
-        self.journal.change();
+        self.order(FaultQueue::clear);
+    }
+
+    /// Keeps a request with its answer.
+    pub(super) fn keep(&mut self, mut request: RequestDetails) {
+        request.sequence = next(&self.sequence);
+        let size = request.size();
+        self.requests.push(request, size);
+    }
+
+    /// The answer to request `n`, which was held back, is sent.
+    pub(super) fn sent(&mut self, n: usize, after: Duration) {
+        if let Some(request) = self.requests.numbered_mut(n) {
+            request.sent(after);
+            request.sequence = next(&self.sequence);
+        }
     }
 
     pub(super) fn details(&self, id: &str) -> Option<EntryDetails> {
-        let target = self.target(id)?;
-        self.shown(&target).map(|shown| shown.details())
+        let task = self.task(id)?;
+        Some(task.details(self.meanings.v2_status))
+    }
+
+    pub(super) fn sequence(&self) -> watch::Receiver<u64> {
+        self.sequence.subscribe()
     }
 
     pub(super) fn changes(&self, since: u64) -> Changes {
-        let (changed, sequence, is_cut) = self.journal.since(since);
-        let mut changes = Changes {
-            run: self.journal.run(),
+        let sequence = *self.sequence.borrow();
+        // A number that was never given is of another run.
+        let since = if since > sequence { 0 } else { since };
+        let tasks = self.tasks.values();
+        let mut changed: Vec<_> = tasks.filter(|task| task.sequence > since).collect();
+        changed.sort_by_key(|task| task.sequence);
+        let requests = self.requests.iter();
+        let requests = requests.filter(|request| request.sequence > since);
+        Changes {
+            run: self.run,
             sequence,
             manual: self.is_manual,
             counts: Counts {
-                dockets: self.dockets.len() + self.calls.len(),
-                forgotten: self.forgotten,
-                requests: self.journal.kept_requests(),
-                forgotten_requests: self.journal.forgotten_requests(),
+                dockets: self.tasks.len(),
+                forgotten: self.over.came() - self.over.len(),
+                requests: self.requests.len(),
+                forgotten_requests: self.requests.came() - self.requests.len(),
             },
-            entries: Vec::new(),
-            requests: Vec::new(),
+            entries: changed
+                .into_iter()
+                .map(|task| task.listed(self.meanings.v2_status))
+                .collect(),
+            requests: requests.map(|request| request.line.clone()).collect(),
             orders: self.faults.pending(),
             delivery_orders: self.delivery_faults.iter().copied().collect(),
-            is_cut,
-        };
-        for change in changed {
-            match change {
-                Changed::Entry(target) => {
-                    let shown = self.shown(&target);
-                    changes.entries.extend(shown.map(|shown| shown.listed()));
-                }
-                Changed::Request(n) => changes.requests.extend(self.journal.line(n)),
-            }
         }
-        changes
     }
 }
 
-fn step_docket(
-    docket: &mut Docket,
-    ending: Option<Ending>,
-    webhook: Option<&WebhookOptions>,
-    dashboard: Option<&str>,
-    meanings: &Meanings,
-    now: SystemTime,
-) -> Option<Step> {
-    let outcome = docket.place_next_call(ending, now)?;
-    let about = Target::Docket(docket.id);
-    let mut notifications = Vec::new();
-    if webhook.is_some_and(|webhook| webhook.call_events) {
-        let call = docket.last_call();
-        notifications.extend(call.map(|call| call_event(&call, about)));
-    }
-    if docket.is_over() {
-        let told = docket.is_answered() || meanings.never_answered == NeverAnswered::Notified;
-        let webhook = webhook.filter(|_| told);
-        notifications.extend(complete(docket, webhook, dashboard, now));
-    }
-    Some(Step {
-        outcome,
-        next: docket.next_attempt(),
-        notifications,
-    })
+/// Something changed: the number of that.
+fn next(sequence: &watch::Sender<u64>) -> u64 {
+    sequence.send_modify(|sequence| *sequence += 1);
+    *sequence.borrow()
 }
 
 /// Closes a docket, unless its notification is to do that.
 fn complete(
-    docket: &mut Docket,
+    docket: &mut Task,
     webhook: Option<&WebhookOptions>,
     dashboard: Option<&str>,
     now: SystemTime,
 ) -> Option<Notification> {
-    let closed_by_delivery =
-        webhook.is_some_and(|webhook| webhook.order == NotificationOrder::BeforeCompletion);
-    if !closed_by_delivery {
+    let closes = webhook.is_some_and(|it| it.order == NotificationOrder::BeforeCompletion);
+    if !closes {
         docket.close(webhook.is_some(), now);
     }
     webhook?;
     Some(Notification {
         kind: NotificationKind::DocketCompleted,
-        about: Target::Docket(docket.id),
+        about: docket.id,
         body: json_text(&docket.completion(dashboard)),
-        closes: closed_by_delivery.then_some(docket.id),
+        closes,
     })
-}
-
-fn step_call(
-    call: &mut Call,
-    ending: Option<Ending>,
-    webhook: Option<&WebhookOptions>,
-    now: SystemTime,
-) -> Option<Step> {
-    let outcome = call.end(ending, now)?;
-    let told = webhook.is_some_and(|webhook| webhook.call_events);
-    let about = || Target::Call(call.task_id.clone());
-    let notification = told.then(|| call_event(&call.facts(), about()));
-    Some(Step {
-        outcome,
-        next: None,
-        notifications: notification.into_iter().collect(),
-    })
-}
-
-fn call_event(call: &CallFacts, about: Target) -> Notification {
-    let docket_id = match &about {
-        Target::Docket(id) => Some(id.to_string()),
-        Target::Call(_) => None,
-    };
-    let body = json_text(&CallEvent {
-        event: "call.completed",
-        task_id: call.call_id,
-        docket_id,
-        call_status: call.status(),
-        to_number: call.to_number,
-        call_context: call.call_context,
-    });
-    Notification {
-        kind: NotificationKind::CallCompleted,
-        about,
-        body,
-        closes: None,
-    }
-}
-
-/// JSON of our own structs, none of which can fail: string keys and raw JSON only.
-pub(super) fn json_text(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("the mock's own structs are JSON")
 }

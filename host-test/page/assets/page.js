@@ -594,9 +594,10 @@ function drawOrders() {
 
 async function order({ fault, delivery }) {
   if (delivery) return post("/delivery-faults", JSON.stringify({ fault: delivery }));
-  const body = { endpoint: $("endpoint").value || null, fault };
-  if (fault === "429") body.retry_after_s = $("retry-after").valueAsNumber;
-  if (Number.isNaN(body.retry_after_s)) return "Seconds: found nothing; allowed: a number of at least 0.";
+  const seconds = $("retry-after").valueAsNumber;
+  if (fault === "429" && Number.isNaN(seconds)) return "Seconds: found nothing; allowed: a number of at least 0.";
+  const text = fault === "429" ? `429:retry-after=${seconds}` : fault;
+  const body = { endpoint: $("endpoint").value || null, fault: text };
   return post("/faults", JSON.stringify(body));
 }
 

@@ -1,162 +1,134 @@
 //! Clicks: calls are ended, faults are ordered.
 
-use crate::json_form::{JsonForm, wrong};
-use crate::{Served, problem};
-use axum::body::Bytes;
+use crate::served::{Served, problem};
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::StatusCode;
-use strum::VariantNames;
-use voice_calling_mock::{Conversation, DeliveryFault, Ending, Endpoint, Fault, NotEnded};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use voice_calling_mock::{
+    CallStatus, Conversation, DeliveryFault, Ending, Fault, FaultOrder, NotEnded,
+};
 
-const ATTEMPT: &str = "the number of the attempt, from 1";
-const SECONDS: &str = "a number of at least 0";
-const METADATA: &str = "a JSON object";
-const STATUS: &str = "ANSWERED, BUSY or NO_ANSWER";
-const FAULT: &str = "503, 429, created-then-unanswered, hang or completed-first";
-const RETRY_AFTER: &str = "a whole number of seconds, with the fault 429 only";
+/// What a click sends: a JSON object.
+type Form<T> = Result<Json<T>, JsonRejection>;
+
+/// An answer without a body, or one that says what is wrong with the click.
+type Clicked = Result<StatusCode, Response>;
+
+/// How an attempt ended. What is missing is what a call of a script yields.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct End {
+    attempt: usize,
+    status: CallStatus,
+    seconds: Option<f64>,
+    disposition: Option<String>,
+    interest: Option<String>,
+    next_action: Option<String>,
+    /// Digit by digit.
+    metadata: Option<Box<RawValue>>,
+}
 
 pub(crate) async fn end(
     State(served): State<Served>,
     Path(id): Path<String>,
-    body: Bytes,
-) -> Response {
-    let ended = read_ending(&body).map(|(attempt, ending)| {
-        let ended = served.mock.end_call(&id, attempt, ending);
-        ended.map_or_else(not_ended, |()| done())
-    });
-    ended.unwrap_or_else(invalid)
+    form: Form<End>,
+) -> Clicked {
+    let form = read(form)?;
+    let default = Conversation::default();
+    let metadata = form.metadata.map(|json| json.get().to_owned());
+    let ending = match form.status {
+        CallStatus::Busy => Ending::Busy,
+        CallStatus::NoAnswer => Ending::NoAnswer,
+        CallStatus::Answered => Ending::Answered(Conversation {
+            seconds: form.seconds.unwrap_or(default.seconds),
+            disposition: form.disposition.unwrap_or(default.disposition),
+            interest: form.interest.unwrap_or(default.interest),
+            next_action: form.next_action.unwrap_or(default.next_action),
+            metadata: metadata.unwrap_or(default.metadata),
+        }),
+    };
+    let ended = served.mock.end_call(&id, form.attempt, ending);
+    ended.map_or_else(not_ended, done)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Leave {
+    attempt: usize,
 }
 
 pub(crate) async fn leave(
     State(served): State<Served>,
     Path(id): Path<String>,
-    body: Bytes,
-) -> Response {
-    let left = read_attempt(&body).map(|attempt| {
-        let left = served.mock.leave_call(&id, attempt);
-        left.map_or_else(not_ended, |()| done())
-    });
-    left.unwrap_or_else(invalid)
+    form: Form<Leave>,
+) -> Clicked {
+    let left = served.mock.leave_call(&id, read(form)?.attempt);
+    left.map_or_else(not_ended, done)
 }
 
-pub(crate) async fn order(State(served): State<Served>, body: Bytes) -> Response {
-    let ordered = read_order(&body).map(|(endpoint, fault)| {
-        match endpoint {
-            Some(endpoint) => served.mock.on_next(endpoint, fault),
-            None => served.mock.on_next_anywhere(fault),
+/// A fault as the mock reads it: `429:retry-after=1`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Order {
+    /// Null is any.
+    endpoint: Option<String>,
+    fault: String,
+}
+
+pub(crate) async fn order(State(served): State<Served>, form: Form<Order>) -> Clicked {
+    let Order { endpoint, fault } = read(form)?;
+    let ordered = match endpoint {
+        Some(endpoint) => {
+            let order = format!("{endpoint}:{fault}").parse();
+            order.and_then(|order: FaultOrder| served.mock.order(order))
         }
-        done()
-    });
-    ordered.unwrap_or_else(invalid)
+        None => fault
+            .parse()
+            .map(|fault: Fault| served.mock.on_next_anywhere(fault)),
+    };
+    let invalid = |error| problem(StatusCode::UNPROCESSABLE_ENTITY, format!("{error:#}"));
+    ordered.map_err(invalid).and_then(done)
 }
 
-pub(crate) async fn order_delivery(State(served): State<Served>, body: Bytes) -> Response {
-    let ordered = read_delivery_fault(&body).map(|fault| {
-        served.mock.on_next_delivery(fault);
-        done()
-    });
-    ordered.unwrap_or_else(invalid)
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DeliveryOrder {
+    fault: DeliveryFault,
 }
 
-pub(crate) async fn clear(State(served): State<Served>) -> Response {
+pub(crate) async fn order_delivery(
+    State(served): State<Served>,
+    form: Form<DeliveryOrder>,
+) -> Clicked {
+    served.mock.on_next_delivery(read(form)?.fault);
+    done(())
+}
+
+pub(crate) async fn clear(State(served): State<Served>) -> Clicked {
     served.mock.clear_orders();
-    done()
+    done(())
 }
 
-fn done() -> Response {
-    StatusCode::NO_CONTENT.into_response()
+fn read<T>(form: Form<T>) -> Result<T, Response> {
+    match form {
+        Ok(Json(form)) => Ok(form),
+        Err(wrong) => Err(problem(wrong.status(), wrong.body_text())),
+    }
 }
 
-fn invalid(error: String) -> Response {
-    problem(StatusCode::UNPROCESSABLE_ENTITY, error)
+fn done((): ()) -> Clicked {
+    Ok(StatusCode::NO_CONTENT)
 }
 
-fn not_ended(why: NotEnded) -> Response {
+fn not_ended(why: NotEnded) -> Clicked {
     let status = match why {
         NotEnded::Unknown(_) => StatusCode::NOT_FOUND,
         NotEnded::NotRinging { .. } => StatusCode::CONFLICT,
         NotEnded::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
     };
-    problem(status, why.to_string())
-}
-
-fn read_attempt(body: &[u8]) -> Result<usize, String> {
-    let mut form = JsonForm::read(body)?;
-    let attempt = form.required("attempt", ATTEMPT)?;
-    form.finish()?;
-    Ok(attempt)
-}
-
-fn read_ending(body: &[u8]) -> Result<(usize, Ending), String> {
-    let mut form = JsonForm::read(body)?;
-    let attempt = form.required("attempt", ATTEMPT)?;
-    let status: String = form.required("status", STATUS)?;
-    let ending = match &*status {
-        "ANSWERED" => Ending::Answered(read_conversation(&mut form)?),
-        "BUSY" => Ending::Busy,
-        "NO_ANSWER" => Ending::NoAnswer,
-        _ => return Err(wrong("status", &format!("{status:?}"), STATUS)),
-    };
-    form.finish()?;
-    Ok((attempt, ending))
-}
-
-/// What was said; what is missing is what a call of a script yields.
-fn read_conversation(form: &mut JsonForm) -> Result<Conversation, String> {
-    let default = Conversation::default();
-    let metadata = match form.text("metadata") {
-        Some(json) if json.get().starts_with('{') => json.get().to_owned(),
-        Some(json) => return Err(wrong("metadata", json.get(), METADATA)),
-        None => default.metadata,
-    };
-    let seconds: Option<f64> = form.optional("seconds", SECONDS)?;
-    let mut text = |name, default| {
-        let text = form.optional(name, "a string")?;
-        Ok::<_, String>(text.unwrap_or(default))
-    };
-    Ok(Conversation {
-        seconds: seconds.unwrap_or(default.seconds),
-        disposition: text("disposition", default.disposition)?,
-        interest: text("interest", default.interest)?,
-        next_action: text("next_action", default.next_action)?,
-        metadata,
-    })
-}
-
-fn read_order(body: &[u8]) -> Result<(Option<Endpoint>, Fault), String> {
-    let mut form = JsonForm::read(body)?;
-    let endpoints = format!("null, {}", Endpoint::VARIANTS.join(", "));
-    let endpoint: Option<String> = form.optional("endpoint", &endpoints)?;
-    let endpoint = endpoint.map(|name| {
-        let endpoint = name.parse::<Endpoint>();
-        endpoint.map_err(|_| wrong("endpoint", &format!("{name:?}"), &endpoints))
-    });
-    let endpoint = endpoint.transpose()?;
-    let fault: String = form.required("fault", FAULT)?;
-    let fault = match &*fault {
-        "503" => Fault::status(503),
-        "429" => {
-            let seconds: Option<u32> = form.optional("retry_after_s", RETRY_AFTER)?;
-            Fault::rate_limited(seconds.map(|seconds| seconds.to_string()).as_deref())
-        }
-        "created-then-unanswered" => Fault::created_then_unanswered(),
-        "hang" => Fault::hang(),
-        "completed-first" => Fault::completed_first(),
-        _ => return Err(wrong("fault", &format!("{fault:?}"), FAULT)),
-    };
-    if let Some(found) = form.text("retry_after_s") {
-        return Err(wrong("retry_after_s", found.get(), RETRY_AFTER));
-    }
-    form.finish()?;
-    Ok((endpoint, fault))
-}
-
-fn read_delivery_fault(body: &[u8]) -> Result<DeliveryFault, String> {
-    let mut form = JsonForm::read(body)?;
-    let allowed = DeliveryFault::VARIANTS.join(" or ");
-    let fault: String = form.required("fault", &allowed)?;
-    form.finish()?;
-    let read = fault.parse();
-    read.map_err(|_| wrong("fault", &format!("{fault:?}"), &allowed))
+    Err(problem(status, why.to_string()))
 }

@@ -1,6 +1,6 @@
 //! What changed, as server-sent events.
 
-use crate::Served;
+use crate::served::Served;
 use axum::extract::{RawQuery, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -11,15 +11,15 @@ use std::convert::Infallible;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Time between two events, unless there was more to say than one event holds.
+/// Time between two events.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Where a reader is.
 struct Reader {
     served: Served,
     since: u64,
-    /// Whether the next event has to wait for a change.
-    is_up_to_date: bool,
+    /// Whether it has had an event.
+    is_reading: bool,
 }
 
 pub(crate) async fn events(
@@ -31,7 +31,7 @@ pub(crate) async fn events(
     let reader = Reader {
         since: since(query.as_deref(), &headers),
         served,
-        is_up_to_date: false,
+        is_reading: false,
     };
     let events = changes(reader).take_until(Box::pin(stopped));
     Sse::new(events)
@@ -54,13 +54,13 @@ fn since(query: Option<&str>, headers: &HeaderMap) -> u64 {
 fn changes(reader: Reader) -> impl Stream<Item = Result<Event, Infallible>> {
     unfold(reader, |mut reader| async {
         let mock = &reader.served.mock;
-        if reader.is_up_to_date {
+        if reader.is_reading {
             sleep(PAUSE).await;
             mock.changed(reader.since).await;
         }
         let changes = mock.changes(reader.since);
         reader.since = changes.sequence;
-        reader.is_up_to_date = !changes.is_cut;
+        reader.is_reading = true;
         let mut shown = reader.served.masked(&changes);
         if let Value::Object(members) = &mut shown {
             members.insert("base_url".to_owned(), json!(mock.base_url()));

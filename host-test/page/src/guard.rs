@@ -1,7 +1,7 @@
 //! Who may use the page: only a browser that was sent to it by its own address, and clicks only
 //! from the page itself.
 
-use crate::{Served, problem};
+use crate::served::{Served, problem};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;

@@ -24,17 +24,17 @@
 mod click;
 mod events;
 mod guard;
-mod json_form;
+mod served;
 mod shown;
 
+use crate::served::{Served, problem};
 use anyhow::{Context, Result};
 use axum::extract::State;
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
-use serde_json::json;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,17 +55,6 @@ pub struct Page {
     mock: Arc<MockService>,
     stopping: watch::Sender<bool>,
     serving: JoinHandle<()>,
-}
-
-/// What each request is answered with.
-#[derive(Clone)]
-struct Served {
-    mock: Arc<MockService>,
-    port: u16,
-    /// What a click needs.
-    token: Arc<str>,
-    secrets: Secrets,
-    stopping: watch::Receiver<bool>,
 }
 
 impl Page {
@@ -123,39 +112,27 @@ impl Drop for Page {
     }
 }
 
-impl Served {
-    /// Waits for the end of the page.
-    fn until_stopped(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut stopping = self.stopping.clone();
-        async move { _ = stopping.wait_for(|stopping| *stopping).await }
-    }
-}
-
 fn router(served: Served) -> Router {
     Router::new()
         .route("/", get(page))
         .route("/dockets/{id}", get(page))
         .route(
             "/page.css",
-            get(|| async {
-                asset(
-                    "text/css; charset=utf-8",
-                    include_str!("../assets/page.css"),
-                )
-            }),
+            get(asset(
+                "text/css; charset=utf-8",
+                include_str!("../assets/page.css"),
+            )),
         )
         .route(
             "/page.js",
-            get(|| async {
-                asset(
-                    "text/javascript; charset=utf-8",
-                    include_str!("../assets/page.js"),
-                )
-            }),
+            get(asset(
+                "text/javascript; charset=utf-8",
+                include_str!("../assets/page.js"),
+            )),
         )
         .route(
             "/icon.svg",
-            get(|| async { asset("image/svg+xml", include_str!("../assets/icon.svg")) }),
+            get(asset("image/svg+xml", include_str!("../assets/icon.svg"))),
         )
         .route("/events", get(events::events))
         .route("/entries/{id}", get(shown::entry))
@@ -176,11 +153,7 @@ async fn page(State(served): State<Served>) -> Html<String> {
     Html(include_str!("../assets/page.html").replace("{{token}}", &served.token))
 }
 
-fn asset(kind: &'static str, text: &'static str) -> Response {
-    ([(CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response()
-}
-
-/// An answer that says what is wrong.
-fn problem(status: StatusCode, error: impl Into<String>) -> Response {
-    (status, axum::Json(json!({"error": error.into()}))).into_response()
+fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse + Clone {
+    let kind = [(CONTENT_TYPE, HeaderValue::from_static(kind))];
+    (kind, text)
 }

@@ -1,16 +1,15 @@
 //! Dockets, calls and requests as the page shows them: without tokens.
 
-use crate::{Served, problem};
+use crate::served::{Served, problem};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_DISPOSITION;
 use http::{StatusCode, Version};
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Duration;
 use voice_calling_core::token;
-use voice_calling_mock::{KeptBody, RequestDetails};
+use voice_calling_mock::RequestDetails;
 use voice_calling_record::exchange::{Body, BodyEnd, Ending, Exchange};
 use voice_calling_record::{PersonalData, har};
 
@@ -18,55 +17,57 @@ use voice_calling_record::{PersonalData, har};
 const TOKEN_HEADERS: [&str; 2] = ["auth_token", "authorization"];
 
 impl Served {
-    /// JSON without tokens.
-    pub(crate) fn masked(&self, value: &impl Serialize) -> Value {
-        let json = serde_json::to_value(value).expect("the mock's structs are JSON");
-        self.secrets.mask_json(&json)
-    }
-
     /// A request and its answer, without tokens.
     fn exchange(&self, request: RequestDetails) -> Exchange {
-        let line = request.line;
+        let (line, received) = (request.line, request.received);
         let duration = Duration::from_millis(line.duration_ms.unwrap_or_default());
-        let answer_headers = request.answer_headers;
-        let answer_body = answer_headers.as_ref().map(|_| request.answer_body);
+        let answer = line.status.map(|_| request.answer);
+        let (answer_headers, answer_body) = match answer {
+            Some(answer) => {
+                let headers = answer.headers.iter();
+                let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
+                (without_tokens(headers), Some(body(answer.body, duration)))
+            }
+            None => (Vec::new(), None),
+        };
+        let headers = received.headers.iter();
         let exchange = Exchange {
-            id: line.n,
+            id: line.n as u64,
             method: line.method,
             origin: self.mock.base_url(),
             path_and_query: line.path,
             version: Version::HTTP_11,
-            headers: without_tokens(request.headers),
+            headers: without_tokens(headers.map(|(name, value)| (&**name, &**value))),
             date: request.at,
-            started: request.since_start,
+            started: received.at,
             duration,
             ending: match line.status {
                 Some(status) => Ending::Status(status),
                 None => Ending::Error("the mock sent no answer".to_owned()),
             },
             answer_version: Version::HTTP_11,
-            answer_headers: without_tokens(answer_headers.unwrap_or_default()),
-            body: Some(body(request.body, Duration::ZERO)),
-            answer_body: answer_body.map(|kept| body(kept, duration)),
+            answer_headers,
+            body: Some(body(received.body, Duration::ZERO)),
+            answer_body,
         };
         exchange.masked(&self.secrets)
     }
 }
 
-fn without_tokens(headers: Vec<(String, String)>) -> Vec<(String, String)> {
-    let headers = headers.into_iter();
-    let masked = |(name, value): (String, String)| match TOKEN_HEADERS.contains(&&*name) {
-        true => (name, token::MASK.to_owned()),
-        false => (name, value),
+/// Headers as text, in which bytes that are not UTF-8 are replaced.
+fn without_tokens<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Vec<(String, String)> {
+    let masked = |(name, value): (&str, &[u8])| match TOKEN_HEADERS.contains(&name) {
+        true => (name.to_owned(), token::MASK.to_owned()),
+        false => (name.to_owned(), String::from_utf8_lossy(value).into_owned()),
     };
     headers.map(masked).collect()
 }
 
-fn body(kept: KeptBody, until: Duration) -> Body {
+fn body(bytes: Vec<u8>, until: Duration) -> Body {
     Body {
-        is_cut: kept.bytes.len() < kept.size,
-        size: kept.size as u64,
-        bytes: kept.bytes,
+        is_cut: false,
+        size: bytes.len() as u64,
+        bytes,
         end: BodyEnd::Whole,
         until,
     }
@@ -94,8 +95,6 @@ pub(crate) async fn request(State(served): State<Served>, Path(n): Path<String>)
         json!({
             "headers": headers,
             "body": String::from_utf8_lossy(&body.bytes),
-            "size": body.size,
-            "is_cut": body.is_cut,
         })
     };
     let sent = exchange.body.as_ref();

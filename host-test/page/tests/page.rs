@@ -91,10 +91,14 @@ impl Site {
     }
 
     async fn click(&self, path: &str, body: &Value) -> Reply {
-        let token = [("x-page-token", &*self.token)];
+        self.click_text(path, &body.to_string()).await
+    }
+
+    async fn click_text(&self, path: &str, body: &str) -> Reply {
+        let json = ("content-type", "application/json");
+        let headers = [("x-page-token", &*self.token), json];
         let head = format!("POST {path}");
-        self.send(self.page.url(), &head, &token, &body.to_string())
-            .await
+        self.send(self.page.url(), &head, &headers, body).await
     }
 
     /// A request to the mock.
@@ -262,36 +266,6 @@ async fn every_answer_has_the_policy_also_those_that_refuse() {
 }
 
 #[tokio::test]
-async fn markup_from_outside_stays_json() {
-    let site = Site::manual().await;
-    let body = json!({
-        "from_agent_name": "renewals", "to_phone_number": MARKUP,
-        "extra_config": {"call_context": {"name": MARKUP}},
-    });
-    site.ask("POST /make_call", &body.to_string()).await;
-    let path = MARKUP.replace([' ', '<', '>'], "%3C");
-    site.ask(&format!("GET /{path}"), "").await;
-    let shown = site.shown().await;
-    assert_eq!(shown["entries"][0]["number"], MARKUP);
-    let context = json!({"name": MARKUP}).to_string();
-    assert_eq!(shown["entries"][0]["context"], context);
-    let id = shown["entries"][0]["id"].as_str().unwrap();
-    for path in ["/".to_owned(), format!("/dockets/{id}")] {
-        assert!(!site.get(&path).await.body.contains(MARKUP), "{path}");
-    }
-    for path in [
-        format!("/entries/{id}"),
-        "/requests/1".into(),
-        "/requests.har".into(),
-    ] {
-        let reply = site.get(&path).await;
-        assert_eq!(reply.headers["content-type"], "application/json", "{path}");
-        assert!(reply.body.contains("onerror"), "{path}");
-        reply.json();
-    }
-}
-
-#[tokio::test]
 async fn tokens_are_masked_wherever_a_client_puts_them() {
     let site = Site::manual().await;
     let token = site.mock.token();
@@ -408,38 +382,6 @@ async fn events_go_on_after_the_last_one_with_what_changed_since() {
 }
 
 #[tokio::test]
-async fn a_number_of_another_run_gets_everything() {
-    let site = Site::manual().await;
-    site.docket(NUMBER).await;
-    let events = site.events("?since=4000000000", None, |_| true).await;
-    assert_eq!(events[0]["entries"].as_array().unwrap().len(), 1);
-}
-
-#[tokio::test]
-async fn what_is_too_much_for_one_event_comes_in_several() {
-    let site = Site::manual().await;
-    for index in 0..700 {
-        site.docket(&format!("9198765{index:05}")).await;
-    }
-    let last = site.mock.changes(1_000_000).sequence;
-    let newest = site.mock.changes(last).sequence;
-    let events = site
-        .events("", None, |event| event["sequence"] == newest)
-        .await;
-    let count = |name: &str| {
-        let counts = events
-            .iter()
-            .map(|event| event[name].as_array().unwrap().len());
-        counts.collect::<Vec<_>>()
-    };
-    let (entries, requests) = (count("entries"), count("requests"));
-    assert_eq!(events.len(), 2);
-    assert_eq!(entries[0] + requests[0], 1000);
-    assert_eq!(entries.iter().sum::<usize>(), 700);
-    assert_eq!(requests.iter().sum::<usize>(), 700);
-}
-
-#[tokio::test]
 async fn a_call_is_answered_by_click_and_the_webhook_has_what_was_chosen() {
     let mut receiver = WebhookReceiver::start().await;
     let mut options = manual();
@@ -449,10 +391,7 @@ async fn a_call_is_answered_by_click_and_the_webhook_has_what_was_chosen() {
     let path = format!("/entries/{id}/end");
     let body = r#"{"attempt":1,"status":"ANSWERED","seconds":61.5,"disposition":"CALL_LATER",
         "interest":"UNSURE","next_action":"REDIAL","metadata":{"amount":0.10,"amount":2e400}}"#;
-    let token = [("x-page-token", &*site.token)];
-    let clicked = site
-        .send(site.page.url(), &format!("POST {path}"), &token, body)
-        .await;
+    let clicked = site.click_text(&path, body).await;
     assert_eq!((clicked.status, &*clicked.body), (204, ""));
     let webhook = receiver.next(Duration::from_secs(20)).await.unwrap();
     assert!(
@@ -491,192 +430,82 @@ async fn a_call_is_answered_by_click_and_the_webhook_has_what_was_chosen() {
     );
 }
 
-#[tokio::test]
-async fn a_call_is_left_to_its_script_by_click() {
-    let site = Site::manual().await;
-    let id = site.docket(NUMBER).await;
-    let path = format!("/entries/{id}/leave");
-    assert_eq!(site.click(&path, &json!({"attempt": 1})).await.status, 204);
-    let entry = site.mock.entry(&id).unwrap().entry;
-    assert_eq!(entry.last, Some(CallStatus::NoAnswer.as_str()));
-    let again = site.click(&path, &json!({"attempt": 1})).await;
-    let expected = "attempt 1 does not ring; attempt 2 does";
-    assert_eq!((again.status, &*again.error()), (409, expected));
-}
+/// Path, body, status, and what is said.
+const WRONG_CLICKS: &str = r#"
+    /entries/ID/end | {"status":"BUSY"} | 422 | missing field `attempt`
+    /entries/ID/end | {"attempt":"1","status":"BUSY"} | 422 | attempt: invalid type
+    /entries/ID/end | {"attempt":1,"status":"GONE"} | 422 | unknown variant `GONE`
+    /entries/ID/end | {"attempt":1,"status":"ANSWERED","second":1} | 422 | unknown field `second`
+    /entries/ID/end | {"attempt":1,"status":"ANSWERED","seconds":-1} | 422 | seconds is -1; allowed:
+    /entries/ID/end | {"attempt":1,"status":"ANSWERED","metadata":[]} | 422 | metadata is "[]"; allowed:
+    /entries/ID/end | {"attempt":1,"status":"ANSWERED","interest":1} | 422 | interest: invalid type
+    /entries/ID/end | {"attempt":2,"status":"BUSY"} | 409 | attempt 2 does not ring; attempt 1 does
+    /entries/ID/leave | {"attempt":2} | 409 | attempt 2 does not ring; attempt 1 does
+    /entries/1/end | {"attempt":1,"status":"BUSY"} | 404 | no docket or direct call has the id "1"
+    /entries/1/leave | {"attempt":1} | 404 | no docket or direct call has the id "1"
+    /faults | {"endpoint":"dial","fault":"503"} | 422 | "dial" is not an endpoint
+    /faults | {"fault":"teapot"} | 422 | "teapot" is not a fault
+    /delivery-faults | {"fault":"late"} | 422 | unknown variant `late`
+    /nothing | {} | 404 | not found
+"#;
 
 #[tokio::test]
-async fn what_is_wrong_with_a_click_is_named() {
+async fn what_is_wrong_with_a_click_is_named_and_nothing_is_done() {
     let site = Site::manual().await;
     let id = site.docket(NUMBER).await;
-    let end = format!("/entries/{id}/end");
-    let answered = |field: &str, value: Value| {
-        let mut body = json!({"attempt": 1, "status": "ANSWERED"});
-        body[field] = value;
-        body
-    };
-    for (path, body, status, complaint) in [
-        (&*end, json!([]), 422, "the body is not a JSON object"),
-        (
-            &end,
-            json!({"status": "BUSY"}),
-            422,
-            "attempt is missing; allowed: the number",
-        ),
-        (
-            &end,
-            json!({"attempt": "1", "status": "BUSY"}),
-            422,
-            "attempt is \"1\"; allowed:",
-        ),
-        (
-            &end,
-            json!({"attempt": 1, "status": "GONE"}),
-            422,
-            "status is \"GONE\"; allowed: ANSWERED, BUSY",
-        ),
-        (
-            &end,
-            json!({"attempt": 1, "status": "BUSY", "seconds": 1}),
-            422,
-            "unknown field seconds",
-        ),
-        (
-            &end,
-            answered("seconds", json!(-1)),
-            422,
-            "seconds is -1; allowed: a number of at least 0",
-        ),
-        (
-            &end,
-            answered("seconds", json!("1")),
-            422,
-            "seconds is \"1\"; allowed: a number of at least 0",
-        ),
-        (
-            &end,
-            answered("metadata", json!([])),
-            422,
-            "metadata is []; allowed: a JSON object",
-        ),
-        (
-            &end,
-            answered("interest", json!(1)),
-            422,
-            "interest is 1; allowed: a string",
-        ),
-        (
-            &end,
-            json!({"attempt": 2, "status": "BUSY"}),
-            409,
-            "attempt 2 does not ring; attempt 1 does",
-        ),
-        (
-            "/entries/1/end",
-            json!({"attempt": 1, "status": "BUSY"}),
-            404,
-            "no docket or direct call has the id \"1\"",
-        ),
-        (
-            "/entries/1/leave",
-            json!({"attempt": 1}),
-            404,
-            "no docket or direct call has the id \"1\"",
-        ),
-        (
-            "/faults",
-            json!({"endpoint": "dial", "fault": "503"}),
-            422,
-            "endpoint is \"dial\"; allowed: null, create-agent,",
-        ),
-        (
-            "/faults",
-            json!({"fault": "teapot"}),
-            422,
-            "fault is \"teapot\"; allowed: 503, 429,",
-        ),
-        (
-            "/faults",
-            json!({"fault": "429", "retry_after_s": 0.5}),
-            422,
-            "retry_after_s is 0.5; allowed: a whole number",
-        ),
-        (
-            "/faults",
-            json!({"fault": "503", "retry_after_s": 1}),
-            422,
-            "retry_after_s is 1; allowed:",
-        ),
-        (
-            "/delivery-faults",
-            json!({"fault": "late"}),
-            422,
-            "fault is \"late\"; allowed: lost or twice",
-        ),
-        ("/nothing", json!({}), 404, "not found"),
-    ] {
-        let reply = site.click(path, &body).await;
-        assert_eq!(reply.status, status, "{path} {body}: {}", reply.body);
-        assert!(
-            reply.error().contains(complaint),
-            "{path} {body}: {}",
-            reply.body
-        );
+    for row in WRONG_CLICKS.trim().lines() {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let reply = site
+            .click_text(&cells[0].replace("ID", &id), cells[1])
+            .await;
+        assert_eq!(reply.status.to_string(), cells[2], "{row}: {}", reply.body);
+        assert!(reply.error().contains(cells[3]), "{row}: {}", reply.body);
     }
     assert_eq!(site.get("/entries/1").await.status, 404);
     assert_eq!(site.mock.entry(&id).unwrap().entry.attempts, 0);
     assert!(site.mock.changes(0).orders.is_empty());
+    let leave = format!("/entries/{id}/leave");
+    assert_eq!(site.click(&leave, &json!({"attempt": 1})).await.status, 204);
+    let entry = site.mock.entry(&id).unwrap().entry;
+    assert_eq!(entry.last, Some(CallStatus::NoAnswer.as_str()));
 }
 
 #[tokio::test]
-async fn a_fault_that_is_ordered_by_click_meets_the_next_request_alone() {
+async fn faults_are_ordered_by_click_and_taken_back() {
     let site = Site::manual().await;
-    for (order, status, retry_after) in [
-        (
-            json!({"endpoint": "create-docket-v2", "fault": "503"}),
-            503,
-            None,
-        ),
-        (json!({"endpoint": null, "fault": "503"}), 503, None),
-        (json!({"fault": "429", "retry_after_s": 7}), 429, Some("7")),
-        (json!({"fault": "429"}), 429, None),
+    for order in [
+        json!({"endpoint": "create-docket-v2", "fault": "503"}),
+        json!({"endpoint": null, "fault": "429:retry-after=7"}),
+        json!({"fault": "completed-first"}),
     ] {
-        assert_eq!(site.click("/faults", &order).await.status, 204);
-        let pending = site.shown().await["orders"].take();
-        assert_eq!(pending[0]["endpoint"], order["endpoint"]);
-        assert!(
-            pending[0]["fault"]
-                .as_str()
-                .unwrap()
-                .starts_with(&status.to_string())
-        );
-        let reply = site.create(NUMBER).await;
-        assert_eq!(reply.status, status);
-        let header = reply.headers.get("retry-after");
-        assert_eq!(header.map(|value| value.to_str().unwrap()), retry_after);
-        assert_eq!(site.shown().await["orders"], json!([]));
+        assert_eq!(site.click("/faults", &order).await.status, 204, "{order}");
     }
+    for fault in ["lost", "twice"] {
+        let order = json!({"fault": fault});
+        assert_eq!(site.click("/delivery-faults", &order).await.status, 204);
+    }
+    let shown = site.shown().await;
+    let expected = json!([
+        {"endpoint": "create-docket-v2", "fault": "503"},
+        {"endpoint": null, "fault": "429 with Retry-After 7"},
+        {"endpoint": null, "fault": "completed-first"},
+    ]);
+    assert_eq!(shown["orders"], expected);
+    assert_eq!(shown["delivery_orders"], json!(["lost", "twice"]));
+    assert_eq!(site.create(NUMBER).await.status, 503);
+    let limited = site.create(NUMBER).await;
+    assert_eq!(
+        (limited.status, &limited.headers["retry-after"]),
+        (429, &"7".parse().unwrap())
+    );
+    assert_eq!(site.click("/faults/clear", &Value::Null).await.status, 204);
+    let shown = site.shown().await;
+    assert_eq!(
+        (&shown["orders"], &shown["delivery_orders"]),
+        (&json!([]), &json!([]))
+    );
     assert_eq!(site.create(NUMBER).await.status, 200);
     assert_eq!(site.mock.times_rung(NUMBER), 1);
-    let timeline = site.mock.changes(0).entries.remove(0).id;
-    let timeline = site.get(&format!("/entries/{timeline}")).await.json()["timeline"].take();
-    let statuses: Vec<_> = timeline
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| &one["status"])
-        .collect();
-    let none = &Value::Null;
-    assert_eq!(
-        statuses,
-        [
-            &json!(503),
-            &json!(503),
-            &json!(429),
-            &json!(429),
-            none,
-            none
-        ]
-    );
 }
 
 #[tokio::test]
@@ -708,69 +537,6 @@ async fn a_request_that_is_not_answered_by_order_is_shown_without_a_status() {
 }
 
 #[tokio::test]
-async fn a_docket_is_completed_before_its_creation_is_answered_by_order() {
-    let mut receiver = WebhookReceiver::start().await;
-    let mut options = manual();
-    options.webhook = Some(WebhookOptions::to(receiver.url()));
-    let site = Site::open(options).await;
-    let order = json!({"fault": "completed-first"});
-    assert_eq!(site.click("/faults", &order).await.status, 204);
-    // It is about what is created: a read is not met by it.
-    assert_eq!(
-        site.ask("GET /api/v1/agents?organizationId=org-1", "")
-            .await
-            .status,
-        200
-    );
-    let created = site.create(NUMBER);
-    let webhook = tokio::select! {
-        biased;
-        webhook = receiver.next(Duration::from_secs(20)) => webhook.unwrap(),
-        _ = created => panic!("the answer came first"),
-    };
-    assert!(webhook.contains("INTERESTED"));
-}
-
-#[tokio::test]
-async fn deliveries_are_lost_or_doubled_by_order_and_orders_are_taken_back() {
-    let receiver = WebhookReceiver::start().await;
-    let webhook = Some(WebhookOptions::to(receiver.url()));
-    let options = Options {
-        webhook,
-        ..Options::default()
-    };
-    let site = Site::open(options).await;
-    for fault in ["lost", "twice"] {
-        let order = json!({"fault": fault});
-        assert_eq!(site.click("/delivery-faults", &order).await.status, 204);
-    }
-    assert_eq!(
-        site.shown().await["delivery_orders"],
-        json!(["lost", "twice"])
-    );
-    for number in ["919876543211", "919876543212"] {
-        let id = site.docket(number).await;
-        site.mock.complete_docket(&id).unwrap();
-        let is_told = |event: &Value| event["delivery_orders"] != json!(["lost", "twice"]);
-        site.events("", None, is_told).await;
-    }
-    let deliveries = soon(site.mock.delivered(2)).await;
-    assert_eq!(deliveries[0].body, deliveries[1].body);
-    assert_eq!(site.shown().await["delivery_orders"], json!([]));
-
-    site.click("/faults", &json!({"fault": "503"})).await;
-    site.click("/delivery-faults", &json!({"fault": "lost"}))
-        .await;
-    assert_eq!(site.click("/faults/clear", &Value::Null).await.status, 204);
-    let shown = site.shown().await;
-    assert_eq!(
-        (&shown["orders"], &shown["delivery_orders"]),
-        (&json!([]), &json!([]))
-    );
-    assert_eq!(site.create(NUMBER).await.status, 200);
-}
-
-#[tokio::test]
 async fn a_stopped_page_frees_its_port_and_its_mock() {
     let site = Site::manual().await;
     let Site {
@@ -788,13 +554,7 @@ async fn a_stopped_page_frees_its_port_and_its_mock() {
         .expect("the events end");
     let listening = tokio::net::TcpListener::bind(("127.0.0.1", port)).await;
     listening.expect("the port is free");
-    drop(http);
-    let id = mock.token();
-    assert_eq!(mock.entry(&id).map(|found| found.entry.id), None);
-    Arc::into_inner(mock)
-        .expect("no one else holds the mock")
-        .stop()
-        .await;
+    Arc::into_inner(mock).expect("no one else holds the mock");
 }
 
 #[tokio::test]

@@ -5,7 +5,6 @@ use crate::command::component::{Component, loading};
 use crate::demo;
 use anyhow::Result;
 use clap::Args;
-use std::sync::Arc;
 use voice_calling_host::{Plugin, Recorder};
 use voice_calling_mock_server::{PageArguments, stop_at_ctrl_c};
 
@@ -29,9 +28,6 @@ pub(crate) async fn run_demo(demo: Demo, recorder: Recorder) -> Result<()> {
     if page.is_some() {
         println!("The page stays until Ctrl-C.");
         return stop_at_ctrl_c(page, service).await;
-    }
-    if let Some(service) = Arc::into_inner(service) {
-        service.stop().await;
     }
     Ok(())
 }

@@ -5,19 +5,38 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
-use futures_util::future::join;
 use http::header::{CONTENT_TYPE, HOST};
 use http::uri::{Authority, Scheme};
 use http::{Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use tokio::net::{TcpStream, lookup_host};
-
-use super::state::NotificationKind;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use tokio::net::lookup_host;
+use uuid::Uuid;
 
 /// Time a receiver has for its answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a webhook delivery is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotificationKind {
+    /// The completion of a docket: the only kind that is specified.
+    DocketCompleted,
+    /// The end of one call: mentioned in the specification, its shape is invented.
+    CallCompleted,
+}
+
+/// One message for the webhook.
+#[derive(Debug)]
+pub(super) struct Notification {
+    pub(super) kind: NotificationKind,
+    /// The docket or direct call.
+    pub(super) about: Uuid,
+    pub(super) body: String,
+    /// Whether the docket is completed by the delivery.
+    pub(super) closes: bool,
+}
 
 /// One notification that was sent, or could not be.
 #[derive(Clone, Debug)]
@@ -33,10 +52,11 @@ pub struct Delivery {
 }
 
 /// A receiver on a loopback host.
-#[derive(Clone, Debug)]
 pub(super) struct Webhook {
     authority: Authority,
     path_and_query: String,
+    /// It keeps no connection.
+    client: Client<HttpConnector, Full<Bytes>>,
 }
 
 impl Webhook {
@@ -60,33 +80,29 @@ impl Webhook {
         Ok(Self {
             path_and_query: path_and_query.to_owned(),
             authority,
+            client: Client::builder(TokioExecutor::new())
+                .pool_max_idle_per_host(0)
+                .build_http(),
         })
     }
 
-    /// POSTs `body`. The connection lives no longer than this future.
+    /// POSTs `body`.
     pub(super) async fn deliver(&self, body: &str) -> Result<StatusCode> {
-        let delivery = self.post(Bytes::copy_from_slice(body.as_bytes()));
-        tokio::time::timeout(ANSWER_TIMEOUT, delivery)
+        tokio::time::timeout(ANSWER_TIMEOUT, self.post(body.to_owned().into()))
             .await
             .context("the receiver did not answer in time")?
     }
 
     async fn post(&self, body: Bytes) -> Result<StatusCode> {
-        let stream = TcpStream::connect(self.address().await?).await?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        let request = Request::post(&self.path_and_query)
+        let address = self.address().await?;
+        let request = Request::post(format!("http://{address}{}", self.path_and_query))
             .header(HOST, self.authority.as_str())
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(body))?;
-        let exchange = async move {
-            let response = sender.send_request(request).await?;
-            let status = response.status();
-            response.into_body().collect().await?;
-            anyhow::Ok(status)
-        };
-        // The exchange owns the sender: once it is over, so is the connection.
-        let (status, _connection_end) = join(exchange, connection).await;
-        status
+        let response = self.client.request(request).await?;
+        let status = response.status();
+        response.into_body().collect().await?;
+        Ok(status)
     }
 
     /// The host's address, which for `localhost` is the resolver's word, and checked.

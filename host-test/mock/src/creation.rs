@@ -1,0 +1,229 @@
+//! What a creation asks for, and whether it comes again. Time is passed in.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, SystemTime};
+
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::endpoint::Endpoint;
+use super::json_object::{FieldType, Fields, JsonObject, Problem};
+use super::moment::Moment;
+
+/// How long after a creation the same one repeats it.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// How many different creations of one minute are remembered; after more it begins anew.
+const MOST_SEEN: usize = 100_000;
+
+/// How many moments are kept for a docket that is not created yet.
+const MOST_MOMENTS: usize = 20;
+
+/// The body of a request that makes a phone ring.
+#[derive(Debug)]
+pub(super) struct Creation {
+    pub(super) agent: AgentKey,
+    pub(super) to_phone_number: String,
+    pub(super) call_context: Box<RawValue>,
+    /// Version 2 of dockets only.
+    pub(super) external_id: Option<String>,
+}
+
+/// What an agent is selected by.
+#[derive(Debug)]
+pub(super) enum AgentKey {
+    Id(i64),
+    Name(String),
+    /// Invented: the specification mentions it and does not name the field.
+    PhoneNumber(String),
+}
+
+impl Creation {
+    /// Reads the body of a request to `endpoint`, which starts calls. In that of a direct call the
+    /// field `agent_phone_field`, if any, may stand in for the agent's name.
+    pub(super) fn read(
+        endpoint: Endpoint,
+        body: &JsonObject,
+        agent_phone_field: Option<&str>,
+    ) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let fields = Fields::new(body, &["body"], &mut problems);
+        let creation = match endpoint {
+            Endpoint::MakeCall => read_call(fields, agent_phone_field),
+            _ => read_docket(fields, endpoint),
+        };
+        creation.filter(|_| problems.is_empty()).ok_or(problems)
+    }
+}
+
+fn read_docket(mut fields: Fields, endpoint: Endpoint) -> Option<Creation> {
+    let agent_id = fields.required("agent_id");
+    let to_phone_number = read_phone_number(&mut fields);
+    let external_id = match endpoint {
+        Endpoint::CreateDocketV2 => fields.optional("external_id"),
+        _ => None,
+    };
+    let extra_config: Option<JsonObject> = fields.required("extra_config");
+    let context: Option<JsonObject> = extra_config.and_then(|extra| {
+        fields
+            .within("extra_config", &extra)
+            .required("call_context")
+    });
+    Some(Creation {
+        agent: AgentKey::Id(agent_id?),
+        to_phone_number: to_phone_number?,
+        call_context: context?.text,
+        external_id,
+    })
+}
+
+/// 12 digits including the country code (specification, "Limits").
+fn read_phone_number(fields: &mut Fields) -> Option<String> {
+    let number: String = fields.required("to_phone_number")?;
+    if number.len() != 12 || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        let message = "String should match pattern '^[0-9]{12}$'";
+        fields.problem("to_phone_number", "string_pattern_mismatch", message);
+    }
+    Some(number)
+}
+
+fn read_call(mut fields: Fields, agent_phone_field: Option<&str>) -> Option<Creation> {
+    let by_phone = agent_phone_field.and_then(|name| fields.optional(name));
+    let agent = by_phone
+        .map(AgentKey::PhoneNumber)
+        .or_else(|| fields.required("from_agent_name").map(AgentKey::Name));
+    let to_phone_number: Option<String> = fields.required("to_phone_number");
+    if to_phone_number.as_deref() == Some("") {
+        fields.problem("to_phone_number", "string_too_short", "String is empty");
+    }
+    let extra_config: Option<JsonObject> = fields.optional("extra_config");
+    let context = extra_config
+        .and_then(|extra| read_context(fields.within("extra_config", &extra)))
+        .unwrap_or_else(JsonObject::empty);
+    Some(Creation {
+        agent: agent?,
+        to_phone_number: to_phone_number?,
+        call_context: context.text,
+        external_id: None,
+    })
+}
+
+/// A context whose values are strings, as the specification has it for direct calls.
+fn read_context(mut extra_config: Fields) -> Option<JsonObject> {
+    let context: JsonObject = extra_config.optional("call_context")?;
+    let mut fields = extra_config.within("call_context", &context);
+    for name in context.fields_not_string() {
+        fields.problem(name, String::KIND, String::MESSAGE);
+    }
+    Some(context)
+}
+
+/// The creations of the last minute: the duplicate that a client must not make.
+#[derive(Debug, Default)]
+pub(super) struct Repeats {
+    hasher: RandomState,
+    /// By number and context.
+    seen: HashMap<u64, Seen>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    at: SystemTime,
+    started: Option<(Uuid, SystemTime)>,
+    /// What became of requests that started nothing.
+    refused: Vec<Moment>,
+}
+
+impl Repeats {
+    /// What the same creation started within the last minute.
+    pub(super) fn started_by(&self, creation: &Creation, now: SystemTime) -> Option<Uuid> {
+        let (id, at) = self.seen.get(&self.key(creation))?.started?;
+        is_recent(at, now).then_some(id)
+    }
+
+    /// Takes note of what a creation started, and gives what came before it.
+    pub(super) fn start(&mut self, creation: &Creation, id: Uuid, now: SystemTime) -> Vec<Moment> {
+        let seen = self.see(creation, now);
+        seen.started = Some((id, now));
+        std::mem::take(&mut seen.refused)
+    }
+
+    /// Takes note of a creation that started nothing.
+    pub(super) fn refuse(&mut self, creation: &Creation, moment: Moment, now: SystemTime) {
+        let seen = self.see(creation, now);
+        if seen.refused.len() < MOST_MOMENTS {
+            seen.refused.push(moment);
+        }
+    }
+
+    fn key(&self, creation: &Creation) -> u64 {
+        let context = creation.call_context.get();
+        self.hasher.hash_one((&creation.to_phone_number, context))
+    }
+
+    fn see(&mut self, creation: &Creation, now: SystemTime) -> &mut Seen {
+        if self.seen.len() >= MOST_SEEN {
+            self.seen.retain(|_, seen| is_recent(seen.at, now));
+        }
+        if self.seen.len() >= MOST_SEEN {
+            self.seen.clear();
+        }
+        let seen = self.seen.entry(self.key(creation)).or_insert(Seen {
+            at: now,
+            started: None,
+            refused: Vec::new(),
+        });
+        seen.at = now;
+        seen
+    }
+}
+
+fn is_recent(at: SystemTime, now: SystemTime) -> bool {
+    now.duration_since(at).unwrap_or_default() <= WINDOW
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::moment::MomentKind;
+    use std::time::UNIX_EPOCH;
+
+    fn creation(number: usize) -> Creation {
+        Creation {
+            agent: AgentKey::Id(7),
+            to_phone_number: number.to_string(),
+            call_context: JsonObject::empty().text,
+            external_id: None,
+        }
+    }
+
+    fn at(seconds: u64) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_creation_repeats_what_was_started_within_a_minute() {
+        let mut repeats = Repeats::default();
+        let (asha, ravi, first) = (creation(1), creation(2), Uuid::new_v4());
+        let moment = Moment::new(at(0), MomentKind::Request, "503");
+        repeats.refuse(&asha, moment, at(0));
+        assert_eq!(repeats.started_by(&asha, at(0)), None);
+        let before = repeats.start(&asha, first, at(0));
+        assert_eq!(before[0].text, "503");
+        assert!(repeats.start(&asha, first, at(0)).is_empty());
+        assert_eq!(repeats.started_by(&asha, at(60)), Some(first));
+        assert_eq!(repeats.started_by(&asha, at(61)), None);
+        assert_eq!(repeats.started_by(&ravi, at(0)), None);
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut repeats = Repeats::default();
+        for number in 0..MOST_SEEN {
+            repeats.start(&creation(number), Uuid::nil(), at(number as u64 % 2));
+        }
+        repeats.start(&creation(MOST_SEEN), Uuid::nil(), at(61));
+        assert_eq!(repeats.seen.len(), MOST_SEEN / 2 + 1);
+    }
+}

@@ -1,0 +1,261 @@
+//! What the service reports of dockets and calls, in fetches, details and notifications.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::call::Ending;
+use super::json_object::JsonObject;
+use super::meanings::{Meanings, OpenDocketFields, UnansweredInsights};
+use super::moment::iso_8601;
+use super::task::{Attempt, Closure, Task};
+
+/// A docket as it is fetched: the 17 fields of the specification. Where the outer option
+/// is none the field is left out, where the inner one is it is null.
+#[derive(Serialize)]
+pub(super) struct FetchedDocket<'a> {
+    docket_id: Uuid,
+    agent_name: &'a str,
+    status: &'static str,
+    call_type: &'a str,
+    from_number: &'a str,
+    to_phone_number: &'a str,
+    call_context: &'a RawValue,
+    external_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed_call_id: Option<Option<Uuid>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latest_call_id: Option<Option<Uuid>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closure_reason: Option<Option<&'static str>>,
+    outbound_call_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notification_status: Option<Option<&'static str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_called_at: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed_at: Option<Option<String>>,
+    created_at: String,
+    updated_at: String,
+}
+
+impl Task {
+    /// The docket as it stands.
+    pub(super) fn fetched(&self, meanings: &Meanings) -> FetchedDocket<'_> {
+        let unknown = meanings.open_docket_fields;
+        let latest_call_id = self.attempts.last().map(|attempt| attempt.call_id);
+        let first_called = self.attempts.first().map(|attempt| iso_8601(attempt.at));
+        let closure = self.closure.as_ref();
+        FetchedDocket {
+            docket_id: self.id,
+            agent_name: &self.agent_name,
+            status: self.status(meanings.v2_status),
+            call_type: &self.call_type,
+            from_number: &self.from_number,
+            to_phone_number: &self.to_number,
+            call_context: &self.call_context,
+            external_id: self.external_id.as_deref(),
+            closed_call_id: shown(closure.and(latest_call_id), unknown),
+            latest_call_id: shown(latest_call_id, unknown),
+            closure_reason: shown(closure.map(|_| self.closure_reason()), unknown),
+            outbound_call_count: self.attempts.len(),
+            notification_status: shown(closure.map(Closure::notification_status), unknown),
+            first_called_at: shown(first_called, unknown),
+            closed_at: shown(closure.map(|closure| iso_8601(closure.at)), unknown),
+            created_at: iso_8601(self.created_at),
+            updated_at: iso_8601(self.updated_at),
+        }
+    }
+}
+
+impl Closure {
+    /// SKIPPED is specified; SENT is invented.
+    fn notification_status(&self) -> &'static str {
+        if self.notified { "SENT" } else { "SKIPPED" }
+    }
+}
+
+fn shown<T>(value: Option<T>, unknown: OpenDocketFields) -> Option<Option<T>> {
+    match (&value, unknown) {
+        (None, OpenDocketFields::LeftOut) => None,
+        _ => Some(value),
+    }
+}
+
+/// The completion webhook's body (specification, "Events").
+#[derive(Serialize)]
+pub(super) struct Completion<'a> {
+    docket_id: Uuid,
+    call_insights: Option<CompletionInsights<'a>>,
+    call_context: &'a RawValue,
+    attempts: Vec<CompletionAttempt>,
+    dashboard_url: Option<String>,
+}
+
+#[derive(Serialize)]
+struct CompletionInsights<'a> {
+    /// The value is invented.
+    call_disposition: &'a str,
+    call_metadata: Box<RawValue>,
+}
+
+/// Invented, all of it.
+#[derive(Serialize)]
+struct CompletionAttempt {
+    call_id: Uuid,
+    call_status: &'static str,
+    called_at: String,
+    call_duration: f64,
+    call_recording_url: Option<String>,
+}
+
+impl Task {
+    /// What the webhook reports when no further calls are to be made. `dashboard` is the base URL
+    /// of the page that shows the docket, where one does.
+    pub(super) fn completion(&self, dashboard: Option<&str>) -> Completion<'_> {
+        let last = self.attempts.last();
+        let answered = last.and_then(|last| Some((last, last.ending.conversation()?)));
+        Completion {
+            docket_id: self.id,
+            call_insights: answered.map(|(_, conversation)| CompletionInsights {
+                call_disposition: &conversation.disposition,
+                call_metadata: conversation.metadata(),
+            }),
+            call_context: &self.call_context,
+            attempts: self.attempts.iter().map(Attempt::notified).collect(),
+            dashboard_url: answered.map(|(attempt, _)| match dashboard {
+                Some(base_url) => format!("{base_url}/dockets/{}", self.id),
+                None => format!("https://dashboard.voice.example/{}", attempt.call_id),
+            }),
+        }
+    }
+}
+
+impl Attempt {
+    fn notified(&self) -> CompletionAttempt {
+        CompletionAttempt {
+            call_id: self.call_id,
+            call_status: self.ending.status().as_str(),
+            called_at: iso_8601(self.at),
+            call_duration: self.ending.seconds(),
+            call_recording_url: self.recording_url(),
+        }
+    }
+
+    /// Where the recording of an answered call would be (invented, resolves nowhere).
+    fn recording_url(&self) -> Option<String> {
+        self.ending.conversation()?;
+        let call_id = self.call_id;
+        Some(format!("https://recordings.voice.example/{call_id}.mp3"))
+    }
+}
+
+/// The record of a call, as `GET /call_details/{task_id}` lists it.
+#[derive(Serialize)]
+pub(super) struct CallRecord<'a> {
+    agent_name: &'a str,
+    call_context: &'a RawValue,
+    call_insights: Option<Insights<'a>>,
+    call_recording_url: Option<String>,
+    from_number: &'a str,
+    to_number: &'a str,
+    call_status: &'static str,
+    call_duration: f64,
+}
+
+#[derive(Serialize)]
+struct Insights<'a> {
+    metadata: Box<RawValue>,
+    user_interest: UserInterest<'a>,
+    next_action: NextAction<'a>,
+}
+
+#[derive(Serialize)]
+struct UserInterest<'a> {
+    status: &'a str,
+    confidence_score: f64,
+    reasoning: &'static str,
+}
+
+#[derive(Serialize)]
+struct NextAction<'a> {
+    value: &'a str,
+    reason: &'static str,
+}
+
+impl Task {
+    /// The record of a call; without insights while it goes on, which is where `attempt` is none.
+    pub(super) fn record<'a>(
+        &'a self,
+        attempt: Option<&'a Attempt>,
+        meanings: &Meanings,
+    ) -> CallRecord<'a> {
+        let ending = attempt.map(|attempt| &attempt.ending);
+        CallRecord {
+            agent_name: &self.agent_name,
+            call_context: &self.call_context,
+            call_insights: ending.and_then(|ending| insights(ending, meanings)),
+            call_recording_url: attempt.and_then(Attempt::recording_url),
+            from_number: &self.from_number,
+            to_number: &self.to_number,
+            call_status: ending.map_or("IN_PROGRESS", |ending| ending.status().as_str()),
+            call_duration: ending.map_or(0.0, Ending::seconds),
+        }
+    }
+}
+
+fn insights<'a>(ending: &'a Ending, meanings: &Meanings) -> Option<Insights<'a>> {
+    match (ending.conversation(), meanings.unanswered_insights) {
+        (Some(conversation), _) => Some(Insights {
+            metadata: conversation.metadata(),
+            user_interest: UserInterest {
+                status: &conversation.interest,
+                confidence_score: 0.87,
+                reasoning: "Asked for the renewal link",
+            },
+            next_action: NextAction {
+                value: &conversation.next_action,
+                reason: "The customer wants to renew",
+            },
+        }),
+        (None, UnansweredInsights::Null) => None,
+        (None, UnansweredInsights::Redial) => Some(Insights {
+            metadata: JsonObject::empty().text,
+            user_interest: UserInterest {
+                status: "UNKNOWN",
+                confidence_score: 0.0,
+                reasoning: "No one spoke",
+            },
+            next_action: NextAction {
+                value: "REDIAL",
+                reason: "The call was not answered",
+            },
+        }),
+    }
+}
+
+/// The body of a call-level webhook (invented): a docket id, and no attempts.
+#[derive(Serialize)]
+pub(super) struct CallEvent<'a> {
+    event: &'static str,
+    task_id: Uuid,
+    docket_id: Option<Uuid>,
+    call_status: &'static str,
+    to_number: &'a str,
+    call_context: &'a RawValue,
+}
+
+impl Task {
+    /// What the webhook reports of the last call.
+    pub(super) fn call_event(&self) -> Option<CallEvent<'_>> {
+        let attempt = self.attempts.last()?;
+        Some(CallEvent {
+            event: "call.completed",
+            task_id: attempt.call_id,
+            docket_id: self.is_docket().then_some(self.id),
+            call_status: attempt.ending.status().as_str(),
+            to_number: &self.to_number,
+            call_context: &self.call_context,
+        })
+    }
+}

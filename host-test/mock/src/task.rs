@@ -1,0 +1,299 @@
+//! Tasks of the service: dockets and direct calls, from creation to the end. Time is passed in.
+
+use std::time::SystemTime;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::agent::Agent;
+use super::call::{CallStatus, Ending};
+use super::creation::Creation;
+use super::endpoint::Endpoint;
+use super::meanings::V2Status;
+use super::moment::{Moment, MomentKind, milliseconds};
+use super::newest::Newest;
+
+/// How many moments are kept of one task, the newest.
+const KEPT_MOMENTS: usize = 100;
+
+/// How much of a context an [`Entry`] has in a list. Unit: characters.
+const LISTED_CONTEXT: usize = 300;
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EntryKind {
+    /// A docket.
+    Docket,
+    /// A call that was started directly.
+    Call,
+}
+
+/// A docket or a direct call.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    /// The docket's or the task's id.
+    pub id: Uuid,
+    /// Which of the two.
+    pub kind: EntryKind,
+    /// The number that is called.
+    pub number: String,
+    /// The agent's name.
+    pub agent: String,
+    /// The text of the context; in lists its first 300 characters.
+    pub context: String,
+    /// The caller's own identifier.
+    pub external_id: Option<String>,
+    /// `OPEN`, `IN_PROGRESS` or `COMPLETED`.
+    pub status: &'static str,
+    /// Milliseconds since 1970.
+    pub created_ms: u64,
+    /// How many attempts are over.
+    pub attempts: usize,
+    /// How the last one ended, in the service's word.
+    pub last: Option<&'static str>,
+    /// The attempt that rings.
+    pub ringing: Option<RingingAttempt>,
+    /// The entry that was started for the same number and context within a minute before.
+    pub repeats: Option<Uuid>,
+}
+
+/// An attempt that rings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RingingAttempt {
+    /// Its number in the docket, from 1.
+    pub attempt: usize,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: u64,
+}
+
+/// An entry with its whole context and what happened to it.
+#[derive(Clone, Debug, Serialize)]
+pub struct EntryDetails {
+    /// The entry.
+    #[serde(flatten)]
+    pub entry: Entry,
+    /// The newest 100 moments, in order.
+    pub timeline: Vec<Moment>,
+}
+
+/// Which endpoint a task came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    DocketV1,
+    DocketV2,
+    /// Started directly: its only call has the id of the task.
+    Call,
+}
+
+/// A docket or a direct call, and all that happened to it.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) id: Uuid,
+    pub(super) origin: Origin,
+    pub(super) agent_name: String,
+    pub(super) call_type: String,
+    pub(super) from_number: String,
+    pub(super) to_number: String,
+    pub(super) call_context: Box<RawValue>,
+    pub(super) external_id: Option<String>,
+    script: Vec<CallStatus>,
+    pub(super) attempts: Vec<Attempt>,
+    pub(super) closure: Option<Closure>,
+    pub(super) created_at: SystemTime,
+    pub(super) updated_at: SystemTime,
+    /// The earlier task with the same number and context.
+    pub(super) repeats: Option<Uuid>,
+    pub(super) ringing: Option<Ringing>,
+    timeline: Newest<Moment>,
+    /// When it last changed.
+    pub(super) sequence: u64,
+}
+
+/// One call. Its shape in the webhook is invented.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) call_id: Uuid,
+    pub(super) ending: Ending,
+    pub(super) at: SystemTime,
+}
+
+#[derive(Debug)]
+pub(super) struct Closure {
+    pub(super) at: SystemTime,
+    pub(super) notified: bool,
+}
+
+/// An attempt that rings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ringing {
+    since: SystemTime,
+    /// Whether it ends as the script has it, though calls are ended by hand.
+    pub(super) is_left: bool,
+}
+
+impl Task {
+    /// What a request to `endpoint` starts.
+    pub(super) fn new(
+        endpoint: Endpoint,
+        agent: &Agent,
+        creation: &Creation,
+        script: Vec<CallStatus>,
+        now: SystemTime,
+    ) -> Self {
+        Self {
+            id: Uuid::new_v4(),
+            origin: match endpoint {
+                Endpoint::CreateDocketV2 => Origin::DocketV2,
+                Endpoint::CreateDocket => Origin::DocketV1,
+                _ => Origin::Call,
+            },
+            agent_name: agent.agent_name.clone(),
+            call_type: agent.call_type.clone(),
+            from_number: agent.calling_number(),
+            to_number: creation.to_phone_number.clone(),
+            call_context: creation.call_context.clone(),
+            external_id: creation.external_id.clone(),
+            script,
+            attempts: Vec::new(),
+            closure: None,
+            created_at: now,
+            updated_at: now,
+            repeats: None,
+            ringing: None,
+            timeline: Newest::new(Some(KEPT_MOMENTS)),
+            sequence: 0,
+        }
+    }
+
+    pub(super) fn is_docket(&self) -> bool {
+        self.origin != Origin::Call
+    }
+
+    /// The next attempt rings.
+    pub(super) fn ring(&mut self, now: SystemTime) {
+        self.ringing = Some(Ringing {
+            since: now,
+            is_left: false,
+        });
+        let text = format!("Attempt {} rings.", self.attempts.len() + 1);
+        self.note(Moment::new(now, MomentKind::Rings, text));
+    }
+
+    /// Makes the next attempt, which ends as the script has it unless `ending` says otherwise;
+    /// none when no further calls are to be made.
+    pub(super) fn place_next_call(
+        &mut self,
+        ending: Option<Ending>,
+        now: SystemTime,
+    ) -> Option<CallStatus> {
+        let attempt = self.next_attempt()?;
+        let ending = ending.unwrap_or_else(|| Ending::scripted(self.script[attempt - 1]));
+        let status = ending.status();
+        self.attempts.push(Attempt {
+            call_id: match self.origin {
+                Origin::Call => self.id,
+                _ => Uuid::new_v4(),
+            },
+            ending,
+            at: now,
+        });
+        self.updated_at = now;
+        self.ringing = None;
+        let text = format!("Attempt {attempt} ended: {}.", status.as_str());
+        self.note(Moment::new(now, MomentKind::Ended, text));
+        Some(status)
+    }
+
+    /// The number of the next attempt, from 1; none when no further calls are to be made.
+    pub(super) fn next_attempt(&self) -> Option<usize> {
+        (!self.is_over()).then_some(self.attempts.len() + 1)
+    }
+
+    /// Whether no further calls are to be made.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_answered() || self.attempts.len() == self.script.len()
+    }
+
+    pub(super) fn is_answered(&self) -> bool {
+        self.last_status() == Some(CallStatus::Answered)
+    }
+
+    fn last_status(&self) -> Option<CallStatus> {
+        self.attempts.last().map(|attempt| attempt.ending.status())
+    }
+
+    /// Completes the docket, for good.
+    pub(super) fn close(&mut self, notified: bool, now: SystemTime) {
+        self.closure = Some(Closure { at: now, notified });
+        self.updated_at = now;
+        let text = format!("Completed: {}.", self.closure_reason());
+        self.note(Moment::new(now, MomentKind::Closed, text));
+    }
+
+    /// DISPOSITION is specified; ATTEMPTS_EXHAUSTED is invented.
+    pub(super) fn closure_reason(&self) -> &'static str {
+        if self.is_answered() {
+            "DISPOSITION"
+        } else {
+            "ATTEMPTS_EXHAUSTED"
+        }
+    }
+
+    /// What a fetch says, and a creation that finds this docket.
+    pub(super) fn status(&self, meaning: V2Status) -> &'static str {
+        let is_open = match (self.origin, meaning) {
+            (Origin::Call, _) if self.is_over() => return "COMPLETED",
+            _ if self.closure.is_some() => return "COMPLETED",
+            (Origin::DocketV2, V2Status::OpenUntilCalled) => self.attempts.is_empty(),
+            (Origin::DocketV2, V2Status::OpenUntilClosed) => true,
+            _ => false,
+        };
+        if is_open { "OPEN" } else { "IN_PROGRESS" }
+    }
+
+    /// Takes note of a moment.
+    pub(super) fn note(&mut self, moment: Moment) {
+        self.timeline.push(moment, 0);
+    }
+
+    /// What a list shows.
+    pub(super) fn listed(&self, meaning: V2Status) -> Entry {
+        let context = self.call_context.get();
+        let cut = context.char_indices().nth(LISTED_CONTEXT);
+        let end = cut.map_or(context.len(), |(index, _)| index);
+        self.entry(&context[..end], meaning)
+    }
+
+    /// Everything that is known.
+    pub(super) fn details(&self, meaning: V2Status) -> EntryDetails {
+        EntryDetails {
+            entry: self.entry(self.call_context.get(), meaning),
+            timeline: self.timeline.to_vec(),
+        }
+    }
+
+    fn entry(&self, context: &str, meaning: V2Status) -> Entry {
+        Entry {
+            id: self.id,
+            kind: match self.origin {
+                Origin::Call => EntryKind::Call,
+                _ => EntryKind::Docket,
+            },
+            number: self.to_number.clone(),
+            agent: self.agent_name.clone(),
+            context: context.to_owned(),
+            external_id: self.external_id.clone(),
+            status: self.status(meaning),
+            created_ms: milliseconds(self.created_at),
+            attempts: self.attempts.len(),
+            last: self.last_status().map(CallStatus::as_str),
+            ringing: self.ringing.map(|ringing| RingingAttempt {
+                attempt: self.attempts.len() + 1,
+                since_ms: milliseconds(ringing.since),
+            }),
+            repeats: self.repeats,
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! What each endpoint answers.
+
+use super::*;
+use voice_calling_mock::{AgentFields, CallStatus, Endpoint, Scripts, Unauthorized};
+
+#[tokio::test]
+async fn each_creation_answers_as_its_version_has_it() {
+    let (_mock, client) = with(|_| ()).await;
+    let v1 = client.post(V1, &docket_body()).await;
+    let id = v1.id("docket_id");
+    assert_eq!(v1.status, 200);
+    assert_eq!(v1.headers["content-type"], "application/json");
+    assert_eq!(v1.json(), json!({"docket_id": id, "status": "IN_PROGRESS"}));
+    assert_eq!(client.fetch(&id).await["status"], "IN_PROGRESS");
+    assert!(client.fetch(&id).await["external_id"].is_null());
+
+    let v2 = client.post(V2, &docket_body()).await;
+    let id = v2.id("docket_id");
+    let expected = json!({"docket_id": id, "status": "OPEN", "created": true});
+    assert_eq!((v2.status, v2.json()), (200, expected));
+    assert_eq!(client.fetch(&id).await["external_id"], "crm-1");
+}
+
+#[tokio::test]
+async fn a_docket_has_17_fields_that_follow_its_calls() {
+    let (mock, client) = with(|_| ()).await;
+    let id = client.docket(&docket_body()).await;
+    let mut open = client.fetch(&id).await;
+    let created_at = open["created_at"].take();
+    assert!(is_timestamp(&created_at));
+    assert_eq!(open["updated_at"].take(), created_at);
+    let expected = json!({
+        "docket_id": id, "agent_name": "renewals", "status": "OPEN", "call_type": "OUTBOUND",
+        "from_number": "911140000007", "to_phone_number": NUMBER,
+        "call_context": {"name": "Asha"}, "external_id": "crm-1", "closed_call_id": null,
+        "latest_call_id": null, "closure_reason": null, "outbound_call_count": 0,
+        "notification_status": null, "first_called_at": null, "closed_at": null,
+        "created_at": null, "updated_at": null,
+    });
+    assert_eq!(open, expected);
+
+    assert_eq!(mock.place_next_call(&id).unwrap(), CallStatus::NoAnswer);
+    let called = client.fetch(&id).await;
+    assert_eq!(called["status"], "IN_PROGRESS");
+    assert_eq!(called["outbound_call_count"], 1);
+    assert!(is_timestamp(&called["first_called_at"]));
+    assert!(called["closed_at"].is_null() && called["closed_call_id"].is_null());
+
+    assert_eq!(mock.place_next_call(&id).unwrap(), CallStatus::Answered);
+    let closed = client.fetch(&id).await;
+    assert_eq!(fields(&closed), 17);
+    assert_eq!(closed["status"], "COMPLETED");
+    assert_eq!(closed["closure_reason"], "DISPOSITION");
+    assert_eq!(closed["notification_status"], "SKIPPED");
+    assert_eq!(closed["outbound_call_count"], 2);
+    assert_eq!(closed["closed_call_id"], closed["latest_call_id"]);
+    assert_ne!(closed["latest_call_id"], called["latest_call_id"]);
+    assert_eq!(closed["first_called_at"], called["first_called_at"]);
+    assert_eq!(closed["updated_at"], closed["closed_at"]);
+    assert!(is_timestamp(&closed["closed_at"]));
+    assert!(mock.place_next_call(&id).is_err());
+}
+
+#[tokio::test]
+async fn a_docket_that_nobody_answers_closes_after_its_last_call() {
+    let script = [CallStatus::Busy, CallStatus::NoAnswer];
+    let (mock, client) = with(|options| options.scripts.docket = script.to_vec()).await;
+    let id = client.docket(&docket_body()).await;
+    assert_eq!(mock.complete_docket(&id).unwrap(), script);
+    let closed = client.fetch(&id).await;
+    assert_eq!(closed["status"], "COMPLETED");
+    assert_eq!(closed["closure_reason"], "ATTEMPTS_EXHAUSTED");
+}
+
+#[tokio::test]
+async fn context_comes_back_as_the_text_that_was_sent() {
+    let context = r#"{"z":12345678901234567890, "a":0.10,"a":1e400,"lone":"\ud800","\udc00":[ {} ],"n":null}"#;
+    let receiver = receiver().await;
+    let (mock, client) = started(notifying(&receiver)).await;
+    let body = docket_body().replace(CONTEXT, context);
+    let id = client.docket(&body).await;
+    let text = client.get(&format!("{V1}/{id}")).await.text();
+    assert!(text.contains(&format!(r#""call_context":{context},"#)));
+    mock.complete_docket(&id).unwrap();
+    assert!(soon(mock.delivered(1)).await[0].body.contains(context));
+
+    let context = r#"{"b":"\ud800" ,"a":"1","a":"2"}"#;
+    let call = client.post(MAKE_CALL, &call_body_with(context)).await;
+    mock.complete_task(&call.id("task_id")).unwrap();
+    let text = client.details(&call.id("task_id")).await.text();
+    assert!(text.contains(&format!(r#""call_context":{context},"#)));
+}
+
+#[tokio::test]
+async fn a_call_has_details_once_it_is_over() {
+    let (mock, client) = with(|_| ()).await;
+    let task_id = client.call().await;
+    assert_eq!(client.details(&task_id).await.status, 404);
+    assert_eq!(mock.complete_task(&task_id).unwrap(), CallStatus::Answered);
+    assert!(mock.complete_task(&task_id).is_err());
+
+    let details = client.details(&task_id).await;
+    let unharmed = r#""policy_number":12345678901234567890,"amount_due":0.10"#;
+    assert!(details.text().contains(unharmed));
+    let mut record = details.json()[0].take();
+    let metadata = record["call_insights"]["metadata"].take();
+    assert_eq!(metadata["language"], "en");
+    let expected = json!({
+        "agent_name": "renewals", "call_context": {},
+        "call_insights": {
+            "metadata": null,
+            "user_interest": {"status": "INTERESTED", "confidence_score": 0.87,
+                "reasoning": "Asked for the renewal link"},
+            "next_action": {"value": "SEND_LINK", "reason": "The customer wants to renew"},
+        },
+        "call_recording_url": format!("https://recordings.voice.example/{task_id}.mp3"),
+        "from_number": "911140000007", "to_number": NUMBER,
+        "call_status": "ANSWERED", "call_duration": 42.5,
+    });
+    assert_eq!(record, expected);
+}
+
+#[tokio::test]
+async fn agents_are_listed_for_their_organization_and_a_created_one_can_call() {
+    let (_mock, client) = with(|_| ()).await;
+    let list = "/api/v1/agents?organizationId=org%2D1";
+    let mut agents = json!([{"agent_id": 7, "agent_name": "renewals"},
+        {"agent_id": 8, "agent_name": "collections"}]);
+    assert_eq!(client.get(list).await.json(), agents);
+    let other = client.get("/api/v1/agents?organizationId=org-2").await;
+    assert_eq!(other.status, 404);
+    let none = client.get("/api/v1/agents").await;
+    let place = json!(["query", "organizationId"]);
+    assert_eq!(
+        (none.status, &none.json()["detail"][0]["loc"]),
+        (422, &place)
+    );
+
+    let created = client.post("/agents/", &agent().to_string()).await;
+    assert_eq!(created.status, 200);
+    assert_eq!(created.json(), json!({"agent_id": 9}));
+    let created = json!({"agent_id": 9, "agent_name": "surveys"});
+    agents.as_array_mut().unwrap().push(created);
+    assert_eq!(client.get(list).await.json(), agents);
+    let id = client.docket(&docket_body().replace(":7", ":9")).await;
+    let docket = client.fetch(&id).await;
+    assert_eq!(docket["agent_name"], "surveys");
+    assert_eq!(docket["from_number"], "911140000009");
+    assert_eq!(docket["call_type"], "SURVEY");
+}
+
+#[tokio::test]
+async fn a_missing_or_wrong_token_is_refused_everywhere_and_starts_nothing() {
+    for (unauthorized, status) in [
+        (Unauthorized::Status401, 401),
+        (Unauthorized::Status403, 403),
+    ] {
+        let (mock, client) = with(|options| options.meanings.unauthorized = unauthorized).await;
+        let (bare, right) = (mock.token(), format!("Bearer {}", mock.token()));
+        let wrong = format!("Basic {bare}");
+        for head in [
+            "POST /agents/",
+            "POST /make_call",
+            "GET /call_details/x",
+            "POST /api/v1/dockets",
+            "POST /api/v2/dockets",
+            "GET /api/v1/dockets/x",
+            "GET /api/v1/agents",
+        ] {
+            for headers in [
+                &[][..],
+                &[("auth_token", &*wrong)],
+                &[("auth_token", &*bare)],
+                &[("authorization", &*right)],
+                &[("auth_token", &*right), ("auth_token", &*wrong)],
+            ] {
+                let reply = client.send(head, headers, "").await;
+                assert_eq!(reply.status, status, "{head} {headers:?}");
+                let detail = json!({"detail": "Invalid or missing auth_token"});
+                assert_eq!(reply.json(), detail);
+            }
+        }
+        assert!(mock.phones_rung().is_empty());
+    }
+}
+
+/// The problems of a 422 as "place: type".
+fn problems(reply: &Reply) -> Vec<String> {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let detail = reply.json()["detail"].take();
+    let problem = |problem: &Value| {
+        let place: Vec<_> = problem["loc"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(text)
+            .collect();
+        format!("{}: {}", place.join("."), text(&problem["type"]))
+    };
+    detail.as_array().unwrap().iter().map(problem).collect()
+}
+
+/// Path, body, and what is wrong with it.
+const WRONG_BODIES: &str = r#"
+    /api/v1/dockets | {} | body.agent_id: missing
+    /api/v2/dockets | [] | body: model_attributes_type
+    /api/v2/dockets |    | body: missing
+    /api/v2/dockets | {  | body: json_invalid
+    /make_call      | {} | body.from_agent_name: missing
+    /agents/        | {} | body.agent_name: missing
+    /agents/        | {"version":"1"} | body.version: int_type
+    /agents/        | {"enabled":1}   | body.enabled: bool_type
+    /agents/        | {"prompt":""}   | body.prompt: dict_type
+    /agents/        | {"prompt":{}}   | body.prompt.default: missing
+"#;
+
+/// A part of the body of a docket, what it is replaced by, and what is wrong then.
+const WRONG_DOCKETS: &str = r#"
+    :7                | :"7"          | body.agent_id: int_type
+    "crm-1"           | 5             | body.external_id: string_type
+    extra_config      | x             | body.extra_config: missing
+    call_context      | x             | body.extra_config.call_context: missing
+    {"name":"Asha"}   | []            | body.extra_config.call_context: dict_type
+    {"name":"Asha"}   | null          | body.extra_config.call_context: dict_type
+    {"name":"Asha"}   | NaN           | body: json_invalid
+    to_phone_number   | x             | body.to_phone_number: missing
+    919876543210      |               | body.to_phone_number: string_pattern_mismatch
+    919876543210      | 91987654321   | body.to_phone_number: string_pattern_mismatch
+    919876543210      | 9198765432101 | body.to_phone_number: string_pattern_mismatch
+    919876543210      | +91987654321  | body.to_phone_number: string_pattern_mismatch
+    919876543210      | 91987654321x  | body.to_phone_number: string_pattern_mismatch
+    919876543210      | ٩١٩٨٧٦        | body.to_phone_number: string_pattern_mismatch
+"#;
+
+fn rows(table: &str) -> impl Iterator<Item = [&str; 3]> {
+    let rows = table.trim().lines();
+    rows.map(|row| {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        cells.try_into().expect("three cells")
+    })
+}
+
+#[tokio::test]
+async fn wrong_bodies_are_refused_field_by_field_and_start_nothing() {
+    let (mock, client) = with(|_| ()).await;
+    let of_docket = |[part, wrong, expected]: [&'static str; 3]| {
+        (V2, docket_body().replace(part, wrong), expected)
+    };
+    let calls = [
+        call_body().replace(NUMBER, ""),
+        call_body_with(r#"{"n":1}"#),
+    ];
+    let of_call = [
+        "body.to_phone_number: string_too_short",
+        "body.extra_config.call_context.n: string_type",
+    ];
+    let of_call = calls.into_iter().zip(of_call);
+    let cases = rows(WRONG_BODIES)
+        .map(|[path, body, expected]| (path, body.to_owned(), expected))
+        .chain(rows(WRONG_DOCKETS).map(of_docket))
+        .chain(of_call.map(|(body, expected)| (MAKE_CALL, body, expected)));
+    for (path, body, expected) in cases {
+        let reply = client.post(path, &body).await;
+        assert_eq!(reply.status, 422, "{path} {body}");
+        assert_eq!(problems(&reply)[0], expected, "{path} {body}");
+    }
+    let create = "POST /api/v2/dockets";
+    let token = ("auth_token", &*client.token);
+    for headers in [&[token][..], &[token, ("content-type", "text/plain")]] {
+        let reply = client.send(create, headers, &docket_body()).await;
+        assert_eq!(problems(&reply), ["body: model_attributes_type"]);
+    }
+    assert!(mock.phones_rung().is_empty());
+    let json = ("content-type", "application/json; charset=utf-8");
+    let reply = client.send(create, &[token, json], &docket_body()).await;
+    assert_eq!(reply.status, 200);
+}
+
+#[tokio::test]
+async fn every_wrong_field_of_a_body_is_named() {
+    let agent_fields = AgentFields::All;
+    let (_mock, client) = with(|options| options.meanings.agent_fields = agent_fields).await;
+    for (path, count) in [(V1, 3), (MAKE_CALL, 2), ("/agents/", 12)] {
+        assert_eq!(problems(&client.post(path, "{}").await).len(), count);
+    }
+    let whole = client.post("/agents/", &agent().to_string()).await;
+    assert_eq!(whole.status, 200);
+}
+
+#[tokio::test]
+async fn unknown_things_are_not_found_and_wrong_methods_not_allowed() {
+    let (mock, client) = with(|_| ()).await;
+    for path in [
+        "/api/v1/dockets/00000000-0000-4000-8000-000000000000",
+        "/api/v1/dockets/nonsense",
+        "/call_details/00000000-0000-4000-8000-000000000000",
+        "/call_details/a%2Fb",
+        "/call_details/a/b",
+        "/call_details/",
+        "/",
+        "/agents",
+        "/api/v3/dockets",
+    ] {
+        let reply = client.get(path).await;
+        assert_eq!(reply.status, 404, "{path}");
+        assert!(reply.json()["detail"].is_string());
+    }
+    assert_eq!(mock.requests()[0].endpoint, Some(Endpoint::GetDocket));
+    assert_eq!(mock.requests()[8].endpoint, None);
+    let body = docket_body().replace(":7", ":1");
+    let no_agent = client.post(V1, &body).await;
+    assert_eq!(no_agent.json(), json!({"detail": "Agent not found"}));
+    let body = call_body().replace("renewals", "nobody");
+    assert_eq!(client.post(MAKE_CALL, &body).await.status, 404);
+    for (head, allow) in [
+        ("GET /make_call", "POST"),
+        ("DELETE /api/v1/dockets/x", "GET"),
+    ] {
+        let reply = client.send(head, &[], "").await;
+        assert_eq!(reply.status, 405);
+        assert_eq!(reply.headers["allow"], allow);
+    }
+    assert!(mock.phones_rung().is_empty());
+}
+
+#[tokio::test]
+async fn outcomes_follow_the_number_then_the_seed() {
+    let of_ten = async |scripts: &Scripts| {
+        let (mock, client) = with(|options| options.scripts = scripts.clone()).await;
+        let mut all = Vec::new();
+        for last in 0..10 {
+            let body = docket_body().replace("3210", &format!("321{last}"));
+            let id = client.docket(&body).await;
+            all.push(mock.complete_docket(&id).unwrap());
+        }
+        all
+    };
+    let busy = ("919876543211".to_owned(), vec![CallStatus::Busy]);
+    let mut scripts = Scripts::default();
+    scripts.by_number.extend([busy]);
+    scripts.seed = Some(1);
+    let drawn = of_ten(&scripts).await;
+    assert_eq!(drawn[1], [CallStatus::Busy]);
+    assert_eq!(of_ten(&scripts).await, drawn);
+    scripts.seed = Some(2);
+    assert_ne!(of_ten(&scripts).await, drawn);
+}
+
+#[tokio::test]
+async fn requests_are_kept_as_they_came() {
+    let (mock, client) = with(|_| ()).await;
+    let path = "/call_details/%C3%A9/../%2F%3F%20~?q=%41+b";
+    let headers = [
+        ("auth_token", "Bearer x"),
+        ("X-B", "2"),
+        ("x-a", "1"),
+        ("x-a", "0"),
+    ];
+    client.send(&format!("GET {path}"), &headers, "body").await;
+    let request = &mock.requests()[0];
+    assert_eq!(
+        (request.method.as_str(), &*request.path_and_query),
+        ("GET", path)
+    );
+    assert_eq!(request.path(), "/call_details/%C3%A9/../%2F%3F%20~");
+    assert_eq!(request.body_text(), "body");
+    assert_eq!((request.endpoint, request.answered.as_u16()), (None, 404));
+    assert_eq!(request.header("auth_token"), Some("Bearer x"));
+    assert_eq!(request.header_values("x-a"), [b"1", b"0"]);
+    let host = mock.address().to_string();
+    assert_eq!(request.header("host"), Some(&*host));
+    let names: Vec<_> = request.headers.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names[..4], ["auth_token", "x-b", "x-a", "x-a"]);
+}
+
+#[tokio::test]
+async fn the_token_is_not_in_what_debug_shows_as_text_or_as_bytes() {
+    let token = "canary-5f1e0c77";
+    let (mock, client) = with(|options| options.token = token.to_owned()).await;
+    client.docket(&docket_body()).await;
+    let bytes = format!("{:?}", token.as_bytes());
+    for shown in [
+        format!("{:?}", mock.requests()),
+        format!("{:?}", mock.exchanges()),
+    ] {
+        assert!(shown.contains("/api/v2/dockets"), "{shown}");
+        assert!(shown.contains("auth_token"), "{shown}");
+        assert!(!shown.contains(token), "{shown}");
+        assert!(!shown.contains(bytes.trim_matches(['[', ']'])), "{shown}");
+    }
+}

@@ -1,0 +1,206 @@
+//! Faults on order, and peers that break HTTP.
+
+use super::*;
+use voice_calling_mock::{Endpoint, Fault, FaultOrder};
+
+#[tokio::test]
+async fn faults_come_in_their_order_and_at_their_endpoint() {
+    let (mock, client) = with(|_| ()).await;
+    let v2 = Endpoint::CreateDocketV2;
+    mock.on_next(v2, Fault::status(503));
+    mock.on_next(v2, Fault::rate_limited(Some("soon")));
+    mock.on_nth(v2, 4, Fault::created_then(503));
+    assert_eq!(client.post(V1, &docket_body()).await.status, 200);
+    let mut statuses = Vec::new();
+    for _ in 0..5 {
+        let reply = client.post(V2, &docket_body()).await;
+        let retry_after = reply.headers.get("retry-after");
+        assert_eq!(
+            retry_after.is_some_and(|after| after == "soon"),
+            reply.status == 429
+        );
+        if reply.status == 503 {
+            assert_eq!(reply.json(), json!({"detail": "Service Unavailable"}));
+        }
+        statuses.push(reply.status);
+    }
+    assert_eq!(statuses, [503, 429, 200, 503, 200]);
+    assert_eq!(mock.times_rung(NUMBER), 4, "one 503 came after a creation");
+    let received = mock.requests_to(v2);
+    let answered: Vec<_> = received.iter().map(|one| one.answered.as_u16()).collect();
+    assert_eq!(answered, statuses);
+}
+
+#[tokio::test]
+async fn a_fault_answers_with_any_bytes_and_headers() {
+    let (mock, client) = with(|_| ()).await;
+    let odd = Fault::status(502)
+        .body("text/html", b"<h1>\xff</h1>")
+        .header("content-encoding", "gzip")
+        .header("x-echo", &client.token)
+        .header("x-raw", b"\xfe");
+    mock.on_next(Endpoint::ListAgents, odd);
+    let path = "/api/v1/agents?organizationId=org-1";
+    let reply = client.get(path).await;
+    assert_eq!((reply.status, &*reply.body), (502, &b"<h1>\xff</h1>"[..]));
+    let types: Vec<_> = reply.headers.get_all("content-type").iter().collect();
+    assert_eq!(types, ["text/html"]);
+    assert_eq!(reply.headers["content-encoding"], "gzip");
+    assert_eq!(reply.headers["x-echo"], client.token);
+    assert_eq!(reply.headers["x-raw"].as_bytes(), b"\xfe");
+
+    let other = Fault::status(200).body("application/json", "{}");
+    mock.on_next(Endpoint::ListAgents, other);
+    assert_eq!(client.get(path).await.json(), json!({}));
+    let proper = Fault::slow(Duration::ZERO).header("x-request-id", "1");
+    mock.on_next(Endpoint::ListAgents, proper);
+    let reply = client.get(path).await;
+    assert_eq!(reply.headers["x-request-id"], "1");
+    assert_eq!(reply.json()[0]["agent_id"], 7);
+}
+
+#[tokio::test]
+async fn a_slow_answer_comes_after_the_phone_rang() {
+    let (mock, client) = with(|_| ()).await;
+    mock.on_next(Endpoint::MakeCall, Fault::slow(Duration::from_secs(3600)));
+    tokio::select! {
+        _ = client.call() => panic!("the answer is an hour away"),
+        () = until(async || mock.times_rung(NUMBER) == 1) => {}
+    }
+}
+
+#[tokio::test]
+async fn faults_are_read_from_text() {
+    let texts = [
+        "create-docket-v2:503",
+        "create-docket-v2:429:retry-after=1",
+        "make-call@2:created-then-503:delay-ms=1",
+        "list-agents:html",
+        "make-call:hang",
+        "create-docket:created-then-unanswered",
+        "create-docket:completed-first",
+    ];
+    let faults = texts.map(|text| text.parse().unwrap()).to_vec();
+    let (mock, client) = with(|options| options.faults = faults).await;
+    let listed = mock.changes(0).orders.into_iter();
+    let listed: Vec<_> = listed.map(|order| order.fault).collect();
+    let as_listed = [
+        "503",
+        "429 with Retry-After 1",
+        "created-then-503 after 1 ms",
+        "200 with a body of its own",
+        "hang",
+        "created-then-unanswered",
+        "completed-first",
+    ];
+    assert_eq!(listed, as_listed);
+    mock.clear_orders();
+    for text in &texts[..4] {
+        mock.order(text.parse().unwrap()).unwrap();
+    }
+    assert_eq!(client.post(V2, &docket_body()).await.status, 503);
+    let limited = client.post(V2, &docket_body()).await;
+    assert_eq!(limited.status, 429);
+    assert_eq!(limited.headers["retry-after"], "1");
+    client.call().await;
+    assert_eq!(client.post(MAKE_CALL, &call_body()).await.status, 503);
+    assert_eq!(mock.times_rung(NUMBER), 2);
+    let page = client.get("/api/v1/agents?organizationId=org-1").await;
+    assert_eq!(page.status, 200);
+    assert_eq!(page.headers["content-type"], "text/html");
+    assert!(page.body.starts_with(b"<!DOCTYPE html>"));
+}
+
+#[tokio::test]
+async fn two_faults_for_one_request_are_an_error_that_names_both() {
+    for (texts, number) in [
+        (["make-call@2:503", "make-call@2:429"], 2),
+        (["make-call@2:429", "make-call@2:429"], 2),
+        (["make-call:503", "make-call@1:hang"], 1),
+    ] {
+        let faults = texts
+            .map(|text| text.parse::<FaultOrder>().unwrap())
+            .to_vec();
+        let [first, second] = [&faults[0], &faults[1]].map(|order| order.fault.to_string());
+        let mut options = Options::default();
+        options.faults.clone_from(&faults);
+        let error = MockService::start(options).await.err().expect("an error");
+        let expected =
+            format!("request {number} to make-call can have one fault: found {first} and {second}");
+        assert_eq!(error.to_string(), expected);
+    }
+    let (mock, _) = with(|_| ()).await;
+    for text in [
+        "make-call@2:503",
+        "make-call:429",
+        "make-call:hang",
+        "create-docket@2:503",
+    ] {
+        mock.order(text.parse().unwrap()).unwrap();
+    }
+    let pending = mock.changes(0).orders.into_iter();
+    let pending: Vec<_> = pending.map(|order| order.fault).collect();
+    assert_eq!(pending, ["503", "429", "hang", "503"]);
+    let second = mock.order("make-call@2:429".parse().unwrap()).unwrap_err();
+    assert!(second.to_string().contains("found 503 and 429"), "{second}");
+}
+
+#[test]
+fn a_fault_that_cannot_be_parsed_is_explained() {
+    let endpoints = "\"call\" is not an endpoint; allowed: create-agent, make-call, \
+        get-call-details, create-docket, create-docket-v2, get-docket, list-agents";
+    for (text, complaint) in [
+        ("", "no fault after the endpoint"),
+        ("make-call", "no fault after the endpoint"),
+        ("call:503", endpoints),
+        ("make-call@0:503", "\"0\" after the @"),
+        ("make-call:teapot", "\"teapot\" is not a fault"),
+        ("make-call:100", "100 is not a final HTTP status"),
+        ("make-call:1000", "1000 is not an HTTP status"),
+        (
+            "make-call:created-then-",
+            "\"created-then-\" is not a fault",
+        ),
+        ("make-call:503:retry=1", "unknown option \"retry=1\""),
+        ("make-call:503:delay-ms=x", "delay-ms=x is not a number"),
+        (
+            "make-call:429:retry-after=\n",
+            "is not a valid header value",
+        ),
+    ] {
+        let error = text.parse::<FaultOrder>().expect_err(text);
+        let error = format!("{error:#}");
+        assert!(error.contains(complaint), "{text}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn raw_peers_misbehave_as_scripted_and_count() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let half = "HTTP/1.1 200 OK\r\nContent-Ty";
+    let cut = "HTTP/1.1 500 Cut\r\nContent-Type: application/json\r\nContent-Length: 64\r\n\r\n{\"docket_id\": \"cut";
+    let script = [
+        (Behaviour::CloseBeforeReading, None),
+        (Behaviour::ResetAfterReading, None),
+        (Behaviour::CloseAfterReading, Some("")),
+        (Behaviour::HalfHead, Some(half)),
+        (Behaviour::CutBody(500), Some(cut)),
+        (Behaviour::Send(b"nonsense".to_vec()), Some("nonsense")),
+    ];
+    let behaviours: Vec<_> = script.iter().map(|(one, _)| one.clone()).collect();
+    let peer = RawPeer::start(behaviours).await.unwrap();
+    let request = b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
+    for (behaviour, expected) in script {
+        let stream = tokio::net::TcpStream::connect(peer.address()).await;
+        let mut stream = stream.unwrap();
+        let _closed_before = stream.write_all(request).await;
+        let mut answer = String::new();
+        let read = stream.read_to_string(&mut answer).await;
+        assert_eq!(answer, expected.unwrap_or_default(), "{behaviour:?}");
+        if behaviour == Behaviour::ResetAfterReading {
+            assert!(read.is_err());
+        }
+    }
+    assert_eq!(peer.connections(), 6);
+    assert_eq!(peer.requests(), vec![request.to_vec(); 5]);
+}
