@@ -316,8 +316,9 @@ async fn without_just_one_agent_of_the_name_nobody_is_called_and_the_error_says_
                     Stage::changed(|options| options.agents = agents).await
                 }
             };
-            let reminders = stage.remind(language, &campaign(), &three_customers());
-            let error = reminders.await.unwrap_err();
+            let customers = three_customers();
+            let reminders = stage.remind(language, &campaign(), &customers).await;
+            let error = reminders.unwrap_err();
             assert!(error.starts_with(expected), "{language:?}: {error}");
             assert_eq!(stage.mock.requests().len(), 1, "{language:?}");
         }
