@@ -211,34 +211,20 @@ fn every_setting_occurs_in_the_table() {
 /// Mutants of the component, each with a case that it fails.
 const CAUGHT: &str = r#"
 replays-unknown-outcome: a create whose connection was closed is not sent again
-replays-server-errors: CREATE_RETRY=not-sent: the outcome of a create after a 503 is unknown
 follows-redirects: a redirect of a create is a refusal, and not followed
 ignores-retry-after: a pause that does not fit before the deadline is not begun
-drops-unknown-fields: members of a docket that nobody knows are kept digit for digit
-rounds-numbers: members of a docket that nobody knows are kept digit for digit
 loses-order: the results of a batch are in the order of its requests, and one failure hides no other
-tries-too-often: there are four attempts where nothing else is set
+mistakes-ids: a docket of version 1 is created
 hides-attempts: there are four attempts where nothing else is set
 calls-silence-harmless: a create that got no answer in time is not sent again
 mistakes-readiness: a docket that is completed is waited for once
 copies-token: a docket of version 1 is created
 never-retries: a read is repeated after a 503
-swallows-broken-bodies: a 2xx of a create that is cut is reported with what came of it
 retries-despite-never: CREATE_RETRY=never: a create is not repeated after a rate limit
-calls-server-errors-harmless: what became of a create that the service cannot serve is unknown
 forgets-creations: a conflict may have created
 forgets-duplicates: a create that succeeds after a 503 may be a duplicate
-gives-up-for-others: a rate limit that a request of a batch met delays the others, and ends none
-ignores-date: a date of `retry-after` is read against the date of the answer
-ignores-fractions: a `retry-after` may have a fraction of a second
-polls-too-soon: a `retry-after` of a 404 makes a wait longer
-mistakes-gone: 410 ends a wait also where 404 means "not yet"
-trusts-empty-insights: a call with insights in which nothing stands is not completed
-takes-any-docket: another docket than the one that was asked for is not understood
 confirms-everything: a delivery is contradicted by a docket with another context
-cuts-long-ids: an organization id has at most 4096 bytes when it is encoded
 leaks-escaped-token: a token that the service echoes is masked
-hides-location: a redirect of a read is a refusal, and not followed
 "#;
 
 mod once {
