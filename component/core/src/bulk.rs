@@ -244,12 +244,16 @@ mod tests {
             let world = World::with_script([created().after(50)]);
             let in_flight_text = in_flight.to_string();
             let results = batch(&world, count, 60_000, &[("MAX_IN_FLIGHT", &in_flight_text)]);
-            assert_eq!(results.iter().filter(|result| result.is_ok()).count(), count);
+            assert_eq!(
+                results.iter().filter(|result| result.is_ok()).count(),
+                count
+            );
             assert_eq!(world.most_open(), in_flight.min(count));
             assert_eq!(world.now_ms(), expected_ms);
             let sent = world.sent().into_iter();
-            let (items, bodies): (Vec<_>, BTreeSet<_>) =
-                sent.map(|sent| (sent.request.item, sent.request.body)).unzip();
+            let (items, bodies): (Vec<_>, BTreeSet<_>) = sent
+                .map(|sent| (sent.request.item, sent.request.body))
+                .unzip();
             assert_eq!((items.len(), bodies.len()), (count, count));
             assert_eq!(items, (0..count as u32).map(Some).collect::<Vec<_>>());
         }

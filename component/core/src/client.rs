@@ -182,7 +182,13 @@ mod tests {
     fn options_that_are_not_allowed_are_named_and_nothing_is_sent() {
         let no_account = "none: VOICE_CALLING_ACCOUNTS lists no account";
         let deadlines = "1 to 86400000 milliseconds";
-        let deadline = |ms| (limits(Some(ms), None), "options.deadline-ms", ms.to_string());
+        let deadline = |ms| {
+            (
+                limits(Some(ms), None),
+                "options.deadline-ms",
+                ms.to_string(),
+            )
+        };
         let attempts = |count: u32| {
             let options = limits(None, Some(count));
             (options, "options.max-attempts", count.to_string())

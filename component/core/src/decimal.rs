@@ -246,7 +246,9 @@ mod tests {
             format!("9007199254740993{zeros}e-2000"),
         ];
         let at_the_edges = at_the_edges.split_whitespace();
-        at_the_edges.chain(long.iter().map(String::as_str)).for_each(assert_is_the_nearest);
+        at_the_edges
+            .chain(long.iter().map(String::as_str))
+            .for_each(assert_is_the_nearest);
     }
 
     #[test]

@@ -292,7 +292,8 @@ mod tests {
 
     #[test]
     fn dockets_are_encoded_as_specified() {
-        let head = r#"{"agent_id":7,"to_phone_number":"919876543210","extra_config":{"call_context":{"#;
+        let head =
+            r#"{"agent_id":7,"to_phone_number":"919876543210","extra_config":{"call_context":{"#;
         for (request, rest) in [
             (request(), r#""big":12345678901234567890,"amount":0.10}}}"#),
             (

@@ -599,8 +599,16 @@ mod tests {
             }
         };
         for (fits, too_many, said) in [
-            (elements(10_000), elements(10_001), "more than 10000 elements"),
-            (members(100_000), members(100_001), "more than 100000 members"),
+            (
+                elements(10_000),
+                elements(10_001),
+                "more than 10000 elements",
+            ),
+            (
+                members(100_000),
+                members(100_001),
+                "more than 100000 members",
+            ),
         ] {
             assert_eq!(read(&fits), Ok(()));
             let refused = read(&too_many).unwrap_err();
@@ -654,7 +662,11 @@ mod tests {
     #[test]
     fn members_of_the_callers_object_are_added_in_their_order_to_those_of_the_request() {
         for (extra, context, written) in [
-            (r#"{"z":0.10,"b":[1],"z":2}"#, None, r#"{"a":1,"z":0.10,"b":[1],"z":2}"#),
+            (
+                r#"{"z":0.10,"b":[1],"z":2}"#,
+                None,
+                r#"{"a":1,"z":0.10,"b":[1],"z":2}"#,
+            ),
             (
                 "{}",
                 Some("c"),

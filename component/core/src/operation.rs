@@ -585,7 +585,8 @@ mod tests {
                 ("ATTEMPT_TIMEOUT_MS", attempt_ms),
                 ("DEADLINE_MS", deadline_ms),
             ];
-            let (world, _, failure) = failed(read, [steps, vec![Step::Silence]].concat(), &variables);
+            let (world, _, failure) =
+                failed(read, [steps, vec![Step::Silence]].concat(), &variables);
             let made = failure.attempts.iter();
             let made: Vec<_> = made.map(|a| (a.started_ms, a.duration_ms)).collect();
             assert_eq!(made, attempts);
@@ -624,7 +625,13 @@ mod tests {
             (500, Step::status(503), 1, "unavailable", unknown),
             (500, Step::status(503).after(500), 1, "unavailable", unknown),
             (500, Step::limited("1"), 1, "rate-limited", "rate-limited"),
-            (500, Step::fail(Delivery::NotSent), 1, "unreachable", "unreachable"),
+            (
+                500,
+                Step::fail(Delivery::NotSent),
+                1,
+                "unreachable",
+                "unreachable",
+            ),
         ] {
             for (operation, expected) in [(read as Function, of_read), (create, of_create)] {
                 let world = World::with_script([step.clone(), success()]);
@@ -636,7 +643,11 @@ mod tests {
                 assert_eq!(failure.message.matches(ABANDONED).count(), 1, "{failure:?}");
                 let may_have_created = expected.starts_with("permanent-");
                 assert_eq!(failure.may_have_created, may_have_created);
-                if let Some(error) = failure.attempts.first().and_then(|a| a.transport_error.as_deref()) {
+                if let Some(error) = failure
+                    .attempts
+                    .first()
+                    .and_then(|a| a.transport_error.as_deref())
+                {
                     assert_eq!(error == ABANDONED, case != "unreachable");
                     let ended_ms = failure.attempts[0].duration_ms;
                     assert_eq!(ended_ms, if case == "unreachable" { 0 } else { 500 });
@@ -767,9 +778,8 @@ mod tests {
             )
         };
         let of_503 = || Step::status(503).after(12);
-        let first = line(
-            r#""attempt":1,"status":503,"started_ms":0,"duration_ms":12,"pause_ms":1000"#,
-        );
+        let first =
+            line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":12,"pause_ms":1000"#);
         let second = line(r#""attempt":2,"status":200,"started_ms":1012,"duration_ms":0"#);
         let last = line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":12"#);
         for (variables, expected) in [

@@ -42,7 +42,7 @@ mod tests {
     use crate::transport::Delivery;
     use crate::types::{CallDetailsList, RequestError};
     use futures_util::FutureExt;
-    use futures_util::future::{join3, join_all};
+    use futures_util::future::{join_all, join3};
 
     type Details = Result<CallDetailsList, RequestError>;
 

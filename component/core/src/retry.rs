@@ -247,7 +247,12 @@ mod tests {
         for (trusted, delivery, of_reads, of_creates) in [
             ("false", NotSent, Verdict::NotSent, Verdict::NotSent),
             ("false", ConnectionTimeout, Verdict::NotSent, unknown),
-            ("true", ConnectionTimeout, Verdict::NotSent, Verdict::NotSent),
+            (
+                "true",
+                ConnectionTimeout,
+                Verdict::NotSent,
+                Verdict::NotSent,
+            ),
             ("false", Denied, Verdict::Denied, Verdict::Denied),
             ("false", Refused, Verdict::Refused, Verdict::Refused),
             ("true", Rejected, Verdict::Refused, unknown),

@@ -105,7 +105,11 @@ mod tests {
         ] {
             let read = |value| parse_retry_after(value, date, THEN_S);
             let until = read("Sun, 06 Nov 1994 10:00:07 GMT");
-            assert_eq!((until, read("7")), (Some(expected), Some(7_000)), "{date:?}");
+            assert_eq!(
+                (until, read("7")),
+                (Some(expected), Some(7_000)),
+                "{date:?}"
+            );
         }
     }
 }

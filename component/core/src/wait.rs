@@ -177,7 +177,10 @@ mod tests {
         let is_completed = matches!(waited.outcome, DocketOutcome::Completed(_));
         assert_eq!(is_completed, status == DocketStatus::Completed);
         let times = (waited.waited_ms, waited.held_back_ms);
-        (status, [waited.polls, waited.failed_polls, times.0, times.1])
+        (
+            status,
+            [waited.polls, waited.failed_polls, times.0, times.1],
+        )
     }
 
     #[test]

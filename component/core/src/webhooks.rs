@@ -312,8 +312,16 @@ mod tests {
         assert_eq!(verify(&padded(9)), Ok(Verification::NotACompletion));
         for (error, found, allowed) in [
             (by_default, "1048577 bytes", "at most 1048576 bytes"),
-            (in_environment(&padded(10)).unwrap_err(), "10 bytes", "at most 9 bytes"),
-            (verify(&padded(10)).unwrap_err(), "10 bytes", "at most 9 bytes"),
+            (
+                in_environment(&padded(10)).unwrap_err(),
+                "10 bytes",
+                "at most 9 bytes",
+            ),
+            (
+                verify(&padded(10)).unwrap_err(),
+                "10 bytes",
+                "at most 9 bytes",
+            ),
         ] {
             let problem = take_apart(error).1.problem.unwrap();
             assert_eq!((&*problem.subject, &*problem.found), ("body", found));

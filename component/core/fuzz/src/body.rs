@@ -55,7 +55,10 @@ impl Body<'_> {
         match run(self.client.list_agents("org-1", None)) {
             Ok(list) => {
                 let elements = elements.expect("a list");
-                assert_eq!((&*list.raw_json, list.agents.len()), (self.json, elements.len()));
+                assert_eq!(
+                    (&*list.raw_json, list.agents.len()),
+                    (self.json, elements.len())
+                );
                 for (agent, json) in list.agents.iter().zip(elements) {
                     assert_read(agent, &Members::of(json));
                 }
@@ -85,7 +88,10 @@ impl Body<'_> {
         assert_eq!(created.raw_json.as_deref(), json);
         assert_eq!(created.raw_text.as_deref(), no_json);
         let agent_id = self.came.get("agent_id").filter(|json| *json != "-0");
-        assert_eq!(created.agent_id, agent_id.and_then(|json| json.parse().ok()));
+        assert_eq!(
+            created.agent_id,
+            agent_id.and_then(|json| json.parse().ok())
+        );
     }
 
     /// Records are an array, or a lone object; a wait is over when every call was not answered or
@@ -107,21 +113,33 @@ impl Body<'_> {
                 return assert_eq!(Some(error), waited.err());
             }
         };
-        let records: Vec<_> = records.expect("records").into_iter().map(Members::of).collect();
-        assert_eq!((&*list.raw_json, list.calls.len()), (self.json, records.len()));
+        let records: Vec<_> = records
+            .expect("records")
+            .into_iter()
+            .map(Members::of)
+            .collect();
+        assert_eq!(
+            (&*list.raw_json, list.calls.len()),
+            (self.json, records.len())
+        );
         for (call, came) in list.calls.iter().zip(&records) {
             assert_read(call, came);
         }
         let is_ready = |came: &Members<'_>| {
             let insights = came.object("call_insights");
-            matches!(came.text("call_status").as_deref(), Some("NO_ANSWER" | "BUSY"))
-                || insights.is_some_and(|json| is_evidence(json, EVIDENCE_LEVELS))
+            matches!(
+                came.text("call_status").as_deref(),
+                Some("NO_ANSWER" | "BUSY")
+            ) || insights.is_some_and(|json| is_evidence(json, EVIDENCE_LEVELS))
         };
         let expected = match !records.is_empty() && records.iter().all(is_ready) {
             true => CallDetailsOutcome::Completed(list),
             false => CallDetailsOutcome::Pending(Some(list)),
         };
-        assert_eq!(waited.expect("a wait reads what a get reads").outcome, expected);
+        assert_eq!(
+            waited.expect("a wait reads what a get reads").outcome,
+            expected
+        );
     }
 
     /// A phone may be ringing for each of these.
@@ -184,7 +202,8 @@ impl Body<'_> {
                 assert_eq!(docket.docket_id, named.unwrap_or(DOCKET_ID.to_owned()));
             }
             Err(error) => {
-                let is_docket = self.json.starts_with('{') && !named.as_ref().is_some_and(is_another);
+                let is_docket =
+                    self.json.starts_with('{') && !named.as_ref().is_some_and(is_another);
                 self.assert_kept(&error, !is_docket, false);
             }
         }
@@ -210,7 +229,10 @@ impl Body<'_> {
                 assert_eq!(delivered.attempts.as_deref(), attempts);
                 assert_eq!((&verified.delivered, requests), (&delivered, 1));
 
-                let is_denied = verified.contradicted.first().is_some_and(|name| name == "status");
+                let is_denied = verified
+                    .contradicted
+                    .first()
+                    .is_some_and(|name| name == "status");
                 assert_eq!(is_denied, !self.is_done(), "what is not done is confirmed");
                 // A docket that says the same confirms all that has one meaning.
                 let others = &verified.contradicted[usize::from(is_denied)..];
@@ -218,7 +240,10 @@ impl Body<'_> {
                 assert!(is_confirmed || is_ambiguous(self.json, COMPARED_LEVELS));
             }
             (Ok(None), Ok(Verification::NotACompletion)) => {
-                assert!(!is_completion && !self.json.is_empty(), "a completion is lost");
+                assert!(
+                    !is_completion && !self.json.is_empty(),
+                    "a completion is lost"
+                );
                 assert_eq!(requests, 0);
             }
             (Err(RequestError::PermanentInvalidInput(failure)), Err(error)) => {
@@ -227,7 +252,10 @@ impl Body<'_> {
                     true => "body",
                     false => "body.docket_id",
                 };
-                assert_eq!(failure.problem.as_ref().expect("a problem").subject, subject);
+                assert_eq!(
+                    failure.problem.as_ref().expect("a problem").subject,
+                    subject
+                );
                 assert_eq!(error, RequestError::PermanentInvalidInput(failure));
                 assert_eq!(requests, 0);
             }

@@ -158,9 +158,16 @@ pub(crate) fn is_evidence(json: &str, levels: usize) -> bool {
 /// Whether parsers may read a JSON value differently: an object in it has a name again, or it is
 /// deeper than so many levels.
 pub(crate) fn is_ambiguous(json: &str, levels: usize) -> bool {
-    let mut names: Vec<_> = Members::of(json).0.into_iter().map(|(name, _)| name).collect();
+    let mut names: Vec<_> = Members::of(json)
+        .0
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
     names.sort();
     names.windows(2).any(|pair| pair[0] == pair[1])
         || json.starts_with(['{', '['])
-            && (levels == 0 || inner(json).iter().any(|json| is_ambiguous(json, levels - 1)))
+            && (levels == 0
+                || inner(json)
+                    .iter()
+                    .any(|json| is_ambiguous(json, levels - 1)))
 }

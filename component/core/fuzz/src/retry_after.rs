@@ -64,5 +64,9 @@ fn seconds_ms(value: &str) -> Option<u64> {
 /// A date in any of the three forms of RFC 9110, section 5.6.7.
 fn date_s(text: &str) -> Option<u64> {
     let date = httpdate::parse_http_date(text.trim()).ok()?;
-    Some(date.duration_since(UNIX_EPOCH).as_ref().map_or(0, Duration::as_secs))
+    Some(
+        date.duration_since(UNIX_EPOCH)
+            .as_ref()
+            .map_or(0, Duration::as_secs),
+    )
 }

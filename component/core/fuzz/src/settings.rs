@@ -56,7 +56,9 @@ fn assert_named(problem: &Problem, variables: &BTreeMap<&str, &str>) {
     let shown = |variable: &str| variable[..variable.floor_char_boundary(64)] == *name;
     let is_there = variables.keys().any(|variable| shown(variable));
     let is_missing = problem.found == "no value"
-        && ["BASE_URL", "API_TOKEN"].iter().any(|end| name.ends_with(end));
+        && ["BASE_URL", "API_TOKEN"]
+            .iter()
+            .any(|end| name.ends_with(end));
     assert!(is_there || is_missing || name.len() == 64, "{problem:?}");
     assert!(!problem.found.is_empty() && !problem.allowed.is_empty());
 }
@@ -71,7 +73,9 @@ impl Account<'_> {
     /// A setting: the account's own, or that without a name. A token is never another account's.
     fn get(&self, name: &str) -> Option<&str> {
         assert!(NAMES.contains(&name));
-        let part = self.name.map(|account| account.to_uppercase().replace('-', "_"));
+        let part = self
+            .name
+            .map(|account| account.to_uppercase().replace('-', "_"));
         let own = part.map_or(name.to_owned(), |part| format!("{part}_{name}"));
         let inherited = Some(name).filter(|name| *name != "API_TOKEN");
         let values = [Some(&*own), inherited].map(|name| self.variables.get(name?).copied());
@@ -159,18 +163,21 @@ fn is_token(variable: &str) -> bool {
 /// or wrong for the same reason, wherever else a token stands by mistake.
 fn assert_tokens_not_shown(environment: &[(&str, &str)], read: &Result<Settings, RequestError>) {
     let shown = format!("{read:?}");
-    let (tokens, others): (Vec<_>, Vec<_>) =
-        environment.iter().partition(|(variable, _)| is_token(variable));
-    let is_elsewhere = |token: &str| {
-        token.len() >= 8 && others.iter().any(|(_, value)| value.contains(token))
-    };
+    let (tokens, others): (Vec<_>, Vec<_>) = environment
+        .iter()
+        .partition(|(variable, _)| is_token(variable));
+    let is_elsewhere =
+        |token: &str| token.len() >= 8 && others.iter().any(|(_, value)| value.contains(token));
     let mut elsewhere = tokens
         .iter()
         .map(|(_, token)| *token)
         .filter(|token| is_elsewhere(token))
         .peekable();
     if elsewhere.peek().is_some() {
-        assert!(elsewhere.all(|token| !shown.contains(token)), "a token is shown");
+        assert!(
+            elsewhere.all(|token| !shown.contains(token)),
+            "a token is shown"
+        );
         return;
     }
     let expected = format!("{:?}", settings_of(environment, disguised));
