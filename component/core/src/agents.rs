@@ -128,8 +128,16 @@ mod tests {
     use super::*;
     use crate::simulation::no_attempts;
 
-    fn bare() -> AgentConfig {
-        AgentConfig {
+    fn text(default_text: &str, extra: Option<&str>) -> Option<AgentText> {
+        Some(AgentText {
+            default_text: default_text.into(),
+            extra: extra.map(str::to_owned),
+        })
+    }
+
+    /// An agent with its name alone, and these changes.
+    fn with(change: impl Fn(&mut AgentConfig)) -> AgentConfig {
+        let mut config = AgentConfig {
             prompt: None,
             agent_name: "renewals".into(),
             agent_phone_number: None,
@@ -144,74 +152,55 @@ mod tests {
             created_at: None,
             updated_at: None,
             extra: None,
-        }
-    }
-
-    fn text(default_text: &str, extra: Option<&str>) -> Option<AgentText> {
-        Some(AgentText {
-            default_text: default_text.into(),
-            extra: extra.map(str::to_owned),
-        })
-    }
-
-    fn encoded(config: &AgentConfig) -> String {
-        encode_agent(config).map(|record| record.to_json()).unwrap()
-    }
-
-    #[test]
-    fn tools_are_sent_as_null_and_other_nones_left_out() {
-        assert_eq!(
-            encoded(&bare()),
-            r#"{"agent_name":"renewals","tools":null}"#
-        );
-    }
-
-    #[test]
-    fn all_fields_are_encoded_as_specified() {
-        let config = AgentConfig {
-            prompt: text("Be kind.", Some(r#"{"hi":"\u0928"}"#)),
-            agent_phone_number: Some("911".into()),
-            voice_id: Some("v".into()),
-            version: Some(3),
-            welcome_text: text("Hello", None),
-            tools: Some(r#"[{"name":"t","n":1.0}]"#.into()),
-            enabled: Some(true),
-            save_stats: Some(false),
-            server_type: Some("s".into()),
-            call_type: Some("c".into()),
-            created_at: Some("x".into()),
-            updated_at: Some("y".into()),
-            extra: Some(r#"{"region":"in"}"#.into()),
-            ..bare()
         };
-        assert_eq!(
-            encoded(&config),
-            r#"{"prompt":{"default":"Be kind.","hi":"\u0928"},"agent_name":"renewals","agent_phone_number":"911","voice_id":"v","version":3,"welcome_text":{"default":"Hello"},"tools":[{"name":"t","n":1.0}],"enabled":true,"save_stats":false,"server_type":"s","call_type":"c","created_at":"x","updated_at":"y","region":"in"}"#
-        );
+        change(&mut config);
+        config
+    }
+
+    #[test]
+    fn all_fields_are_encoded_as_specified_and_tools_as_null_where_there_are_none() {
+        let full = with(|config| {
+            config.prompt = text("Be kind.", Some(r#"{"hi":"\u0928"}"#));
+            config.agent_phone_number = Some("911".into());
+            config.voice_id = Some("v".into());
+            config.version = Some(3);
+            config.welcome_text = text("Hello", None);
+            config.tools = Some(r#"[{"name":"t","n":1.0}]"#.into());
+            config.enabled = Some(true);
+            config.save_stats = Some(false);
+            config.server_type = Some("s".into());
+            config.call_type = Some("c".into());
+            config.created_at = Some("x".into());
+            config.updated_at = Some("y".into());
+            config.extra = Some(r#"{"region":"in"}"#.into());
+        });
+        for (config, expected) in [
+            (with(|_| {}), r#"{"agent_name":"renewals","tools":null}"#),
+            (
+                full,
+                r#"{"prompt":{"default":"Be kind.","hi":"\u0928"},"agent_name":"renewals","agent_phone_number":"911","voice_id":"v","version":3,"welcome_text":{"default":"Hello"},"tools":[{"name":"t","n":1.0}],"enabled":true,"save_stats":false,"server_type":"s","call_type":"c","created_at":"x","updated_at":"y","region":"in"}"#,
+            ),
+        ] {
+            let encoded = encode_agent(&config).map(|record| record.to_json());
+            assert_eq!(encoded.unwrap(), expected);
+        }
     }
 
     #[test]
     fn bad_arguments_of_an_agent_are_named() {
-        let with = |change: fn(&mut AgentConfig)| {
-            let mut config = bare();
-            change(&mut config);
-            config
+        let twice = r#"{"default":"q"}"#;
+        let prompt = |extra| AgentConfig {
+            prompt: text("p", Some(extra)),
+            ..with(|_| {})
         };
         for (config, subject) in [
-            (with(|c| c.agent_name.clear()), "agent-name"),
-            (with(|c| c.tools = Some("{".into())), "tools"),
-            (with(|c| c.prompt = text("p", Some("[]"))), "prompt.extra"),
+            (with(|it| it.agent_name.clear()), "agent-name"),
+            (with(|it| it.tools = Some("{".into())), "tools"),
+            (prompt("[]"), "prompt.extra"),
+            (prompt(twice), "prompt.extra.default"),
             (
-                with(|c| c.prompt = text("p", Some(r#"{"default":"q"}"#))),
-                "prompt.extra.default",
-            ),
-            (
-                with(|c| c.welcome_text = text("p", Some("7"))),
+                with(|it| it.welcome_text = text("p", Some("7"))),
                 "welcome-text.extra",
-            ),
-            (
-                with(|c| c.extra = Some(r#"{"voice_id":"v"}"#.into())),
-                "extra.voice_id",
             ),
         ] {
             assert_eq!(encode_agent(&config).err().unwrap().subject, subject);
@@ -219,8 +208,7 @@ mod tests {
         let names = "prompt agent_name agent_phone_number voice_id version welcome_text tools \
             enabled save_stats server_type call_type created_at updated_at";
         for name in names.split_whitespace() {
-            let mut config = bare();
-            config.extra = Some(format!(r#"{{"{name}":1}}"#));
+            let config = with(|it| it.extra = Some(format!(r#"{{"{name}":1}}"#)));
             let problem = encode_agent(&config).err().unwrap();
             assert_eq!(problem.subject, format!("extra.{name}"));
         }
@@ -228,52 +216,34 @@ mod tests {
 
     #[test]
     fn whatever_answers_a_creation_is_kept() {
-        for (body, agent_id, raw_json, raw_text) in [
-            (
-                r#"{"agent_id":7,"x":1.0}"#,
-                Some(7),
-                Some(r#"{"agent_id":7,"x":1.0}"#),
-                None,
-            ),
-            (
-                r#"{"agent_id":"7"}"#,
-                None,
-                Some(r#"{"agent_id":"7"}"#),
-                None,
-            ),
-            (
-                r#"{"data":{"agent_id":7}}"#,
-                None,
-                Some(r#"{"data":{"agent_id":7}}"#),
-                None,
-            ),
-            ("[7]", None, Some("[7]"), None),
-            ("null", None, Some("null"), None),
-            ("", None, None, None),
-            ("created", None, None, Some("created")),
+        for (body, agent_id, is_json) in [
+            (r#"{"agent_id":7,"x":1.0}"#, Some(7), true),
+            (r#"{"agent_id":"7"}"#, None, true),
+            (r#"{"data":{"agent_id":7}}"#, None, true),
+            ("[7]", None, true),
+            ("null", None, true),
+            ("", None, false),
+            ("created", None, false),
         ] {
+            let text = Some(body.to_owned()).filter(|body| !body.is_empty());
             let expected = CreatedAgent {
                 agent_id,
-                raw_json: raw_json.map(str::to_owned),
-                raw_text: raw_text.map(str::to_owned),
+                raw_json: text.clone().filter(|_| is_json),
+                raw_text: text.filter(|_| !is_json),
                 request_id: None,
                 attempts: Vec::new(),
                 may_be_duplicate: false,
             };
-            assert_eq!(
-                decode_created_agent(body, no_attempts()),
-                expected,
-                "{body}"
-            );
+            let created = decode_created_agent(body, no_attempts());
+            assert_eq!(created, expected, "{body}");
         }
-    }
-
-    fn listed(json: &str) -> Result<AgentList, String> {
-        decode_agents(Value::parse(json)?, no_attempts())
     }
 
     #[test]
     fn an_odd_agent_in_a_list_costs_only_itself() {
+        let listed = |json: &str| -> Result<AgentList, String> {
+            decode_agents(Value::parse(json)?, no_attempts())
+        };
         let json = r#"[{"agent_id":7,"agent_name":"a","x":0.10},{"agent_id":"8"},9]"#;
         let list = listed(json).unwrap();
         let agents = list.agents.iter();
@@ -282,17 +252,10 @@ mod tests {
             .collect();
         assert_eq!(seen, [(Some(7), Some("a")), (None, None), (None, None)]);
         assert_eq!(list.raw_json, json);
-        assert_eq!(
-            listed("{}").unwrap_err(),
-            "an object, not an array of agents"
-        );
-    }
-
-    #[test]
-    fn a_list_of_more_than_10000_agents_is_refused() {
-        let many = |count: usize| format!("[{}]", vec!["{}"; count].join(","));
-        assert_eq!(listed(&many(10_000)).unwrap().agents.len(), 10_000);
-        let found = listed(&many(10_001)).unwrap_err();
+        let found = listed("{}").unwrap_err();
+        assert_eq!(found, "an object, not an array of agents");
+        let many = format!("[{}]", vec!["{}"; 10_001].join(","));
+        let found = listed(&many).unwrap_err();
         assert!(found.contains("more than 10000 elements"), "{found}");
     }
 }

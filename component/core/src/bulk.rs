@@ -192,7 +192,7 @@ mod tests {
     use crate::simulation::{NO_OPTIONS, Step, World, settings, take_apart};
     use crate::transport::ABANDONED;
     use futures_util::future::{join, join3};
-    use std::collections::BTreeMap;
+    use std::collections::BTreeSet;
 
     fn requests(count: usize) -> Vec<DocketRequestV2> {
         let request = |index| DocketRequestV2 {
@@ -210,10 +210,7 @@ mod tests {
     }
 
     fn created() -> Step {
-        let id = docket_id(0);
-        Step::ok(&format!(
-            r#"{{"docket_id":"{id}","status":"OPEN","created":true}}"#
-        ))
+        Step::docket("OPEN")
     }
 
     fn batch(
@@ -234,52 +231,31 @@ mod tests {
         assert!(failure.attempts.is_empty());
     }
 
-    #[test]
-    fn an_answer_that_is_large_is_an_error_of_its_own_and_keeps_its_beginning() {
-        let answer = |padding: usize| {
-            let (id, padding) = (docket_id(0), "x".repeat(padding));
-            format!(r#"{{"docket_id":"{id}","x":"{padding}"}}"#)
-        };
-        let settings = settings(&[]);
-        let request = create_docket_v2_request(&requests(1)[0], &settings).unwrap();
-        let fits = 16_384 + 6 * request.address(&settings).body.len() - answer(0).len();
-        let steps = [fits, fits + 1].map(|padding| Step::ok(&answer(padding)));
-        let world = World::with_script(steps.into_iter().chain([created()]));
-        let results = batch(&world, 3, 60_000, &[("MAX_IN_FLIGHT", "1")]);
-        assert!(results[0].is_ok() && results[2].is_ok());
-        let (case, failure) = take_apart(results[1].clone().unwrap_err());
-        assert_eq!(
-            (case, failure.may_have_created),
-            ("permanent-unexpected-response", true)
-        );
-        assert!(failure.message.contains("16384"), "{}", failure.message);
-        let response = failure.response.unwrap();
-        assert!(response.body.starts_with(r#"{"docket_id":"7f8d"#) && response.body_cut);
-    }
+    // ---------------------------------------------------------------- results
 
     #[test]
     fn at_most_max_in_flight_requests_are_open_and_each_is_sent_once() {
         for (count, in_flight, expected_ms) in [
             (1, 16, 50),
-            (16, 16, 50),
             (17, 16, 100),
             (1_000, 16, 3_150),
             (1_000, 1_000, 50),
         ] {
             let world = World::with_script([created().after(50)]);
             let in_flight_text = in_flight.to_string();
-            let variables = [("MAX_IN_FLIGHT", &*in_flight_text)];
-            let results = batch(&world, count, 60_000, &variables);
-            let created = results.iter().filter(|result| result.is_ok());
-            assert_eq!(created.count(), count);
+            let results = batch(&world, count, 60_000, &[("MAX_IN_FLIGHT", &in_flight_text)]);
+            assert_eq!(
+                results.iter().filter(|result| result.is_ok()).count(),
+                count
+            );
             assert_eq!(world.most_open(), in_flight.min(count));
             assert_eq!(world.now_ms(), expected_ms);
-            let mut bodies = BTreeMap::<_, u32>::new();
-            for sent in world.sent() {
-                *bodies.entry(sent.request.body).or_default() += 1;
-            }
-            assert_eq!(bodies.len(), count);
-            assert!(bodies.values().all(|times| *times == 1));
+            let sent = world.sent().into_iter();
+            let (items, bodies): (Vec<_>, BTreeSet<_>) = sent
+                .map(|sent| (sent.request.item, sent.request.body))
+                .unzip();
+            assert_eq!((items.len(), bodies.len()), (count, count));
+            assert_eq!(items, (0..count as u32).map(Some).collect::<Vec<_>>());
         }
     }
 
@@ -302,6 +278,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_answer_that_is_large_is_an_error_of_its_own_and_keeps_its_beginning() {
+        let answer = |padding: usize| {
+            let (id, padding) = (docket_id(0), "x".repeat(padding));
+            format!(r#"{{"docket_id":"{id}","x":"{padding}"}}"#)
+        };
+        let settings = settings(&[]);
+        let request = create_docket_v2_request(&requests(1)[0], &settings).unwrap();
+        let fits = 16_384 + 6 * request.address(&settings).body.len() - answer(0).len();
+        let steps = [fits, fits + 1].map(|padding| Step::ok(&answer(padding)));
+        let world = World::with_script(steps.into_iter().chain([created()]));
+        let results = batch(&world, 3, 60_000, &[("MAX_IN_FLIGHT", "1")]);
+        assert!(results[0].is_ok() && results[2].is_ok());
+        let (case, failure) = take_apart(results[1].clone().unwrap_err());
+        assert_eq!(case, "permanent-unexpected-response");
+        assert!(failure.may_have_created);
+        assert!(failure.message.contains("16384"), "{}", failure.message);
+        let response = failure.response.unwrap();
+        assert!(response.body.starts_with(r#"{"docket_id":"7f8d"#) && response.body_cut);
+    }
+
     /// Notes when each result comes, and goes away after some.
     struct Impatient<'a> {
         world: &'a World,
@@ -320,83 +317,88 @@ mod tests {
         }
     }
 
-    /// When the result of which request came, where no more than enough are waited for.
-    fn one_by_one(world: &World, count: usize, enough: usize, places: &str) -> Vec<(u64, usize)> {
-        let client = world.client(&[("MAX_IN_FLIGHT", places)]);
-        let batch = client.begin_batch(requests(count).into(), 60_000, None);
-        let recipient = Impatient {
-            world,
-            seen: RefCell::default(),
-            enough,
-        };
-        world.run(batch.unwrap().run(&recipient));
-        recipient.seen.take()
+    #[test]
+    fn each_result_is_handed_over_when_it_is_known_and_nothing_is_begun_for_who_has_gone() {
+        let created = |ms| created().after(ms);
+        let limited = || Step::limited("15").after(5);
+        for (steps, places, enough, sent_at_ms, expected) in [
+            (
+                vec![created(30), created(20), created(10), created(50)],
+                "3",
+                4,
+                vec![0, 0, 0, 10],
+                vec![(10, 2), (20, 1), (30, 0), (60, 3)],
+            ),
+            // What is under way is finished.
+            (
+                vec![created(10), created(20), created(30)],
+                "3",
+                1,
+                vec![0, 0, 0],
+                vec![(10, 0), (20, 1), (30, 2)],
+            ),
+            // The first is sent again after the rate limit; the others are not begun.
+            (
+                vec![limited(), created(10)],
+                "2",
+                1,
+                vec![0, 0, 15_005],
+                vec![(10, 1), (15_015, 0)],
+            ),
+        ] {
+            let world = World::with_script(steps);
+            let client = world.client(&[("MAX_IN_FLIGHT", places)]);
+            let batch = client.begin_batch(requests(4).into(), 60_000, None);
+            let recipient = Impatient {
+                world: &world,
+                seen: RefCell::default(),
+                enough,
+            };
+            world.run(batch.unwrap().run(&recipient));
+            assert_eq!(recipient.seen.take(), expected);
+            assert_eq!(world.sent_at_ms(), sent_at_ms);
+        }
+    }
+
+    // ------------------------------------------------------------------- time
+
+    #[test]
+    fn a_rate_limit_holds_a_batch_back_as_far_as_it_has_time_and_fails_nothing_not_begun() {
+        for (seconds, timeout_ms, places, sent_at_ms) in [
+            // After the 429 at 5 ms nothing begins for 15 s.
+            ("15", 120_000, "2", [0, 0, 15_005, 15_005]),
+            // Longer than the deadline of the first.
+            ("100", 600_000, "1", [0, 100_005, 100_015, 100_025]),
+            // Three quarters of the batch's time at most.
+            ("100", 40_000, "1", [0, 30_000, 30_010, 30_020]),
+        ] {
+            let world = World::with_script([Step::limited(seconds).after(5), created().after(10)]);
+            let results = batch(&world, 4, timeout_ms, &[("MAX_IN_FLIGHT", places)]);
+            assert_eq!(world.sent_at_ms()[..4], sent_at_ms);
+            let is_retried = seconds == "15";
+            assert_eq!(results[0].is_ok(), is_retried);
+            assert!(results[1..].iter().all(Result::is_ok));
+        }
     }
 
     #[test]
-    fn each_result_is_handed_over_when_it_is_known() {
-        let world = World::with_script([30, 20, 10, 50].map(|ms| created().after(ms)));
-        let seen = one_by_one(&world, 4, 4, "3");
-        assert_eq!(seen, [(10, 2), (20, 1), (30, 0), (60, 3)]);
-    }
-
-    #[test]
-    fn nothing_is_begun_for_a_recipient_that_has_gone_and_what_is_under_way_is_finished() {
-        let world = World::with_script([10, 20, 30].map(|ms| created().after(ms)));
-        let seen = one_by_one(&world, 9, 1, "3");
-        assert_eq!(seen, [(10, 0), (20, 1), (30, 2)]);
-        assert_eq!(world.sent_at_ms(), [0, 0, 0]);
-    }
-
-    #[test]
-    fn a_recipient_that_goes_while_a_rate_limit_lasts_has_nothing_begun_after_it() {
-        let limited = Step::status(429).with_header("retry-after", "15");
-        let world = World::with_script([limited.after(5), created().after(10)]);
-        let seen = one_by_one(&world, 5, 1, "2");
-        assert_eq!(seen[0], (10, 1));
-        // The first is sent again; the others are not begun.
-        assert_eq!(world.sent_at_ms(), [0, 0, 15_005]);
-        assert_eq!(seen.len(), 2);
-    }
-
-    #[test]
-    fn a_rate_limit_slows_the_whole_batch() {
-        let limited = Step::status(429).with_header("retry-after", "15");
-        let steps = [created().after(10), limited.after(5), created().after(10)];
-        let world = World::with_script(steps);
-        let results = batch(&world, 6, 120_000, &[("MAX_IN_FLIGHT", "2")]);
-        assert!(results.iter().all(Result::is_ok));
-        // The first two go out at once; after the 429 at 5 ms nobody begins
-        // anything for 15 s.
+    fn a_rate_limit_that_another_call_meets_slows_a_batch() {
+        let world = World::with_script([Step::limited("15").after(5), created().after(10)]);
+        let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
+        let requests = requests(4);
+        let other = client.create_docket_v2(&requests[0], None);
+        let batch = client.create_dockets_v2(&requests[1..], 120_000, None);
+        let (other, results) = world.run(join(other, batch));
+        assert!(other.is_ok() && results.unwrap().iter().all(Result::is_ok));
         assert_eq!(world.sent_at_ms()[..4], [0, 0, 15_005, 15_005]);
-        assert_eq!(world.sent().len(), 7);
-    }
-
-    #[test]
-    fn a_rate_limit_longer_than_a_deadline_does_not_fail_those_not_begun() {
-        let limited = Step::status(429).with_header("retry-after", "100");
-        let world = World::with_script([limited, created()]);
-        let results = batch(&world, 3, 600_000, &[("MAX_IN_FLIGHT", "1")]);
-        assert!(matches!(results[0], Err(RequestError::RateLimited(_))));
-        assert!(results[1].is_ok() && results[2].is_ok());
-        assert_eq!(world.sent_at_ms(), [0, 100_000, 100_000]);
-    }
-
-    #[test]
-    fn a_rate_limit_holds_a_batch_back_for_three_quarters_of_its_time_at_most() {
-        let limited = Step::status(429).with_header("retry-after", "100");
-        let world = World::with_script([limited, created()]);
-        let results = batch(&world, 3, 40_000, &[("MAX_IN_FLIGHT", "1")]);
-        assert!(results[0].is_err() && results[1].is_ok() && results[2].is_ok());
-        assert_eq!(world.sent_at_ms(), [0, 30_000, 30_000]);
     }
 
     #[test]
     fn requests_that_were_not_begun_in_time_are_timed_out_with_no_attempts() {
         let world = World::with_script([created().after(400)]);
         let results = batch(&world, 5, 1_000, &[("MAX_IN_FLIGHT", "1")]);
-        assert!(results[0].is_ok() && results[1].is_ok());
-        assert!(results[2].is_ok(), "it was under way when time ran out");
+        // The third was under way when time ran out.
+        assert!(results[..3].iter().all(Result::is_ok));
         results[3..].iter().for_each(assert_not_begun);
         assert_eq!((world.sent().len(), world.now_ms()), (3, 1_200));
     }
@@ -418,46 +420,10 @@ mod tests {
         assert!(failure.message.ends_with(ABANDONED), "{}", failure.message);
     }
 
-    #[test]
-    fn a_request_says_which_item_of_its_batch_it_is() {
-        let world = World::with_script([created()]);
-        batch(&world, 3, 60_000, &[]);
-        let items: Vec<_> = world.sent().iter().map(|sent| sent.request.item).collect();
-        assert_eq!(items, [Some(0), Some(1), Some(2)]);
-    }
+    // ----------------------------------------------------------------- places
 
     #[test]
-    fn a_rate_limit_that_another_call_meets_slows_a_batch() {
-        let limited = Step::status(429).with_header("retry-after", "15");
-        let steps = [limited.after(5), created().after(10), created()];
-        let world = World::with_script(steps);
-        let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
-        let requests = requests(4);
-        let other = client.create_docket_v2(&requests[0], None);
-        let batch = client.create_dockets_v2(&requests[1..], 120_000, None);
-        let (other, results) = world.run(join(other, batch));
-        assert!(other.is_ok() && results.unwrap().iter().all(Result::is_ok));
-        assert_eq!(world.sent_at_ms(), [0, 0, 15_005, 15_005, 15_005]);
-    }
-
-    #[test]
-    fn batches_and_other_calls_share_the_places() {
-        let world = World::with_script([created().after(100)]);
-        let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
-        let requests = requests(5);
-        let first = client.create_dockets_v2(&requests[..2], 60_000, None);
-        let second = client.create_dockets_v2(&requests[2..4], 60_000, None);
-        let other = client.create_docket_v2(&requests[4], None);
-        let (first, second, other) = world.run(join3(first, second, other));
-        assert!(first.unwrap().iter().all(Result::is_ok));
-        assert!(second.unwrap().iter().all(Result::is_ok));
-        assert!(other.is_ok());
-        assert_eq!(world.sent_at_ms(), [0, 0, 100, 100, 200]);
-        assert_eq!(world.most_open(), 2);
-    }
-
-    #[test]
-    fn an_item_is_sent_before_the_calls_that_came_after_it() {
+    fn batches_and_other_calls_share_the_places_in_the_order_in_which_they_came() {
         let world = World::with_script([created().after(100)]);
         let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
         let requests = requests(3);
@@ -466,8 +432,7 @@ mod tests {
         let later = client.create_docket_v2(&requests[2], None);
         let (earlier, results, later) = world.run(join3(earlier, batch, later));
         assert!(earlier.is_ok() && results.unwrap()[0].is_ok() && later.is_ok());
-        let sent = world.sent();
-        for (sent, request) in sent.iter().zip(&requests) {
+        for (sent, request) in world.sent().iter().zip(&requests) {
             let body = String::from_utf8_lossy(&sent.request.body);
             assert!(body.contains(&request.to_phone_number), "{body}");
         }
@@ -475,32 +440,26 @@ mod tests {
     }
 
     #[test]
-    fn the_deadline_of_an_item_begins_when_it_has_a_place() {
-        let world = World::with_script([created().after(100)]);
-        let variables = [("MAX_IN_FLIGHT", "1"), ("DEADLINE_MS", "250")];
-        let client = world.client(&variables);
-        let requests = requests(3);
-        let other = client.create_docket_v2(&requests[0], None);
-        let batch = client.create_dockets_v2(&requests[1..], 1_000, None);
-        let (other, results) = world.run(join(other, batch));
-        assert!(other.is_ok() && results.unwrap().iter().all(Result::is_ok));
-        assert_eq!(world.sent_at_ms(), [0, 100, 200]);
-        let sent = world.sent();
-        assert!(sent.iter().all(|sent| sent.limits.attempt_ms == 250));
+    fn an_item_has_its_own_deadline_from_its_place_on_and_none_without_a_place_in_time() {
+        for (timeout_ms, sent_at_ms) in [(1_000, &[0, 100, 200][..]), (50, &[0])] {
+            let world = World::with_script([created().after(100)]);
+            let client = world.client(&[("MAX_IN_FLIGHT", "1"), ("DEADLINE_MS", "250")]);
+            let requests = requests(3);
+            let other = client.create_docket_v2(&requests[0], None);
+            let batch = client.create_dockets_v2(&requests[1..], timeout_ms, None);
+            let (other, results) = world.run(join(other, batch));
+            assert!(other.is_ok());
+            match sent_at_ms.len() {
+                1 => results.unwrap().iter().for_each(assert_not_begun),
+                _ => assert!(results.unwrap().iter().all(Result::is_ok)),
+            }
+            assert_eq!(world.sent_at_ms(), sent_at_ms);
+            let sent = world.sent();
+            assert!(sent.iter().all(|sent| sent.limits.attempt_ms == 250));
+        }
     }
 
-    #[test]
-    fn an_item_that_finds_no_place_in_the_time_of_its_batch_is_not_sent() {
-        let world = World::with_script([created().after(100)]);
-        let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
-        let requests = requests(3);
-        let other = client.create_docket_v2(&requests[0], None);
-        let batch = client.create_dockets_v2(&requests[1..], 50, None);
-        let (other, results) = world.run(join(other, batch));
-        assert!(other.is_ok());
-        results.unwrap().iter().for_each(assert_not_begun);
-        assert_eq!(world.sent().len(), 1);
-    }
+    // -------------------------------------------------------------- arguments
 
     #[test]
     fn every_item_keeps_to_the_options_of_its_batch() {
@@ -511,9 +470,8 @@ mod tests {
             ..NO_OPTIONS
         });
         let requests = requests(3);
-        let results = client.create_dockets_v2(&requests, 60_000, options);
-        let results = world.run(results).unwrap();
-        assert!(results.iter().all(Result::is_err));
+        let results = world.run(client.create_dockets_v2(&requests, 60_000, options));
+        assert!(results.unwrap().iter().all(Result::is_err));
         assert_eq!(world.sent().len(), 6);
     }
 
@@ -523,26 +481,30 @@ mod tests {
         let client = world.client(&[]);
         let mut requests = requests(3);
         requests[1].to_phone_number = "12".into();
-        let results = client.create_dockets_v2(&requests, 1_000, None);
-        let results = world.run(results).unwrap();
+        let results = world.run(client.create_dockets_v2(&requests, 1_000, None));
+        let results = results.unwrap();
         assert!(results[0].is_ok() && results[2].is_ok());
-        assert!(matches!(
-            results[1],
-            Err(RequestError::PermanentInvalidInput(_))
-        ));
-        assert_eq!(world.sent().len(), 2);
+        let (case, _) = take_apart(results[1].clone().unwrap_err());
+        assert_eq!((case, world.sent().len()), ("permanent-invalid-input", 2));
     }
 
     #[test]
-    fn batches_of_0_to_1000_are_taken() {
+    fn batches_of_0_to_1000_requests_and_16_mib_are_taken() {
         let world = World::with_script([created()]);
         assert!(batch(&world, 0, 1_000, &[]).is_empty());
-        assert!(world.sent().is_empty());
-        let client = world.client(&[]);
-        for (count, timeout_ms, subject) in [(1_001, 1_000, "requests"), (1, 0, "timeout-ms")] {
-            let requests = requests(count);
-            let result = client.create_dockets_v2(&requests, timeout_ms, None);
-            let (case, failure) = take_apart(world.run(result).unwrap_err());
+        let mut escaped = requests(20);
+        // 3.4 MB of text, and 20 MB of JSON.
+        for request in &mut escaped {
+            request.external_id = Some("\u{1}".repeat(170_000));
+        }
+        for (requests, timeout_ms, subject) in [
+            (requests(1_001), 1_000, "requests"),
+            (requests(1), 0, "timeout-ms"),
+            (escaped, 1_000, "requests"),
+        ] {
+            let client = world.client(&[]);
+            let result = world.run(client.create_dockets_v2(&requests, timeout_ms, None));
+            let (case, failure) = take_apart(result.unwrap_err());
             assert_eq!(case, "permanent-invalid-input");
             assert_eq!(failure.problem.unwrap().subject, subject);
         }
@@ -555,29 +517,12 @@ mod tests {
         requests[1].extra = Some("{}".into());
         let counted: usize = requests.iter().map(text_bytes).sum();
         assert_eq!(counted, 12 + 2 + 1 + 12 + 2 + 1 + 2);
-        requests[0].call_context = " ".repeat(16_777_216 - counted + 2);
+        requests[0].external_id = Some("\"\\\u{1f} \u{e4}".into());
+        requests[0].call_context = " ".repeat(16_777_216 - counted + 3 - 13);
         assert!(check_size(&requests).is_ok());
         requests[0].call_context.push(' ');
         let problem = check_size(&requests).unwrap_err();
-        assert_eq!(
-            (&*problem.subject, &*problem.found),
-            ("requests", "16777217 bytes of text")
-        );
-    }
-
-    #[test]
-    fn the_escapes_of_an_external_id_count_towards_the_size_of_a_batch() {
-        let world = World::with_script([created()]);
-        let client = world.client(&[]);
-        let mut requests = requests(20);
-        // 3.4 MB of text, and 20 MB of JSON.
-        for request in &mut requests {
-            request.external_id = Some("\u{1}".repeat(170_000));
-        }
-        let batch = client.create_dockets_v2(&requests, 1_000, None);
-        let (case, failure) = take_apart(world.run(batch).unwrap_err());
-        assert_eq!(case, "permanent-invalid-input");
-        assert_eq!(failure.problem.unwrap().subject, "requests");
-        assert!(world.sent().is_empty());
+        let said = (&*problem.subject, &*problem.found);
+        assert_eq!(said, ("requests", "16777217 bytes of text"));
     }
 }

@@ -250,49 +250,47 @@ mod tests {
         }
     }
 
-    fn encoded(request: &CallRequest) -> String {
-        encode_call(request).map(|record| record.to_json()).unwrap()
+    fn from(name: Option<&str>, extra: Option<&str>) -> CallRequest {
+        CallRequest {
+            from_agent_name: name.map(str::to_owned),
+            extra: extra.map(str::to_owned),
+            ..request()
+        }
     }
 
     #[test]
     fn a_call_is_encoded_as_specified() {
-        assert_eq!(
-            encoded(&request()),
-            r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"call_context":{"name":"Asha","policy":"\"gold\""}}}"#
-        );
-        let bare = CallRequest {
+        let bare = |request: CallRequest| CallRequest {
             call_context: Vec::new(),
-            ..request()
+            ..request
         };
-        assert_eq!(
-            encoded(&bare),
-            r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765"}"#
-        );
-        let by_number = CallRequest {
-            from_agent_name: None,
-            extra: Some(r#"{"from_number":"911"}"#.into()),
-            ..bare
-        };
-        assert_eq!(
-            encoded(&by_number),
-            r#"{"to_phone_number":"+91 98765","from_number":"911"}"#
-        );
-        let configured = CallRequest {
-            extra: Some(r#"{"x":1,"extra_config":{"language":"hi"}}"#.into()),
-            ..request()
-        };
-        assert_eq!(
-            encoded(&configured),
-            r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"call_context":{"name":"Asha","policy":"\"gold\""},"language":"hi"},"x":1}"#
-        );
+        let name = Some("renewals");
+        let configured = r#"{"x":1,"extra_config":{"language":"hi"}}"#;
+        for (request, expected) in [
+            (
+                request(),
+                r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"call_context":{"name":"Asha","policy":"\"gold\""}}}"#,
+            ),
+            (
+                bare(request()),
+                r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765"}"#,
+            ),
+            (
+                bare(from(None, Some(r#"{"from_number":"911"}"#))),
+                r#"{"to_phone_number":"+91 98765","from_number":"911"}"#,
+            ),
+            (
+                from(name, Some(configured)),
+                r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"call_context":{"name":"Asha","policy":"\"gold\""},"language":"hi"},"x":1}"#,
+            ),
+        ] {
+            let encoded = encode_call(&request).map(|record| record.to_json());
+            assert_eq!(encoded.unwrap(), expected);
+        }
     }
 
     #[test]
     fn bad_arguments_of_a_call_are_named() {
-        let name = |name: &str| CallRequest {
-            from_agent_name: Some(name.into()),
-            ..request()
-        };
         let number = |number: &str| CallRequest {
             to_phone_number: number.into(),
             ..request()
@@ -301,39 +299,23 @@ mod tests {
             call_context: context(&[(name, "1"), ("b", "2"), (name, "1")]),
             ..request()
         };
-        let extra = |json: &str| CallRequest {
-            extra: Some(json.into()),
-            ..request()
-        };
-        let nobody = |extra: Option<&str>| CallRequest {
-            from_agent_name: None,
-            extra: extra.map(str::to_owned),
-            ..request()
-        };
+        let extra = |json: &str| from(Some("renewals"), Some(json));
+        let agent = "from-agent-name";
+        let nobody = "none, and nothing in `extra`";
+        let no_agent = r#"{"extra_config":{"agent":"a"}}"#;
+        let in_context = r#"{"extra_config":{"call_context":{}}}"#;
         for (request, subject, found) in [
-            (name(""), "from-agent-name", "an empty string"),
-            (
-                nobody(None),
-                "from-agent-name",
-                "none, and nothing in `extra`",
-            ),
-            (
-                nobody(Some("{}")),
-                "from-agent-name",
-                "none, and nothing in `extra`",
-            ),
-            (nobody(Some("7")), "extra", "a number"),
+            (from(Some(""), None), agent, "an empty string"),
+            (from(None, None), agent, nobody),
+            (from(None, Some("{}")), agent, nobody),
+            (from(None, Some(no_agent)), agent, nobody),
+            (from(None, Some("7")), "extra", "a number"),
             (number(""), "to-phone-number", "an empty string"),
             (number("91\n98"), "to-phone-number", "'\\n' at position 3"),
             (twice("a"), "call-context.a", "a duplicate name"),
             (twice(""), "call-context.", "a duplicate name"),
             (
-                nobody(Some(r#"{"extra_config":{"agent":"a"}}"#)),
-                "from-agent-name",
-                "none, and nothing in `extra`",
-            ),
-            (
-                extra(r#"{"extra_config":{"call_context":{}}}"#),
+                extra(in_context),
                 "extra.extra_config.call_context",
                 "a member",
             ),
@@ -398,58 +380,36 @@ mod tests {
         assert_eq!(interest.reasoning.as_deref(), Some("r"));
     }
 
-    #[test]
-    fn a_record_is_ready_with_insights_that_say_something_or_when_nobody_answered() {
-        for (record, ready) in [
-            (
-                r#"{"call_insights":{"metadata":{"n":0}},"call_status":"ANSWERED"}"#,
-                true,
-            ),
-            (
-                r#"{"call_insights":{"next_action":{"value":"REDIAL"}}}"#,
-                true,
-            ),
-            (r#"{"call_insights":{"new":[false]}}"#, true),
-            (r#"{"call_insights":null,"call_status":"NO_ANSWER"}"#, true),
-            (r#"{"call_status":"BUSY"}"#, true),
-            (
-                r#"{"call_insights":{"metadata":{},"user_interest":null},"call_status":"ANSWERED"}"#,
-                false,
-            ),
-            (
-                r#"{"call_insights":{"user_interest":{"status":"","reasoning":null}}}"#,
-                false,
-            ),
-            (r#"{"call_insights":{},"call_status":"ANSWERED"}"#, false),
-            (r#"{"call_insights":null,"call_status":"ANSWERED"}"#, false),
-            (
-                r#"{"call_insights":"soon","call_status":"ANSWERED"}"#,
-                false,
-            ),
-            (r#"{"call_insights":["soon"]}"#, false),
-            (r#"{"call_status":"RINGING"}"#, false),
-            (r#"{"call_status":null}"#, false),
-            ("7", false),
-        ] {
-            assert_eq!(
-                seen(&format!("[{record}]")).unwrap().are_ready,
-                ready,
-                "{record}"
-            );
-        }
-    }
+    /// Answers, and whether all calls of the task are ready: with insights that say something, or
+    /// because nobody answered.
+    const READINESS: &str = r#"
+        [{"call_insights":{"metadata":{"n":0}},"call_status":"ANSWERED"}] | yes
+        [{"call_insights":{"next_action":{"value":"REDIAL"}}}] | yes
+        [{"call_insights":{"new":[false]}}] | yes
+        [{"call_insights":null,"call_status":"NO_ANSWER"}] | yes
+        [{"call_status":"BUSY"}] | yes
+        [{"call_insights":{"metadata":{},"user_interest":null},"call_status":"ANSWERED"}] | no
+        [{"call_insights":{"user_interest":{"status":"","reasoning":null}}}] | no
+        [{"call_insights":{},"call_status":"ANSWERED"}] | no
+        [{"call_insights":null,"call_status":"ANSWERED"}] | no
+        [{"call_insights":"soon","call_status":"ANSWERED"}] | no
+        [{"call_insights":["soon"]}] | no
+        [{"call_status":"RINGING"}] | no
+        [{"call_status":null}] | no
+        [7] | no
+
+        [] | no
+        {"call_status":"BUSY"} | yes
+        [{"call_status":"BUSY"},{"call_status":"BUSY"}] | yes
+        [{"call_status":"BUSY"},{"call_status":"RINGING"}] | no
+        [{"call_status":"BUSY"},null] | no"#;
 
     #[test]
     fn a_tasks_details_are_ready_when_there_is_a_record_and_all_are_ready() {
-        let busy = r#"{"call_status":"BUSY"}"#;
-        for (answer, ready) in [
-            ("[]".to_owned(), false),
-            (busy.to_owned(), true),
-            (format!("[{busy},{busy}]"), true),
-            (format!(r#"[{busy},{{"call_status":"RINGING"}}]"#), false),
-            (format!("[{busy},null]"), false),
-        ] {
-            assert_eq!(seen(&answer).unwrap().are_ready, ready, "{answer}");
+        for line in READINESS.lines().filter(|line| !line.is_empty()) {
+            let (answer, is_ready) = line.split_once(" | ").unwrap();
+            let are_ready = seen(answer).unwrap().are_ready;
+            assert_eq!(are_ready, is_ready == "yes", "{answer}");
         }
     }
 

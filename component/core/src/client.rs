@@ -103,13 +103,17 @@ mod tests {
         })
     }
 
-    fn details() -> Step {
-        Step::ok("[]")
+    fn limits(deadline_ms: Option<u32>, max_attempts: Option<u32>) -> Option<CallOptions> {
+        Some(CallOptions {
+            deadline_ms,
+            max_attempts,
+            ..NO_OPTIONS
+        })
     }
 
     #[test]
     fn a_call_goes_to_the_account_that_it_names() {
-        let world = World::with_script([details()]);
+        let world = World::with_script([Step::ok("[]")]);
         let client = world.client(&ACCOUNTS);
         for (options, authority, token) in [
             (account("alpha"), "api.example", "Bearer token-of-alpha"),
@@ -125,29 +129,6 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_account_is_named_beside_those_that_there_are() {
-        for (variables, allowed) in [
-            (&ACCOUNTS[..], "one of alpha, beta"),
-            (&[], "none: VOICE_CALLING_ACCOUNTS lists no account"),
-        ] {
-            for name in ["gamma", "", "Alpha", "ALPHA", "alpha "] {
-                let world = World::default();
-                let client = world.client(variables);
-                let result = world.run(client.get_call_details("t", account(name)));
-                let (case, failure) = take_apart(result.unwrap_err());
-                assert_eq!(case, "permanent-configuration");
-                let problem = failure.problem.unwrap();
-                assert_eq!(
-                    (&*problem.subject, &*problem.allowed),
-                    ("options.account", allowed)
-                );
-                assert_eq!(problem.found, format!("{name:?}"));
-                assert!(world.sent().is_empty());
-            }
-        }
-    }
-
-    #[test]
     fn without_settings_without_a_name_every_call_has_to_name_its_account() {
         let environment = [
             ("VOICE_CALLING_ACCOUNTS", "alpha"),
@@ -155,13 +136,11 @@ mod tests {
             ("VOICE_CALLING_ALPHA_API_TOKEN", "token-of-alpha"),
         ];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let world = World::with_script([details()]);
-        let client = Client::new(
-            Settings::from_environment(environment).unwrap(),
-            world.clone(),
-        );
-        let named = world.run(client.get_call_details("t", account("alpha")));
-        assert!(named.is_ok());
+        let settings = Settings::from_environment(environment).unwrap();
+        let world = World::with_script([Step::ok("[]")]);
+        let client = Client::new(settings, world.clone());
+        let named = client.get_call_details("t", account("alpha"));
+        assert!(world.run(named).is_ok());
         let unnamed = world.run(client.get_call_details("t", None));
         let (case, failure) = take_apart(unnamed.unwrap_err());
         assert_eq!(case, "permanent-configuration");
@@ -170,71 +149,72 @@ mod tests {
     }
 
     #[test]
-    fn accounts_share_no_rate_limit() {
-        let limited = Step::status(429).with_header("retry-after", "7");
-        let world = World::with_script([limited, details()]);
-        let client = world.client(&ACCOUNTS);
-        let limited = client.get_call_details("limited", account("alpha"));
-        let other = client.get_call_details("other", account("beta"));
-        let (limited, other) = world.run(join(limited, other));
-        assert!(limited.is_ok() && other.is_ok());
-        assert_eq!(world.sent_at_ms(), [0, 0, 7_000]);
-    }
-
-    #[test]
-    fn accounts_share_no_places() {
-        let world = World::with_script([details().after(100)]);
-        let client = world.client(&ACCOUNTS);
-        let one = client.get_call_details("one", account("alpha"));
-        let other = client.get_call_details("other", account("beta"));
-        let (one, other) = world.run(join(one, other));
-        assert!(one.is_ok() && other.is_ok());
-        assert_eq!(world.sent_at_ms(), [0, 0]);
+    fn accounts_share_neither_a_rate_limit_nor_places() {
+        for (step, sent_at_ms) in [
+            (Step::limited("7"), vec![0, 0, 7_000]),
+            (Step::ok("[]").after(100), vec![0, 0]),
+        ] {
+            let world = World::with_script([step, Step::ok("[]")]);
+            let client = world.client(&ACCOUNTS);
+            let one = client.get_call_details("one", account("alpha"));
+            let other = client.get_call_details("other", account("beta"));
+            let (one, other) = world.run(join(one, other));
+            assert!(one.is_ok() && other.is_ok());
+            assert_eq!(world.sent_at_ms(), sent_at_ms);
+        }
     }
 
     #[test]
     fn options_take_the_place_of_settings_for_one_call() {
-        let world = World::with_script([Step::status(503)]);
-        let client = world.client(&[]);
-        let options = CallOptions {
-            max_attempts: Some(2),
-            deadline_ms: Some(4_000),
-            ..NO_OPTIONS
-        };
-        let result = world.run(client.get_call_details("t", Some(options)));
-        assert!(result.is_err());
-        assert_eq!(world.sent_at_ms(), [0, 1_000]);
-        assert_eq!(world.sent()[0].limits.attempt_ms, 4_000);
-
-        let result = world.run(client.get_call_details("t", None));
-        assert!(result.is_err());
-        assert_eq!(world.sent().len(), 6);
-        assert_eq!(world.sent()[2].limits.attempt_ms, 10_000);
+        for (options, sent_at_ms, attempt_ms) in [
+            (limits(Some(4_000), Some(2)), vec![0, 1_000], 4_000),
+            (None, vec![0, 1_000, 3_000, 7_000], 10_000),
+        ] {
+            let world = World::with_script([Step::status(503)]);
+            let result = world.run(world.client(&[]).get_call_details("t", options));
+            assert!(result.is_err());
+            assert_eq!(world.sent_at_ms(), sent_at_ms);
+            assert_eq!(world.sent()[0].limits.attempt_ms, attempt_ms);
+        }
     }
 
     #[test]
     fn options_that_are_not_allowed_are_named_and_nothing_is_sent() {
-        let world = World::default();
-        let client = world.client(&[]);
-        let deadline_ms = |ms| CallOptions {
-            deadline_ms: Some(ms),
-            ..NO_OPTIONS
+        let no_account = "none: VOICE_CALLING_ACCOUNTS lists no account";
+        let deadlines = "1 to 86400000 milliseconds";
+        let deadline = |ms| {
+            (
+                limits(Some(ms), None),
+                "options.deadline-ms",
+                ms.to_string(),
+            )
         };
-        let max_attempts = |count| CallOptions {
-            max_attempts: Some(count),
-            ..NO_OPTIONS
+        let attempts = |count: u32| {
+            let options = limits(None, Some(count));
+            (options, "options.max-attempts", count.to_string())
         };
-        for (options, subject, found) in [
-            (deadline_ms(0), "options.deadline-ms", "0"),
-            (deadline_ms(86_400_001), "options.deadline-ms", "86400001"),
-            (max_attempts(0), "options.max-attempts", "0"),
-            (max_attempts(101), "options.max-attempts", "101"),
+        let unknown = |name| (account(name), "options.account", format!("{name:?}"));
+        for (variables, (options, subject, found), allowed) in [
+            (&ACCOUNTS[..], unknown("gamma"), "one of alpha, beta"),
+            (&ACCOUNTS, unknown(""), "one of alpha, beta"),
+            (&ACCOUNTS, unknown("ALPHA"), "one of alpha, beta"),
+            (&ACCOUNTS, unknown("alpha "), "one of alpha, beta"),
+            (&[], unknown("alpha"), no_account),
+            (&[], deadline(0), deadlines),
+            (&[], deadline(86_400_001), deadlines),
+            (&[], attempts(0), "1 to 100"),
+            (&[], attempts(101), "1 to 100"),
         ] {
-            let result = world.run(client.get_call_details("t", Some(options)));
+            let world = World::default();
+            let result = world.run(world.client(variables).get_call_details("t", options));
             let (case, failure) = take_apart(result.unwrap_err());
-            assert_eq!(case, "permanent-invalid-input");
+            let is_account = subject == "options.account";
+            assert_eq!(case == "permanent-configuration", is_account);
+            assert_eq!(case == "permanent-invalid-input", !is_account);
             let problem = failure.problem.unwrap();
-            assert_eq!((&*problem.subject, &*problem.found), (subject, found));
+            assert_eq!((&*problem.subject, problem.found), (subject, found));
+            assert_eq!(problem.allowed, allowed);
+            assert!(world.sent().is_empty());
         }
     }
 }

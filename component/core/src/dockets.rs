@@ -272,9 +272,7 @@ fn decode_status(status: String) -> DocketStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Step, World, no_attempts, take_apart};
-
-    const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+    use crate::simulation::{DOCKET_ID, Step, World, no_attempts, take_apart};
 
     fn request() -> DocketRequestV2 {
         DocketRequestV2 {
@@ -286,35 +284,37 @@ mod tests {
         }
     }
 
+    fn with(change: fn(&mut DocketRequestV2)) -> DocketRequestV2 {
+        let mut request = request();
+        change(&mut request);
+        request
+    }
+
     #[test]
     fn dockets_are_encoded_as_specified() {
-        let encoded = |request: &DocketRequestV2| {
-            encode_docket_v2(request)
-                .map(|record| record.to_json())
-                .unwrap()
-        };
-        let context =
-            r#""extra_config":{"call_context":{"big":12345678901234567890,"amount":0.10}}"#;
-        let head = r#"{"agent_id":7,"to_phone_number":"919876543210""#;
-        assert_eq!(encoded(&request()), format!("{head},{context}}}"));
-        let full = DocketRequestV2 {
-            external_id: Some("crm \"7\"\n".into()),
-            extra: Some(r#"{"priority":1.0}"#.into()),
-            ..request()
-        };
-        assert_eq!(
-            encoded(&full),
-            format!(r#"{head},{context},"external_id":"crm \"7\"\n","priority":1.0}}"#)
-        );
-        let configured = DocketRequestV2 {
-            call_context: "{}".into(),
-            extra: Some(r#"{"extra_config":{"retries":2}}"#.into()),
-            ..request()
-        };
-        assert_eq!(
-            encoded(&configured),
-            format!(r#"{head},"extra_config":{{"call_context":{{}},"retries":2}}}}"#)
-        );
+        let head =
+            r#"{"agent_id":7,"to_phone_number":"919876543210","extra_config":{"call_context":{"#;
+        for (request, rest) in [
+            (request(), r#""big":12345678901234567890,"amount":0.10}}}"#),
+            (
+                with(|it| {
+                    it.call_context = "{}".into();
+                    it.external_id = Some("crm \"7\"\n".into());
+                    it.extra = Some(r#"{"priority":1.0}"#.into());
+                }),
+                r#"}},"external_id":"crm \"7\"\n","priority":1.0}"#,
+            ),
+            (
+                with(|it| {
+                    it.call_context = "{}".into();
+                    it.extra = Some(r#"{"extra_config":{"retries":2}}"#.into());
+                }),
+                r#"},"retries":2}}"#,
+            ),
+        ] {
+            let encoded = encode_docket_v2(&request).map(|record| record.to_json());
+            assert_eq!(encoded.unwrap(), format!("{head}{rest}"));
+        }
         let version_1 = DocketRequest {
             agent_id: i64::MIN,
             to_phone_number: "919876543210".into(),
@@ -322,9 +322,7 @@ mod tests {
             extra: Some(r#"{"external_id":"x"}"#.into()),
         };
         assert_eq!(
-            encode_docket(&version_1)
-                .map(|record| record.to_json())
-                .unwrap(),
+            encode_docket(&version_1).map(|it| it.to_json()).unwrap(),
             r#"{"agent_id":-9223372036854775808,"to_phone_number":"919876543210","extra_config":{"call_context":{}},"external_id":"x"}"#
         );
     }
@@ -339,6 +337,7 @@ mod tests {
             extra: Some(json.into()),
             ..request()
         };
+        let in_context = r#"{"extra_config":{"call_context":{}}}"#;
         for (request, subject) in [
             (context(""), "call-context"),
             (context("[]"), "call-context"),
@@ -348,32 +347,20 @@ mod tests {
             (extra(r#"{"agent_id":8}"#), "extra.agent_id"),
             (extra(r#"{"to_phone_number":"9"}"#), "extra.to_phone_number"),
             (extra(r#"{"external_id":"x"}"#), "extra.external_id"),
+            (extra(in_context), "extra.extra_config.call_context"),
             (
-                extra(r#"{"extra_config":{"call_context":{}}}"#),
-                "extra.extra_config.call_context",
-            ),
-            (
-                DocketRequestV2 {
-                    to_phone_number: "+91987654321".into(),
-                    ..request()
-                },
+                with(|it| it.to_phone_number = "+91987654321".into()),
                 "to-phone-number",
             ),
         ] {
-            assert_eq!(
-                encode_docket_v2(&request).err().unwrap().subject,
-                subject,
-                "{request:?}"
-            );
+            let problem = encode_docket_v2(&request).err().unwrap();
+            assert_eq!(problem.subject, subject, "{request:?}");
         }
     }
 
     #[test]
     fn a_docket_id_is_a_hyphenated_uuid() {
-        for good in [
-            "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11",
-            "7F8D3B0E-0D51-4F0C-9A63-2F1A5C0D9E11",
-        ] {
+        for good in [DOCKET_ID, &DOCKET_ID.to_uppercase()] {
             assert!(check_docket_id("docket-id", good).is_ok());
         }
         for bad in [
@@ -401,61 +388,50 @@ mod tests {
         let json = r#"{"docket_id":"d","agent_name":null,"status":"ARCHIVED","outbound_call_count":"3","external_id":7,"call_context":[],"closed_at":null,"first_called_at":"2026-01-02T03:04:05.678901","priority":{"kept":1.10}}"#;
         let docket = read(json).unwrap();
         assert_eq!(docket.status, Some(DocketStatus::Other("ARCHIVED".into())));
-        assert_eq!(
-            (docket.agent_name, docket.external_id, docket.closed_at),
-            (None, None, None)
-        );
-        assert_eq!(
-            (docket.outbound_call_count, docket.call_context),
-            (None, None)
-        );
+        let texts = (docket.agent_name, docket.external_id, docket.closed_at);
+        assert_eq!(texts, (None, None, None));
+        let others = (docket.outbound_call_count, docket.call_context);
+        assert_eq!(others, (None, None));
         let first_called_at = docket.first_called_at.as_deref();
         assert_eq!(first_called_at, Some("2026-01-02T03:04:05.678901"));
         assert_eq!(docket.raw_json, json);
     }
 
     #[test]
-    fn where_no_docket_was_asked_for_one_needs_an_id() {
-        for (json, found) in [
-            ("{}", "`docket_id` is missing"),
-            (r#"{"docket_id":null}"#, "`docket_id` is null"),
-            (r#"{"docket_id":""}"#, "`docket_id` is an empty string"),
-            ("[]", "an array"),
-        ] {
-            let error = read(json).unwrap_err();
-            assert!(error.starts_with(found), "{json}: {error}");
-        }
-    }
-
-    #[test]
     fn an_answer_is_about_the_docket_that_was_asked_for_unless_it_names_another() {
         let upper = DOCKET_ID.to_uppercase();
-        for (id, expected) in [
-            (format!("\"{DOCKET_ID}\""), Ok(DOCKET_ID)),
-            (format!("\"{upper}\""), Ok(&*upper)),
-            ("null".into(), Ok(DOCKET_ID)),
-            ("7".into(), Ok(DOCKET_ID)),
-            ("\"\"".into(), Ok(DOCKET_ID)),
+        let same = format!(r#"{{"docket_id":"{DOCKET_ID}"}}"#);
+        let other_case = format!(r#"{{"docket_id":"{upper}"}}"#);
+        let asked = Some(DOCKET_ID);
+        for (json, asked, expected) in [
+            (&*same, asked, Ok(DOCKET_ID)),
+            (&*other_case, asked, Ok(&*upper)),
+            ("{}", asked, Ok(DOCKET_ID)),
+            (r#"{"docket_id":null}"#, asked, Ok(DOCKET_ID)),
+            (r#"{"docket_id":7}"#, asked, Ok(DOCKET_ID)),
+            (r#"{"docket_id":""}"#, asked, Ok(DOCKET_ID)),
             (
-                "\"d\"".into(),
+                r#"{"docket_id":"d"}"#,
+                asked,
                 Err("`docket_id` is \"d\", not the docket that was requested"),
             ),
+            // If none was asked for, it needs an id.
+            (r#"{"docket_id":"d"}"#, None, Ok("d")),
+            ("{}", None, Err("`docket_id` is missing")),
+            (r#"{"docket_id":null}"#, None, Err("`docket_id` is null")),
+            (
+                r#"{"docket_id":""}"#,
+                None,
+                Err("`docket_id` is an empty string"),
+            ),
+            ("[]", None, Err("an array")),
         ] {
-            let docket = decoded(&format!(r#"{{"docket_id":{id}}}"#), Some(DOCKET_ID));
-            let docket_id = docket.as_ref().map(|docket| &*docket.docket_id);
-            assert_eq!(docket_id.map_err(String::as_str), expected, "{id}");
+            match (decoded(json, asked), expected) {
+                (Ok(docket), Ok(id)) => assert_eq!(docket.docket_id, id),
+                (Err(found), Err(said)) => assert!(found.starts_with(said), "{found}"),
+                (decoded, _) => panic!("{json}: {decoded:?}"),
+            }
         }
-        assert_eq!(decoded("{}", Some(DOCKET_ID)).unwrap().docket_id, DOCKET_ID);
-    }
-
-    #[test]
-    fn another_docket_than_the_one_asked_for_is_an_unexpected_response() {
-        let world = World::with_script([Step::ok(r#"{"docket_id":"d"}"#)]);
-        let client = world.client(&[]);
-        let error = world.run(client.get_docket(DOCKET_ID, None)).unwrap_err();
-        let (case, failure) = take_apart(error);
-        assert_eq!(case, "permanent-unexpected-response");
-        assert_eq!(failure.response.unwrap().body, r#"{"docket_id":"d"}"#);
     }
 
     #[test]
@@ -483,38 +459,37 @@ mod tests {
         let json = format!(r#"{{"docket_id":"{DOCKET_ID}","status":null,"created":"yes"}}"#);
         let answer = || Value::parse(&json).unwrap();
         let created = decode_created_docket_v2(answer(), no_attempts()).unwrap();
-        assert_eq!(
-            (&*created.docket_id, created.status, created.created),
-            (DOCKET_ID, None, None)
-        );
+        assert_eq!(created.docket_id, DOCKET_ID);
+        assert_eq!((created.status, created.created), (None, None));
         let created = decode_created_docket(answer(), no_attempts()).unwrap();
         assert_eq!((&*created.docket_id, created.raw_json), (DOCKET_ID, json));
     }
 
     #[test]
-    fn a_created_docket_whose_id_is_no_uuid_is_not_understood_and_may_exist() {
-        for id in ["d", "7f8d3b0e0d514f0c9a632f1a5c0d9e11"] {
+    fn an_id_that_is_another_or_no_uuid_is_not_understood_and_a_token_in_its_place_not_shown() {
+        for (id, shown) in [
+            ("d", "d"),
+            (
+                "7f8d3b0e0d514f0c9a632f1a5c0d9e11",
+                "7f8d3b0e0d514f0c9a632f1a5c0d9e11",
+            ),
+            ("simulated-token", "[api token]"),
+        ] {
             let world = World::with_script([Step::ok(&format!(r#"{{"docket_id":"{id}"}}"#))]);
             let client = world.client(&[]);
-            let result = world.run(client.create_docket_v2(&request(), None));
-            let (case, failure) = take_apart(result.unwrap_err());
-            assert_eq!(
-                (case, failure.may_have_created),
-                ("permanent-unexpected-response", true)
-            );
-            assert!(failure.message.contains(id), "{}", failure.message);
+            let created = world.run(client.create_docket_v2(&request(), None));
+            let fetched = world.run(client.get_docket(DOCKET_ID, None));
+            for (error, may_have_created) in
+                [(created.unwrap_err(), true), (fetched.unwrap_err(), false)]
+            {
+                let (case, failure) = take_apart(error);
+                assert_eq!(case, "permanent-unexpected-response");
+                assert_eq!(failure.may_have_created, may_have_created);
+                let message = &failure.message;
+                assert!(message.contains(shown) && !message.contains("simulated-token"));
+                let body = format!(r#"{{"docket_id":"{shown}"}}"#);
+                assert_eq!(failure.response.unwrap().body, body);
+            }
         }
-    }
-
-    #[test]
-    fn a_token_in_the_place_of_a_docket_id_is_not_shown() {
-        let echo = Step::ok(r#"{"docket_id":"simulated-token"}"#);
-        let world = World::with_script([echo]);
-        let client = world.client(&[]);
-        let fetched = client.get_docket("7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11", None);
-        let (case, failure) = take_apart(world.run(fetched).unwrap_err());
-        assert_eq!(case, "permanent-unexpected-response");
-        assert!(failure.message.contains("[api token]"), "{failure:?}");
-        assert!(!failure.message.contains("simulated-token"), "{failure:?}");
     }
 }

@@ -355,18 +355,6 @@ mod tests {
         }
     }
 
-    fn answered(status: u16) -> Outcome {
-        Ok(answer(status, ""))
-    }
-
-    fn broken() -> Outcome {
-        let body_end = BodyEnd::Broken("cut".into());
-        Ok(Answer {
-            body_end,
-            ..answer(200, "")
-        })
-    }
-
     fn unanswered(delivery: Delivery) -> Outcome {
         Err(SendError {
             delivery,
@@ -374,94 +362,71 @@ mod tests {
         })
     }
 
-    fn history<'a>(settings: &'a AccountSettings, method: Method, all: &[Outcome]) -> History<'a> {
+    /// What an attempt came to, by its status or by a word.
+    fn outcome(word: &str) -> Outcome {
+        match word {
+            "not-sent" => unanswered(Delivery::NotSent),
+            "connection-timeout" => unanswered(Delivery::ConnectionTimeout),
+            "unknown" => unanswered(Delivery::Unknown),
+            "broken" => Ok(Answer {
+                body_end: BodyEnd::Broken("cut".into()),
+                ..answer(200, "")
+            }),
+            status => Ok(answer(status.parse().unwrap(), "")),
+        }
+    }
+
+    fn history<'a>(settings: &'a AccountSettings, method: Method, words: &str) -> History<'a> {
         let mut history = History::begin(settings, method, 1_000);
-        for (outcome, at_ms) in all.iter().zip((1_000..).step_by(100)) {
-            let verdict = judge(method, settings, outcome);
-            history.record(at_ms, at_ms + 10, outcome, verdict);
+        for (word, at_ms) in words.split_whitespace().zip((1_000..).step_by(100)) {
+            let outcome = outcome(word);
+            let verdict = judge(method, settings, &outcome);
+            history.record(at_ms, at_ms + 10, &outcome, verdict);
         }
         history
     }
 
-    /// The case of an operation that tries no more, and the status that decided.
-    fn given_up(method: Method, outcomes: &[Outcome]) -> (&'static str, Option<u16>) {
+    #[test]
+    fn the_latest_answer_decides_when_no_more_is_tried_but_first_what_may_have_been_created() {
         let settings = settings(&[]);
-        let history = history(&settings, method, outcomes);
-        let (case, failure) = take_apart(history.give_up(Stop::AttemptsUsedUp));
-        assert_eq!(failure.attempts.len(), outcomes.len());
-        assert_eq!(
-            failure.may_have_created,
-            case == "permanent-outcome-unknown"
-        );
-        (case, failure.response.map(|response| response.status))
-    }
-
-    #[test]
-    fn of_a_read_that_tries_no_more_the_latest_answer_decides() {
-        let (not_sent, unknown) = (Delivery::NotSent, Delivery::Unknown);
-        for (outcomes, expected) in [
-            (vec![answered(503)], ("unavailable", Some(503))),
-            (
-                vec![answered(503), answered(429)],
-                ("rate-limited", Some(429)),
-            ),
-            (
-                vec![answered(425), answered(408)],
-                ("unavailable", Some(408)),
-            ),
-            (
-                vec![answered(503), unanswered(unknown)],
-                ("unavailable", Some(503)),
-            ),
-            (
-                vec![answered(429), unanswered(not_sent)],
-                ("rate-limited", Some(429)),
-            ),
-            (vec![unanswered(not_sent)], ("unreachable", None)),
-            (
-                vec![unanswered(Delivery::ConnectionTimeout)],
-                ("unreachable", None),
-            ),
-            (
-                vec![unanswered(unknown), unanswered(not_sent)],
-                ("timed-out", None),
-            ),
-            (vec![broken(), unanswered(not_sent)], ("timed-out", None)),
-            (vec![], ("timed-out", None)),
+        for (method, outcomes, expected, status) in [
+            (Get, "503", "unavailable", 503),
+            (Get, "503 429", "rate-limited", 429),
+            (Get, "425 408", "unavailable", 408),
+            (Get, "503 unknown", "unavailable", 503),
+            (Get, "429 not-sent", "rate-limited", 429),
+            (Get, "not-sent", "unreachable", 0),
+            (Get, "connection-timeout", "unreachable", 0),
+            (Get, "unknown not-sent", "timed-out", 0),
+            (Get, "broken not-sent", "timed-out", 0),
+            (Get, "", "timed-out", 0),
+            (Post, "503", "permanent-outcome-unknown", 503),
+            (Post, "503 429", "permanent-outcome-unknown", 503),
+            (Post, "429 500", "permanent-outcome-unknown", 500),
+            (Post, "503 500", "permanent-outcome-unknown", 500),
+            (Post, "408 not-sent", "permanent-outcome-unknown", 408),
+            (Post, "429 not-sent", "rate-limited", 429),
+            (Post, "not-sent", "unreachable", 0),
+            (Post, "", "timed-out", 0),
         ] {
-            assert_eq!(given_up(Get, &outcomes), expected, "{outcomes:?}");
-        }
-    }
-
-    #[test]
-    fn of_a_create_that_tries_no_more_what_may_have_been_created_decides() {
-        let not_sent = Delivery::NotSent;
-        let unknown = |status| ("permanent-outcome-unknown", Some(status));
-        for (outcomes, expected) in [
-            (vec![answered(503)], unknown(503)),
-            (vec![answered(503), answered(429)], unknown(503)),
-            (vec![answered(429), answered(500)], unknown(500)),
-            (vec![answered(503), answered(500)], unknown(500)),
-            (vec![answered(408), unanswered(not_sent)], unknown(408)),
-            (
-                vec![answered(429), unanswered(not_sent)],
-                ("rate-limited", Some(429)),
-            ),
-            (vec![unanswered(not_sent)], ("unreachable", None)),
-            (vec![], ("timed-out", None)),
-        ] {
-            assert_eq!(given_up(Post, &outcomes), expected, "{outcomes:?}");
+            let history = history(&settings, method, outcomes);
+            let (case, failure) = take_apart(history.give_up(Stop::AttemptsUsedUp));
+            assert_eq!(case, expected, "{outcomes}");
+            let shown = failure.response.map_or(0, |response| response.status);
+            assert_eq!(shown, status, "{outcomes}");
+            let made = outcomes.split_whitespace().count();
+            assert_eq!(failure.attempts.len(), made);
+            assert_eq!(failure.may_have_created, case.starts_with("permanent-"));
         }
     }
 
     #[test]
     fn an_unknown_outcome_shows_the_server_error_before_it_and_no_rate_limit() {
         let settings = settings(&[]);
-        for (before, status) in [(503, Some(503)), (408, Some(408)), (429, None)] {
-            let last = unanswered(Delivery::Unknown);
-            let outcomes = [answered(before), unanswered(Delivery::Unknown)];
-            let history = history(&settings, Post, &outcomes);
-            let (case, failure) = take_apart(history.fail(Verdict::OutcomeUnknown, &last));
+        for (before, status) in [("503", Some(503)), ("408", Some(408)), ("429", None)] {
+            let history = history(&settings, Post, &format!("{before} unknown"));
+            let error = history.fail(Verdict::OutcomeUnknown, &outcome("unknown"));
+            let (case, failure) = take_apart(error);
             assert_eq!(case, "permanent-outcome-unknown");
             assert_eq!(failure.response.map(|response| response.status), status);
             assert!(failure.may_have_created);
@@ -469,66 +434,65 @@ mod tests {
     }
 
     #[test]
-    fn without_an_attempt_the_error_says_why_there_was_none() {
+    fn the_message_says_why_there_was_no_attempt_or_what_was_answered() {
         let settings = settings(&[]);
-        for (stop, said) in [
-            (Stop::TimeUp, "time ran out before anything was sent"),
-            (Stop::NoPlace, "VOICE_CALLING_MAX_IN_FLIGHT"),
+        for (outcomes, stop, said) in [
+            ("", Stop::TimeUp, "time ran out before anything was sent"),
+            (
+                "",
+                Stop::NoPlace,
+                "nothing was sent: all VOICE_CALLING_MAX_IN_FLIGHT slots stayed in use for too long",
+            ),
+            (
+                "503",
+                Stop::TimeUp,
+                "the service answered 503 (1 attempt); it may have been created: check before you retry",
+            ),
+            ("429", Stop::TimeUp, "the service answered 429 (1 attempt)"),
+            (
+                "429 not-sent",
+                Stop::TimeUp,
+                "the service answered 429 (2 attempts)",
+            ),
         ] {
-            let (case, failure) = take_apart(history(&settings, Post, &[]).give_up(stop));
-            assert_eq!((case, failure.may_have_created), ("timed-out", false));
-            assert!(failure.message.contains(said), "{}", failure.message);
+            let (_, failure) = take_apart(history(&settings, Post, outcomes).give_up(stop));
+            assert_eq!(failure.message, said);
         }
-    }
-
-    #[test]
-    fn what_may_have_been_created_is_in_the_message() {
-        let settings = settings(&[]);
-        let said = |status| {
-            let history = history(&settings, Post, &[answered(status)]);
-            let (_, failure) = take_apart(history.give_up(Stop::TimeUp));
-            failure.message
-        };
-        assert_eq!(
-            said(503),
-            "the service answered 503 (1 attempt); it may have been created: check before you retry"
-        );
-        assert_eq!(said(429), "the service answered 429 (1 attempt)");
     }
 
     #[test]
     fn an_attempt_is_recorded_with_its_times_since_the_beginning() {
         let settings = settings(&[]);
-        let outcomes = [answered(503), broken(), unanswered(Delivery::NotSent)];
         let attempt = |status, error: Option<&str>, started_ms| Attempt {
             status,
             transport_error: error.map(str::to_owned),
             started_ms,
             duration_ms: 10,
         };
-        let history = history(&settings, Get, &outcomes);
         let recorded = [
             attempt(Some(503), None, 0),
             attempt(Some(200), Some("cut"), 100),
             attempt(None, Some("NotSent"), 200),
         ];
+        let history = history(&settings, Get, "503 broken not-sent");
         assert_eq!(history.attempts(), recorded);
     }
 
     #[test]
     fn a_hosts_message_is_cut_and_the_token_in_it_is_masked() {
         let settings = settings(&[]);
+        let mut history = history(&settings, Get, "");
         let message = format!("simulated-token {}", "\u{e4}".repeat(400));
         let delivery = Delivery::NotSent;
         let outcome = Err(SendError { delivery, message });
-        let history = history(&settings, Get, &[outcome]);
+        history.record(0, 0, &outcome, Verdict::NotSent);
         let shown = history.attempts()[0].transport_error.clone().unwrap();
         assert!(shown.starts_with("[api token] \u{e4}"), "{shown}");
         assert_eq!(shown.len(), 512);
     }
 
     #[test]
-    fn an_error_keeps_the_beginning_of_a_long_body() {
+    fn an_error_keeps_the_beginning_of_a_long_body_and_no_half_of_a_token() {
         let settings = settings(&[]);
         for (body, kept, cut) in [
             ("\u{e4}".repeat(4_096), 8_192, false),
@@ -540,14 +504,8 @@ mod tests {
             let response = http_response(&settings, &answer(422, &body));
             assert_eq!((response.body.len(), response.body_cut), (kept, cut));
         }
-        let mut unfinished = answer(422, "x");
-        unfinished.body_end = BodyEnd::Broken(String::new());
+        let unfinished = outcome("broken").unwrap();
         assert!(http_response(&settings, &unfinished).body_cut);
-    }
-
-    #[test]
-    fn no_half_of_a_token_stays_where_a_body_is_cut() {
-        let settings = settings(&[]);
         for before in 8_170..8_200 {
             let body = format!("{} simulated-token", "x".repeat(before));
             let response = http_response(&settings, &answer(422, &body));
@@ -556,14 +514,12 @@ mod tests {
     }
 
     #[test]
-    fn a_token_in_the_request_id_is_masked() {
-        let settings = settings(&[]);
-        let request_id = Some("simulated-token/1".to_owned());
+    fn a_token_in_the_body_or_in_the_request_id_is_masked() {
         let answer = Answer {
-            request_id,
+            request_id: Some("simulated-token/1".to_owned()),
             ..answer(401, "bad: Bearer simulated-token")
         };
-        let response = http_response(&settings, &answer);
+        let response = http_response(&settings(&[]), &answer);
         assert_eq!(response.request_id.as_deref(), Some("[api token]/1"));
         assert_eq!(response.body, "bad: Bearer [api token]");
     }
@@ -571,23 +527,23 @@ mod tests {
     #[test]
     fn a_redirect_shows_where_to_and_other_refusals_show_their_status() {
         let settings = settings(&[]);
-        let said = |status| {
+        for (status, said) in [
+            (
+                307,
+                "the service redirects to https://login.example/?[api token] (307), and redirects \
+                 are not followed",
+            ),
+            (422, "the service rejected the request (422)"),
+        ] {
             let location = Some("https://login.example/?simulated-token".to_owned());
             let outcome = Ok(Answer {
                 location,
                 ..answer(status, "")
             });
-            let history = history(&settings, Get, &[answered(status)]);
-            take_apart(history.fail(Verdict::Rejected, &outcome))
-                .1
-                .message
-        };
-        assert_eq!(
-            said(307),
-            "the service redirects to https://login.example/?[api token] (307), and redirects are \
-             not followed"
-        );
-        assert_eq!(said(422), "the service rejected the request (422)");
+            let history = history(&settings, Get, &status.to_string());
+            let (_, failure) = take_apart(history.fail(Verdict::Rejected, &outcome));
+            assert_eq!(failure.message, said);
+        }
     }
 
     #[test]

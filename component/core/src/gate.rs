@@ -58,38 +58,18 @@ mod tests {
 
     const FOREVER_MS: u64 = u64::MAX;
 
-    fn limited(seconds: &str) -> Step {
-        Step::status(429).with_header("retry-after", seconds)
-    }
-
     fn details() -> Step {
         Step::ok("[]")
     }
 
     #[test]
-    fn a_gate_is_closed_until_the_latest_moment_that_it_was_told() {
+    fn a_gate_is_closed_until_the_latest_moment_that_it_was_told_or_until_it_serves_again() {
         let gate = Gate::default();
         assert!(gate.is_open(0, FOREVER_MS));
-        gate.close(10, 500);
-        gate.close(20, 300);
-        assert!(!gate.is_open(499, FOREVER_MS) && gate.is_open(500, FOREVER_MS));
-    }
-
-    #[test]
-    fn nobody_is_held_back_beyond_his_patience() {
-        let gate = Gate::default();
-        gate.close(0, 500);
-        assert!(!gate.is_open(199, 200) && gate.is_open(200, 200));
-        let world = World::default();
-        assert_eq!(world.run(gate.pass(&world, 200)), 200);
-        assert_eq!(world.run(gate.pass(&world, 800)), 300);
-        assert_eq!(world.run(gate.pass(&world, 800)), 0);
-    }
-
-    #[test]
-    fn only_an_answer_to_a_request_that_began_after_the_limit_opens_it() {
-        let gate = Gate::default();
-        gate.close(100, 5_000);
+        gate.close(90, 5_000);
+        gate.close(100, 300);
+        assert!(!gate.is_open(4_999, FOREVER_MS) && gate.is_open(5_000, FOREVER_MS));
+        // Only a request that began after the limit shows it.
         for started_ms in [0, 100] {
             gate.served(started_ms, 200);
             assert!(!gate.is_open(200, FOREVER_MS), "{started_ms}");
@@ -99,6 +79,17 @@ mod tests {
         gate.served(6_000, 6_000);
         gate.close(7_000, 8_000);
         assert!(!gate.is_open(7_999, FOREVER_MS), "it closes again");
+    }
+
+    #[test]
+    fn nobody_is_held_back_beyond_his_patience() {
+        let gate = Gate::default();
+        gate.close(0, 500);
+        assert!(!gate.is_open(199, 200) && gate.is_open(200, 200));
+        let world = World::default();
+        for (patience_ms, waited_ms) in [(200, 200), (800, 300), (800, 0)] {
+            assert_eq!(world.run(gate.pass(&world, patience_ms)), waited_ms);
+        }
     }
 
     #[test]
@@ -115,47 +106,59 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_that_one_call_meets_holds_back_the_others() {
-        let world = World::with_script([limited("7").after(5), details()]);
-        let client = world.client(&[]);
-        let other = async {
-            world.sleep(10).await;
-            client.get_call_details("other", None).await
-        };
-        let (first, other) = world.run(join(client.get_call_details("first", None), other));
-        assert!(first.is_ok() && other.is_ok());
-        assert_eq!(world.sent_at_ms(), [0, 7_005, 7_005]);
-    }
-
-    #[test]
-    fn a_rate_limit_does_not_touch_what_is_under_way() {
-        let steps = [limited("7").after(5), details().after(10), details()];
-        let world = World::with_script(steps);
-        let client = world.client(&[]);
-        let other = async {
-            let result = client.get_call_details("other", None).await;
-            (result.is_ok(), world.now_ms())
-        };
-        let (_, other) = world.run(join(client.get_call_details("first", None), other));
-        assert_eq!(other, (true, 10));
+    fn a_rate_limit_holds_back_what_is_not_under_way_and_of_two_the_longer_one_counts() {
+        for (steps, other_ms, sent_at_ms) in [
+            (
+                vec![Step::limited("7").after(5), details()],
+                10,
+                vec![0, 7_005, 7_005],
+            ),
+            (
+                vec![
+                    Step::limited("9").after(5),
+                    Step::limited("4").after(10),
+                    details(),
+                ],
+                0,
+                vec![0, 0, 9_005, 9_005],
+            ),
+            // What is under way is answered in its time.
+            (
+                vec![Step::limited("7").after(5), details().after(10), details()],
+                0,
+                vec![0, 0, 7_005],
+            ),
+        ] {
+            let world = World::with_script(steps);
+            let client = world.client(&[]);
+            let other = async {
+                world.sleep(other_ms).await;
+                client.get_call_details("other", None).await.unwrap();
+                world.now_ms()
+            };
+            let first = client.get_call_details("first", None);
+            let (first, ended_ms) = world.run(join(first, other));
+            assert!(first.is_ok());
+            assert_eq!(world.sent_at_ms(), sent_at_ms);
+            let is_under_way = sent_at_ms.len() == 3 && other_ms == 0;
+            assert_eq!(ended_ms == 10, is_under_way);
+        }
     }
 
     #[test]
     fn a_rate_limit_is_forgotten_when_no_call_is_in_flight() {
-        let world = World::with_script([limited("60"), details()]);
+        let world = World::with_script([Step::limited("60"), details()]);
         let client = world.client(&[]);
-        let error = world
-            .run(client.get_call_details("first", None))
-            .unwrap_err();
-        assert!(matches!(error, RequestError::RateLimited(_)), "{error:?}");
+        let first = world.run(client.get_call_details("first", None));
+        assert!(matches!(first, Err(RequestError::RateLimited(_))));
         world.run(client.get_call_details("next", None)).unwrap();
         assert_eq!(world.sent_at_ms(), [0, 0]);
     }
 
     #[test]
     fn a_rate_limit_of_others_delays_a_call_as_long_as_it_can_bear_and_never_ends_it() {
-        let steps = [details().after(100), limited("60"), details().after(20)];
-        let world = World::with_script(steps);
+        let limited = Step::limited("60");
+        let world = World::with_script([details().after(100), limited, details().after(20)]);
         let client = world.client(&[]);
         let begun_at = |ms, task| {
             let (world, client) = (&world, &client);
@@ -175,17 +178,5 @@ mod tests {
         assert!(slow.is_ok() && held.is_ok() && held_too.is_ok() && after_it.is_ok());
         // The first that it held back was served at 15,030: the service serves again.
         assert_eq!(world.sent_at_ms(), [0, 0, 15_010, 15_040, 15_200]);
-    }
-
-    #[test]
-    fn of_two_rate_limits_the_longer_one_counts() {
-        let steps = [limited("9").after(5), limited("4").after(10), details()];
-        let world = World::with_script(steps);
-        let client = world.client(&[]);
-        let first = client.get_call_details("first", None);
-        let other = client.get_call_details("other", None);
-        let (first, other) = world.run(join(first, other));
-        assert!(first.is_ok() && other.is_ok());
-        assert_eq!(world.sent_at_ms(), [0, 0, 9_005, 9_005]);
     }
 }

@@ -277,19 +277,17 @@ impl Success<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{NO_OPTIONS, Piece, Step, World, take_apart};
+    use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, World, take_apart};
     use crate::transport::{ABANDONED, Delivery};
     use crate::types::{CallOptions, CallRequest, Failure, StartedCall};
     use futures_util::future::join;
 
-    const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
-
     type Variables<'a> = &'a [(&'a str, &'a str)];
-    type Operation = fn(&World, Variables<'_>) -> Result<(), RequestError>;
+    type Function = fn(&World, Variables<'_>) -> Result<(), RequestError>;
 
-    /// A reading and a creating operation, and what satisfies both.
-    const BOTH: [Operation; 2] = [read, create];
+    const BOTH: [Function; 2] = [read, create];
 
+    /// An answer that satisfies both.
     fn success() -> Step {
         Step::ok(&format!(r#"{{"docket_id":"{DOCKET_ID}","task_id":"t-1"}}"#))
     }
@@ -316,7 +314,7 @@ mod tests {
 
     /// The case and the failure of an operation in a world with this script.
     fn failed(
-        operation: Operation,
+        operation: Function,
         steps: impl IntoIterator<Item = Step>,
         variables: Variables<'_>,
     ) -> (World, &'static str, Failure) {
@@ -325,131 +323,144 @@ mod tests {
         (world, case, failure)
     }
 
-    fn statuses(attempts: &[Attempt]) -> Vec<Option<u16>> {
-        attempts.iter().map(|attempt| attempt.status).collect()
-    }
-
-    fn status(failure: &Failure) -> Option<u16> {
-        failure.response.as_ref().map(|response| response.status)
-    }
-
     // ------------------------------------------------------------ the theorem
 
-    /// What a service or a host may do with a create: whether it may have created, and whether
-    /// it is retried by default and with `CREATE_RETRY=not-sent`.
-    const CONDUCTS: [(Conduct, bool, bool, bool); 27] = [
-        (
-            Conduct::Answer(200, r#"{"task_id":"t-1"}"#),
-            true,
-            false,
-            false,
-        ),
-        (Conduct::Answer(200, "<html>"), true, false, false),
-        (Conduct::Answer(204, ""), true, false, false),
-        (Conduct::Break(200), true, false, false),
-        (Conduct::Break(503), true, true, false),
-        (Conduct::Break(404), false, false, false),
-        (Conduct::Answer(100, ""), true, false, false),
-        (Conduct::Answer(302, ""), true, false, false),
-        (Conduct::Answer(400, ""), false, false, false),
-        (Conduct::Answer(401, ""), false, false, false),
-        (Conduct::Answer(403, ""), false, false, false),
-        (Conduct::Answer(404, ""), false, false, false),
-        (Conduct::Answer(408, ""), true, true, false),
-        (Conduct::Answer(409, ""), true, false, false),
-        (Conduct::Answer(410, ""), false, false, false),
-        (Conduct::Answer(422, ""), false, false, false),
-        (Conduct::Answer(425, ""), false, true, true),
-        (Conduct::Answer(429, ""), false, true, true),
-        (Conduct::Answer(500, ""), true, true, false),
-        (Conduct::Answer(503, ""), true, true, false),
-        (Conduct::Answer(600, ""), true, false, false),
-        (Conduct::Fail(Delivery::NotSent), false, true, true),
-        (Conduct::Fail(Delivery::Denied), false, false, false),
-        (Conduct::Fail(Delivery::Refused), false, false, false),
-        (Conduct::Fail(Delivery::Rejected), true, false, false),
-        (Conduct::Fail(Delivery::Unknown), true, false, false),
-        (Conduct::Silence, true, false, false),
-    ];
+    /// What a service or a host may do: whether a create may have created something then; whether
+    /// the create is sent again always, by default, or never; and what a read and a create end in
+    /// that meet nothing else.
+    const CONDUCTS: &str = "
+        200                 yes  never       ok                             ok
+        200-html            yes  never       permanent-unexpected-response  permanent-unexpected-response
+        204                 yes  never       permanent-unexpected-response  permanent-unexpected-response
+        200-broken          yes  never       timed-out                      permanent-unexpected-response
+        503-broken          yes  by-default  unavailable                    permanent-outcome-unknown
+        404-broken          no   never       permanent-not-found            permanent-not-found
+        100                 yes  never       permanent-unexpected-response  permanent-unexpected-response
+        302                 yes  never       permanent-rejected             permanent-rejected
+        400                 no   never       permanent-rejected             permanent-rejected
+        401                 no   never       permanent-unauthorized         permanent-unauthorized
+        403                 no   never       permanent-unauthorized         permanent-unauthorized
+        404                 no   never       permanent-not-found            permanent-not-found
+        408                 yes  by-default  unavailable                    permanent-outcome-unknown
+        409                 yes  never       permanent-rejected             permanent-rejected
+        410                 no   never       permanent-not-found            permanent-not-found
+        422                 no   never       permanent-rejected             permanent-rejected
+        425                 no   always      rate-limited                   rate-limited
+        429                 no   always      rate-limited                   rate-limited
+        500                 yes  by-default  unavailable                    permanent-outcome-unknown
+        503                 yes  by-default  unavailable                    permanent-outcome-unknown
+        600                 yes  never       permanent-unexpected-response  permanent-unexpected-response
+        not-sent            no   always      unreachable                    unreachable
+        connection-timeout  yes  never       unreachable                    permanent-outcome-unknown
+        denied              no   never       permanent-configuration        permanent-configuration
+        refused             no   never       permanent-invalid-input        permanent-invalid-input
+        rejected            yes  never       permanent-invalid-input        permanent-outcome-unknown
+        unknown             yes  never       timed-out                      permanent-outcome-unknown
+        silence             yes  never       timed-out                      permanent-outcome-unknown";
 
     #[derive(Clone, Copy)]
-    enum Conduct {
-        Answer(u16, &'static str),
-        Break(u16),
-        Fail(Delivery),
-        Silence,
+    struct Conduct {
+        name: &'static str,
+        may_have_created: bool,
+        sent_again: &'static str,
+        of_read: &'static str,
+        of_create: &'static str,
+    }
+
+    fn conducts() -> Vec<Conduct> {
+        let lines = CONDUCTS.lines().skip(1);
+        let conduct = |line: &'static str| {
+            let columns: Vec<_> = line.split_whitespace().collect();
+            let [name, may_have_created, sent_again, of_read, of_create] = columns[..] else {
+                panic!("{line}")
+            };
+            Conduct {
+                name,
+                may_have_created: may_have_created == "yes",
+                sent_again,
+                of_read,
+                of_create,
+            }
+        };
+        lines.map(conduct).collect()
     }
 
     impl Conduct {
-        fn step(self) -> Step {
-            match self {
-                Conduct::Answer(status, body) => {
-                    Step::status(status).with_body(vec![Piece::Bytes(0, body.into())])
-                }
-                Conduct::Break(status) => Step::status(status)
-                    .with_body(vec![Piece::Bytes(0, b"{".into()), Piece::Break(0)]),
-                Conduct::Fail(delivery) => Step::fail(delivery),
-                Conduct::Silence => Step::Silence,
+        fn step(&self) -> Step {
+            match self.name {
+                "200" => success(),
+                "200-html" => Step::ok("<html>"),
+                "not-sent" => Step::fail(Delivery::NotSent),
+                "connection-timeout" => Step::fail(Delivery::ConnectionTimeout),
+                "denied" => Step::fail(Delivery::Denied),
+                "refused" => Step::fail(Delivery::Refused),
+                "rejected" => Step::fail(Delivery::Rejected),
+                "unknown" => Step::fail(Delivery::Unknown),
+                "silence" => Step::Silence,
+                name if name.ends_with("-broken") => Step::broken(self.status().unwrap(), "{"),
+                _ => Step::status(self.status().unwrap()),
+            }
+        }
+
+        fn status(&self) -> Option<u16> {
+            self.name.split('-').next()?.parse().ok()
+        }
+
+        fn is_sent_again(&self, create_retry: &str) -> bool {
+            match create_retry {
+                "server-errors" => self.sent_again != "never",
+                "not-sent" => self.sent_again == "always",
+                _ => false,
             }
         }
     }
 
-    /// Every sequence of up to four outcomes of a create that its retries allow, and of every
-    /// length at which time or attempts may run out.
-    fn assert_theorem(create_retry: &str, before: &mut Vec<usize>) -> usize {
+    /// Plays every sequence of up to four outcomes of a create that its retries allow, of every
+    /// length at which attempts may run out.
+    fn assert_theorem(create_retry: &str, all: &[Conduct], before: &mut Vec<Conduct>) -> usize {
         let mut walks = 0;
-        for (index, (_, _, by_default, if_not_sent)) in CONDUCTS.iter().enumerate() {
-            before.push(index);
+        for conduct in all {
+            before.push(*conduct);
             assert_walk_is_honest(create_retry, before);
             walks += 1;
-            let is_retried = match create_retry {
-                "server-errors" => *by_default,
-                "not-sent" => *if_not_sent,
-                _ => false,
-            };
-            if is_retried && before.len() < 4 {
-                walks += assert_theorem(create_retry, before);
+            if conduct.is_sent_again(create_retry) && before.len() < 4 {
+                walks += assert_theorem(create_retry, all, before);
             }
             before.pop();
         }
         walks
     }
 
-    fn assert_walk_is_honest(create_retry: &str, sequence: &[usize]) {
-        let conducts = sequence.iter().map(|index| CONDUCTS[*index]);
-        let world = World::with_script(conducts.clone().map(|(conduct, ..)| conduct.step()));
-        let max_attempts = sequence.len().to_string();
+    fn assert_walk_is_honest(create_retry: &str, sequence: &[Conduct]) {
+        let names: Vec<_> = sequence.iter().map(|conduct| conduct.name).collect();
+        let world = World::with_script(sequence.iter().map(Conduct::step));
+        // There is an attempt left for what must not be sent again.
+        let (last, before) = sequence.split_last().unwrap();
+        let left = usize::from(!last.is_sent_again(create_retry));
+        let max_attempts = (sequence.len() + left).to_string();
         let variables = [
             ("CREATE_RETRY", create_retry),
             ("MAX_ATTEMPTS", &max_attempts),
         ];
         let result = make_call(&world, &variables);
-        assert_eq!(world.sent().len(), sequence.len(), "{sequence:?}");
-        let may_have: Vec<_> = conducts.map(|(_, may_have, ..)| may_have).collect();
+        assert_eq!(world.sent().len(), sequence.len(), "{names:?}");
+        let may_have_before = before.iter().any(|conduct| conduct.may_have_created);
         match result {
             Ok(call) => {
-                let before = &may_have[..may_have.len() - 1];
-                assert_eq!(
-                    call.may_be_duplicate,
-                    before.contains(&true),
-                    "{sequence:?}"
-                );
+                assert_eq!(call.may_be_duplicate, may_have_before, "{names:?}");
                 assert_eq!(call.attempts.len(), sequence.len());
             }
             Err(error) => {
                 let (case, failure) = take_apart(error);
-                let any = may_have.contains(&true);
-                assert_eq!(failure.may_have_created, any, "{sequence:?}: {case}");
+                let may_have = may_have_before || last.may_have_created;
+                assert_eq!(failure.may_have_created, may_have, "{names:?}: {case}");
                 // These say that nothing was created.
                 let denies = ["permanent-configuration", "permanent-invalid-input"];
-                assert!(!(any && denies.contains(&case)), "{sequence:?}: {case}");
-                assert!(
-                    !any || case.starts_with("permanent-"),
-                    "{sequence:?}: {case}"
-                );
-                assert_ne!(case, "unavailable", "{sequence:?}");
+                let says_nothing_was = !case.starts_with("permanent-") || denies.contains(&case);
+                assert!(!(may_have && says_nothing_was), "{names:?}: {case}");
+                assert_ne!(case, "unavailable", "{names:?}");
                 let warns = failure.message.contains("may have been created");
-                assert_eq!(warns, any, "{}", failure.message);
+                assert_eq!(warns, may_have, "{}", failure.message);
                 assert_eq!(failure.attempts.len(), sequence.len());
             }
         }
@@ -457,32 +468,68 @@ mod tests {
 
     #[test]
     fn an_error_of_a_create_that_is_not_permanent_means_that_nothing_was_created() {
+        let all = conducts();
         let walks = ["server-errors", "not-sent", "never"]
-            .map(|create_retry| assert_theorem(create_retry, &mut Vec::new()));
-        let expected = |retried: usize| 27 * (0..4).map(|n| retried.pow(n)).sum::<usize>();
-        assert_eq!(walks, [expected(7), expected(3), 27]);
+            .map(|create_retry| assert_theorem(create_retry, &all, &mut Vec::new()));
+        let expected = |retried: usize| 28 * (0..4).map(|n| retried.pow(n)).sum::<usize>();
+        assert_eq!(walks, [expected(7), expected(3), 28]);
     }
 
     #[test]
-    fn an_error_of_a_read_never_says_that_something_was_created() {
-        for (conduct, ..) in CONDUCTS {
-            let world = World::with_script([conduct.step()]);
-            if let Err(error) = read(&world, &[]) {
-                let (case, failure) = take_apart(error);
-                assert!(!failure.may_have_created, "{case}");
-                assert!(!failure.message.contains("created"), "{}", failure.message);
-                assert_ne!(case, "permanent-outcome-unknown");
+    fn what_a_service_or_a_host_does_has_its_error_and_is_retried_where_that_may_help() {
+        for conduct in conducts() {
+            let (name, steps) = (conduct.name, [conduct.step()]);
+            if name == "200" {
+                continue;
+            }
+            let (world, case, failure) = failed(create, steps.clone(), &[]);
+            assert_eq!(case, conduct.of_create, "{name}");
+            let is_sent_again = conduct.is_sent_again("server-errors");
+            assert_eq!(world.sent().len() > 1, is_sent_again, "{name}");
+            let status = |failure: Failure| Some(failure.response?.status);
+            assert_eq!(status(failure), conduct.status(), "{name}");
+
+            let (world, case, failure) = failed(read, steps, &[]);
+            assert_eq!(case, conduct.of_read, "{name}");
+            assert!(!failure.may_have_created && !failure.message.contains("created"));
+            let is_final = case.starts_with("permanent-");
+            assert_eq!(world.sent().len() == 1, is_final, "{name}");
+            assert_eq!(failure.attempts.len(), world.sent().len(), "{name}");
+            let shown = conduct.status().filter(|_| case != "timed-out");
+            assert_eq!(status(failure), shown, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_connection_timeout_of_a_create_is_retried_where_the_host_is_trusted() {
+        let trusted = [("TRUST_CONNECTION_TIMEOUT", "true")];
+        let timeout = || Step::fail(Delivery::ConnectionTimeout);
+        create(&World::with_script([timeout(), success()]), &trusted).unwrap();
+        let (_, case, failure) = failed(create, [timeout()], &trusted);
+        assert_eq!((case, failure.may_have_created), ("unreachable", false));
+    }
+
+    #[test]
+    fn what_the_host_does_not_send_says_which_setting_or_argument_is_at_fault() {
+        for (delivery, subject, found) in [
+            (Delivery::Denied, "VOICE_CALLING_BASE_URL", "api.example"),
+            (Delivery::Refused, "request", "simulated: Refused"),
+        ] {
+            for operation in BOTH {
+                let (_, _, failure) = failed(operation, [Step::fail(delivery)], &[]);
+                let problem = failure.problem.unwrap();
+                assert_eq!(problem.subject, subject);
+                assert!(problem.found.contains(found), "{}", problem.found);
             }
         }
     }
 
-    // ---------------------------------------------------------------- retries
+    // ------------------------------------------------------------------- time
 
     #[test]
     fn a_rate_limit_is_waited_out_as_long_as_the_service_asks() {
         for (retry_after, waited_ms) in [
             ("7", 7_000),
-            ("1.5", 1_500),
             ("20", 20_000),
             ("Sun, 06 Nov 1994 08:49:47 GMT", 10_000),
             ("0", 1_000),
@@ -502,11 +549,9 @@ mod tests {
     #[test]
     fn a_rate_limit_that_lasts_beyond_the_latest_start_is_told_at_once() {
         for operation in BOTH {
-            let limited = Step::status(429).with_header("retry-after", "20.001");
-            let (world, case, failure) = failed(operation, [limited], &[]);
+            let (world, case, failure) = failed(operation, [Step::limited("20.001")], &[]);
             assert_eq!(case, "rate-limited");
-            let response = failure.response.unwrap();
-            assert_eq!(response.retry_after_ms, Some(20_001));
+            assert_eq!(failure.response.unwrap().retry_after_ms, Some(20_001));
             assert_eq!((world.sent().len(), world.now_ms()), (1, 0));
         }
     }
@@ -529,347 +574,83 @@ mod tests {
     }
 
     #[test]
-    fn server_errors_are_retried_up_to_max_attempts() {
-        for of_server in [500, 502, 503, 504, 599, 408] {
-            for (operation, expected) in BOTH
-                .into_iter()
-                .zip(["unavailable", "permanent-outcome-unknown"])
-            {
-                let (world, case, failure) = failed(operation, [Step::status(of_server)], &[]);
-                assert_eq!((case, status(&failure)), (expected, Some(of_server)));
-                assert_eq!(statuses(&failure.attempts), [Some(of_server); 4]);
-                assert_eq!(world.sent_at_ms(), [0, 1_000, 3_000, 7_000]);
-            }
-        }
-    }
-
-    #[test]
-    fn with_create_retry_not_sent_a_create_is_not_retried_after_a_server_error() {
-        let not_sent = [("CREATE_RETRY", "not-sent")];
-        let steps = [Step::status(503), success()];
-        let (world, case, failure) = failed(create, steps.clone(), &not_sent);
-        assert_eq!(
-            (case, status(&failure)),
-            ("permanent-outcome-unknown", Some(503))
-        );
-        assert_eq!(world.sent().len(), 1);
-
-        read(&World::with_script(steps), &not_sent).unwrap();
-        for harmless in [Step::status(429), Step::fail(Delivery::NotSent)] {
-            create(&World::with_script([harmless, success()]), &not_sent).unwrap();
-        }
-    }
-
-    #[test]
-    fn with_create_retry_never_a_create_is_never_retried() {
-        let never = [("CREATE_RETRY", "never")];
-        for (step, expected) in [
-            (Step::status(429), "rate-limited"),
-            (Step::fail(Delivery::NotSent), "unreachable"),
-            (Step::status(503), "permanent-outcome-unknown"),
+    fn no_attempt_begins_without_time_for_its_answer_and_the_last_one_ends_with_the_deadline() {
+        // An attempt needs its timeout, or half of the deadline.
+        for (steps, attempt_ms, deadline_ms, attempts) in [
+            (0, "4000", "10000", &[(0, 4_000), (5_000, 4_000)][..]),
+            (2, "5000", "6000", &[(0, 0), (1_000, 0), (3_000, 3_000)]),
         ] {
-            let steps = [step, success()];
-            let (world, case, _) = failed(create, steps.clone(), &never);
-            assert_eq!((case, world.sent().len()), (expected, 1));
-            read(&World::with_script(steps), &never).unwrap();
+            let steps = vec![Step::status(503); steps];
+            let variables = [
+                ("ATTEMPT_TIMEOUT_MS", attempt_ms),
+                ("DEADLINE_MS", deadline_ms),
+            ];
+            let (world, _, failure) =
+                failed(read, [steps, vec![Step::Silence]].concat(), &variables);
+            let made = failure.attempts.iter();
+            let made: Vec<_> = made.map(|a| (a.started_ms, a.duration_ms)).collect();
+            assert_eq!(made, attempts);
+            let (started_ms, duration_ms) = made[made.len() - 1];
+            assert_eq!(world.now_ms(), u64::from(started_ms + duration_ms));
+            let limits = world.sent().pop().unwrap().limits;
+            assert_eq!(limits.attempt_ms, u64::from(duration_ms));
         }
-    }
-
-    #[test]
-    fn what_was_never_sent_is_retried_and_then_unreachable() {
-        for operation in BOTH {
-            let (_, case, failure) = failed(operation, [Step::fail(Delivery::NotSent)], &[]);
-            assert_eq!((case, failure.attempts.len()), ("unreachable", 4));
-            let message = failure.message;
-            assert!(message.contains("simulated: NotSent"), "{message}");
-        }
-    }
-
-    #[test]
-    fn a_create_without_an_answer_is_never_retried() {
-        for silence in [
-            Step::fail(Delivery::Unknown),
-            Step::fail(Delivery::Rejected),
-            Step::fail(Delivery::ConnectionTimeout),
-            Step::Silence,
-        ] {
-            let (world, case, failure) = failed(create, [silence, success()], &[]);
-            assert_eq!(
-                (case, status(&failure)),
-                ("permanent-outcome-unknown", None)
-            );
-            assert_eq!(world.sent().len(), 1);
-        }
-    }
-
-    #[test]
-    fn a_connection_timeout_of_a_create_is_retried_where_the_host_is_trusted() {
-        let trusted = [("TRUST_CONNECTION_TIMEOUT", "true")];
-        let timeout = || Step::fail(Delivery::ConnectionTimeout);
-        create(&World::with_script([timeout(), success()]), &trusted).unwrap();
-        read(&World::with_script([timeout(), success()]), &[]).unwrap();
-        let (_, case, failure) = failed(create, [timeout()], &trusted);
-        assert_eq!((case, failure.may_have_created), ("unreachable", false));
-    }
-
-    #[test]
-    fn an_unknown_outcome_decides_whatever_came_before_it() {
-        let steps = [
-            Step::status(503),
-            Step::fail(Delivery::NotSent),
-            Step::Silence,
-            success(),
-        ];
-        let (world, case, failure) = failed(create, steps, &[]);
-        assert_eq!(
-            (case, status(&failure)),
-            ("permanent-outcome-unknown", Some(503))
-        );
-        assert_eq!(statuses(&failure.attempts), [Some(503), None, None]);
-        assert_eq!(world.sent().len(), 3);
-    }
-
-    #[test]
-    fn what_an_attempt_may_have_created_is_remembered_whatever_ends_the_operation() {
-        let unknown = "permanent-outcome-unknown";
-        for (step, alone, after_a_server_error) in [
-            (
-                Step::status(401),
-                "permanent-unauthorized",
-                "permanent-unauthorized",
-            ),
-            (
-                Step::status(404),
-                "permanent-not-found",
-                "permanent-not-found",
-            ),
-            (
-                Step::status(422),
-                "permanent-rejected",
-                "permanent-rejected",
-            ),
-            // These say that nothing was created.
-            (
-                Step::fail(Delivery::Denied),
-                "permanent-configuration",
-                unknown,
-            ),
-            (
-                Step::fail(Delivery::Refused),
-                "permanent-invalid-input",
-                unknown,
-            ),
-        ] {
-            let (_, case, failure) = failed(create, [Step::status(503), step.clone()], &[]);
-            assert_eq!(
-                (case, failure.may_have_created),
-                (after_a_server_error, true)
-            );
-            let (_, case, failure) = failed(create, [step], &[]);
-            assert_eq!((case, failure.may_have_created), (alone, false));
-        }
-    }
-
-    #[test]
-    fn a_success_after_a_server_error_may_be_a_duplicate() {
-        for (before, may_be_duplicate) in [(503, true), (408, true), (429, false)] {
-            let world = World::with_script([Step::status(before), success()]);
-            let call = make_call(&world, &[]).unwrap();
-            assert_eq!(call.may_be_duplicate, may_be_duplicate, "{before}");
-            assert_eq!(statuses(&call.attempts), [Some(before), Some(200)]);
-        }
-    }
-
-    #[test]
-    fn a_read_without_an_answer_is_retried_and_then_timed_out() {
-        let world = World::with_script([Step::fail(Delivery::Unknown), success()]);
-        read(&world, &[]).unwrap();
-        let (_, case, failure) = failed(read, [Step::fail(Delivery::Unknown)], &[]);
-        assert_eq!((case, failure.attempts.len()), ("timed-out", 4));
-    }
-
-    #[test]
-    fn what_the_host_does_not_take_is_not_retried() {
-        for (operation, delivery) in [
-            (create as Operation, Delivery::Refused),
-            (read, Delivery::Refused),
-            (read, Delivery::Rejected),
-        ] {
-            let (world, case, failure) = failed(operation, [Step::fail(delivery)], &[]);
-            assert_eq!((case, world.sent().len()), ("permanent-invalid-input", 1));
-            assert_eq!(failure.problem.unwrap().subject, "request");
-        }
-    }
-
-    #[test]
-    fn a_denied_host_is_a_matter_of_configuration() {
-        for operation in BOTH {
-            let (world, case, failure) = failed(operation, [Step::fail(Delivery::Denied)], &[]);
-            assert_eq!((case, world.sent().len()), ("permanent-configuration", 1));
-            assert_eq!(failure.attempts.len(), 1);
-            let problem = failure.problem.unwrap();
-            assert_eq!(problem.subject, "VOICE_CALLING_BASE_URL");
-            assert!(problem.found.contains("api.example"), "{}", problem.found);
-        }
-    }
-
-    #[test]
-    fn permanent_statuses_are_not_retried() {
-        for of_service in [
-            100, 300, 301, 302, 307, 308, 400, 401, 403, 404, 409, 410, 418, 422, 451, 600,
-        ] {
-            let expected = match of_service {
-                401 | 403 => "permanent-unauthorized",
-                404 | 410 => "permanent-not-found",
-                300..=499 => "permanent-rejected",
-                _ => "permanent-unexpected-response",
-            };
-            for operation in BOTH {
-                let (world, case, failure) = failed(operation, [Step::status(of_service)], &[]);
-                assert_eq!((case, status(&failure)), (expected, Some(of_service)));
-                assert_eq!(world.sent().len(), 1);
-            }
-        }
-    }
-
-    #[test]
-    fn with_one_attempt_nothing_is_retried() {
-        for step in [
-            Step::status(503),
-            Step::status(429),
-            Step::fail(Delivery::NotSent),
-        ] {
-            for operation in BOTH {
-                let steps = [step.clone(), success()];
-                let (world, ..) = failed(operation, steps, &[("MAX_ATTEMPTS", "1")]);
-                assert_eq!((world.sent().len(), world.now_ms()), (1, 0));
-            }
-        }
-    }
-
-    // ------------------------------------------------------------------- time
-
-    #[test]
-    fn no_attempt_begins_without_time_for_answer_its_answer() {
-        let variables = [("ATTEMPT_TIMEOUT_MS", "4000"), ("DEADLINE_MS", "10000")];
-        let (world, case, failure) = failed(read, [Step::Silence], &variables);
-        assert_eq!(case, "timed-out");
-        let times = failure
-            .attempts
-            .iter()
-            .map(|a| (a.started_ms, a.duration_ms));
-        assert_eq!(times.collect::<Vec<_>>(), [(0, 4_000), (5_000, 4_000)]);
-        assert_eq!(world.now_ms(), 9_000, "the next would begin at 11,000");
-    }
-
-    #[test]
-    fn the_last_attempt_ends_with_the_deadline() {
-        let variables = [("ATTEMPT_TIMEOUT_MS", "5000"), ("DEADLINE_MS", "6000")];
-        let steps = [Step::status(503), Step::status(503), Step::Silence];
-        let (world, _, failure) = failed(read, steps, &variables);
-        // Half of the time is all that an attempt may need.
-        assert_eq!(world.sent_at_ms(), [0, 1_000, 3_000]);
-        assert_eq!(
-            (failure.attempts[2].duration_ms, world.now_ms()),
-            (3_000, 6_000)
-        );
-        let allowed = world.sent().into_iter().map(|sent| sent.limits);
-        let allowed = allowed.map(|limits| (limits.connect_ms, limits.attempt_ms));
-        assert_eq!(
-            allowed.collect::<Vec<_>>(),
-            [(3_000, 5_000), (3_000, 5_000), (2_250, 3_000)]
-        );
-    }
-
-    #[test]
-    fn a_pause_that_does_not_fit_before_the_latest_start_is_not_begun() {
         for (answers_after_ms, requests) in [(450, 2), (451, 1)] {
-            let world = World::with_script([Step::status(503).after(answers_after_ms)]);
             let variables = [("DEADLINE_MS", "1000"), ("BACKOFF_MS", "100")];
-            let (_, failure) = take_apart(create(&world, &variables).unwrap_err());
-            assert_eq!(
-                (failure.attempts.len(), world.sent().len()),
-                (requests, requests)
-            );
+            let step = Step::status(503).after(answers_after_ms);
+            let (world, _, failure) = failed(create, [step], &variables);
+            assert_eq!(failure.attempts.len(), requests);
+            assert_eq!(world.sent().len(), requests);
         }
     }
 
     // -------------------------------------------------------------- abandoned
 
-    /// The case and the failure of an operation that is abandoned at this moment.
-    fn abandoned(
-        operation: Operation,
-        steps: impl IntoIterator<Item = Step>,
-        at_ms: u64,
-    ) -> (World, &'static str, Failure) {
-        let world = World::with_script(steps);
-        world.abandon_at(at_ms);
-        let (case, failure) = take_apart(operation(&world, &[]).unwrap_err());
-        assert_eq!(failure.message.matches(ABANDONED).count(), 1, "{failure:?}");
-        assert!(world.now_ms() <= at_ms, "it ends at once");
-        (world, case, failure)
-    }
-
     #[test]
-    fn what_is_abandoned_before_it_is_sent_is_not_sent() {
-        for operation in BOTH {
-            let (world, case, failure) = abandoned(operation, [success()], 0);
-            assert_eq!((case, world.sent().len()), ("timed-out", 0));
-            assert!(failure.attempts.is_empty() && !failure.may_have_created);
-        }
-    }
-
-    #[test]
-    fn a_create_that_is_abandoned_before_its_answer_is_unknown_and_a_read_timed_out() {
-        for (operation, expected) in [
-            (create as Operation, "permanent-outcome-unknown"),
-            (read, "timed-out"),
-        ] {
-            for step in [success().after(900), Step::Silence] {
-                let (world, case, failure) = abandoned(operation, [step], 500);
-                assert_eq!((case, world.sent().len()), (expected, 1));
-                assert_eq!(failure.may_have_created, expected != "timed-out");
-                let [attempt] = &failure.attempts[..] else {
-                    panic!("{failure:?}")
-                };
-                assert_eq!((attempt.status, attempt.duration_ms), (None, 500));
-                assert_eq!(attempt.transport_error.as_deref(), Some(ABANDONED));
-            }
-        }
-    }
-
-    #[test]
-    fn a_body_that_is_abandoned_is_one_that_broke_off() {
-        let slow = vec![
+    fn what_is_abandoned_ends_at_once_as_its_attempts_say() {
+        let unknown = "permanent-outcome-unknown";
+        let slow = Step::status(200).with_body(vec![
             Piece::Bytes(100, b"{".to_vec()),
             Piece::Bytes(900, b"}".to_vec()),
-        ];
-        let slow = Step::status(200).with_body(slow);
-        let (_, case, failure) = abandoned(create, [slow.clone()], 500);
-        assert_eq!(case, "permanent-unexpected-response");
-        assert!(failure.may_have_created);
-        assert_eq!(failure.response.unwrap().body, "{");
-        let (_, case, failure) = abandoned(read, [slow], 500);
-        assert_eq!((case, failure.attempts[0].status), ("timed-out", Some(200)));
-    }
-
-    #[test]
-    fn what_is_abandoned_between_attempts_fails_as_the_attempts_say() {
-        for (step, of_create, of_read) in [
+        ]);
+        for (at_ms, step, attempts, of_read, of_create) in [
+            // Before it is sent.
+            (0, success(), 0, "timed-out", "timed-out"),
+            // Before its answer.
+            (500, success().after(900), 1, "timed-out", unknown),
+            (500, Step::Silence, 1, "timed-out", unknown),
+            // In the body.
+            (500, slow, 1, "timed-out", "permanent-unexpected-response"),
+            // In the pause, and when it would begin.
+            (500, Step::status(503), 1, "unavailable", unknown),
+            (500, Step::status(503).after(500), 1, "unavailable", unknown),
+            (500, Step::limited("1"), 1, "rate-limited", "rate-limited"),
             (
-                Step::status(503),
-                "permanent-outcome-unknown",
-                "unavailable",
+                500,
+                Step::fail(Delivery::NotSent),
+                1,
+                "unreachable",
+                "unreachable",
             ),
-            (Step::status(429), "rate-limited", "rate-limited"),
-            (Step::fail(Delivery::NotSent), "unreachable", "unreachable"),
         ] {
-            for (operation, expected) in [(create as Operation, of_create), (read, of_read)] {
-                // In the pause, and before it.
-                for (step, at_ms) in [(step.clone(), 500), (step.clone().after(500), 500)] {
-                    let (world, case, failure) = abandoned(operation, [step, success()], at_ms);
-                    assert_eq!((case, failure.attempts.len()), (expected, 1));
-                    assert_eq!(world.sent().len(), 1);
+            for (operation, expected) in [(read as Function, of_read), (create, of_create)] {
+                let world = World::with_script([step.clone(), success()]);
+                world.abandon_at(at_ms);
+                let (case, failure) = take_apart(operation(&world, &[]).unwrap_err());
+                assert_eq!((case, failure.attempts.len()), (expected, attempts));
+                assert_eq!(world.sent().len(), attempts);
+                assert!(world.now_ms() <= at_ms, "it ends at once");
+                assert_eq!(failure.message.matches(ABANDONED).count(), 1, "{failure:?}");
+                let may_have_created = expected.starts_with("permanent-");
+                assert_eq!(failure.may_have_created, may_have_created);
+                if let Some(error) = failure
+                    .attempts
+                    .first()
+                    .and_then(|a| a.transport_error.as_deref())
+                {
+                    assert_eq!(error == ABANDONED, case != "unreachable");
+                    let ended_ms = failure.attempts[0].duration_ms;
+                    assert_eq!(ended_ms, if case == "unreachable" { 0 } else { 500 });
                 }
             }
         }
@@ -877,32 +658,26 @@ mod tests {
 
     #[test]
     fn an_answer_that_decides_decides_also_for_what_is_abandoned() {
-        for (status, expected) in [(200, None), (404, Some("permanent-not-found"))] {
+        // An empty body is not a list.
+        for (status, expected) in [
+            (200, "permanent-unexpected-response"),
+            (404, "permanent-not-found"),
+        ] {
             let world = World::with_script([Step::status(status).after(500)]);
             world.abandon_at(500);
-            let result = world.run(world.client(&[]).list_agents("org-1", None));
-            let case = result.err().map(|error| take_apart(error).0);
-            // An empty body is not a list.
-            let expected = expected.unwrap_or("permanent-unexpected-response");
-            assert_eq!(case, Some(expected));
+            let error = world.run(world.client(&[]).list_agents("org-1", None));
+            assert_eq!(take_apart(error.unwrap_err()).0, expected);
         }
     }
 
     #[test]
     fn an_operation_that_is_held_back_or_has_no_place_is_abandoned_too() {
-        let limited = Step::status(429).with_header("retry-after", "9");
-        for (step, variables) in [
-            (limited, [("MAX_IN_FLIGHT", "2")]),
-            (Step::Silence, [("MAX_IN_FLIGHT", "1")]),
-        ] {
+        for (step, places) in [(Step::limited("9"), "2"), (Step::Silence, "1")] {
             let world = World::with_script([step]);
             world.abandon_at(500);
-            let client = world.client(&variables);
-            let both = join(
-                client.get_docket(DOCKET_ID, None),
-                client.list_agents("org-1", None),
-            );
-            let (_, other) = world.run(both);
+            let client = world.client(&[("MAX_IN_FLIGHT", places)]);
+            let first = client.get_docket(DOCKET_ID, None);
+            let (_, other) = world.run(join(first, client.list_agents("org-1", None)));
             let (case, failure) = take_apart(other.unwrap_err());
             assert_eq!((case, world.now_ms()), ("timed-out", 500));
             assert!(failure.attempts.is_empty());
@@ -913,68 +688,31 @@ mod tests {
 
     // ----------------------------------------------------------------- bodies
 
-    fn broken(json: &str) -> Step {
-        let pieces = vec![Piece::Bytes(0, json.into()), Piece::Break(5)];
-        Step::status(200).with_body(pieces)
-    }
-
     #[test]
-    fn a_body_that_breaks_off_is_retried_on_reads_and_final_on_creates() {
-        let world = World::with_script([broken(r#"{"docket_id""#), success()]);
-        read(&world, &[]).unwrap();
-
-        let steps = [broken(r#"{"task_id":"t-"#), success()];
-        let (world, case, failure) = failed(create, steps, &[]);
-        assert_eq!(
-            (case, world.sent().len()),
-            ("permanent-unexpected-response", 1)
-        );
-        let response = failure.response.unwrap();
-        assert_eq!((response.status, response.body_cut), (200, true));
-        assert_eq!(response.body, r#"{"task_id":"t-"#);
-        assert_eq!(failure.attempts[0].status, Some(200));
-        assert!(failure.attempts[0].transport_error.is_some());
-    }
-
-    #[test]
-    fn a_body_that_comes_too_late_ends_with_the_attempt() {
-        let slow = vec![
-            Piece::Bytes(6_000, b"{".to_vec()),
+    fn an_error_keeps_what_came_of_a_body() {
+        let half = r#"{"task_id":"t-"#;
+        let late = Step::status(200).with_body(vec![
+            Piece::Bytes(6_000, half.into()),
             Piece::Bytes(6_000, b"}".to_vec()),
-        ];
-        let slow = Step::status(200).with_body(slow);
-        let (_, case, failure) = failed(create, [slow], &[]);
-        assert_eq!(case, "permanent-unexpected-response");
-        assert_eq!(failure.response.unwrap().body, "{");
-        assert_eq!(failure.attempts[0].duration_ms, 10_000);
-    }
-
-    #[test]
-    fn the_status_of_an_error_counts_even_if_its_body_breaks_off() {
-        let pieces = vec![Piece::Bytes(0, b"no such ".to_vec()), Piece::Break(0)];
-        let (_, case, failure) = failed(read, [Step::status(404).with_body(pieces)], &[]);
-        assert_eq!(case, "permanent-not-found");
-        let response = failure.response.unwrap();
-        assert_eq!((&*response.body, response.body_cut), ("no such ", true));
-    }
-
-    #[test]
-    fn a_2xx_that_cannot_be_decoded_keeps_what_came() {
-        for body in [
-            "",
-            "<html>",
-            "[]",
-            "{}",
-            r#"{"task_id":""}"#,
-            r#"{"task_id":17}"#,
+        ]);
+        for (step, body, body_cut, duration_ms) in [
+            (Step::broken(200, half), half, true, 0),
+            (Step::broken(404, "no such "), "no such ", true, 0),
+            (late, half, true, 10_000),
+            (Step::ok(""), "", false, 0),
+            (Step::ok("[]"), "[]", false, 0),
+            (Step::ok("{}"), "{}", false, 0),
+            (Step::ok(r#"{"task_id":""}"#), r#"{"task_id":""}"#, false, 0),
+            (Step::ok(r#"{"task_id":17}"#), r#"{"task_id":17}"#, false, 0),
         ] {
-            let (world, case, failure) = failed(create, [Step::ok(body)], &[]);
-            assert_eq!(
-                (case, world.sent().len()),
-                ("permanent-unexpected-response", 1)
-            );
+            let (world, _, failure) = failed(create, [step, success()], &[]);
+            assert_eq!(world.sent().len(), 1);
             let response = failure.response.unwrap();
-            assert_eq!((&*response.body, response.body_cut), (body, false));
+            assert_eq!((&*response.body, response.body_cut), (body, body_cut));
+            let attempt = &failure.attempts[0];
+            assert_eq!(attempt.status, Some(response.status));
+            assert_eq!(attempt.transport_error.is_some(), body_cut);
+            assert_eq!(attempt.duration_ms, duration_ms);
         }
     }
 
@@ -990,29 +728,25 @@ mod tests {
     }
 
     #[test]
-    fn a_body_over_the_limit_is_not_read_to_its_end() {
-        let piece = || Piece::Bytes(0, vec![b' '; 600]);
-        let large = Step::status(200).with_body(vec![piece(), piece()]);
-        let (_, case, failure) = failed(read, [large], &[("MAX_RESPONSE_BYTES", "1000")]);
+    fn a_body_over_the_limit_is_not_read_to_its_end_and_hides_no_status() {
+        let large = vec![Piece::Bytes(0, vec![b' '; 600]); 2];
+        let limit = [("MAX_RESPONSE_BYTES", "1000")];
+        let of_200 = Step::status(200).with_body(large.clone());
+        let (_, case, failure) = failed(read, [of_200], &limit);
         assert_eq!(case, "permanent-unexpected-response");
         let message = failure.message;
         assert!(message.contains("MAX_RESPONSE_BYTES"), "{message}");
         let response = failure.response.unwrap();
         assert_eq!((response.body.len(), response.body_cut), (1_000, true));
-    }
-
-    #[test]
-    fn a_status_that_means_nothing_is_named_however_large_its_body_is() {
-        let large = vec![Piece::Bytes(0, vec![b'x'; 70_000])];
-        let (_, case, failure) = failed(read, [Step::status(600).with_body(large)], &[]);
-        assert_eq!(case, "permanent-unexpected-response");
+        let of_600 = Step::status(600).with_body(large);
+        let (_, _, failure) = failed(read, [of_600], &limit);
         assert_eq!(failure.message, "unexpected status 600");
     }
 
     #[test]
     fn broken_characters_may_make_an_answer_larger_but_not_without_end() {
         let body = |padding: usize| {
-            let mut body = br#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","x":""#.to_vec();
+            let mut body = format!(r#"{{"docket_id":"{DOCKET_ID}","x":""#).into_bytes();
             body.extend(vec![0xff; padding]);
             body.extend(b"\"}");
             World::with_script([Step::status(200).with_body(vec![Piece::Bytes(0, body)])])
@@ -1025,41 +759,39 @@ mod tests {
     }
 
     #[test]
-    fn a_success_has_the_id_of_its_request_with_the_token_masked() {
-        let world =
-            World::with_script([success().with_header("x-request-id", "simulated-token/7")]);
+    fn a_success_has_its_attempts_and_the_id_of_its_request_with_the_token_masked() {
+        let success = success().with_header("x-request-id", "simulated-token/7");
+        let world = World::with_script([Step::status(429), success]);
         let call = make_call(&world, &[]).unwrap();
         assert_eq!(call.request_id.as_deref(), Some("[api token]/7"));
+        let statuses = call.attempts.iter().map(|attempt| attempt.status);
+        assert_eq!(statuses.collect::<Vec<_>>(), [Some(429), Some(200)]);
     }
 
     // -------------------------------------------------------------------- log
 
     #[test]
     fn the_log_has_a_line_for_every_attempt_and_tells_nothing_of_the_call() {
-        let world = World::with_script([Step::status(503).after(12), success()]);
-        create(&world, &[("LOG", "attempts")]).unwrap();
         let line = |rest: &str| {
             format!(
                 r#"{{"function":"calls.make-call","method":"POST","path":"/make_call",{rest}}}"#
             )
         };
-        assert_eq!(
-            world.log_lines(),
-            [
-                line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":12,"pause_ms":1000"#),
-                line(r#""attempt":2,"status":200,"started_ms":1012,"duration_ms":0"#),
-            ]
-        );
-
-        let once = [("LOG", "attempts"), ("MAX_ATTEMPTS", "1")];
-        let (world, ..) = failed(create, [Step::status(503)], &once);
-        let last = line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":0"#);
-        let lines = world.log_lines();
-        assert_eq!(lines, [last], "no pause follows the last attempt");
-
-        let world = World::with_script([success()]);
-        create(&world, &[]).unwrap();
-        assert!(world.log_lines().is_empty());
+        let of_503 = || Step::status(503).after(12);
+        let first =
+            line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":12,"pause_ms":1000"#);
+        let second = line(r#""attempt":2,"status":200,"started_ms":1012,"duration_ms":0"#);
+        let last = line(r#""attempt":1,"status":503,"started_ms":0,"duration_ms":12"#);
+        for (variables, expected) in [
+            (&[("LOG", "attempts")][..], &[first, second][..]),
+            // No pause follows the last attempt.
+            (&[("LOG", "attempts"), ("MAX_ATTEMPTS", "1")], &[last]),
+            (&[], &[]),
+        ] {
+            let world = World::with_script([of_503(), success()]);
+            let _ = create(&world, variables);
+            assert_eq!(world.log_lines(), expected);
+        }
     }
 
     #[test]
@@ -1074,10 +806,9 @@ mod tests {
             account: Some("alpha".into()),
             ..NO_OPTIONS
         };
-        world
-            .run(client.get_docket(DOCKET_ID, Some(alpha)))
-            .unwrap();
-        world.run(client.get_docket(DOCKET_ID, None)).unwrap();
+        for options in [Some(alpha), None] {
+            world.run(client.get_docket(DOCKET_ID, options)).unwrap();
+        }
         let begin = r#"{"function":"dockets.get-docket","account":"alpha","method":"GET","path":"/api/v1/dockets/{docket_id}","#;
         let lines = world.log_lines();
         assert!(lines.len() == 1 && lines[0].starts_with(begin), "{lines:?}");

@@ -42,7 +42,7 @@ mod tests {
     use crate::transport::Delivery;
     use crate::types::{CallDetailsList, RequestError};
     use futures_util::FutureExt;
-    use futures_util::future::{join, join_all, join3};
+    use futures_util::future::{join_all, join3};
 
     type Details = Result<CallDetailsList, RequestError>;
 
@@ -68,26 +68,48 @@ mod tests {
             .collect()
     }
 
-    fn assert_nothing_sent(result: &Details) {
-        let Err(RequestError::TimedOut(failure)) = result else {
-            panic!("{result:?}")
-        };
-        assert!(failure.attempts.is_empty(), "{failure:?}");
-        assert!(
-            failure.message.contains("VOICE_CALLING_MAX_IN_FLIGHT"),
-            "{}",
-            failure.message
-        );
-    }
-
     #[test]
     fn calls_beyond_max_in_flight_wait_in_order_and_each_is_sent_once() {
-        let world = World::with_script([details().after(100)]);
-        let results = calls(&world, 6, &[("MAX_IN_FLIGHT", "2")]);
-        assert!(results.iter().all(Result::is_ok));
-        assert_eq!(world.sent_at_ms(), [0, 0, 100, 100, 200, 200]);
-        assert_eq!(asked(&world), ["t-0", "t-1", "t-2", "t-3", "t-4", "t-5"]);
-        assert_eq!(world.most_open(), 2);
+        let body = vec![Piece::Bytes(50, b"[".into()), Piece::Bytes(40, b"]".into())];
+        // A request keeps its place until its answer is read, and has none in a pause.
+        let slow = Step::status(200).with_body(body).after(10);
+        let unavailable = Step::status(503).with_header("retry-after", "1");
+        let limited = Step::limited("5").after(100);
+        let after = |ms| details().after(ms);
+        for (steps, places, sent_at_ms, tasks) in [
+            (
+                vec![after(100)],
+                "2",
+                vec![0, 0, 100, 100, 200],
+                "t-0 t-1 t-2 t-3 t-4",
+            ),
+            (
+                vec![slow],
+                "1",
+                vec![0, 100, 200, 300, 400],
+                "t-0 t-1 t-2 t-3 t-4",
+            ),
+            (
+                vec![unavailable, after(20)],
+                "1",
+                vec![0, 0, 20, 40, 60, 1_000],
+                "t-0 t-1 t-2 t-3 t-4 t-0",
+            ),
+            // Those whose gate closed while they waited for a place wait again.
+            (
+                vec![limited, after(100)],
+                "1",
+                vec![0, 5_100, 5_200, 5_300, 5_400, 5_500],
+                "",
+            ),
+        ] {
+            let world = World::with_script(steps);
+            let results = calls(&world, 5, &[("MAX_IN_FLIGHT", places)]);
+            assert!(results.iter().all(Result::is_ok));
+            assert_eq!(world.sent_at_ms(), sent_at_ms);
+            assert_eq!(world.most_open().to_string(), places);
+            assert!(tasks.is_empty() || asked(&world).join(" ") == tasks);
+        }
     }
 
     #[test]
@@ -96,15 +118,6 @@ mod tests {
         let results = calls(&world, 5_000, &[("MAX_IN_FLIGHT", "4000")]);
         assert!(results.iter().all(Result::is_ok));
         assert_eq!((world.most_open(), world.now_ms()), (4_000, 200));
-    }
-
-    #[test]
-    fn a_request_keeps_its_place_until_its_answer_is_read() {
-        let body = vec![Piece::Bytes(50, b"[".into()), Piece::Bytes(40, b"]".into())];
-        let world = World::with_script([Step::status(200).with_body(body).after(10)]);
-        let results = calls(&world, 2, &[("MAX_IN_FLIGHT", "1")]);
-        assert!(results.iter().all(Result::is_ok));
-        assert_eq!((world.sent_at_ms(), world.most_open()), (vec![0, 100], 1));
     }
 
     #[test]
@@ -127,70 +140,45 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_pauses_has_no_place() {
-        let unavailable = Step::status(503).with_header("retry-after", "1");
-        let world = World::with_script([unavailable, details().after(20)]);
-        let results = calls(&world, 2, &[("MAX_IN_FLIGHT", "1")]);
-        assert!(results.iter().all(Result::is_ok));
-        assert_eq!(asked(&world), ["t-0", "t-1", "t-0"]);
-        assert_eq!(world.sent_at_ms(), [0, 0, 1_000]);
-    }
-
-    #[test]
-    fn a_call_that_is_dropped_in_mid_attempt_gives_its_place_back() {
-        let world = World::with_script([Step::Silence, details()]);
-        let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
-        let dropped = async {
-            let call = pin!(client.get_call_details("dropped", None));
-            assert!(matches!(
-                select(call, pin!(world.sleep(50))).await,
-                Either::Right(_)
-            ));
-        };
-        let ((), next) = world.run(join(dropped, client.get_call_details("next", None)));
-        assert!(next.is_ok());
-        assert_eq!(world.sent_at_ms(), [0, 50]);
-    }
-
-    #[test]
-    fn a_call_that_is_dropped_while_it_waits_holds_up_nobody() {
-        let world = World::with_script([details().after(100)]);
-        let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
-        let dropped = async {
-            let call = pin!(client.get_call_details("dropped", None));
-            assert!(matches!(
-                select(call, pin!(world.sleep(50))).await,
-                Either::Right(_)
-            ));
-        };
-        let first = client.get_call_details("first", None);
-        let last = client.get_call_details("last", None);
-        let (first, (), last) = world.run(join3(first, dropped, last));
-        assert!(first.is_ok() && last.is_ok());
-        assert_eq!(asked(&world), ["first", "last"]);
-        assert_eq!(world.sent_at_ms(), [0, 100]);
+    fn a_call_that_is_dropped_in_mid_attempt_or_while_it_waits_holds_up_nobody() {
+        for (steps, first, sent_at_ms) in [
+            (vec![Step::Silence, details()], "dropped", [0, 50]),
+            (vec![details().after(100)], "first", [0, 100]),
+        ] {
+            let world = World::with_script(steps);
+            let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
+            let first_of_all = async {
+                if first == "first" {
+                    client.get_call_details(first, None).await.unwrap();
+                }
+            };
+            let dropped = async {
+                let call = pin!(client.get_call_details("dropped", None));
+                let slept = pin!(world.sleep(50));
+                assert!(matches!(select(call, slept).await, Either::Right(_)));
+            };
+            let last = client.get_call_details("last", None);
+            let ((), (), last) = world.run(join3(first_of_all, dropped, last));
+            assert!(last.is_ok());
+            assert_eq!(asked(&world), [first, "last"]);
+            assert_eq!(world.sent_at_ms(), sent_at_ms);
+        }
     }
 
     #[test]
     fn a_turn_that_its_caller_no_longer_wants_goes_to_the_next() {
         let world = World::default();
         let places = Places::new(1);
-        let place = places.take(&world, 1_000).now_or_never().flatten();
-        let mut dropped = Box::pin(places.take(&world, 1_000));
-        let mut next = Box::pin(places.take(&world, 1_000));
+        let take = || Box::pin(places.take(&world, 1_000));
+        let place = take().now_or_never().flatten();
+        let (mut dropped, mut next) = (take(), take());
         assert!(dropped.as_mut().now_or_never().is_none());
         assert!(next.as_mut().now_or_never().is_none());
         drop(place);
         assert!(next.as_mut().now_or_never().is_none(), "it is not its turn");
         drop(dropped);
         assert!(next.now_or_never().flatten().is_some());
-        assert!(
-            places
-                .take(&world, 1_000)
-                .now_or_never()
-                .flatten()
-                .is_some()
-        );
+        assert!(take().now_or_never().flatten().is_some());
     }
 
     #[test]
@@ -204,18 +192,13 @@ mod tests {
             ("DEADLINE_MS", "1000"),
         ];
         let results = calls(&world, 3, &variables);
-        assert_nothing_sent(&results[2]);
+        let Err(RequestError::TimedOut(failure)) = &results[2] else {
+            panic!("{results:?}")
+        };
+        assert!(failure.attempts.is_empty(), "{failure:?}");
+        let setting = "VOICE_CALLING_MAX_IN_FLIGHT";
+        assert!(failure.message.contains(setting), "{}", failure.message);
         assert_eq!(asked(&world), ["t-0", "t-1"]);
         assert_eq!((world.sent_at_ms(), world.now_ms()), (vec![0, 400], 800));
-    }
-
-    #[test]
-    fn a_call_whose_gate_closed_while_it_waited_for_a_place_waits_again() {
-        let limited = Step::status(429).with_header("retry-after", "5");
-        let world = World::with_script([limited.after(100), details().after(100)]);
-        let results = calls(&world, 3, &[("MAX_IN_FLIGHT", "1")]);
-        assert!(results.iter().all(Result::is_ok));
-        assert_eq!(world.sent_at_ms(), [0, 5_100, 5_200, 5_300]);
-        assert_eq!(world.most_open(), 1);
     }
 }

@@ -205,6 +205,7 @@ mod tests {
     use super::*;
     use crate::json::{Value, Written};
     use crate::simulation::settings;
+    use crate::transport::Scheme;
 
     const READ: Endpoint = Endpoint::get("f", "/call_details/{task_id}");
     const CREATE: Endpoint = Endpoint::post("g", "/make_call");
@@ -260,34 +261,39 @@ mod tests {
     }
 
     #[test]
-    fn a_read_is_addressed_below_the_base_url_and_signed() {
-        let request = ApiRequest::read(&READ, "task-id", "t 1").unwrap();
-        let sent = request.accepting_json().address(&settings(&[]));
-        assert_eq!(
-            (sent.method, &*sent.authority),
-            (Method::Get, "api.example")
-        );
-        assert_eq!(sent.path_and_query, "/voice/call_details/t%201");
-        let token = ("auth_token", "Bearer simulated-token".to_owned());
-        let accept = ("accept", "application/json".to_owned());
-        assert_eq!((sent.headers, &*sent.body), (vec![token, accept], &b""[..]));
-    }
-
-    #[test]
-    fn a_create_says_what_its_body_is_and_how_long() {
-        let sent = create("x", &[]).unwrap().address(&settings(&[]));
-        assert_eq!(
-            (sent.method, &*sent.path_and_query),
-            (Method::Post, "/voice/make_call")
-        );
-        assert_eq!(&*sent.body, br#"{"text":"x"}"#);
-        assert_eq!(
-            sent.headers[1..],
-            [
-                ("content-type", "application/json".to_owned()),
-                ("content-length", "12".to_owned()),
-            ]
-        );
+    fn a_request_is_addressed_below_the_base_url_and_signed_and_says_what_its_body_is() {
+        let header = |(name, value): (&'static str, &str)| (name, value.to_owned());
+        let token = ("auth_token", "Bearer simulated-token");
+        let accept = ("accept", "application/json");
+        let content_type = ("content-type", "application/json");
+        let read = ApiRequest::read(&READ, "task-id", "t 1").unwrap();
+        for (request, method, path, headers, body) in [
+            (
+                read.accepting_json(),
+                Method::Get,
+                "/voice/call_details/t%201",
+                &[token, accept][..],
+                "",
+            ),
+            (
+                create("x", &[]).unwrap(),
+                Method::Post,
+                "/voice/make_call",
+                &[token, content_type, ("content-length", "12")],
+                r#"{"text":"x"}"#,
+            ),
+        ] {
+            let expected = Request {
+                method,
+                scheme: Scheme::Https,
+                authority: "api.example".into(),
+                path_and_query: path.into(),
+                headers: headers.iter().copied().map(header).collect(),
+                body: body.into(),
+                item: None,
+            };
+            assert_eq!(request.address(&settings(&[])), expected);
+        }
     }
 
     #[test]

@@ -164,6 +164,7 @@ pub(crate) fn pause_ms(
 mod tests {
     use super::*;
     use crate::simulation::settings;
+    use Delivery::{ConnectionTimeout, Denied, NotSent, Refused, Rejected, Unknown};
     use Method::{Get, Post};
 
     const CREATE_RETRIES: [&str; 3] = ["server-errors", "not-sent", "never"];
@@ -192,10 +193,11 @@ mod tests {
     }
 
     #[test]
-    fn every_status_has_its_verdict() {
+    fn every_status_has_its_verdict_and_only_a_refusal_says_that_nothing_was_created() {
         for word in CREATE_RETRIES {
             let settings = create_retry(word);
             for status in 0..=999 {
+                let is_success = (200..=299).contains(&status);
                 let of_reads = match status {
                     200..=299 => Verdict::Success,
                     401 | 403 => Verdict::Unauthorized,
@@ -209,110 +211,67 @@ mod tests {
                     Verdict::Unavailable if word != "server-errors" => Verdict::OutcomeUnknown,
                     verdict => verdict,
                 };
-                for body_end in [BodyEnd::Whole, BodyEnd::Broken(String::new())] {
-                    if body_end == BodyEnd::Whole || of_reads != Verdict::Success {
-                        let answer = answer(status, body_end);
-                        assert_eq!(judge(Get, &settings, &answer), of_reads, "{status}");
-                        assert_eq!(
-                            judge(Post, &settings, &answer),
-                            of_creates,
-                            "{status} {word}"
-                        );
-                    }
+                let refused = (400..=499).contains(&status) && status != 408 && status != 409;
+                for (end, of_broken_reads, of_broken_creates) in [
+                    (BodyEnd::Whole, Verdict::Success, Verdict::Success),
+                    (
+                        BodyEnd::Broken(String::new()),
+                        Verdict::NoAnswer,
+                        Verdict::Unexpected,
+                    ),
+                    (
+                        BodyEnd::TooLarge(9),
+                        Verdict::Unexpected,
+                        Verdict::Unexpected,
+                    ),
+                ] {
+                    let (of_reads, of_creates) = match is_success {
+                        true => (of_broken_reads, of_broken_creates),
+                        false => (of_reads, of_creates),
+                    };
+                    let answer = answer(status, end);
+                    assert_eq!(judge(Get, &settings, &answer), of_reads, "{status}");
+                    let of_create = judge(Post, &settings, &answer);
+                    assert_eq!(of_create, of_creates, "{status} {word}");
+                    assert!(!may_have_created(Get, &settings, &answer), "{status}");
+                    let may_have = may_have_created(Post, &settings, &answer);
+                    assert_eq!(may_have, !refused, "{status}");
                 }
             }
-        }
-    }
-
-    #[test]
-    fn a_body_that_breaks_off_under_a_2xx_is_retried_only_on_reads() {
-        for settings in CREATE_RETRIES.map(create_retry) {
-            let broken = answer(200, BodyEnd::Broken(String::new()));
-            assert_eq!(judge(Get, &settings, &broken), Verdict::NoAnswer);
-            assert_eq!(judge(Post, &settings, &broken), Verdict::Unexpected);
-            let large = answer(200, BodyEnd::TooLarge(9));
-            assert_eq!(judge(Get, &settings, &large), Verdict::Unexpected);
-            assert_eq!(judge(Post, &settings, &large), Verdict::Unexpected);
         }
     }
 
     #[test]
     fn a_create_without_an_answer_is_retried_only_where_it_certainly_was_not_sent() {
-        for trusted in ["false", "true"] {
-            let settings = settings(&[("TRUST_CONNECTION_TIMEOUT", trusted)]);
-            let connection_timeout = match trusted {
-                "true" => Verdict::NotSent,
-                _ => Verdict::OutcomeUnknown,
-            };
-            for (delivery, of_reads, of_creates) in [
-                (Delivery::NotSent, Verdict::NotSent, Verdict::NotSent),
-                (
-                    Delivery::ConnectionTimeout,
-                    Verdict::NotSent,
-                    connection_timeout,
-                ),
-                (Delivery::Denied, Verdict::Denied, Verdict::Denied),
-                (Delivery::Refused, Verdict::Refused, Verdict::Refused),
-                (
-                    Delivery::Rejected,
-                    Verdict::Refused,
-                    Verdict::OutcomeUnknown,
-                ),
-                (
-                    Delivery::Unknown,
-                    Verdict::NoAnswer,
-                    Verdict::OutcomeUnknown,
-                ),
-            ] {
-                let outcome = no_answer(delivery);
-                assert_eq!(judge(Get, &settings, &outcome), of_reads, "{delivery:?}");
-                assert_eq!(judge(Post, &settings, &outcome), of_creates, "{delivery:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn only_a_refusal_of_the_service_says_that_nothing_was_created() {
-        for status in 0..=999 {
-            let refused = (400..=499).contains(&status) && status != 408 && status != 409;
-            for settings in CREATE_RETRIES.map(create_retry) {
-                for body_end in [BodyEnd::Whole, BodyEnd::TooLarge(9)] {
-                    let answer = answer(status, body_end);
-                    assert_eq!(
-                        may_have_created(Post, &settings, &answer),
-                        !refused,
-                        "{status}"
-                    );
-                    assert!(!may_have_created(Get, &settings, &answer), "{status}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn what_was_not_sent_has_created_nothing() {
-        let (doubted, trusted) = (
-            settings(&[]),
-            settings(&[("TRUST_CONNECTION_TIMEOUT", "true")]),
-        );
-        for (delivery, by_default, where_trusted) in [
-            (Delivery::NotSent, false, false),
-            (Delivery::ConnectionTimeout, true, false),
-            (Delivery::Denied, false, false),
-            (Delivery::Refused, false, false),
-            (Delivery::Rejected, true, true),
-            (Delivery::Unknown, true, true),
+        let unknown = Verdict::OutcomeUnknown;
+        for (trusted, delivery, of_reads, of_creates) in [
+            ("false", NotSent, Verdict::NotSent, Verdict::NotSent),
+            ("false", ConnectionTimeout, Verdict::NotSent, unknown),
+            (
+                "true",
+                ConnectionTimeout,
+                Verdict::NotSent,
+                Verdict::NotSent,
+            ),
+            ("false", Denied, Verdict::Denied, Verdict::Denied),
+            ("false", Refused, Verdict::Refused, Verdict::Refused),
+            ("true", Rejected, Verdict::Refused, unknown),
+            ("true", Unknown, Verdict::NoAnswer, unknown),
         ] {
+            let settings = settings(&[("TRUST_CONNECTION_TIMEOUT", trusted)]);
             let outcome = no_answer(delivery);
-            assert_eq!(may_have_created(Post, &doubted, &outcome), by_default);
-            assert_eq!(may_have_created(Post, &trusted, &outcome), where_trusted);
-            assert!(!may_have_created(Get, &doubted, &outcome));
+            assert_eq!(judge(Get, &settings, &outcome), of_reads, "{delivery:?}");
+            assert_eq!(judge(Post, &settings, &outcome), of_creates, "{delivery:?}");
+            let may_have = may_have_created(Post, &settings, &outcome);
+            assert_eq!(may_have, of_creates == unknown, "{delivery:?}");
+            assert!(!may_have_created(Get, &settings, &outcome));
         }
     }
 
     #[test]
     fn what_may_pass_is_retried_while_there_are_attempts_and_time() {
-        let settings = settings(&[("MAX_ATTEMPTS", "3")]);
+        let (three, never) = (settings(&[("MAX_ATTEMPTS", "3")]), create_retry("never"));
+        let used_up = Next::GiveUp(Stop::AttemptsUsedUp);
         for verdict in [
             Verdict::RateLimited,
             Verdict::Unavailable,
@@ -322,26 +281,18 @@ mod tests {
             for (attempts, stop, next) in [
                 (1, None, Next::Retry),
                 (2, None, Next::Retry),
-                (3, None, Next::GiveUp(Stop::AttemptsUsedUp)),
-                (3, Some(Stop::TimeUp), Next::GiveUp(Stop::AttemptsUsedUp)),
+                (3, None, used_up),
+                (3, Some(Stop::TimeUp), used_up),
                 (1, Some(Stop::TimeUp), Next::GiveUp(Stop::TimeUp)),
                 (1, Some(Stop::Abandoned), Next::GiveUp(Stop::Abandoned)),
             ] {
                 for method in [Get, Post] {
-                    let decided = decide(method, &settings, verdict, attempts, stop);
+                    let decided = decide(method, &three, verdict, attempts, stop);
                     assert_eq!(decided, next, "{verdict:?} {attempts} {stop:?}");
                 }
             }
-        }
-    }
-
-    #[test]
-    fn with_create_retry_never_a_create_has_one_attempt_and_a_read_all_of_them() {
-        let settings = create_retry("never");
-        for verdict in [Verdict::RateLimited, Verdict::NotSent] {
-            let given_up = Next::GiveUp(Stop::AttemptsUsedUp);
-            assert_eq!(decide(Post, &settings, verdict, 1, None), given_up);
-            assert_eq!(decide(Get, &settings, verdict, 1, None), Next::Retry);
+            assert_eq!(decide(Post, &never, verdict, 1, None), used_up);
+            assert_eq!(decide(Get, &never, verdict, 1, None), Next::Retry);
         }
     }
 
@@ -357,8 +308,9 @@ mod tests {
                 Verdict::Unexpected,
                 Verdict::OutcomeUnknown,
             ] {
-                assert_eq!(decide(Post, &settings, verdict, 1, None), Next::Fail);
-                assert_eq!(decide(Get, &settings, verdict, 1, None), Next::Fail);
+                for method in [Get, Post] {
+                    assert_eq!(decide(method, &settings, verdict, 1, None), Next::Fail);
+                }
             }
             let stop = Some(Stop::Abandoned);
             let succeeded = decide(Post, &settings, Verdict::Success, 9, stop);
@@ -377,31 +329,20 @@ mod tests {
             (5, 500, 1_000),
             (100, 500, 1_000),
         ] {
+            // Every pause is as likely as another.
             let drawn = longest - shortest + 1;
             let pause = |random| pause_ms(&settings, failed, None, random);
-            assert_eq!(
-                (pause(0), pause(drawn - 1)),
-                (shortest, longest),
-                "{failed}"
-            );
-            assert_eq!(
-                pause(drawn),
-                shortest,
-                "every pause is as likely as another"
-            );
+            let pauses = [pause(0), pause(drawn - 1), pause(drawn)];
+            assert_eq!(pauses, [shortest, longest, shortest], "{failed}");
             assert!((shortest..=longest).contains(&pause(u64::MAX)));
         }
-        assert_eq!(
-            pause_ms(&crate::simulation::settings(&[]), 1, None, 0),
-            1_000
-        );
     }
 
     #[test]
     fn a_pause_is_never_shorter_than_the_service_asks_for() {
         let settings = settings(&[("BACKOFF_MS", "100")]);
-        assert_eq!(pause_ms(&settings, 1, Some(5_000), 0), 5_000);
-        assert_eq!(pause_ms(&settings, 1, Some(10), 0), 50);
-        assert_eq!(pause_ms(&settings, 1, Some(u64::MAX), 0), u64::MAX);
+        for (asked_ms, pause) in [(5_000, 5_000), (10, 50), (u64::MAX, u64::MAX)] {
+            assert_eq!(pause_ms(&settings, 1, Some(asked_ms), 0), pause);
+        }
     }
 }

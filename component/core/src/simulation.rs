@@ -17,6 +17,9 @@ use std::task::{Context, Poll, Wake, Waker};
 /// The date at which every simulation begins: Sun, 06 Nov 1994 08:49:37 GMT.
 pub(crate) const BEGINNING_UNIX_S: u64 = 784_111_777;
 
+/// The docket of the tests.
+pub(crate) const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+
 /// What the service does with one request.
 #[derive(Clone)]
 pub(crate) enum Step {
@@ -53,6 +56,22 @@ impl Step {
 
     pub(crate) fn ok(body: &str) -> Self {
         Step::status(200).with_body(vec![Piece::Bytes(0, body.into())])
+    }
+
+    /// A rate limit that lasts so many seconds.
+    pub(crate) fn limited(seconds: &str) -> Self {
+        Step::status(429).with_header("retry-after", seconds)
+    }
+
+    /// A docket with this status.
+    pub(crate) fn docket(status: &str) -> Self {
+        let json = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"{status}"}}"#);
+        Step::ok(&json)
+    }
+
+    /// An answer whose body breaks off.
+    pub(crate) fn broken(status: u16, body: &str) -> Self {
+        Step::status(status).with_body(vec![Piece::Bytes(0, body.into()), Piece::Break(0)])
     }
 
     pub(crate) fn fail(delivery: Delivery) -> Self {

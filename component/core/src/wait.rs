@@ -134,24 +134,15 @@ fn is_not_found(error: &RequestError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Step, World, take_apart};
+    use crate::simulation::{DOCKET_ID, Step, World, take_apart};
     use crate::transport::{ABANDONED, Delivery};
     use crate::types::{
-        CallDetailsOutcome, CallDetailsWait, Docket, DocketOutcome, DocketStatus, DocketWait,
-        WaitOptions,
+        CallDetailsOutcome, CallDetailsWait, DocketOutcome, DocketStatus, DocketWait, WaitOptions,
     };
     use futures_util::future::join;
 
-    const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
-
     fn docket(status: &str) -> Step {
-        Step::ok(&format!(
-            r#"{{"docket_id":"{DOCKET_ID}","status":"{status}"}}"#
-        ))
-    }
-
-    fn limited(seconds: &str) -> Step {
-        Step::status(429).with_header("retry-after", seconds)
+        Step::docket(status)
     }
 
     fn within(timeout_ms: u32) -> WaitOptions {
@@ -175,49 +166,116 @@ mod tests {
         world.run(client.wait_for_call_details("t-1", wait, None))
     }
 
-    /// The docket that a wait has seen last, and whether it is completed.
-    fn seen(waited: DocketWait) -> (bool, Option<Docket>) {
-        match waited.outcome {
-            DocketOutcome::Completed(docket) => (true, Some(docket)),
-            DocketOutcome::Pending(docket) => (false, docket),
+    /// The status that a wait has seen last, after how many polls, and how many failed; and how
+    /// long it took and was held back.
+    fn seen(waited: &DocketWait) -> (DocketStatus, [u32; 4]) {
+        let docket = match &waited.outcome {
+            DocketOutcome::Completed(docket) => docket,
+            DocketOutcome::Pending(docket) => docket.as_ref().unwrap(),
+        };
+        let status = docket.status.clone().unwrap();
+        let is_completed = matches!(waited.outcome, DocketOutcome::Completed(_));
+        assert_eq!(is_completed, status == DocketStatus::Completed);
+        let times = (waited.waited_ms, waited.held_back_ms);
+        (
+            status,
+            [waited.polls, waited.failed_polls, times.0, times.1],
+        )
+    }
+
+    #[test]
+    fn a_wait_polls_with_pauses_that_double_up_to_the_cap_until_it_is_ready_or_time_is_up() {
+        use DocketStatus::{Completed, InProgress, Open};
+        let open = |count| vec![docket("OPEN"); count];
+        let once = ("MAX_ATTEMPTS", "1");
+        let short = [("BACKOFF_MS", "100"), ("MAX_BACKOFF_MS", "1000")];
+        let asks = |step: Step| vec![step.with_header("retry-after", "13")];
+        for (before, timeout_ms, variables, status, [polls, failed, waited_ms], sent_at_ms) in [
+            (
+                open(8),
+                60_000,
+                &short[..],
+                Completed,
+                [9, 0, 5_500],
+                &[0, 100, 300, 700, 1_500, 2_500, 3_500, 4_500, 5_500][..],
+            ),
+            // It asks once, however short it is.
+            (vec![], 1, &[], Completed, [1, 0, 0], &[0]),
+            // The pause after the third is 8 seconds: it does not fit.
+            (
+                [open(1), vec![docket("IN_PROGRESS"); 2]].concat(),
+                10_000,
+                &[],
+                InProgress,
+                [3, 0, 6_000],
+                &[0, 2_000, 6_000],
+            ),
+            // A poll has no more time than is left.
+            (
+                [open(1), vec![Step::Silence]].concat(),
+                5_000,
+                &[],
+                Open,
+                [2, 1, 5_000],
+                &[0, 2_000],
+            ),
+            // Failures that may pass do not end it, and retries within a poll are not polls.
+            (
+                [open(1), vec![Step::status(503)]].concat(),
+                9_000,
+                &[once],
+                Completed,
+                [3, 1, 6_000],
+                &[0, 2_000, 6_000],
+            ),
+            (
+                vec![Step::status(503)],
+                9_000,
+                &[],
+                Completed,
+                [1, 0, 1_077],
+                &[0, 1_077],
+            ),
+            // The next poll comes when the service asks for it, whatever it answered.
+            (
+                asks(docket("OPEN")),
+                60_000,
+                &[once],
+                Completed,
+                [2, 0, 13_000],
+                &[0, 13_000],
+            ),
+            (
+                asks(Step::status(503)),
+                60_000,
+                &[once],
+                Completed,
+                [2, 1, 13_000],
+                &[0, 13_000],
+            ),
+            (
+                vec![Step::limited("40")],
+                60_000,
+                &[],
+                Completed,
+                [2, 1, 40_000],
+                &[0, 40_000],
+            ),
+        ] {
+            let world = World::with_script([before, vec![docket("COMPLETED")]].concat());
+            world.set_random(77);
+            let waited = wait_for_docket(&world, within(timeout_ms), variables).unwrap();
+            let expected = (status, [polls, failed, waited_ms, 0]);
+            assert_eq!(seen(&waited), expected, "{sent_at_ms:?}");
+            assert_eq!(world.sent_at_ms(), sent_at_ms);
         }
     }
 
-    fn is_completed(waited: &DocketWait) -> bool {
-        matches!(waited.outcome, DocketOutcome::Completed(_))
-    }
-
     #[test]
-    fn pauses_between_polls_double_up_to_the_cap_without_jitter() {
-        let polls = (0..8).map(|_| docket("IN_PROGRESS"));
-        let world = World::with_script(polls.chain([docket("COMPLETED")]));
-        world.set_random(77);
-        let variables = [("BACKOFF_MS", "100"), ("MAX_BACKOFF_MS", "1000")];
-        let waited = wait_for_docket(&world, within(60_000), &variables).unwrap();
-        assert_eq!(
-            (waited.polls, waited.failed_polls, waited.waited_ms),
-            (9, 0, 5_500)
-        );
-        assert_eq!(waited.held_back_ms, 0);
-        assert_eq!(
-            world.sent_at_ms(),
-            [0, 100, 300, 700, 1_500, 2_500, 3_500, 4_500, 5_500]
-        );
-        let (completed, docket) = seen(waited);
-        assert!(completed);
-        assert_eq!(docket.unwrap().status, Some(DocketStatus::Completed));
-    }
-
-    #[test]
-    fn when_time_runs_out_the_last_answer_is_returned() {
-        let world = World::with_script([docket("OPEN"), docket("IN_PROGRESS")]);
-        let waited = wait_for_docket(&world, within(10_000), &[]).unwrap();
-        // The pause after the third is 8 seconds: it does not fit.
-        assert_eq!(world.sent_at_ms(), [0, 2_000, 6_000]);
-        assert_eq!((waited.polls, waited.waited_ms), (3, 6_000));
-        let (completed, docket) = seen(waited);
-        assert!(!completed);
-        assert_eq!(docket.unwrap().status, Some(DocketStatus::InProgress));
+    fn a_poll_has_no_more_time_than_is_left_of_the_wait() {
+        let world = World::with_script([docket("OPEN")]);
+        wait_for_docket(&world, within(5_000), &[]).unwrap();
+        assert_eq!(world.sent()[1].limits.attempt_ms, 3_000);
     }
 
     #[test]
@@ -227,108 +285,46 @@ mod tests {
             [(docket("OPEN"), 500, 1, 0), (Step::Silence, 2_500, 2, 1)]
         {
             let world = World::with_script([docket("OPEN"), next]);
-            world.abandon_at(at_ms);
+            world.abandon_at(u64::from(at_ms));
             let waited = wait_for_docket(&world, within(60_000), &[]).unwrap();
-            assert_eq!((waited.polls, waited.failed_polls), (polls, failed_polls));
-            assert_eq!(u64::from(waited.waited_ms), at_ms);
-            assert_eq!(
-                (world.now_ms(), world.sent().len()),
-                (at_ms, polls as usize)
-            );
-            let (completed, docket) = seen(waited);
-            assert!(!completed);
-            assert_eq!(docket.unwrap().status, Some(DocketStatus::Open));
+            let expected = (DocketStatus::Open, [polls, failed_polls, at_ms, 0]);
+            assert_eq!(seen(&waited), expected);
+            assert_eq!(world.now_ms(), u64::from(at_ms));
+            assert_eq!(world.sent().len(), polls as usize);
         }
     }
 
     #[test]
-    fn a_wait_that_is_abandoned_and_has_seen_nothing_fails_as_its_last_poll_did() {
-        for (step, expected, attempts) in [
-            (Step::Silence, "timed-out", 1),
-            (Step::fail(Delivery::NotSent), "unreachable", 1),
+    fn a_wait_that_has_seen_nothing_fails_as_its_last_poll_did_unless_it_is_not_found() {
+        for (step, expected) in [
+            (Step::Silence, "timed-out"),
+            (Step::fail(Delivery::NotSent), "unreachable"),
         ] {
             let world = World::with_script([step]);
             world.abandon_at(500);
             let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
             let (case, failure) = take_apart(error);
-            assert_eq!((case, failure.attempts.len()), (expected, attempts));
+            assert_eq!((case, failure.attempts.len()), (expected, 1));
             assert!(failure.message.ends_with(ABANDONED), "{}", failure.message);
         }
-        // What is not found yet is pending.
-        let world = World::with_script([Step::status(404)]);
-        world.abandon_at(500);
-        let waited = wait_for_details(&world, within(60_000)).unwrap();
-        assert!(matches!(waited.outcome, CallDetailsOutcome::Pending(None)));
-    }
-
-    #[test]
-    fn failures_that_may_pass_do_not_end_a_wait() {
-        let steps = [docket("OPEN"), Step::status(503), docket("COMPLETED")];
-        let world = World::with_script(steps);
-        let waited = wait_for_docket(&world, within(9_000), &[("MAX_ATTEMPTS", "1")]).unwrap();
-        assert!(is_completed(&waited));
-        assert_eq!((waited.polls, waited.failed_polls), (3, 1));
-    }
-
-    #[test]
-    fn retries_within_a_poll_are_not_polls() {
-        let world = World::with_script([Step::status(503), docket("COMPLETED")]);
-        let waited = wait_for_docket(&world, within(9_000), &[]).unwrap();
-        assert_eq!((waited.polls, waited.failed_polls), (1, 0));
-        assert_eq!(world.sent_at_ms(), [0, 1_000]);
-    }
-
-    #[test]
-    fn where_every_poll_failed_the_failure_is_returned() {
         let world = World::with_script([Step::status(503)]);
         let variables = [("MAX_ATTEMPTS", "1"), ("BACKOFF_MS", "250")];
         let error = wait_for_docket(&world, within(2_000), &variables).unwrap_err();
-        assert!(matches!(error, RequestError::Unavailable(_)), "{error:?}");
+        assert_eq!(take_apart(error).0, "unavailable");
         assert_eq!(world.sent_at_ms(), [0, 250, 750, 1_750]);
+
+        let steps = [Step::status(404), Step::status(503), Step::status(404)];
+        let waited = wait_for_details(&World::with_script(steps), within(9_000)).unwrap();
+        assert_eq!(waited.outcome, CallDetailsOutcome::Pending(None));
+        assert_eq!((waited.polls, waited.failed_polls), (3, 0));
     }
 
-    #[test]
-    fn a_poll_has_no_more_time_than_is_left_of_the_wait() {
-        let world = World::with_script([docket("OPEN"), Step::Silence]);
-        let waited = wait_for_docket(&world, within(5_000), &[]).unwrap();
-        assert_eq!(world.sent_at_ms(), [0, 2_000]);
-        assert_eq!(world.sent()[1].limits.attempt_ms, 3_000);
-        assert_eq!((waited.waited_ms, waited.failed_polls), (5_000, 1));
-    }
-
-    #[test]
-    fn the_next_poll_comes_when_the_service_asks_for_it_whatever_it_answered() {
-        let asks = |step: Step| step.with_header("retry-after", "13");
-        for step in [
-            asks(docket("OPEN")),
-            asks(Step::status(404)),
-            asks(Step::status(429)),
-            asks(Step::status(503)),
-        ] {
-            let world = World::with_script([step, docket("COMPLETED")]);
-            let wait = WaitOptions {
-                not_found_is_pending: Some(true),
-                ..within(60_000)
-            };
-            let waited = wait_for_docket(&world, wait, &[("MAX_ATTEMPTS", "1")]).unwrap();
-            assert!(is_completed(&waited));
-            assert_eq!(world.sent_at_ms(), [0, 13_000]);
-        }
-    }
-
-    #[test]
-    fn a_rate_limit_beyond_the_deadline_of_a_poll_holds_back_the_next() {
-        let world = World::with_script([limited("40"), docket("COMPLETED")]);
-        let waited = wait_for_docket(&world, within(60_000), &[]).unwrap();
-        assert_eq!((waited.polls, waited.failed_polls), (2, 1));
-        assert_eq!((waited.waited_ms, waited.held_back_ms), (40_000, 0));
-        assert_eq!(world.sent_at_ms(), [0, 40_000]);
-    }
+    // -------------------------------------------------------------- the others
 
     #[test]
     fn a_rate_limit_of_another_call_delays_a_poll_which_is_then_sent() {
         for (timeout_ms, sent_at_ms) in [(60_000, 15_010), (8_000, 3_010)] {
-            let world = World::with_script([limited("40"), docket("COMPLETED")]);
+            let world = World::with_script([Step::limited("40"), docket("COMPLETED")]);
             let client = world.client(&[]);
             let wait = async {
                 world.sleep(10).await;
@@ -337,27 +333,42 @@ mod tests {
             };
             let other = client.wait_for_docket(DOCKET_ID, within(60_000), None);
             let (other, waited) = world.run(join(other, wait));
-            assert!(is_completed(&other.unwrap()));
-            let waited = waited.unwrap();
-            assert!(is_completed(&waited));
-            assert_eq!((waited.polls, waited.failed_polls), (1, 0));
-            assert_eq!(waited.held_back_ms, waited.waited_ms);
-            assert_eq!(u64::from(waited.waited_ms), sent_at_ms - 10);
+            assert_eq!(seen(&other.unwrap()).0, DocketStatus::Completed);
+            let delayed_ms = sent_at_ms as u32 - 10;
+            let expected = (DocketStatus::Completed, [1, 0, delayed_ms, delayed_ms]);
+            assert_eq!(seen(&waited.unwrap()), expected);
             assert_eq!(world.sent_at_ms(), [0, sent_at_ms, 40_000]);
         }
     }
 
     #[test]
-    fn a_rate_limit_of_another_call_lengthens_the_pause_between_polls() {
-        let steps = [docket("OPEN"), limited("7").after(5), docket("COMPLETED")];
-        let world = World::with_script(steps);
-        let client = world.client(&[]);
-        let wait = client.wait_for_docket(DOCKET_ID, within(60_000), None);
-        let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID, None)));
-        let waited = waited.unwrap();
-        assert!(is_completed(&waited) && other.is_ok());
-        assert_eq!((waited.polls, waited.held_back_ms), (2, 5_005));
-        assert_eq!(world.sent_at_ms(), [0, 0, 7_005, 7_005]);
+    fn a_wait_that_pauses_has_no_place_and_a_rate_limit_of_another_call_lengthens_its_pause() {
+        for (steps, places, expected, sent_at_ms) in [
+            (
+                [docket("OPEN"), docket("OPEN"), docket("COMPLETED")],
+                "1",
+                [2, 0, 2_000, 0],
+                vec![0, 0, 2_000],
+            ),
+            (
+                [
+                    docket("OPEN"),
+                    Step::limited("7").after(5),
+                    docket("COMPLETED"),
+                ],
+                "2",
+                [2, 0, 7_005, 5_005],
+                vec![0, 0, 7_005, 7_005],
+            ),
+        ] {
+            let world = World::with_script(steps);
+            let client = world.client(&[("MAX_IN_FLIGHT", places)]);
+            let wait = client.wait_for_docket(DOCKET_ID, within(60_000), None);
+            let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID, None)));
+            assert_eq!(seen(&waited.unwrap()), (DocketStatus::Completed, expected));
+            assert!(other.is_ok());
+            assert_eq!(world.sent_at_ms(), sent_at_ms);
+        }
     }
 
     #[test]
@@ -371,31 +382,27 @@ mod tests {
         let other = client.get_docket(DOCKET_ID, None);
         let wait = client.wait_for_docket(DOCKET_ID, within(9_000), None);
         let (other, waited) = world.run(join(other, wait));
-        let waited = waited.unwrap();
-        assert!(other.is_err() && is_completed(&waited));
-        assert_eq!((waited.polls, waited.failed_polls), (1, 0));
+        assert!(other.is_err());
         // It gave up after half of its deadline, and paused.
+        let expected = (DocketStatus::Completed, [1, 0, 2_500, 0]);
+        assert_eq!(seen(&waited.unwrap()), expected);
         assert_eq!(world.sent_at_ms(), [0, 2_500]);
     }
 
-    #[test]
-    fn a_wait_that_pauses_has_no_place() {
-        let world = World::with_script([docket("OPEN"), docket("OPEN"), docket("COMPLETED")]);
-        let client = world.client(&[("MAX_IN_FLIGHT", "1")]);
-        let wait = client.wait_for_docket(DOCKET_ID, within(9_000), None);
-        let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID, None)));
-        assert!(is_completed(&waited.unwrap()) && other.is_ok());
-        assert_eq!(world.sent_at_ms(), [0, 0, 2_000]);
-    }
+    // -------------------------------------------------------------------- ends
 
     #[test]
-    fn permanent_errors_end_a_wait_at_once() {
+    fn permanent_errors_end_a_wait_at_once_and_so_does_what_is_gone() {
         for step in [Step::status(401), Step::status(422), Step::ok("[]")] {
             let world = World::with_script([step, docket("COMPLETED")]);
             let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
             assert!(take_apart(error).0.starts_with("permanent-"));
             assert_eq!(world.sent().len(), 1);
         }
+        let world = World::with_script([Step::status(410)]);
+        let error = wait_for_details(&world, within(60_000)).unwrap_err();
+        assert_eq!(take_apart(error).0, "permanent-not-found");
+        assert_eq!(world.sent().len(), 1);
     }
 
     #[test]
@@ -409,28 +416,17 @@ mod tests {
                 not_found_is_pending,
                 ..within(60_000)
             };
+            // The service says when to ask again.
+            let not_found = || Step::status(404).with_header("retry-after", "13");
             let busy = Step::ok(r#"{"call_status":"BUSY"}"#);
-            let world = World::with_script([Step::status(404), busy]);
+            let world = World::with_script([not_found(), busy]);
             assert_eq!(wait_for_details(&world, wait).is_ok(), of_details);
-            let world = World::with_script([Step::status(404), docket("COMPLETED")]);
+            let world = World::with_script([not_found(), docket("COMPLETED")]);
             assert_eq!(wait_for_docket(&world, wait, &[]).is_ok(), of_docket);
+            let is_asked_again = of_docket.then_some(13_000);
+            let expected: Vec<_> = [0].into_iter().chain(is_asked_again).collect();
+            assert_eq!(world.sent_at_ms(), expected);
         }
-    }
-
-    #[test]
-    fn what_is_gone_ends_a_wait_even_where_not_found_means_not_yet() {
-        let world = World::with_script([Step::status(410)]);
-        let error = wait_for_details(&world, within(60_000)).unwrap_err();
-        assert!(matches!(error, RequestError::PermanentNotFound(_)));
-        assert_eq!(world.sent().len(), 1);
-    }
-
-    #[test]
-    fn what_was_never_found_is_pending_without_a_record() {
-        let world = World::with_script([Step::status(404), Step::status(503), Step::status(404)]);
-        let waited = wait_for_details(&world, within(9_000)).unwrap();
-        assert_eq!(waited.outcome, CallDetailsOutcome::Pending(None));
-        assert_eq!((waited.polls, waited.failed_polls), (3, 0));
     }
 
     #[test]
@@ -457,13 +453,5 @@ mod tests {
         assert_eq!(case, "permanent-invalid-input");
         assert_eq!(failure.problem.unwrap().subject, "wait.timeout-ms");
         assert!(world.sent().is_empty());
-    }
-
-    #[test]
-    fn a_wait_of_a_millisecond_asks_once() {
-        let world = World::with_script([docket("COMPLETED")]);
-        assert!(is_completed(
-            &wait_for_docket(&world, within(1), &[]).unwrap()
-        ));
     }
 }

@@ -352,81 +352,41 @@ mod tests {
         now_ms: u64,
     }
 
-    fn misuse(json: &str) -> String {
-        read::<Input>(json.as_bytes()).unwrap_err()
-    }
+    /// Inputs, of which an event is the second of a step and a create the call that it begins, and
+    /// how what is said of them begins. What was found is not said: it may be a phone number.
+    const MISUSES: &str = r#"
+        {"event":[]} => unknown field `event`, expected one of events, now_ms
+        {"events":[]} => missing field `now_ms`
+        {"events":[],"now_ms":-1} => now_ms: invalid value: integer, expected
+        {"events":[],"now_ms":1.5} => now_ms: invalid type: floating point, expected
+        {"events":[],"now_ms":"x"} => now_ms: invalid value: string, expected
+        {"events":[],"now_ms":1,"now_ms":1} => duplicate field `now_ms`
+        {"events":[],"now_ms":1} x => trailing characters
+        events => expected value
+        => EOF while parsing a value
+        event 7 => events.1: expected value
+        event {"Begun":1} => events.1: unknown variant `Begun`, expected one of Begin, Answered
+        event {"Abandon":null} => events.1.Abandon: invalid type: null
+        event "Abandon" => events.1.Abandon: invalid type: unit variant
+        event {"Head":{"exchange":1,"status":70000,"headers":[]}} => events.1.Head.status: invalid value: integer, expected
+        event {"Head":{"exchange":1,"status":200,"headers":[["a","b"],["a"]]}} => events.1.Head.headers.1: invalid length 1
+        create {"agent_id":1,"to_phone_numbr":"91"} => events.1.Begin.call.CreateDocketV2: unknown field `to_phone_numbr`, expected one of agent_id
+        create {"agent_id":1,"external_id":919876543210} => events.1.Begin.call.CreateDocketV2.external_id: invalid type: integer, expected
+        create {"agent_id":1} => events.1.Begin.call.CreateDocketV2: missing field `to_phone_number`"#;
 
     #[test]
     fn what_is_wrong_is_said_with_the_path_to_it() {
-        let event = |event: &str| misuse(&format!(r#"{{"events":[{{"Abandon":1}},{event}]}}"#));
-        let create = |fields: &str| {
-            event(&format!(
-                r#"{{"Begin":{{"operation":1,"call":{{"CreateDocketV2":{{{fields}}}}}}}}}"#
-            ))
-        };
-        for (said, expected) in [
-            (
-                misuse(r#"{"event":[]}"#),
-                "unknown field `event`, expected one of events, now_ms",
-            ),
-            (misuse(r#"{"events":[]}"#), "missing field `now_ms`"),
-            (
-                misuse(r#"{"events":[],"now_ms":-1}"#),
-                "now_ms: invalid value: integer, expected ",
-            ),
-            (
-                misuse(r#"{"events":[],"now_ms":1.5}"#),
-                "now_ms: invalid type: floating point, expected ",
-            ),
-            (
-                misuse(r#"{"events":[],"now_ms":"x"}"#),
-                "now_ms: invalid value: string, expected ",
-            ),
-            (
-                misuse(r#"{"events":[],"now_ms":1,"now_ms":1}"#),
-                "duplicate field `now_ms`",
-            ),
-            (
-                misuse(r#"{"events":[],"now_ms":1} x"#),
-                "trailing characters",
-            ),
-            (misuse("events"), "expected value"),
-            (misuse(""), "EOF while parsing a value"),
-            (event("7"), "events.1: expected value"),
-            (
-                event(r#"{"Begun":1}"#),
-                "events.1: unknown variant `Begun`, expected one of Begin, Answered",
-            ),
-            (
-                event(r#"{"Abandon":null}"#),
-                "events.1.Abandon: invalid type: null",
-            ),
-            (
-                event(r#""Abandon""#),
-                "events.1.Abandon: invalid type: unit variant",
-            ),
-            (
-                event(r#"{"Head":{"exchange":1,"status":70000,"headers":[]}}"#),
-                "events.1.Head.status: invalid value: integer, expected ",
-            ),
-            (
-                event(r#"{"Head":{"exchange":1,"status":200,"headers":[["a","b"],["a"]]}}"#),
-                "events.1.Head.headers.1: invalid length 1",
-            ),
-            (
-                create(r#""agent_id":1,"to_phone_numbr":"91""#),
-                "events.1.Begin.call.CreateDocketV2: unknown field `to_phone_numbr`, expected one of agent_id",
-            ),
-            (
-                // Which may be a phone number.
-                create(r#""agent_id":1,"external_id":919876543210"#),
-                "events.1.Begin.call.CreateDocketV2.external_id: invalid type: integer, expected ",
-            ),
-            (
-                create(r#""agent_id":1"#),
-                "events.1.Begin.call.CreateDocketV2: missing field `to_phone_number`",
-            ),
-        ] {
+        for line in MISUSES.lines().skip(1) {
+            let (input, expected) = line.trim().split_once("=> ").unwrap();
+            let event = |event: &str| format!(r#"{{"events":[{{"Abandon":1}},{event}]}}"#);
+            let json = match input.trim().split_once(' ') {
+                Some(("event", json)) => event(json),
+                Some(("create", json)) => event(&format!(
+                    r#"{{"Begin":{{"operation":1,"call":{{"CreateDocketV2":{json}}}}}}}"#
+                )),
+                _ => input.to_owned(),
+            };
+            let said = read::<Input>(json.as_bytes()).unwrap_err();
             assert!(said.starts_with(expected), "{said}\n{expected}");
         }
     }

@@ -1,43 +1,55 @@
-//! JSON taken apart by its brackets: the second way to a record's fields.
+//! JSON taken apart by serde_json, one level at a time: the second way to a record's fields.
 
-use serde_json::value::RawValue;
+use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::json;
+use serde_json::value::{RawValue, Value};
+use std::fmt;
 
 /// The text of the JSON value that a body holds: bytes that are not UTF-8 replaced, without
-/// a byte order mark and the white space around it. None where it holds no JSON.
-pub(crate) fn json_of(body: &[u8]) -> Option<String> {
+/// a byte order mark and the white space around it. Empty where it holds no JSON.
+pub(crate) fn json_of(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let json = text.trim_matches(is_space);
-    is_json(json).then(|| json.to_owned())
+    serde_json::from_str::<&RawValue>(text).map_or(String::new(), |json| json.get().to_owned())
 }
 
-/// Whether a text is a JSON value and nothing else, not even white space.
-pub(crate) fn is_json(text: &str) -> bool {
-    serde_json::from_str::<&RawValue>(text).is_ok_and(|value| value.get() == text)
+/// The elements of a JSON array; none for anything else.
+pub(crate) fn elements(json: &str) -> Option<Vec<&str>> {
+    let elements: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+    Some(elements.into_iter().map(RawValue::get).collect())
 }
 
-fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r')
-}
-
-/// The members of a JSON object, or none for anything else.
+/// The members of a JSON object, or none for anything else. A name that no Unicode string can hold
+/// is none.
 #[derive(Default)]
 pub(crate) struct Members<'a>(Vec<(Option<String>, &'a str)>);
 
-impl<'a> Members<'a> {
-    /// The members of a valid JSON value.
-    pub(crate) fn of(json: &'a str) -> Self {
-        if !json.starts_with('{') {
-            return Self::default();
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Self::default())
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
+    type Value = Self;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<Self, A::Error> {
+        while let Some((name, value)) = members.next_entry::<&RawValue, &RawValue>()? {
+            self.0
+                .push((serde_json::from_str(name.get()).ok(), value.get()));
         }
-        let members = parts(json).into_iter().map(|member| {
-            let key_end = text_end(member);
-            let (key, rest) = member.split_at(key_end);
-            let value = rest.trim_matches(is_space).strip_prefix(':');
-            let value = value.expect("a member has a value").trim_matches(is_space);
-            (serde_json::from_str(key).ok(), value)
-        });
-        Self(members.collect())
+        Ok(self)
+    }
+}
+
+impl<'a> Members<'a> {
+    pub(crate) fn of(json: &'a str) -> Self {
+        serde_json::from_str(json).unwrap_or_default()
     }
 
     /// The last member of that name, as JSON.
@@ -52,33 +64,8 @@ impl<'a> Members<'a> {
         self.get(name).filter(|json| json.starts_with('{'))
     }
 
-    /// The members of the last member of that name.
-    pub(crate) fn inner(&self, name: &str) -> Members<'a> {
-        self.get(name).map_or_else(Members::default, Members::of)
-    }
-
-    /// The decoded text of that name.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
-        let json = self.get(name).filter(|json| json.starts_with('"'))?;
-        serde_json::from_str(json).ok()
-    }
-
-    /// The integer of that name.
-    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
-        let json = self.get(name).filter(|json| *json != "-0")?;
-        json.parse().ok()
-    }
-
-    /// The number of that name, if it is a finite one.
-    pub(crate) fn number(&self, name: &str) -> Option<f64> {
-        let is_number = |json: &&str| json.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-        let number: f64 = self.get(name).filter(is_number)?.parse().ok()?;
-        number.is_finite().then_some(number)
-    }
-
-    /// The boolean of that name.
-    pub(crate) fn boolean(&self, name: &str) -> Option<bool> {
-        self.get(name)?.parse().ok()
+        serde_json::from_str(self.get(name)?).ok()
     }
 
     /// The text of that name, where it can identify what an answer is about.
@@ -88,103 +75,99 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The elements of a valid JSON array; none for anything else.
-pub(crate) fn elements(json: &str) -> Option<Vec<&str>> {
-    json.starts_with('[').then(|| parts(json))
+/// The same for a docket's id, which is a UUID of five groups of digits.
+pub(crate) fn docket_id(came: &Members<'_>) -> Option<String> {
+    let is_uuid = |text: &String| {
+        let groups: Vec<_> = text.split('-').collect();
+        let digits = |group: &&str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
+        groups.iter().all(digits) && groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+    };
+    came.identifier("docket_id").filter(is_uuid)
 }
 
-/// How deep values are looked into.
-const MAX_DEPTH: usize = 64;
-
-/// Whether a valid JSON value has anything in it but nulls and what is empty; what is too deep
-/// to look into counts.
-pub(crate) fn is_evidence(json: &str) -> bool {
-    let mut layer = vec![json];
-    for _ in 0..MAX_DEPTH {
-        let (inner, scalars): (Vec<_>, Vec<_>) = layer
-            .into_iter()
-            .partition(|json| json.starts_with(['{', '[']));
-        if scalars.iter().any(|json| !matches!(*json, "null" | "\"\"")) {
-            return true;
-        }
-        layer = inner
-            .into_iter()
-            .flat_map(|json| match elements(json) {
-                Some(elements) => elements,
-                None => Members::of(json)
-                    .0
-                    .into_iter()
-                    .map(|(_, json)| json)
-                    .collect(),
-            })
-            .collect();
-    }
-    !layer.is_empty()
+/// Asserts that every field of a record is what the member of its name says, whatever is beside it.
+pub(crate) fn assert_read(record: &impl Serialize, came: &Members<'_>) {
+    let record = serde_json::to_value(record).expect("a record is JSON");
+    assert_fields("", &record, came);
 }
 
-/// Whether parsers may read a valid JSON value differently: an object in it has a name again, or
-/// it is nested deeper than anything is compared.
-pub(crate) fn is_ambiguous(json: &str) -> bool {
-    let mut layer = vec![json];
-    for _ in 0..=200 {
-        let objects: Vec<_> = layer.iter().map(|json| Members::of(json)).collect();
-        let repeats = |object: &Members<'_>| {
-            let mut names: Vec<_> = object.0.iter().map(|(name, _)| name).collect();
-            names.sort();
-            names.windows(2).any(|pair| pair[0] == pair[1])
-        };
-        if objects.iter().any(repeats) {
-            return true;
-        }
-        let elements = layer.iter().filter_map(|json| elements(json)).flatten();
-        let members = objects.iter().flat_map(|object| &object.0);
-        layer = elements.chain(members.map(|(_, json)| *json)).collect();
-    }
-    !layer.is_empty()
-}
-
-/// Whether a text is a UUID of five groups of digits.
-pub(crate) fn is_uuid(text: &str) -> bool {
-    let groups: Vec<_> = text.split('-').collect();
-    let digits = |group: &&str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
-    groups.iter().all(digits) && groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
-}
-
-/// What stands between the commas of a valid JSON object or array.
-fn parts(json: &str) -> Vec<&str> {
-    let inside = &json[1..json.len() - 1];
-    let mut parts = Vec::new();
-    let (mut begin, mut position, mut depth) = (0, 0, 0);
-    while let Some(byte) = inside.as_bytes().get(position) {
-        match byte {
-            b'"' => {
-                position += text_end(&inside[position..]);
-                continue;
+fn assert_fields(parent: &str, record: &Value, came: &Members<'_>) {
+    for (name, value) in record.as_object().expect("a record") {
+        match name.as_str() {
+            // What the client itself says, or the target looks at.
+            "raw_json" | "request_id" | "attempts" | "may_be_duplicate" | "docket_id" => {}
+            "call_insights" | "user_interest" | "next_action" => {
+                let inner = came.object(name);
+                assert_eq!(value.is_null(), inner.is_none(), "{name}");
+                if let Some(json) = inner {
+                    assert_fields(name, value, &Members::of(json));
+                }
             }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth -= 1,
-            b',' if depth == 0 => {
-                parts.push(inside[begin..position].trim_matches(is_space));
-                begin = position + 1;
-            }
-            _ => {}
+            _ => assert_eq!(*value, field(parent, name, came), "{name}"),
         }
-        position += 1;
     }
-    let last = inside[begin..].trim_matches(is_space);
-    if !last.is_empty() {
-        parts.push(last);
-    }
-    parts
 }
 
-/// Where the JSON text that stands at the beginning ends.
-fn text_end(json: &str) -> usize {
-    let mut escaped = false;
-    let end = json.bytes().skip(1).position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.expect("a JSON text ends") + 2
+fn field(parent: &str, name: &str, came: &Members<'_>) -> Value {
+    let read = |name: &str| came.get(name).unwrap_or("null");
+    match (parent, name) {
+        ("", "status" | "call_status") => came.text(name).map_or(Value::Null, |text| {
+            let known = match (name, &*text) {
+                ("status", "OPEN") => "Open",
+                ("status", "IN_PROGRESS") => "InProgress",
+                ("status", "COMPLETED") => "Completed",
+                ("call_status", "ANSWERED") => "Answered",
+                ("call_status", "NO_ANSWER") => "NoAnswer",
+                ("call_status", "BUSY") => "Busy",
+                _ => return json!({ "Other": text }),
+            };
+            known.into()
+        }),
+        (_, "agent_id" | "outbound_call_count") => {
+            serde_json::from_str::<i64>(read(name)).ok().into()
+        }
+        (_, "created") => serde_json::from_str::<bool>(read(name)).ok().into(),
+        (_, "call_duration_s") => number(read("call_duration")),
+        (_, "confidence_score") => number(read(name)),
+        (_, "call_context" | "metadata" | "call_metadata") => came.object(name).into(),
+        _ => came.text(name).into(),
+    }
+}
+
+fn number(json: &str) -> Value {
+    let is_number = json.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+    let number = is_number.then(|| json.parse::<f64>().ok()).flatten();
+    number.filter(|number| number.is_finite()).into()
+}
+
+/// The values in an array or an object.
+fn inner(json: &str) -> Vec<&str> {
+    let members = Members::of(json).0.into_iter().map(|(_, json)| json);
+    elements(json).unwrap_or_else(|| members.collect())
+}
+
+/// Whether a JSON value has anything in it but nulls and what is empty; what is deeper than so many
+/// levels counts.
+pub(crate) fn is_evidence(json: &str, levels: usize) -> bool {
+    match json.starts_with(['{', '[']) {
+        true => levels == 0 || inner(json).iter().any(|json| is_evidence(json, levels - 1)),
+        false => !matches!(json, "null" | "\"\""),
+    }
+}
+
+/// Whether parsers may read a JSON value differently: an object in it has a name again, or it is
+/// deeper than so many levels.
+pub(crate) fn is_ambiguous(json: &str, levels: usize) -> bool {
+    let mut names: Vec<_> = Members::of(json)
+        .0
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    names.sort();
+    names.windows(2).any(|pair| pair[0] == pair[1])
+        || json.starts_with(['{', '['])
+            && (levels == 0
+                || inner(json)
+                    .iter()
+                    .any(|json| is_ambiguous(json, levels - 1)))
 }

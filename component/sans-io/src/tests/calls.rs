@@ -36,101 +36,96 @@ fn agent() -> AgentConfig {
 }
 
 #[test]
-fn creates() {
-    let (sent, answer) = run(Call::CreateAgent(agent()), r#"{"agent_id":7}"#);
-    assert_eq!(sent.method, "POST");
-    assert!(matches!(answer, Answer::CreateAgent(created) if created.agent_id == Some(7)));
-
-    let request = CallRequest {
+fn each_call_sends_its_request_and_returns_what_comes_of_it() {
+    let call = CallRequest {
         from_agent_name: Some("a".to_owned()),
         to_phone_number: "911234567890".to_owned(),
         call_context: Vec::new(),
         extra: None,
     };
-    let (sent, answer) = run(Call::MakeCall(request), r#"{"task_id":"t-1"}"#);
-    assert_eq!(sent.url, format!("{URL}/make_call"));
-    assert!(matches!(answer, Answer::MakeCall(started) if started.task_id == "t-1"));
-
-    let request = DocketRequest {
+    let docket = DocketRequest {
         agent_id: 7,
         to_phone_number: "911234567890".to_owned(),
         call_context: "{}".to_owned(),
         extra: None,
     };
-    let (sent, answer) = run(Call::CreateDocket(request), CREATED);
-    assert_eq!(sent.url, format!("{URL}/api/v1/dockets"));
-    assert!(matches!(answer, Answer::CreateDocket(created) if created.docket_id == DOCKET_ID));
-
-    let (sent, answer) = run(create(), CREATED);
-    assert_eq!(sent.url, format!("{URL}/api/v2/dockets"));
-    assert!(matches!(answer, Answer::CreateDocketV2(created) if created.docket_id == DOCKET_ID));
-}
-
-#[test]
-fn reads() {
-    let (sent, answer) = run(Call::ListAgents("org 1".to_owned()), "[]");
-    assert_eq!(
-        (&*sent.method, &*sent.url),
-        (
-            "GET",
-            "https://api.example/voice/api/v1/agents?organizationId=org%201"
-        )
-    );
-    assert!(matches!(answer, Answer::ListAgents(list) if list.agents.is_empty()));
-
-    let (sent, answer) = run(Call::GetCallDetails("t-1".to_owned()), "[]");
-    assert_eq!(sent.url, format!("{URL}/call_details/t-1"));
-    assert!(matches!(answer, Answer::GetCallDetails(list) if list.calls.is_empty()));
-
-    let (sent, answer) = run(read(), "{}");
-    assert_eq!(sent.url, format!("{URL}/api/v1/dockets/{DOCKET_ID}"));
-    assert!(matches!(answer, Answer::GetDocket(docket) if docket.docket_id == DOCKET_ID));
-}
-
-#[test]
-fn waits() {
-    let completed = r#"{"status":"COMPLETED","docket_insights":{"x":1}}"#;
-    let (_, answer) = run(wait(60_000), completed);
-    let Answer::WaitForDocket(waited) = answer else {
-        panic!("{answer:?}")
-    };
-    assert!(
-        matches!(waited.outcome, DocketOutcome::Completed(_)),
-        "{waited:?}"
-    );
-
-    let wait = WaitOptions {
+    let wait_options = WaitOptions {
         timeout_ms: 60_000,
         not_found_is_pending: None,
     };
-    let call = Call::WaitForCallDetails(("t-1".to_owned(), wait));
-    let (_, answer) = run(call, r#"[{"call_status":"BUSY"}]"#);
-    let Answer::WaitForCallDetails(waited) = answer else {
-        panic!("{answer:?}")
-    };
-    assert!(
-        matches!(waited.outcome, CallDetailsOutcome::Completed(_)),
-        "{waited:?}"
-    );
-}
-
-#[test]
-fn webhooks() {
+    let of_docket = format!("GET /api/v1/dockets/{DOCKET_ID}");
     let delivery = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"COMPLETED"}}"#);
-    let parsed = voice_calling_core::webhooks::parse_docket_completed(
-        &delivery,
-        voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES,
-    );
-    assert_eq!(parsed.unwrap().unwrap().docket_id, DOCKET_ID);
-    let (sent, answer) = run(Call::VerifyDocketCompleted(delivery.clone()), &delivery);
-    assert_eq!(sent.url, format!("{URL}/api/v1/dockets/{DOCKET_ID}"));
-    assert!(
-        matches!(
-            answer,
-            Answer::VerifyDocketCompleted(Verification::Confirmed(_))
+    let verify = Call::VerifyDocketCompleted(delivery.clone());
+    let busy = r#"[{"call_status":"BUSY"}]"#;
+    let details = Call::WaitForCallDetails(("t-1".to_owned(), wait_options));
+    for (call, request, body, is) in [
+        (
+            Call::CreateAgent(agent()),
+            "POST /agents/",
+            r#"{"agent_id":7}"#,
+            (|it| matches!(it, Answer::CreateAgent(created) if created.agent_id == Some(7)))
+                as fn(&Answer) -> bool,
         ),
-        "{answer:?}"
-    );
+        (
+            Call::MakeCall(call),
+            "POST /make_call",
+            r#"{"task_id":"t-1"}"#,
+            |it| matches!(it, Answer::MakeCall(started) if started.task_id == "t-1"),
+        ),
+        (
+            Call::CreateDocket(docket),
+            "POST /api/v1/dockets",
+            CREATED,
+            |it| matches!(it, Answer::CreateDocket(created) if created.docket_id == DOCKET_ID),
+        ),
+        (
+            create(),
+            "POST /api/v2/dockets",
+            CREATED,
+            |it| matches!(it, Answer::CreateDocketV2(created) if created.docket_id == DOCKET_ID),
+        ),
+        (
+            Call::ListAgents("org 1".to_owned()),
+            "GET /api/v1/agents?organizationId=org%201",
+            "[]",
+            |it| matches!(it, Answer::ListAgents(list) if list.agents.is_empty()),
+        ),
+        (
+            Call::GetCallDetails("t-1".to_owned()),
+            "GET /call_details/t-1",
+            "[]",
+            |it| matches!(it, Answer::GetCallDetails(list) if list.calls.is_empty()),
+        ),
+        (
+            read(),
+            &of_docket,
+            "{}",
+            |it| matches!(it, Answer::GetDocket(docket) if docket.docket_id == DOCKET_ID),
+        ),
+        (
+            wait(60_000),
+            &of_docket,
+            &delivery,
+            |it| matches!(it, Answer::WaitForDocket(waited) if matches!(waited.outcome, DocketOutcome::Completed(_))),
+        ),
+        (
+            details,
+            "GET /call_details/t-1",
+            busy,
+            |it| matches!(it, Answer::WaitForCallDetails(waited) if matches!(waited.outcome, CallDetailsOutcome::Completed(_))),
+        ),
+        (verify, &of_docket, &delivery, |it| {
+            matches!(
+                it,
+                Answer::VerifyDocketCompleted(Verification::Confirmed(_))
+            )
+        }),
+    ] {
+        let (sent, answer) = run(call, body);
+        let (method, path) = request.split_once(' ').unwrap();
+        assert_eq!((&*sent.method, sent.url), (method, format!("{URL}{path}")));
+        assert!(is(&answer), "{answer:?}");
+    }
 }
 
 #[test]

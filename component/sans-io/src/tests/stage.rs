@@ -17,12 +17,6 @@ pub(crate) struct Stage {
     pub(crate) now_ms: u64,
 }
 
-/// What a step led to.
-pub(crate) struct Led {
-    pub(crate) effects: Vec<Effect>,
-    pub(crate) wake_at_ms: Option<u64>,
-}
-
 impl Stage {
     /// Settings are added to those that are needed. Pauses are as short as they can be.
     pub(crate) fn with(variables: &[(&str, &str)]) -> Self {
@@ -44,17 +38,17 @@ impl Stage {
     }
 
     /// Something happens, now.
-    pub(crate) fn step(&mut self, events: impl IntoIterator<Item = Event>) -> Led {
+    pub(crate) fn step(&mut self, events: impl IntoIterator<Item = Event>) -> Stepped {
         let unix_s = BEGINNING_UNIX_S + self.now_ms / 1000;
-        let stepped = self.machine.step(events, self.now_ms, unix_s);
-        Led {
-            effects: stepped.effects,
-            wake_at_ms: stepped.wake_at_ms,
-        }
+        self.machine.step(events, self.now_ms, unix_s)
     }
 
     /// Something happens at a later time.
-    pub(crate) fn step_at(&mut self, now_ms: u64, events: impl IntoIterator<Item = Event>) -> Led {
+    pub(crate) fn step_at(
+        &mut self,
+        now_ms: u64,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Stepped {
         self.now_ms = now_ms;
         self.step(events)
     }
@@ -65,45 +59,42 @@ impl Stage {
     }
 }
 
-impl Led {
+/// What a step led to.
+impl Stepped {
+    fn each<'a, R>(&'a self, is: impl FnMut(&'a Effect) -> Option<R>) -> Vec<R> {
+        self.effects.iter().filter_map(is).collect()
+    }
+
     /// All requests.
     pub(crate) fn sends(&self) -> Vec<&Send> {
-        let effects = self.effects.iter();
-        let sends = effects.filter_map(|effect| match effect {
+        self.each(|effect| match effect {
             Effect::Send(send) => Some(send),
             _ => None,
-        });
-        sends.collect()
+        })
     }
 
     /// The exchanges that are ended.
     pub(crate) fn abandoned(&self) -> Vec<ExchangeId> {
-        let effects = self.effects.iter();
-        let abandoned = effects.filter_map(|effect| match effect {
+        self.each(|effect| match effect {
             Effect::Abandon(exchange) => Some(*exchange),
             _ => None,
-        });
-        abandoned.collect()
+        })
     }
 
     /// The operations that have ended.
     pub(crate) fn done(&self) -> Vec<&Done> {
-        let effects = self.effects.iter();
-        let done = effects.filter_map(|effect| match effect {
+        self.each(|effect| match effect {
             Effect::Done(done) => Some(done),
             _ => None,
-        });
-        done.collect()
+        })
     }
 
     /// The results of a batch.
     pub(crate) fn items(&self) -> Vec<&Item> {
-        let effects = self.effects.iter();
-        let items = effects.filter_map(|effect| match effect {
+        self.each(|effect| match effect {
             Effect::Item(item) => Some(item),
             _ => None,
-        });
-        items.collect()
+        })
     }
 
     /// The only effect, which is a request.
@@ -240,6 +231,13 @@ pub(crate) fn wait(timeout_ms: u32) -> Call {
 /// A batch of so many requests.
 pub(crate) fn batch(count: u64, timeout_ms: u32) -> Call {
     Call::CreateDocketsV2(((0..count).map(docket_request).collect(), timeout_ms))
+}
+
+/// The case of an error, or `Ok`.
+pub(crate) fn case(outcome: &Result<Answer, RequestError>) -> String {
+    let debug = format!("{outcome:?}");
+    let name = debug.strip_prefix("Err(RequestError::").unwrap_or(&debug);
+    name.split('(').next().unwrap_or_default().to_owned()
 }
 
 /// What all errors of the tests have in common.
