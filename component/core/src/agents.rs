@@ -1,8 +1,9 @@
 //! Agents: create, list.
 
 use crate::client::Client;
-use crate::json::{Object, Record, Value, Written, json_argument};
+use crate::json::{Object, Value, json_argument};
 use crate::operation::Sent;
+use crate::record::{Record, Written};
 use crate::request::{ApiRequest, Endpoint, check_no_control, check_not_empty};
 use crate::transport::Transport;
 use crate::types::{

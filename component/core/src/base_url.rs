@@ -242,5 +242,7 @@ mod tests {
             let message = BaseUrl::parse(url).unwrap_err();
             assert!(message.contains(found), "{url:?}: {message}");
         }
+        let long = |bytes: usize| BaseUrl::parse(&format!("https://{}", "a".repeat(bytes)));
+        assert!(long(253).is_ok() && long(254).is_err());
     }
 }

@@ -1,10 +1,11 @@
 //! Calls that are made directly, and their details.
 
 use crate::client::Client;
-use crate::json::{Object, Record, Value, Written, member_name, object_argument};
+use crate::json::{Object, Value, member_name, object_argument};
 use crate::names::sorted;
 use crate::operation::{Sent, Success};
 use crate::problem::problem;
+use crate::record::{Record, Written};
 use crate::request::{ApiRequest, Endpoint, check_identifier, check_no_control, check_not_empty};
 use crate::transport::Transport;
 use crate::types::{

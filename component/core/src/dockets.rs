@@ -2,10 +2,11 @@
 //! and waited for.
 
 use crate::client::Client;
-use crate::json::{Object, Record, Value, Written, object_argument};
+use crate::json::{Object, Value, object_argument};
 use crate::number::check_docket_number;
 use crate::operation::{Operation, Sent, Success};
 use crate::problem::problem;
+use crate::record::{Record, Written};
 use crate::request::{ApiRequest, Endpoint};
 use crate::settings::AccountSettings;
 use crate::transport::Transport;

@@ -5,7 +5,7 @@ use crate::decimal::Decimal;
 use crate::exact::{self, Comparison};
 use crate::names::ByName;
 use crate::problem::problem;
-use crate::reader::{Reader, escape, unescape};
+use crate::reader::{Reader, unescape};
 use crate::types::Problem;
 use std::borrow::Cow;
 
@@ -19,8 +19,6 @@ const MAX_DEPTH: usize = 64;
 
 /// How much of a caller's key is shown in an error.
 const SHOWN_KEY_BYTES: usize = 64;
-
-// ---------------------------------------------------------------- reading
 
 /// A JSON value: the text that it came in, without the white space around it.
 #[derive(Debug, Clone, Copy)]
@@ -211,7 +209,7 @@ impl<'a> Object<'a> {
 
     /// All members with their names; a name that no Unicode string can hold is
     /// none.
-    fn members(&self) -> impl Iterator<Item = (Option<Cow<'a, str>>, Value<'a>)> {
+    pub(crate) fn members(&self) -> impl Iterator<Item = (Option<Cow<'a, str>>, Value<'a>)> {
         self.members
             .iter()
             .map(|(key, value)| (decode_key(key), *value))
@@ -308,191 +306,6 @@ pub(crate) fn member_name(argument: &str, name: &str) -> String {
     format!("{argument}.{shown}{cut}")
 }
 
-// ---------------------------------------------------------------- writing
-
-/// A value to be written.
-pub(crate) enum Written<'a> {
-    /// Left out, although the name is known.
-    Absent,
-    Null,
-    Text(&'a str),
-    Texts(&'a [(String, String)]),
-    Integer(i64),
-    Boolean(bool),
-    Json(Value<'a>),
-    Object(Record<'a>),
-    /// An object to which the caller's `extra` may add members; left out where it has none.
-    Extensible(Record<'a>),
-}
-
-impl<'a> Written<'a> {
-    pub(crate) fn text(text: &'a Option<String>) -> Self {
-        text.as_deref().map_or(Written::Absent, Written::Text)
-    }
-
-    pub(crate) fn integer(integer: Option<i64>) -> Self {
-        integer.map_or(Written::Absent, Written::Integer)
-    }
-
-    pub(crate) fn boolean(boolean: Option<bool>) -> Self {
-        boolean.map_or(Written::Absent, Written::Boolean)
-    }
-
-    fn is_left_out(&self) -> bool {
-        match self {
-            Written::Absent => true,
-            Written::Extensible(record) => record.is_empty(),
-            _ => false,
-        }
-    }
-}
-
-/// A JSON object to be written: the members that this package knows, then what
-/// the caller adds.
-pub(crate) struct Record<'a> {
-    known: Vec<(&'static str, Written<'a>)>,
-    extra: Vec<(Cow<'a, str>, Value<'a>)>,
-}
-
-impl<'a> Record<'a> {
-    pub(crate) fn new(known: Vec<(&'static str, Written<'a>)>) -> Self {
-        Self {
-            known,
-            extra: Vec::new(),
-        }
-    }
-
-    /// Adds the members of the caller's `extra`, which must not be ones that this
-    /// package has a field for. `argument` names it.
-    pub(crate) fn with_extra(
-        mut self,
-        argument: &str,
-        extra: Option<&'a str>,
-    ) -> Result<Self, Problem> {
-        if let Some(extra) = extra {
-            self.add(argument, &object_argument(argument, extra)?)?;
-        }
-        Ok(self)
-    }
-
-    fn add(&mut self, argument: &str, extra: &Object<'a>) -> Result<(), Problem> {
-        for (name, value) in extra.members() {
-            let Some(name) = name else {
-                let found = "a key with a lone surrogate";
-                return Err(problem(argument, found, "keys that are valid Unicode"));
-            };
-            let known = self.known.iter_mut().find(|(known, _)| *known == name);
-            match known.map(|(_, known)| known) {
-                None => self.extra.push((name, value)),
-                Some(Written::Extensible(record)) => {
-                    let argument = member_name(argument, &name);
-                    let members = value.to_object();
-                    let members =
-                        members.map_err(|found| problem(&*argument, found, "a JSON object"))?;
-                    record.add(&argument, &members)?;
-                }
-                Some(_) => {
-                    let found = "a member that is a field of the request";
-                    return Err(problem(
-                        member_name(argument, &name),
-                        found,
-                        "other members",
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn is_empty(&self) -> bool {
-        self.extra.is_empty() && self.known.iter().all(|(_, value)| value.is_left_out())
-    }
-
-    /// How long its texts are together: its JSON is longer.
-    pub(crate) fn text_bytes(&self) -> usize {
-        let known = self.known.iter().map(|(_, value)| match value {
-            Written::Text(text) => text.len(),
-            Written::Texts(texts) => texts.iter().map(|(a, b)| a.len() + b.len()).sum(),
-            Written::Json(value) => value.text().len(),
-            Written::Object(record) | Written::Extensible(record) => record.text_bytes(),
-            _ => 0,
-        });
-        let extra = self.extra.iter().map(|(_, value)| value.text().len());
-        known.sum::<usize>() + extra.sum::<usize>()
-    }
-
-    /// The object as JSON text.
-    pub(crate) fn to_json(&self) -> String {
-        let mut json = String::new();
-        self.write(&mut json);
-        json
-    }
-
-    fn write(&self, json: &mut String) {
-        let mut object = Members::begin(json);
-        for (name, value) in &self.known {
-            if !value.is_left_out() {
-                value.write(object.member(name));
-            }
-        }
-        for (name, value) in &self.extra {
-            object.member(name).push_str(value.text());
-        }
-        object.end();
-    }
-}
-
-impl Written<'_> {
-    fn write(&self, json: &mut String) {
-        match self {
-            Written::Absent | Written::Null => json.push_str("null"),
-            Written::Text(text) => escape(text, json),
-            Written::Integer(integer) => json.push_str(&integer.to_string()),
-            Written::Boolean(boolean) => json.push_str(&boolean.to_string()),
-            Written::Json(value) => json.push_str(value.text()),
-            Written::Texts(texts) => {
-                let mut object = Members::begin(json);
-                for (name, text) in *texts {
-                    escape(text, object.member(name));
-                }
-                object.end();
-            }
-            Written::Object(record) | Written::Extensible(record) => record.write(json),
-        }
-    }
-}
-
-/// The members of an object that is being written.
-struct Members<'a> {
-    json: &'a mut String,
-    is_empty: bool,
-}
-
-impl<'a> Members<'a> {
-    fn begin(json: &'a mut String) -> Self {
-        json.push('{');
-        Self {
-            json,
-            is_empty: true,
-        }
-    }
-
-    /// Writes the name of a member. What is returned is where its value goes.
-    fn member(&mut self, name: &str) -> &mut String {
-        if !self.is_empty {
-            self.json.push(',');
-        }
-        self.is_empty = false;
-        escape(name, self.json);
-        self.json.push(':');
-        self.json
-    }
-
-    fn end(self) {
-        self.json.push('}');
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -510,10 +323,8 @@ mod tests {
             "{ \"a\" : [ 1 ,\n2 ] }",
             r#"{"e":"\u00e4\/\u0000"}"#,
         ] {
-            let context = object(text);
-            assert_eq!(context.json(), text);
-            let written = Record::new(vec![("call_context", Written::Json(context.value()))]);
-            assert_eq!(written.to_json(), format!(r#"{{"call_context":{text}}}"#));
+            assert_eq!(object(text).json(), text);
+            assert_eq!(object(text).value().text(), text);
         }
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(
@@ -643,87 +454,6 @@ mod tests {
         }
         let nulls = format!("[{}]", vec!["null"; MAX_ELEMENTS + 1].join(","));
         assert!(Value::parse(&nulls).unwrap().is_evidence());
-    }
-
-    /// A request with `a`, a field that is left out, and `extra_config`, to which the caller may
-    /// add.
-    fn extended(extra: &str, context: Option<&str>) -> Result<String, Problem> {
-        let context = context.map_or(Written::Absent, Written::Text);
-        let inner = Record::new(vec![("call_context", context)]);
-        let known = vec![
-            ("a", Written::Integer(1)),
-            ("left_out", Written::Absent),
-            ("extra_config", Written::Extensible(inner)),
-        ];
-        let record = Record::new(known).with_extra("extra", Some(extra))?;
-        Ok(record.to_json())
-    }
-
-    #[test]
-    fn members_of_the_callers_object_are_added_in_their_order_to_those_of_the_request() {
-        for (extra, context, written) in [
-            (
-                r#"{"z":0.10,"b":[1],"z":2}"#,
-                None,
-                r#"{"a":1,"z":0.10,"b":[1],"z":2}"#,
-            ),
-            (
-                "{}",
-                Some("c"),
-                r#"{"a":1,"extra_config":{"call_context":"c"}}"#,
-            ),
-            (
-                r#"{"x":1,"extra_config":{"z":0.10,"a":2}}"#,
-                Some("c"),
-                r#"{"a":1,"extra_config":{"call_context":"c","z":0.10,"a":2},"x":1}"#,
-            ),
-            (
-                r#"{"extra_config":{"a":1},"extra_config":{"b":2}}"#,
-                None,
-                r#"{"a":1,"extra_config":{"a":1,"b":2}}"#,
-            ),
-            (r#"{"extra_config":{}}"#, None, r#"{"a":1}"#),
-        ] {
-            let extended = extended(extra, context);
-            assert_eq!(extended.as_deref(), Ok(written), "{extra}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_added_to_the_request_is_named() {
-        let taken = "a member that is a field of the request";
-        let surrogate = "a key with a lone surrogate";
-        for (extra, subject, found) in [
-            (r#"{"a":2}"#, "extra.a", taken),
-            (r#"{"left_out":2}"#, "extra.left_out", taken),
-            (r#"{"\u0061":2}"#, "extra.a", taken),
-            (r#"{"\ud800":2}"#, "extra", surrogate),
-            ("[]", "extra", "an array"),
-            ("null", "extra", "null"),
-            (
-                r#"{"extra_config":{"call_context":{}}}"#,
-                "extra.extra_config.call_context",
-                taken,
-            ),
-            (r#"{"extra_config":null}"#, "extra.extra_config", "null"),
-            (r#"{"extra_config":[]}"#, "extra.extra_config", "an array"),
-            (
-                r#"{"extra_config":{"\ud800":1}}"#,
-                "extra.extra_config",
-                surrogate,
-            ),
-        ] {
-            let problem = extended(extra, None).unwrap_err();
-            assert_eq!((&*problem.subject, &*problem.found), (subject, found));
-        }
-    }
-
-    #[test]
-    fn texts_are_written_as_an_object_in_their_order() {
-        let texts = [("z", "\"1\""), ("a", "\u{e4}")].map(|(a, b)| (a.to_owned(), b.to_owned()));
-        let record = Record::new(vec![("context", Written::Texts(&texts))]);
-        let written = "{\"context\":{\"z\":\"\\\"1\\\"\",\"a\":\"\u{e4}\"}}";
-        assert_eq!(record.to_json(), written);
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod operation;
 mod places;
 mod problem;
 mod reader;
+mod record;
 mod request;
 mod retry;
 pub mod retry_after;

@@ -1,7 +1,7 @@
 //! The service's endpoints, and requests to them before they are addressed.
 
-use crate::json::Record;
 use crate::problem::problem;
+use crate::record::Record;
 use crate::settings::AccountSettings;
 use crate::transport::{Method, Request};
 use crate::types::Problem;
@@ -203,7 +203,8 @@ pub(crate) fn check_no_control(argument: &str, value: &str) -> Result<(), Proble
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::{Value, Written};
+    use crate::json::Value;
+    use crate::record::Written;
     use crate::simulation::settings;
     use crate::transport::Scheme;
 

