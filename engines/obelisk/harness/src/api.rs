@@ -1,10 +1,9 @@
 //! The HTTP API of a node.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Request, StatusCode};
@@ -14,6 +13,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
+use uuid::Uuid;
 
 /// How long a request may take. A node that shares its machine with a compiler is slow.
 const REQUEST_LIMIT: Duration = Duration::from_secs(10);
@@ -74,9 +74,6 @@ pub enum Ending {
 
 impl Ending {
     /// What the function returned as `ok`.
-    ///
-    /// # Errors
-    /// Where it ended otherwise; with how.
     pub fn ok(self) -> Result<Value> {
         match self {
             Ending::Ok(value) => Ok(value),
@@ -97,33 +94,6 @@ impl Ending {
     }
 }
 
-/// An answer that was not the one that was wanted. It is the cause of the errors of [`Api`],
-/// for tests that distinguish statuses.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// `PUT /v1/…`
-    pub request: String,
-    pub status: u16,
-    pub body: String,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            request,
-            status,
-            body,
-        } = self;
-        write!(
-            f,
-            "{request} was answered with {status}: {}",
-            body.trim_end()
-        )
-    }
-}
-
-impl std::error::Error for Refusal {}
-
 /// The status and the body of an answer, whatever they are.
 struct Answer {
     request: String,
@@ -141,15 +111,17 @@ impl Answer {
         if self.status == StatusCode::OK {
             return self.json();
         }
-        Err(self.refusal().into())
+        Err(self.refusal())
     }
 
-    fn refusal(self) -> Refusal {
-        Refusal {
-            request: self.request,
-            status: self.status.as_u16(),
-            body: self.body,
-        }
+    fn refusal(self) -> anyhow::Error {
+        let Self {
+            request,
+            status,
+            body,
+        } = self;
+        let status = status.as_u16();
+        anyhow!("{request} was answered with {status}: {}", body.trim_end())
     }
 }
 
@@ -166,9 +138,6 @@ impl Api {
     }
 
     /// The id of the node's active deployment.
-    ///
-    /// # Errors
-    /// Where the node does not answer, as everywhere here.
     pub async fn deployment_id(&self) -> Result<String> {
         let answer = self.get("/v1/deployment-id").await?.json_if_ok()?;
         let id = answer.as_str();
@@ -178,10 +147,6 @@ impl Api {
 
     /// Submits an execution under an id that the caller chose, so that it can be repeated
     /// where nobody knows what became of it.
-    ///
-    /// # Errors
-    /// Where the id stands for something else (status 409), there is no such function (404),
-    /// or it does not take these parameters (400).
     pub async fn submit(&self, id: &str, ffqn: &str, params: &Value) -> Result<Submitted> {
         let path = format!("/v1/executions/{id}");
         let submission = json!({ "ffqn": ffqn, "params": params });
@@ -197,9 +162,6 @@ impl Api {
     }
 
     /// Where an execution is; none where the node knows of no such execution.
-    ///
-    /// # Errors
-    /// Where the answer is neither.
     pub async fn status(&self, id: &str) -> Result<Option<ExecutionStatus>> {
         let answer = self.get(&format!("/v1/executions/{id}/status")).await?;
         if answer.status == StatusCode::NOT_FOUND {
@@ -213,9 +175,6 @@ impl Api {
     }
 
     /// How an execution ended; none where it has not.
-    ///
-    /// # Errors
-    /// Where execution not found (status 404).
     pub async fn result(&self, id: &str) -> Result<Option<Ending>> {
         let answer = self.get(&format!("/v1/executions/{id}")).await?;
         if answer.status == StatusCode::TOO_EARLY {
@@ -230,10 +189,6 @@ impl Api {
     }
 
     /// Waits until an execution has ended, and gives how.
-    ///
-    /// # Errors
-    /// Where it has not within `limit`, with its status and its last events; and where there
-    /// is no such execution.
     pub async fn wait_for_result(&self, id: &str, limit: Duration) -> Result<Ending> {
         let begin = Instant::now();
         loop {
@@ -245,36 +200,6 @@ impl Api {
                     "{id} has not ended within {limit:?}; {}",
                     self.situation(id).await
                 );
-            }
-            sleep(POLL).await;
-        }
-    }
-
-    /// Waits until an execution, which need not exist yet, has the status `wanted`. One that
-    /// it has only for a moment may be missed.
-    ///
-    /// # Errors
-    /// Where it has not within `limit`, and as soon as it never will, since it has ended; with
-    /// its last events.
-    pub async fn wait_until_status(
-        &self,
-        id: &str,
-        wanted: &str,
-        limit: Duration,
-    ) -> Result<ExecutionStatus> {
-        let begin = Instant::now();
-        loop {
-            match self.status(id).await? {
-                Some(found) if found.status == wanted => return Ok(found),
-                Some(found) if found.status == "finished" => {
-                    let situation = self.situation(id).await;
-                    bail!("{id} has ended, and so will never be {wanted}; {situation}");
-                }
-                _ => {}
-            }
-            if begin.elapsed() >= limit {
-                let situation = self.situation(id).await;
-                bail!("{id} was not {wanted} within {limit:?}; {situation}");
             }
             sleep(POLL).await;
         }
@@ -300,38 +225,18 @@ impl Api {
     }
 
     /// Gives a stub its return value: `{"ok": …}` or `{"err": …}`.
-    ///
-    /// # Errors
-    /// Where it has another already (status 409), execution not found (404), or the
-    /// value is not of its type (422).
     pub async fn stub(&self, id: &str, value: &Value) -> Result<()> {
         let path = format!("/v1/executions/{id}/stub");
         self.put(&path, Some(value)).await?.json_if_ok()?;
         Ok(())
     }
 
-    /// Ends a delay before its time: what waits for it continues at once.
-    ///
-    /// # Errors
-    /// Where it is over (status 409), or there is none (404).
-    pub async fn cancel_delay(&self, delay_id: &str) -> Result<()> {
-        let path = format!("/v1/delays/{delay_id}/cancel");
-        self.put(&path, None).await?.json_if_ok()?;
-        Ok(())
-    }
-
     /// Ends an activity or a stub as a failed execution.
-    ///
-    /// # Errors
-    /// Where it has ended (status 409), is no activity (422), or does not exist (404).
     pub async fn cancel_activity(&self, id: &str) -> Result<()> {
         self.order(id, "cancel").await
     }
 
     /// Stops an execution for a while.
-    ///
-    /// # Errors
-    /// Where the node refuses: an activity that runs (status 422).
     pub async fn pause(&self, id: &str) -> Result<()> {
         self.order(id, "pause").await
     }
@@ -343,9 +248,6 @@ impl Api {
     }
 
     /// All events of an execution, in order: its history.
-    ///
-    /// # Errors
-    /// Where the node refuses.
     pub async fn events(&self, id: &str) -> Result<Vec<Value>> {
         let path = |version: u64| {
             format!(
@@ -355,39 +257,18 @@ impl Api {
         let mut events = Vec::new();
         let mut version = 0;
         loop {
-            let page = self.get(&path(version)).await?.json_if_ok()?;
-            let Some(last) = take_page(page, "events", &mut events)? else {
+            let mut page = self.get(&path(version)).await?.json_if_ok()?;
+            let page = array(page["events"].take())?;
+            let Some(last) = page.last() else {
                 return Ok(events);
             };
             let last = last["version"].as_u64();
             version = last.context("an event has no version")? + 1;
-        }
-    }
-
-    /// All responses to an execution, in order: what the children and delays that it waits
-    /// for came to.
-    ///
-    /// # Errors
-    /// Where the node refuses.
-    pub async fn responses(&self, id: &str) -> Result<Vec<Value>> {
-        let path =
-            |cursor: u64| format!("/v1/executions/{id}/responses?cursor={cursor}&length={PAGE}");
-        let mut responses = Vec::new();
-        let mut cursor = 0;
-        loop {
-            let page = self.get(&path(cursor)).await?.json_if_ok()?;
-            let Some(last) = take_page(page, "responses", &mut responses)? else {
-                return Ok(responses);
-            };
-            let last = last["cursor"].as_u64();
-            cursor = last.context("a response has no cursor")?;
+            events.extend(page);
         }
     }
 
     /// The states of up to 1000 executions, the newest first, children included.
-    ///
-    /// # Errors
-    /// Where the node refuses.
     pub async fn list(
         &self,
         ffqn_prefix: Option<&str>,
@@ -409,27 +290,10 @@ impl Api {
         array(self.get(&path).await?.json_if_ok()?)
     }
 
-    /// All that an execution and its children logged or wrote to a stream, in order. What is
-    /// on its way to the database is not there yet.
-    ///
-    /// # Errors
-    /// Where the node refuses.
+    /// The first 200 lines that an execution and its children logged or wrote to a stream.
     pub async fn logs(&self, id: &str) -> Result<Vec<Value>> {
-        let first = format!("/v1/executions/{id}/logs?show_derived=true&length={PAGE_OF_LOGS}");
-        let mut path = first.clone();
-        let mut entries = Vec::new();
-        loop {
-            let page = array(self.get(&path).await?.json_if_ok()?)?;
-            let Some(last) = page.last() else {
-                return Ok(entries);
-            };
-            let cursor = last["cursor"].as_str();
-            let cursor = cursor.context("an entry of a log has no cursor")?;
-            // It is base64.
-            let cursor = cursor.replace('+', "%2B").replace('=', "%3D");
-            path = format!("{first}&cursor={cursor}&direction=newer");
-            entries.extend(page);
-        }
+        let path = format!("/v1/executions/{id}/logs?show_derived=true&length={PAGE_OF_LOGS}");
+        array(self.get(&path).await?.json_if_ok()?)
     }
 
     async fn get(&self, path: &str) -> Result<Answer> {
@@ -477,19 +341,27 @@ impl Api {
     }
 }
 
-/// Moves the items of a page to those of the pages before, and gives the last of them; none
-/// where the page has no items, since all were had.
-fn take_page<'a>(
-    mut page: Value,
-    key: &str,
-    items: &'a mut Vec<Value>,
-) -> Result<Option<&'a Value>> {
-    let page = array(page[key].take())?;
-    if page.is_empty() {
-        return Ok(None);
-    }
-    items.extend(page);
-    Ok(items.last())
+/// The digits of Crockford's base 32: no I, L, O and U, which are easily misread.
+const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/// How many of them 128 bits take.
+const LENGTH: u32 = 26;
+
+/// The id of a new top-level execution: `E_` and a ULID.
+///
+/// A UUID of version 7 has the layout of a ULID, milliseconds since 1970 and then random
+/// bits, so that these ids sort by time as the engine's own do.
+pub fn execution_id() -> String {
+    named(Uuid::now_v7().as_u128())
+}
+
+fn named(bits: u128) -> String {
+    let digit = |place: u32| {
+        let value = (bits >> (5 * place)) & 31;
+        char::from(DIGITS[value as usize])
+    };
+    let ulid: String = (0..LENGTH).rev().map(digit).collect();
+    format!("E_{ulid}")
 }
 
 fn array(value: Value) -> Result<Vec<Value>> {
@@ -514,5 +386,12 @@ mod tests {
             Some(Ending::ExecutionFailure(failure))
         );
         assert_eq!(read(json!({"error": "not found"})), None);
+    }
+
+    #[test]
+    fn an_execution_id_is_written_as_a_ulid() {
+        assert_eq!(named(0), "E_00000000000000000000000000");
+        assert_eq!(named(u128::MAX), "E_7ZZZZZZZZZZZZZZZZZZZZZZZZZ");
+        assert_eq!(named(32), "E_00000000000000000000000010");
     }
 }

@@ -119,30 +119,6 @@ impl Drop for GuardedChild {
 mod tests {
     use super::*;
 
-    fn sleeper() -> GuardedChild {
-        GuardedChild::start(Command::new("sleep").arg("600"), "KILL").unwrap()
-    }
-
-    #[test]
-    fn the_guard_ends_the_child_when_its_stdin_ends() {
-        let mut child = sleeper();
-        let guard = child.guard.as_mut().unwrap();
-        drop(guard.stdin.take());
-        let ended = child.wait_until_ended(Duration::from_secs(10)).unwrap();
-        assert!(!ended.unwrap().success());
-    }
-
-    #[test]
-    fn a_dropped_child_is_gone_and_so_is_its_guard() {
-        let child = sleeper();
-        let guard = child.guard.as_ref().unwrap();
-        let processes = [child.id(), guard.id()].map(|id| format!("/proc/{id}"));
-        drop(child);
-        for process in processes {
-            assert!(!std::path::Path::new(&process).exists(), "{process}");
-        }
-    }
-
     #[test]
     fn what_has_ended_can_be_killed() {
         let mut child = GuardedChild::start(&mut Command::new("true"), "KILL").unwrap();

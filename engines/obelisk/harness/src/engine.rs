@@ -35,9 +35,6 @@ pub struct Engine {
 impl Engine {
     /// The program that the variable `OBELISK` names. None is searched for in `PATH`: the
     /// tests are about one version, and any other would prove nothing.
-    ///
-    /// # Errors
-    /// Where the variable is not set, or names no file.
     pub fn from_environment() -> Result<Self> {
         let hint = "the path of the engine's program; `cargo xtask obelisk test` sets it";
         let Some(program) = env::var_os(VARIABLE) else {
@@ -57,9 +54,6 @@ impl Engine {
     /// without a server. It compiles the components; that takes seconds.
     ///
     /// It knows no variables but `variables` and those that say where its caches are.
-    ///
-    /// # Errors
-    /// Where the engine refuses, with what it printed.
     pub fn verify(
         &self,
         server_config: &Path,
@@ -77,9 +71,6 @@ impl Engine {
 
     /// `obelisk deployment apply`: the node at `api` goes on with another deployment, without a
     /// restart.
-    ///
-    /// # Errors
-    /// Where the node refuses, with what was printed.
     pub fn apply(&self, deployment: &Path, api: SocketAddr) -> Result<()> {
         let mut command = self.command(&[]);
         command.args(["deployment", "apply", "--api-token", TOKEN, "--api-url"]);
@@ -89,9 +80,6 @@ impl Engine {
 
     /// `obelisk generate ARGUMENTS… INTO`: it writes what `arguments` ask for (say
     /// `wit-deps -f -d deployment.toml`) to `into`.
-    ///
-    /// # Errors
-    /// Where the engine refuses, with what it printed.
     pub fn generate(
         &self,
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,

@@ -20,9 +20,6 @@ pub struct Gate {
 
 impl Gate {
     /// An open gate to `service`.
-    ///
-    /// # Errors
-    /// Where no port is free.
     pub async fn to(service: SocketAddr) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
         let listener = listener.context("no port is free on 127.0.0.1")?;

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use voice_calling_mock as mock;
 
-use crate::execution_id::execution_id;
+use crate::api::execution_id;
 use crate::node::Node;
 use crate::operator::Operator;
 use crate::postgres::Postgres;
@@ -39,9 +39,6 @@ pub enum Database {
 }
 
 /// Runs a campaign of so many contacts, and prints what it took.
-///
-/// # Errors
-/// Where the engine does not start, a contact is called twice, or one is not called.
 pub async fn campaign(contacts: usize, database: Database) -> Result<()> {
     let numbers: Vec<_> = (0..contacts).map(|n| format!("9198{n:08}")).collect();
     let operator = Operator::start(&numbers).await;

@@ -1,25 +1,35 @@
 //! One running node of the engine.
 
 use std::fs::{self, OpenOptions};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::Signal;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
+use uuid::Uuid;
 
 use crate::api::{Api, TOKEN};
 use crate::child::{GuardedChild, TICK};
 use crate::engine::Engine;
-use crate::port::{becomes_free, free_port};
 
 /// How long a start may take. Most of it is compiling, where the cache is empty.
 const START_LIMIT: Duration = Duration::from_secs(120);
 
 /// How much of the log an error shows.
 const TAIL_LINES: usize = 40;
+
+/// Below those that the system itself gives to outgoing connections (32768 and above on
+/// Linux). A node that is killed leaves its port free until it is started again, and no
+/// connection of anyone may take it meanwhile.
+const LOWEST: u16 = 10_000;
+const HIGHEST: u16 = 32_000;
+
+/// The last port that was given out. Processes begin at different ones.
+static LAST: Mutex<Option<u16>> = Mutex::new(None);
 
 /// Where a node keeps its executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,9 +65,6 @@ pub struct NodeSettings {
 
 impl NodeSettings {
     /// A node on SQLite, on free ports, with no deployment and no variables.
-    ///
-    /// # Errors
-    /// Where no port is free.
     pub fn new(
         folder: impl Into<PathBuf>,
         server_config: impl Into<PathBuf>,
@@ -133,10 +140,6 @@ pub struct Node {
 
 impl Node {
     /// Starts a node, and waits until it takes requests at both ports.
-    ///
-    /// # Errors
-    /// Where someone listens on its ports already, or it ends or is not ready within two
-    /// minutes; then with the last lines of its log.
     pub async fn start(engine: &Engine, settings: NodeSettings) -> Result<Self> {
         let settings = with_absolute_paths(settings)?;
         for port in [settings.api_port, settings.webhook_port] {
@@ -204,18 +207,12 @@ impl Node {
     }
 
     /// Ends it as a crash would, by SIGKILL, and waits until it is gone.
-    ///
-    /// # Errors
-    /// Where the system refuses.
     pub fn kill(&mut self) -> Result<()> {
         self.process.kill()
     }
 
-    /// Asks it to end, by SIGTERM, and gives how long that took.
-    ///
-    /// # Errors
-    /// Where it did not end within `limit`. It then still runs.
-    pub async fn terminate(&mut self, limit: Duration) -> Result<Duration> {
+    /// Asks it to end, by SIGTERM, and waits for that, but no longer than `limit`.
+    pub async fn terminate(&mut self, limit: Duration) -> Result<()> {
         let begin = Instant::now();
         self.process.signal(Signal::TERM)?;
         while self.process.ended()?.is_none() {
@@ -226,15 +223,7 @@ impl Node {
             );
             sleep(TICK).await;
         }
-        Ok(begin.elapsed())
-    }
-
-    /// Whether it has neither been killed nor ended by itself.
-    ///
-    /// # Errors
-    /// Where the system cannot say.
-    pub fn is_running(&mut self) -> Result<bool> {
-        Ok(self.process.ended()?.is_none())
+        Ok(())
     }
 
     /// The number of its process.
@@ -280,4 +269,61 @@ fn text(path: &Path) -> Result<String> {
     let text = path.to_str();
     let text = text.with_context(|| format!("{path:?} is not UTF-8, as a setting has to be"))?;
     Ok(text.to_owned())
+}
+
+/// A port on 127.0.0.1 on which nobody listens. No port is given out twice by a process,
+/// before all others have been.
+fn free_port() -> Result<u16> {
+    let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    for _ in LOWEST..=HIGHEST {
+        let port = last.map_or_else(any_port, following);
+        *last = Some(port);
+        if is_free(port) {
+            return Ok(port);
+        }
+    }
+    bail!("every port of 127.0.0.1 from {LOWEST} to {HIGHEST} is taken");
+}
+
+/// Whether a server could listen there now.
+fn is_free(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
+/// Whether a server could listen there within a second. A look takes the port for a moment, and for
+/// as long as a process that another thread starts just then has not yet executed its program: until
+/// then it holds a copy of the listener.
+async fn becomes_free(port: u16) -> bool {
+    for _ in 0..100 {
+        if is_free(port) {
+            return true;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    false
+}
+
+fn any_port() -> u16 {
+    let (random, _) = Uuid::new_v4().as_u64_pair();
+    let ports = u64::from(HIGHEST - LOWEST) + 1;
+    LOWEST + (random % ports) as u16
+}
+
+fn following(port: u16) -> u16 {
+    if port < HIGHEST { port + 1 } else { LOWEST }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_free_and_never_the_same() {
+        let first = free_port().unwrap();
+        let second = free_port().unwrap();
+        assert_ne!(first, second);
+        let _taken = TcpListener::bind((Ipv4Addr::LOCALHOST, first)).unwrap();
+        assert!(!is_free(first));
+        assert_eq!(following(HIGHEST), LOWEST);
+    }
 }

@@ -92,9 +92,6 @@ impl Operator {
     }
 
     /// What was handed off, each with its key.
-    ///
-    /// # Errors
-    /// Where a body is not JSON.
     pub async fn told(&self) -> Result<Vec<(String, Value)>> {
         let requests = self.server.received_requests().await.unwrap_or_default();
         let told = requests.iter().filter(|it| it.url.path() == "/told");

@@ -42,9 +42,6 @@ pub struct Postgres {
 
 impl Postgres {
     /// Makes a cluster and starts its server; that takes seconds and blocks the thread.
-    ///
-    /// # Errors
-    /// Where PostgreSQL is not installed, or does not start; then with what it wrote.
     pub fn start() -> Result<Self> {
         let programs = Programs::find()?;
         let account = Account::for_server()?;
@@ -94,15 +91,15 @@ impl Postgres {
         // Its own processes end with it, and at once by SIGQUIT.
         let server = GuardedChild::start(&mut server, "QUIT")?;
         let mut postgres = Self { server, folder };
-        let mut is_ready = programs.command("pg_isready", None, postgres.host());
+        let mut is_ready = programs.command("pg_isready", None, postgres.folder());
         is_ready
             .args(["--quiet", "--port", PORT, "--host"])
-            .arg(postgres.host());
+            .arg(postgres.folder());
         postgres.wait_until_ready(&mut is_ready, &log_file)?;
         Ok(postgres)
     }
 
-    /// Where its files are.
+    /// Where its files and its socket are.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -127,39 +124,20 @@ impl Postgres {
         }
     }
 
-    /// The folder of its socket, for the engine's `host`.
-    pub fn host(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// The engine's `user`, who may create databases.
-    pub fn user(&self) -> &str {
-        USER
-    }
-
-    /// The engine insists on a `password`; the server never asks for it.
-    pub fn password(&self) -> &str {
-        "unused"
-    }
-
     /// The variables for a file of the server that leaves it to them where its database is:
     /// `POSTGRES_HOST`, `POSTGRES_USER`, `POSTGRES_PASSWORD` and `POSTGRES_DATABASE`. With
     /// `provision_policy = "auto"` the engine creates `database` (a lower-case word).
     pub fn variables(&self, database: &str) -> Vec<(String, String)> {
-        let host = self.host().to_string_lossy();
+        let host = self.folder().to_string_lossy();
         let variables = [
             ("POSTGRES_HOST", &*host),
-            ("POSTGRES_USER", self.user()),
-            ("POSTGRES_PASSWORD", self.password()),
+            ("POSTGRES_USER", USER),
+            // The engine insists on one; the server never asks for it.
+            ("POSTGRES_PASSWORD", "unused"),
             ("POSTGRES_DATABASE", database),
         ];
         let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         variables.map(owned).into()
-    }
-
-    /// The number of its main process.
-    pub fn process_id(&self) -> u32 {
-        self.server.id()
     }
 }
 

@@ -33,6 +33,8 @@ const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign"
 /// The activity that makes a phone ring, as the engine's lists name it.
 const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
 
+const DELIVER: &str = "voice-calling:workflows/deliveries@0.2.0.deliver";
+
 /// What the deployment names.
 const COMPONENTS: [&str; 6] = [
     "campaigns.wasm",
@@ -48,6 +50,9 @@ const DECISION: &str = "voice-calling:waits/person@0.2.0.decision";
 
 /// Of the endpoint of campaigns.
 const OPERATOR_TOKEN: &str = "loopbackoperator0123456789";
+
+/// Of the webhook.
+const SECRET: &str = "loopbacksecret0123456789";
 
 /// Says where the engine's API is.
 const API_URL: &str = "OBELISK_API_URL";
@@ -66,8 +71,6 @@ pub struct Setup {
     pub server_changes: Vec<(&'static str, &'static str)>,
     /// The account whose token the service accepts; none: the one without a name.
     pub account: Option<&'static str>,
-    /// Instead of the secret that is used otherwise.
-    pub secret: String,
     /// Where the database is, where it is not SQLite: the variables of `server-postgres.toml`.
     pub postgres: Option<Vec<(String, String)>>,
     /// More variables for the engine.
@@ -82,7 +85,6 @@ impl Default for Setup {
             changes: Vec::new(),
             server_changes: Vec::new(),
             account: None,
-            secret: "loopbacksecret0123456789".to_owned(),
             postgres: None,
             variables: Vec::new(),
         }
@@ -109,6 +111,12 @@ impl Setup {
                 "exec.lock_expiry.seconds = 3",
             )
             .with_variable("VOICE_CALLING_DEADLINE_MS", "2000")
+    }
+
+    /// A service that delivers nothing.
+    pub fn without_webhook(mut self) -> Self {
+        self.webhook = None;
+        self
     }
 
     /// With something else in the deployment.
@@ -182,15 +190,11 @@ pub struct Site {
     engine: Engine,
     settings: NodeSettings,
     node: Option<Node>,
-    secret: String,
     folder: TempDir,
 }
 
 impl Site {
     /// Starts a service and a node.
-    ///
-    /// # Errors
-    /// Where the engine is not there or does not start.
     pub async fn start(setup: Setup) -> Result<Self> {
         let mut site = Self::prepare(setup).await?;
         site.restart().await?;
@@ -198,9 +202,6 @@ impl Site {
     }
 
     /// Starts a service; the node is still to be started, by [`Self::restart`].
-    ///
-    /// # Errors
-    /// Where the engine or the folder is not there.
     pub async fn prepare(setup: Setup) -> Result<Self> {
         let engine = Engine::from_environment()?;
         let shipped = shipped_folder()?;
@@ -227,12 +228,10 @@ impl Site {
         let mut mock_options = setup.mock;
         mock_options.webhook = setup.webhook.map(|webhook| WebhookOptions {
             url: match setup.account {
-                None => webhook_url(settings.webhook_port, &setup.secret),
+                None => webhook_url(settings.webhook_port, SECRET),
                 Some(account) => {
-                    format!(
-                        "{}/{account}",
-                        webhook_url(settings.webhook_port, &setup.secret)
-                    )
+                    let path = format!("{SECRET}/{account}");
+                    webhook_url(settings.webhook_port, &path)
                 }
             },
             ..webhook
@@ -254,7 +253,7 @@ impl Site {
             ("VOICE_CALLING_BASE_URL", service.clone()),
             ("VOICE_CALLING_OPERATOR_TOKEN", OPERATOR_TOKEN.to_owned()),
             ("VOICE_CALLING_ORIGIN", service),
-            ("VOICE_CALLING_WEBHOOK_SECRET", setup.secret.clone()),
+            ("VOICE_CALLING_WEBHOOK_SECRET", SECRET.to_owned()),
         ] {
             settings.variables.push((name.to_owned(), value));
         }
@@ -266,15 +265,11 @@ impl Site {
             engine,
             settings,
             node: None,
-            secret: setup.secret,
             folder,
         })
     }
 
     /// Starts a node again after it was killed, on the same database and ports.
-    ///
-    /// # Errors
-    /// Where it does not start.
     pub async fn restart(&mut self) -> Result<()> {
         self.node = None;
         self.node = Some(Node::start(&self.engine, self.settings.clone()).await?);
@@ -282,26 +277,17 @@ impl Site {
     }
 
     /// Kills the node as a crash would.
-    ///
-    /// # Errors
-    /// Where it does not run.
     pub fn kill(&mut self) -> Result<()> {
         self.node()?.kill()
     }
 
     /// The node, dead or alive.
-    ///
-    /// # Errors
-    /// Where it was never started.
     pub fn node(&mut self) -> Result<&mut Node> {
         self.node.as_mut().context("the node was not started")
     }
 
     /// Another node on the same PostgreSQL. It takes the deployment from there, and listens on
     /// ports of its own.
-    ///
-    /// # Errors
-    /// Where it does not start.
     pub async fn another_node(&self) -> Result<Node> {
         let folder = self.folder.path().join("another-node");
         let mut settings =
@@ -322,18 +308,12 @@ impl Site {
 
     /// What a node of this site is started with, for a test that starts one by itself; and where
     /// its API is then.
-    ///
-    /// # Errors
-    /// Where a path is not text.
     pub fn environment(&self) -> Result<(Vec<(String, String)>, Api)> {
         let api = Api::at((Ipv4Addr::LOCALHOST, self.settings.api_port).into());
         Ok((self.settings.environment()?, api))
     }
 
     /// Has the node go on with another deployment: one text in it is replaced, which is in it once.
-    ///
-    /// # Errors
-    /// Where the node refuses it.
     pub async fn apply_deployment(&self, old: &str, new: &str) -> Result<()> {
         let file = self.folder.path().join("deployment.toml");
         let text = fs::read_to_string(&file)?;
@@ -352,18 +332,12 @@ impl Site {
     }
 
     /// Submits a run for one docket.
-    ///
-    /// # Errors
-    /// Where the node refuses it or is dead.
     pub async fn run_docket(&self, run: &str, number: &str, options: Value) -> Result<Submitted> {
         let params = json!([docket_request(number), options]);
         self.api().submit(run, RUN_DOCKET, &params).await
     }
 
     /// Submits a campaign: `contacts` as [`listed`] or `{ "source": "http://…" }`.
-    ///
-    /// # Errors
-    /// Where the node refuses it or is dead.
     pub async fn run_campaign(
         &self,
         id: &str,
@@ -375,9 +349,6 @@ impl Site {
     }
 
     /// What the endpoint of campaigns returns for one.
-    ///
-    /// # Errors
-    /// Where it returns nothing.
     pub async fn progress(&self, campaign: &str) -> Result<Value> {
         let answer = self.operate(Method::GET, campaign).await?;
         ensure!(answer.status == 200, "no progress: {answer:?}");
@@ -386,9 +357,6 @@ impl Site {
 
     /// Gives an order by the endpoint: `pause`, `resume` or `stop`. As an operator does, it gives
     /// it again, for a while, where the answer is 503: the engine was too busy to carry it out.
-    ///
-    /// # Errors
-    /// Where there is no answer.
     pub async fn order(&self, campaign: &str, order: &str) -> Result<Answer> {
         let path = format!("{campaign}/{order}");
         let mut answer = self.operate(Method::POST, &path).await?;
@@ -403,9 +371,6 @@ impl Site {
     }
 
     /// The results that the endpoint streams, as JSON lines, in the order of the contacts.
-    ///
-    /// # Errors
-    /// Where it streams something else.
     pub async fn results(&self, campaign: &str) -> Result<Vec<Value>> {
         let path = format!("{campaign}/results.jsonl");
         let answer = self.operate(Method::GET, &path).await?;
@@ -418,9 +383,6 @@ impl Site {
 
     /// Checks a campaign that has ended: no phone rang twice, and the results have each contact,
     /// completed where its phone rang. Returns the numbers that rang.
-    ///
-    /// # Errors
-    /// Where that is not so.
     pub async fn check_each_once(
         &self,
         campaign: &str,
@@ -446,9 +408,6 @@ impl Site {
     }
 
     /// Asks the endpoint of campaigns.
-    ///
-    /// # Errors
-    /// Where there is no answer.
     pub async fn operate(&self, method: Method, path: &str) -> Result<Answer> {
         let port = self.settings.webhook_port;
         let request = Request::builder()
@@ -460,17 +419,11 @@ impl Site {
     }
 
     /// How a run or a campaign ended.
-    ///
-    /// # Errors
-    /// Where it has not within `limit`.
     pub async fn ending(&self, id: &str, limit: Duration) -> Result<Ending> {
         self.api().wait_for_result(id, limit).await
     }
 
     /// Posts to the webhook as the service would, or as somebody with another secret.
-    ///
-    /// # Errors
-    /// Where there is no answer.
     pub async fn post(&self, secret: &str, body: impl Into<Vec<u8>>) -> Result<Answer> {
         let url = webhook_url(self.settings.webhook_port, secret);
         let request = Request::builder()
@@ -482,16 +435,18 @@ impl Site {
     }
 
     /// Posts to the webhook as the service would.
-    ///
-    /// # Errors
-    /// Where there is no answer.
     pub async fn deliver(&self, body: impl Into<Vec<u8>>) -> Result<Answer> {
-        self.post(&self.secret, body).await
+        self.post(SECRET, body).await
     }
 
     /// The requests that made a phone ring, or would have.
     pub fn creations(&self) -> Vec<ReceivedRequest> {
         self.mock.requests_to(Endpoint::CreateDocketV2)
+    }
+
+    /// The executions for deliveries: what the webhook has stored.
+    pub async fn deliveries(&self) -> Result<Vec<Value>> {
+        self.api().list(Some(DELIVER), None, false).await
     }
 
     /// The docket that a run has created, if it has.
@@ -506,17 +461,11 @@ impl Site {
     }
 
     /// The executions of the activity that makes a phone ring.
-    ///
-    /// # Errors
-    /// Where the node refuses.
     pub async fn creating_executions(&self, run: &str) -> Result<Vec<Value>> {
         self.api().list(Some(CREATE), Some(run), false).await
     }
 
     /// The questions to people that are open, by their execution ids.
-    ///
-    /// # Errors
-    /// Where the node refuses.
     pub async fn open_questions(&self) -> Result<Vec<String>> {
         let open = self.api().list(Some(DECISION), None, true).await?;
         let id = |question: &Value| Some(question["execution_id"].as_str()?.to_owned());
@@ -525,9 +474,6 @@ impl Site {
 
     /// Answers all questions that are open, as somebody would who can look at the service's
     /// dashboard: with the docket of the run, or that there is none.
-    ///
-    /// # Errors
-    /// Where the node does not list the questions.
     pub async fn answer_questions(&self) -> Result<()> {
         for question in self.open_questions().await? {
             let run = question.rsplit_once('.').map_or("", |(run, _)| run);

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault, Pace};
 
-use crate::api::Ending;
-use crate::execution_id::execution_id;
+use crate::api::{Ending, execution_id};
 use crate::site::{Setup, Site, listed};
 
 /// How long a call of the mock takes.
@@ -26,9 +25,6 @@ const CAMPAIGN: usize = 10;
 const MAX_OPEN: usize = 3;
 
 /// Tells the whole story and prints its table.
-///
-/// # Errors
-/// Where the engine does not start, or anything ends otherwise than it should.
 pub async fn tell() -> Result<()> {
     println!("voice-calling on Obelisk, on loopback: no phone rings\n");
     let mut progress = Progress::default();

@@ -4,16 +4,15 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use obelisk_harness::{Ending, Refusal, Setup, Site, execution_id};
+use obelisk_harness::{Ending, Setup, Site, execution_id};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use voice_calling_mock::{Endpoint, Fault, Pace, WebhookOptions};
 
-use crate::docket::open_question;
 use crate::outcome::{
-    LIMIT, NUMBER, assert_one_creation, complete, completed, created_docket, creations, failure,
-    for_polls, for_webhook, until,
+    LIMIT, NUMBER, assert_one_creation, begun, complete, completed, created_docket, creations,
+    failure, for_polls, for_webhook, open_question, until, until_status,
 };
 
 fn creation_of(run: &str) -> String {
@@ -22,15 +21,6 @@ fn creation_of(run: &str) -> String {
 
 fn completion_of(run: &str) -> String {
     format!("{run}.n:docket_1")
-}
-
-/// Waits until an execution is there and has one of the statuses, or for its end.
-async fn until_status(site: &Site, id: &str, wanted: &[&str]) -> Result<()> {
-    until(&format!("{id} is {wanted:?}"), async || {
-        let status = site.api().status(id).await?;
-        Ok(status.filter(|it| wanted.contains(&&*it.status)).map(drop))
-    })
-    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -50,15 +40,22 @@ async fn before_the_submission_is_acknowledged() -> Result<()> {
     assert_one_creation(&site, &run).await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn after_the_submission_and_before_anything_is_done() -> Result<()> {
-    let mut site = Site::start(Setup::hasty()).await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
+/// Kills the engine at the moment that `reached` waits for, starts it again, and has the docket
+/// completed. Returns the outcome.
+async fn killed_when(reached: impl AsyncFnOnce(&Site, &str) -> Result<()>) -> Result<Value> {
+    let (mut site, run) = begun(Setup::hasty(), for_webhook()).await?;
+    reached(&site, &run).await?;
     site.kill()?;
     site.restart().await?;
-    complete(&site, &run).await?;
-    assert_one_creation(&site, &run).await
+    let outcome = complete(&site, &run).await?;
+    assert_one_creation(&site, &run).await?;
+    Ok(outcome)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_the_submission_and_before_anything_is_done() -> Result<()> {
+    killed_when(async |_, _| Ok(())).await?;
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,7 +72,7 @@ async fn when_the_creation_is_submitted_and_not_begun() -> Result<()> {
     creations(&site, 1).await?;
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_webhook()).await?;
-    until_status(&site, &creation_of(&run), &["pending_at"]).await?;
+    until_status(&site, &creation_of(&run), "pending_at").await?;
     site.kill()?;
     assert_eq!(site.mock.times_rung(NUMBER), 0);
     site.restart().await?;
@@ -144,26 +141,14 @@ async fn in_flight_and_the_webhook_brings_the_docket() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_flight_and_a_person_finds_the_docket() -> Result<()> {
-    let setup = Setup {
-        webhook: None,
-        ..Setup::hasty()
-    };
+    let setup = Setup::hasty().without_webhook();
     let (site, run) = killed_between_creation_and_answer(setup, for_polls()).await?;
-    let question = open_question(&site).await?;
-    let docket = site.docket_of(&run).context("no docket")?;
-    site.api().stub(&question, &json!({ "ok": docket })).await?;
-    site.mock.complete_docket(&docket)?;
-    let outcome = completed(&site, &run).await?;
-    assert_eq!(outcome["docket_id"], docket);
-    assert_one_creation(&site, &run).await
+    a_person_finds_the_docket(&site, &run).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_flight_and_nobody_ever_knows() -> Result<()> {
-    let setup = Setup {
-        webhook: None,
-        ..Setup::hasty()
-    };
+    let setup = Setup::hasty().without_webhook();
     let options = json!({ "timeout_ms": 1_000 });
     let (site, run) = killed_between_creation_and_answer(setup, options).await?;
     let (case, cause) = failure(&site, &run).await?;
@@ -174,44 +159,30 @@ async fn in_flight_and_nobody_ever_knows() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn answered_and_perhaps_not_yet_stored() -> Result<()> {
-    let mut site = Site::start(Setup::hasty()).await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
-    creations(&site, 1).await?;
-    site.kill()?;
-    site.restart().await?;
-    complete(&site, &run).await?;
-    assert_one_creation(&site, &run).await
+    killed_when(async |site, _| creations(site, 1).await).await?;
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn created_and_not_yet_waiting() -> Result<()> {
-    let mut site = Site::start(Setup::hasty()).await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
-    until_status(&site, &creation_of(&run), &["finished"]).await?;
-    site.kill()?;
-    site.restart().await?;
-    let outcome = complete(&site, &run).await?;
-    assert_eq!(outcome["created"], true);
-    assert_one_creation(&site, &run).await
+    let created =
+        async |site: &Site, run: &str| until_status(site, &creation_of(run), "finished").await;
+    assert_eq!(killed_when(created).await?["created"], true);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_run_waits() -> Result<()> {
-    let mut site = Site::start(Setup::hasty()).await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
-    until_status(&site, &creation_of(&run), &["finished"]).await?;
-    until_status(&site, &run, &["blocked_by_join_set"]).await?;
-    site.kill()?;
-    site.restart().await?;
-    let outcome = complete(&site, &run).await?;
+    let waits = async |site: &Site, run: &str| {
+        until_status(site, &creation_of(run), "finished").await?;
+        until_status(site, run, "blocked_by_join_set").await
+    };
+    let outcome = killed_when(waits).await?;
     assert_eq!(
         (&outcome["known_by"], &outcome["created"]),
         (&json!("webhook"), &json!(true))
     );
-    assert_one_creation(&site, &run).await
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -225,7 +196,7 @@ async fn while_the_webhook_comes_to_nobody() -> Result<()> {
     });
     site.run_docket(&run, NUMBER, options).await?;
     let docket = created_docket(&site, &run).await?;
-    until_status(&site, &creation_of(&run), &["finished"]).await?;
+    until_status(&site, &creation_of(&run), "finished").await?;
     site.kill()?;
     site.mock.complete_docket(&docket)?;
     let delivery = site.mock.delivered(1).await.remove(0);
@@ -239,29 +210,17 @@ async fn while_the_webhook_comes_to_nobody() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_delivery_is_half_received() -> Result<()> {
     use tokio::io::AsyncWriteExt;
-    let mut site = Site::start(Setup {
-        webhook: None,
-        ..Setup::hasty()
-    })
-    .await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let (mut site, run) = begun(Setup::hasty().without_webhook(), for_webhook()).await?;
     let docket = created_docket(&site, &run).await?;
     site.mock.complete_docket(&docket)?;
     let address = site.node()?.webhook_address();
     let mut half = tokio::net::TcpStream::connect(address).await?;
-    let head = "POST /voice-calling/loopback-secret-0123456789 HTTP/1.1\r\n\
+    let head = "POST /voice-calling/loopbacksecret0123456789 HTTP/1.1\r\n\
                 host: localhost\r\ncontent-length: 100\r\n\r\n{\"docket_id\":";
     half.write_all(head.as_bytes()).await?;
     site.kill()?;
     site.restart().await?;
-    let deliveries = "voice-calling:workflows/deliveries@0.2.0.deliver";
-    assert!(
-        site.api()
-            .list(Some(deliveries), None, false)
-            .await?
-            .is_empty()
-    );
+    assert!(site.deliveries().await?.is_empty());
     // A delivery without an answer is one to repeat.
     let told = json!({ "docket_id": docket, "attempts": [{ "call_status": "NO_ANSWER" }] });
     assert_eq!(site.deliver(told.to_string()).await?.status, 200);
@@ -271,11 +230,9 @@ async fn while_a_delivery_is_half_received() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_delivery_is_checked_with_the_service() -> Result<()> {
-    let mut site = Site::start(Setup::hasty()).await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let (mut site, run) = begun(Setup::hasty(), for_webhook()).await?;
     let docket = created_docket(&site, &run).await?;
-    until_status(&site, &creation_of(&run), &["finished"]).await?;
+    until_status(&site, &creation_of(&run), "finished").await?;
     let held = Fault::slow(Duration::from_secs(60));
     site.mock.on_next(Endpoint::GetDocket, held);
     site.mock.complete_docket(&docket)?;
@@ -303,10 +260,10 @@ async fn when_the_run_is_told_and_has_not_ended() -> Result<()> {
         let rung = site.mock.times_rung(NUMBER);
         let run = execution_id();
         site.run_docket(&run, NUMBER, for_webhook()).await?;
-        until_status(&site, &creation_of(&run), &["finished"]).await?;
+        until_status(&site, &creation_of(&run), "finished").await?;
         let docket = created_docket(&site, &run).await?;
         site.mock.complete_docket(&docket)?;
-        until_status(&site, &completion_of(&run), &["finished"]).await?;
+        until_status(&site, &completion_of(&run), "finished").await?;
         site.kill()?;
         let killed_at = OffsetDateTime::now_utc();
         site.restart().await?;
@@ -325,11 +282,7 @@ async fn when_the_run_is_told_and_has_not_ended() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_poll_is_in_flight() -> Result<()> {
-    let mut site = Site::start(Setup {
-        webhook: None,
-        ..Setup::hasty()
-    })
-    .await?;
+    let mut site = Site::start(Setup::hasty().without_webhook()).await?;
     let held = Fault::slow(Duration::from_secs(60));
     site.mock.on_next(Endpoint::GetDocket, held);
     let run = execution_id();
@@ -356,7 +309,7 @@ async fn while_the_run_waits_to_create_again_after_a_rate_limit() -> Result<()> 
     site.mock.on_next(Endpoint::CreateDocketV2, limited);
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_webhook()).await?;
-    until_status(&site, &creation_of(&run), &["finished"]).await?;
+    until_status(&site, &creation_of(&run), "finished").await?;
     site.kill()?;
     site.restart().await?;
     complete(&site, &run).await?;
@@ -413,11 +366,7 @@ async fn again_and_again() -> Result<()> {
 
 /// Has a creation be under way at the service, whose answer takes seconds.
 async fn in_flight(setup: Setup) -> Result<(Site, String)> {
-    let site = Site::start(Setup {
-        webhook: None,
-        ..setup
-    })
-    .await?;
+    let site = Site::start(setup.without_webhook()).await?;
     let slow = Fault::slow(Duration::from_secs(4));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
     let run = execution_id();
@@ -473,8 +422,8 @@ async fn cancelled_in_flight() -> Result<()> {
 async fn a_creation_in_flight_cannot_be_paused() -> Result<()> {
     let (site, run) = in_flight(Setup::default()).await?;
     let refused = site.api().pause(&creation_of(&run)).await.unwrap_err();
-    let refused = refused.downcast_ref::<Refusal>().context("no answer")?;
-    assert_eq!(refused.status, 422, "{refused}");
+    let refused = refused.to_string();
+    assert!(refused.contains("answered with 422"), "{refused}");
     let docket = site.docket_of(&run).context("no docket")?;
     site.mock.complete_docket(&docket)?;
     let outcome = completed(&site, &run).await?;
@@ -527,9 +476,7 @@ async fn begun_and_not_claimed() -> Result<()> {
 /// On which all of this rests.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_engine_takes_one_text_for_a_claim() -> Result<()> {
-    let site = Site::start(Setup::hasty()).await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let (site, run) = begun(Setup::hasty(), for_webhook()).await?;
     complete(&site, &run).await?;
     let claim = format!("{run}.n:claim_1");
     let taken = site.api().result(&claim).await?.context("no claim")?;
@@ -539,8 +486,7 @@ async fn the_engine_takes_one_text_for_a_claim() -> Result<()> {
     // The same text is not a second one; any other is refused.
     site.api().stub(&claim, &json!({ "ok": text })).await?;
     let other = site.api().stub(&claim, &json!({ "ok": "other" })).await;
-    let refused = other.unwrap_err();
-    let refused = refused.downcast_ref::<Refusal>().context("no answer")?;
-    assert_eq!(refused.status, 409, "{refused}");
+    let refused = other.unwrap_err().to_string();
+    assert!(refused.contains("answered with 409"), "{refused}");
     Ok(())
 }

@@ -2,22 +2,20 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use obelisk_harness::{Ending, Setup, Site, Submitted, execution_id};
 use serde_json::{Value, json};
 use voice_calling_mock as mock;
-use voice_calling_mock::{CallStatus, Endpoint, Fault};
+use voice_calling_mock::{Endpoint, Fault};
 
 use crate::outcome::{
-    LIMIT, NUMBER, assert_nothing_was_cancelled, assert_one_creation, complete, completed,
-    created_docket, creations, failure, for_polls, for_webhook, outcome, until,
+    LIMIT, NUMBER, assert_nothing_was_cancelled, assert_one_creation, begun, complete, completed,
+    created_docket, creations, failure, for_polls, for_webhook, open_question, until, until_status,
 };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_docket_is_created_once_and_completed_by_its_webhook() -> Result<()> {
-    let mut site = Site::start(Setup::lively()).await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let (mut site, run) = begun(Setup::lively(), for_webhook()).await?;
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "webhook");
     assert_eq!(
@@ -63,6 +61,9 @@ async fn a_run_that_is_submitted_again_is_the_same_run() -> Result<()> {
     let first = site.run_docket(&run, NUMBER, for_webhook()).await?;
     let again = site.run_docket(&run, NUMBER, for_webhook()).await?;
     assert_eq!((first, again), (Submitted::Created, Submitted::Same));
+    let other = site.run_docket(&run, NUMBER, for_polls()).await;
+    let refused = other.unwrap_err().to_string();
+    assert!(refused.contains("other parameters"), "{refused}");
     completed(&site, &run).await?;
     let late = site.run_docket(&run, NUMBER, for_webhook()).await?;
     assert_eq!(late, Submitted::Same);
@@ -70,27 +71,8 @@ async fn a_run_that_is_submitted_again_is_the_same_run() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_picks_up_and_so_there_are_no_insights() -> Result<()> {
-    let mut setup = Setup::lively();
-    setup.mock.scripts.docket = vec![CallStatus::NoAnswer, CallStatus::Busy];
-    let site = Site::start(setup).await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
-    let outcome = completed(&site, &run).await?;
-    assert_eq!(outcome["known_by"], "webhook");
-    assert_eq!(outcome["unverified"]["call_insights"], Value::Null);
-    assert_eq!(outcome["unverified"]["dashboard_url"], Value::Null);
-    assert_eq!(outcome["docket"]["outbound_call_count"], 2);
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn without_a_webhook_polls_find_the_completion_and_survive_503s() -> Result<()> {
-    let site = Site::start(Setup {
-        webhook: None,
-        ..Setup::default()
-    })
-    .await?;
+    let site = Site::start(Setup::default().without_webhook()).await?;
     // The first poll fails in every attempt of the component, the second in one.
     for _ in 0..5 {
         site.mock.on_next(Endpoint::GetDocket, Fault::status(503));
@@ -116,11 +98,7 @@ async fn without_a_webhook_polls_find_the_completion_and_survive_503s() -> Resul
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_poll_that_is_first_waits_for_the_insights_of_the_webhook() -> Result<()> {
-    let site = Site::start(Setup {
-        webhook: None,
-        ..Setup::default()
-    })
-    .await?;
+    let site = Site::start(Setup::default().without_webhook()).await?;
     let run = execution_id();
     let options = json!({
         "timeout_ms": 3_600_000,
@@ -140,20 +118,6 @@ async fn a_poll_that_is_first_waits_for_the_insights_of_the_webhook() -> Result<
     let outcome = completed(&site, &run).await?;
     let insights = &outcome["unverified"]["call_insights"];
     assert_eq!(insights["call_disposition"], "LATER");
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn time_runs_out_with_what_is_known_by_then() -> Result<()> {
-    let site = Site::start(Setup::default()).await?;
-    let run = execution_id();
-    let options = json!({ "timeout_ms": 1_000, "first_poll_ms": 60_000 });
-    site.run_docket(&run, NUMBER, options).await?;
-    let outcome = outcome(&site, &run).await?;
-    assert_eq!(outcome["completed"], false);
-    assert_eq!(outcome["known_by"], Value::Null);
-    assert_eq!(outcome["docket"]["status"], "open");
-    assert_eq!(json!(site.docket_of(&run)), outcome["docket_id"]);
     Ok(())
 }
 
@@ -179,44 +143,22 @@ async fn a_rate_limit_is_waited_for_and_the_phone_rings_once() -> Result<()> {
     Ok(())
 }
 
-/// The engine's timeout of connections is one of connections, not of answers: what the deployment
-/// trusts (`TRUST_CONNECTION_TIMEOUT`).
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_later_than_the_timeout_of_connections_is_waited_for() -> Result<()> {
+async fn a_refusal_ends_the_run_after_one_request_without_a_docket() -> Result<()> {
     let site = Site::start(Setup::default()).await?;
-    let slow = Fault::slow(Duration::from_millis(3_500));
-    site.mock.on_next(Endpoint::CreateDocketV2, slow);
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
-    let outcome = complete(&site, &run).await?;
-    assert_eq!(outcome["created"], true);
-    assert_one_creation(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_rate_limit_that_lasts_too_long_ends_the_run_without_a_docket() -> Result<()> {
-    let site = Site::start(Setup::default()).await?;
-    let limited = Fault::rate_limited(Some("3600"));
-    site.mock.on_next(Endpoint::CreateDocketV2, limited);
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
-    let (case, payload) = failure(&site, &run).await?;
-    assert_eq!(case, "permanent_not_created");
-    assert_eq!(payload["rate_limited"]["response"]["status"], 429);
-    assert!(site.mock.phones_rung().is_empty());
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_is_refused_ends_the_run_after_one_request() -> Result<()> {
-    let setup = Setup::default().with_variable("VOICE_CALLING_API_TOKEN", "another-token-0002");
-    let site = Site::start(setup).await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
-    let (case, payload) = failure(&site, &run).await?;
-    assert_eq!(case, "permanent_not_created");
-    assert_eq!(payload["permanent_unauthorized"]["response"]["status"], 401);
-    assert_eq!(site.creations().len(), 1);
+    for (fault, error, status) in [
+        (Fault::rate_limited(Some("3600")), "rate_limited", 429),
+        (Fault::status(401), "permanent_unauthorized", 401),
+    ] {
+        let asked = site.creations().len();
+        site.mock.on_next(Endpoint::CreateDocketV2, fault);
+        let run = execution_id();
+        site.run_docket(&run, NUMBER, for_webhook()).await?;
+        let (case, payload) = failure(&site, &run).await?;
+        assert_eq!(case, "permanent_not_created");
+        assert_eq!(payload[error]["response"]["status"], status, "{payload}");
+        assert_eq!(site.creations().len(), asked + 1);
+    }
     assert!(site.mock.phones_rung().is_empty());
     Ok(())
 }
@@ -242,27 +184,29 @@ async fn what_is_not_allowed_is_named_and_nothing_is_sent() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_docket_that_was_created_behind_a_503_is_not_created_again() -> Result<()> {
-    let site = Site::start(Setup::lively()).await?;
-    site.mock
-        .on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
-    // The webhook brings the id that the answer would have had.
-    let outcome = completed(&site, &run).await?;
-    assert_eq!(json!(site.docket_of(&run)), outcome["docket_id"]);
-    assert_eq!(outcome["known_by"], "webhook");
-    assert_eq!(outcome["created"], Value::Null);
-    assert_one_creation(&site, &run).await
+async fn an_answer_behind_which_the_docket_may_exist_is_not_followed_by_another_creation()
+-> Result<()> {
+    let site = Site::start(Setup::default()).await?;
+    for (nth, status) in [503, 303, 408, 409].into_iter().enumerate() {
+        site.mock
+            .on_next(Endpoint::CreateDocketV2, Fault::created_then(status));
+        let run = execution_id();
+        site.run_docket(&run, NUMBER, for_webhook()).await?;
+        // The webhook brings the id that the answer would have had.
+        let outcome = complete(&site, &run).await?;
+        assert_eq!(
+            (&outcome["known_by"], &outcome["created"]),
+            (&json!("webhook"), &Value::Null)
+        );
+        assert_eq!(site.creations().len(), nth + 1, "{status}");
+        assert_eq!(site.mock.times_rung(NUMBER), nth + 1, "{status}");
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_outcome_is_a_question_to_a_person_who_finds_the_docket() -> Result<()> {
-    let site = Site::start(Setup {
-        webhook: None,
-        ..Setup::hasty()
-    })
-    .await?;
+    let site = Site::start(Setup::hasty().without_webhook()).await?;
     // The docket is created, and the answer comes after the component's deadline.
     let slow = Fault::slow(Duration::from_secs(5));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
@@ -307,27 +251,11 @@ async fn a_question_that_is_cancelled_decides_nothing() -> Result<()> {
     site.run_docket(&run, NUMBER, for_webhook()).await?;
     let question = open_question(&site).await?;
     site.api().cancel_activity(&question).await?;
-    let over = site.api().wait_until_status(&question, "finished", LIMIT);
-    over.await?;
+    until_status(&site, &question, "finished").await?;
     let again = open_question(&site).await?;
     assert_eq!(again, format!("{run}.n:docket_3"));
     complete(&site, &run).await?;
     assert_one_creation(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_redirection_or_a_conflict_may_have_created_the_docket() -> Result<()> {
-    let site = Site::start(Setup::default()).await?;
-    for (nth, status) in [303, 409].into_iter().enumerate() {
-        site.mock
-            .on_next(Endpoint::CreateDocketV2, Fault::created_then(status));
-        let run = execution_id();
-        site.run_docket(&run, NUMBER, for_webhook()).await?;
-        let outcome = complete(&site, &run).await?;
-        assert_eq!(outcome["known_by"], "webhook");
-        assert_eq!(site.mock.times_rung(NUMBER), nth + 1);
-    }
-    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -357,30 +285,8 @@ async fn a_completion_after_the_run_was_given_up_is_warned_of() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_gives_up_a_creation_that_did_nothing() -> Result<()> {
-    let site = Site::start(Setup::default()).await?;
-    site.mock
-        .on_next(Endpoint::CreateDocketV2, Fault::status(503));
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_polls()).await?;
-    let question = open_question(&site).await?;
-    let reason = json!({ "err": "no docket on the dashboard" });
-    site.api().stub(&question, &reason).await?;
-    let (case, payload) = failure(&site, &run).await?;
-    assert_eq!(case, "permanent_given_up");
-    assert_eq!(payload, "no docket on the dashboard");
-    assert_eq!(site.creations().len(), 1);
-    assert!(site.mock.phones_rung().is_empty());
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_outcome_on_which_nobody_decides_is_told_when_time_is_over() -> Result<()> {
-    let site = Site::start(Setup {
-        webhook: None,
-        ..Setup::default()
-    })
-    .await?;
+    let site = Site::start(Setup::default().without_webhook()).await?;
     site.mock
         .on_next(Endpoint::CreateDocketV2, Fault::created_then(502));
     let run = execution_id();
@@ -460,25 +366,12 @@ async fn what_is_stored_of_a_docket_with_the_largest_context_is_below_a_mebibyte
     let mut largest = 0;
     for execution in site.api().list(None, None, false).await? {
         let id = execution["execution_id"].as_str().context("no id")?;
-        let stored = [
-            site.api().events(id).await?,
-            site.api().responses(id).await?,
-        ];
-        let sizes = stored.iter().flatten().map(|it| it.to_string().len());
+        let stored = site.api().events(id).await?;
+        let sizes = stored.iter().map(|it| it.to_string().len());
         largest = largest.max(sizes.max().unwrap_or(0));
     }
     assert!((200_000..1_048_576).contains(&largest), "{largest} bytes");
     Ok(())
-}
-
-/// The one question that is open.
-pub async fn open_question(site: &Site) -> Result<String> {
-    until("a question to a person", async || {
-        let mut open = site.open_questions().await?;
-        ensure!(open.len() <= 1, "{open:?}");
-        Ok(open.pop())
-    })
-    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]

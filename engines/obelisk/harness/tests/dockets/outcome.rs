@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use obelisk_harness::{Ending, Site};
+use obelisk_harness::{Ending, Setup, Site, execution_id};
 use serde_json::{Value, json};
 
 /// Longer than anything here takes on a busy machine.
@@ -27,6 +27,14 @@ pub fn for_polls() -> Value {
     })
 }
 
+/// A site on which a run for a docket was begun; and the run.
+pub async fn begun(setup: Setup, options: Value) -> Result<(Site, String)> {
+    let site = Site::start(setup).await?;
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, options).await?;
+    Ok((site, run))
+}
+
 /// Waits until `look` gives something.
 pub async fn until<T, F>(what: &str, mut look: impl FnMut() -> F) -> Result<T>
 where
@@ -42,10 +50,29 @@ where
     bail!("{what}: not within {LIMIT:?}")
 }
 
+/// Waits until an execution is there and has the status.
+pub async fn until_status(site: &Site, id: &str, wanted: &str) -> Result<()> {
+    until(&format!("{id} is {wanted}"), async || {
+        let status = site.api().status(id).await?;
+        Ok(status.filter(|it| it.status == wanted).map(drop))
+    })
+    .await
+}
+
 /// Waits until the mock has received so many creations.
 pub async fn creations(site: &Site, count: usize) -> Result<()> {
     until("the creation at the service", async || {
         Ok((site.creations().len() >= count).then_some(()))
+    })
+    .await
+}
+
+/// The one question that is open.
+pub async fn open_question(site: &Site) -> Result<String> {
+    until("a question to a person", async || {
+        let mut open = site.open_questions().await?;
+        ensure!(open.len() <= 1, "{open:?}");
+        Ok(open.pop())
     })
     .await
 }
