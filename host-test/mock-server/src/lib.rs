@@ -185,13 +185,19 @@ pub async fn serve_mock(mut mock: Mock) -> Result<()> {
     let arguments = std::mem::take(&mut mock.page);
     let service = Arc::new(MockService::start(mock.into()).await?);
     let page = arguments.serve(&service).await?;
-    println!("The mock service is ready. No real phone rings. Ctrl-C stops it.");
-    println!("export VOICE_CALLING_BASE_URL={}", service.base_url());
-    println!("export VOICE_CALLING_API_TOKEN={}", service.token());
-    if let Some(page) = &page {
-        println!("The page: {}", page.url());
-    }
-    stop_at_ctrl_c(page, service).await?;
+    let (base_url, token) = (service.base_url(), service.token());
+    let page_url = page.as_ref().map(|page| page.url().to_owned());
+    let announced = async {
+        println!("The mock service is ready. No real phone rings. Ctrl-C stops it.");
+        println!("export VOICE_CALLING_BASE_URL={base_url}");
+        println!("export VOICE_CALLING_API_TOKEN={token}");
+        if let Some(url) = page_url {
+            println!("The page: {url}");
+        }
+    };
+    // Listens for Ctrl-C first: who reads the address may interrupt at once.
+    let (stopped, ()) = tokio::join!(biased; stop_at_ctrl_c(page, service), announced);
+    stopped?;
     println!("The mock service has stopped.");
     Ok(())
 }

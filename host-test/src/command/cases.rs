@@ -18,10 +18,10 @@ pub(crate) struct Cases {
 pub(crate) async fn serve_cases(cases: Cases) -> Result<()> {
     let table = Table::read(&cases.folder)?;
     let judge = Judge::start(table, cases.port).await?;
-    println!("{}", judge.base_url());
-    tokio::signal::ctrl_c()
-        .await
-        .context("cannot wait for Ctrl-C")?;
+    // Listens for Ctrl-C first: who reads the address may interrupt at once.
+    let announced = async { println!("{}", judge.base_url()) };
+    let (interrupted, ()) = tokio::join!(biased; tokio::signal::ctrl_c(), announced);
+    interrupted.context("cannot wait for Ctrl-C")?;
     judge.stop().await;
     Ok(())
 }
