@@ -338,22 +338,10 @@ pub(crate) fn to_u32(duration_ms: u64) -> u32 {
 mod tests {
     use super::*;
     use crate::retry::judge;
-    use crate::simulation::{settings, take_apart};
+    use crate::simulation::{answer, settings, take_apart};
     use Method::{Get, Post};
 
     type Outcome = Result<Answer, SendError>;
-
-    fn answer(status: u16, body: &str) -> Answer {
-        Answer {
-            status,
-            request_id: None,
-            retry_after_ms: None,
-            location: None,
-            media: None,
-            body: body.into(),
-            body_end: BodyEnd::Whole,
-        }
-    }
 
     fn unanswered(delivery: Delivery) -> Outcome {
         Err(SendError {

@@ -93,19 +93,6 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_at_the_gate_waits_for_longer_where_it_is_closed_for_longer() {
-        let world = World::default();
-        let gate = Gate::default();
-        gate.close(0, 100);
-        let closes_again = async {
-            world.sleep(50).await;
-            gate.close(50, 400);
-        };
-        let (waited_ms, ()) = world.run(join(gate.pass(&world, FOREVER_MS), closes_again));
-        assert_eq!(waited_ms, 400);
-    }
-
-    #[test]
     fn a_rate_limit_holds_back_what_is_not_under_way_and_of_two_the_longer_one_counts() {
         for (steps, other_ms, sent_at_ms) in [
             (
@@ -143,16 +130,6 @@ mod tests {
             let is_under_way = sent_at_ms.len() == 3 && other_ms == 0;
             assert_eq!(ended_ms == 10, is_under_way);
         }
-    }
-
-    #[test]
-    fn a_rate_limit_is_forgotten_when_no_call_is_in_flight() {
-        let world = World::with_script([Step::limited("60"), details()]);
-        let client = world.client(&[]);
-        let first = world.run(client.get_call_details("first", None));
-        assert!(matches!(first, Err(RequestError::RateLimited(_))));
-        world.run(client.get_call_details("next", None)).unwrap();
-        assert_eq!(world.sent_at_ms(), [0, 0]);
     }
 
     #[test]

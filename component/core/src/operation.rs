@@ -281,7 +281,6 @@ mod tests {
     use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, World, take_apart};
     use crate::transport::{ABANDONED, Delivery};
     use crate::types::{CallOptions, CallRequest, Failure, StartedCall};
-    use futures_util::future::join;
 
     type Variables<'a> = &'a [(&'a str, &'a str)];
     type Function = fn(&World, Variables<'_>) -> Result<(), RequestError>;
@@ -391,15 +390,8 @@ mod tests {
             match self.name {
                 "200" => success(),
                 "200-html" => Step::ok("<html>"),
-                "not-sent" => Step::fail(Delivery::NotSent),
-                "connection-timeout" => Step::fail(Delivery::ConnectionTimeout),
-                "denied" => Step::fail(Delivery::Denied),
-                "refused" => Step::fail(Delivery::Refused),
-                "rejected" => Step::fail(Delivery::Rejected),
-                "unknown" => Step::fail(Delivery::Unknown),
-                "silence" => Step::Silence,
                 name if name.ends_with("-broken") => Step::broken(self.status().unwrap(), "{"),
-                _ => Step::status(self.status().unwrap()),
+                name => Step::of(name),
             }
         }
 
@@ -502,15 +494,6 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_timeout_of_a_create_is_retried_where_the_host_is_trusted() {
-        let trusted = [("TRUST_CONNECTION_TIMEOUT", "true")];
-        let timeout = || Step::fail(Delivery::ConnectionTimeout);
-        create(&World::with_script([timeout(), success()]), &trusted).unwrap();
-        let (_, case, failure) = failed(create, [timeout()], &trusted);
-        assert_eq!((case, failure.may_have_created), ("unreachable", false));
-    }
-
-    #[test]
     fn what_the_host_does_not_send_says_which_setting_or_argument_is_at_fault() {
         for (delivery, subject, found) in [
             (Delivery::Denied, "VOICE_CALLING_BASE_URL", "api.example"),
@@ -529,13 +512,7 @@ mod tests {
 
     #[test]
     fn a_rate_limit_is_waited_out_as_long_as_the_service_asks() {
-        for (retry_after, waited_ms) in [
-            ("7", 7_000),
-            ("20", 20_000),
-            ("Sun, 06 Nov 1994 08:49:47 GMT", 10_000),
-            ("0", 1_000),
-            ("soon", 1_000),
-        ] {
+        for (retry_after, waited_ms) in [("20", 20_000), ("soon", 1_000)] {
             for operation in BOTH {
                 for status in [429, 425, 503, 408] {
                     let limited = Step::status(status).with_header("retry-after", retry_after);
@@ -555,23 +532,6 @@ mod tests {
             assert_eq!(failure.response.unwrap().retry_after_ms, Some(20_001));
             assert_eq!((world.sent().len(), world.now_ms()), (1, 0));
         }
-    }
-
-    #[test]
-    fn pauses_between_attempts_double_up_to_the_cap() {
-        let world = World::with_script([Step::status(503)]);
-        world.set_random(1_000);
-        let variables = [
-            ("BACKOFF_MS", "250"),
-            ("MAX_BACKOFF_MS", "1000"),
-            ("MAX_ATTEMPTS", "6"),
-        ];
-        // Half of the ceiling, and the random number modulo the other half and one: 125 +
-        // 1000 % 126, 250 + 1000 % 251, and from then on 500 + 1000 % 501.
-        let (_, failure) = take_apart(read(&world, &variables).unwrap_err());
-        assert_eq!(world.sent_at_ms(), [0, 243, 740, 1_739, 2_738, 3_737]);
-        let started = failure.attempts.iter().map(|a| u64::from(a.started_ms));
-        assert_eq!(started.collect::<Vec<_>>(), world.sent_at_ms());
     }
 
     #[test]
@@ -595,13 +555,6 @@ mod tests {
             assert_eq!(world.now_ms(), u64::from(started_ms + duration_ms));
             let limits = world.sent().pop().unwrap().limits;
             assert_eq!(limits.attempt_ms, u64::from(duration_ms));
-        }
-        for (answers_after_ms, requests) in [(450, 2), (451, 1)] {
-            let variables = [("DEADLINE_MS", "1000"), ("BACKOFF_MS", "100")];
-            let step = Step::status(503).after(answers_after_ms);
-            let (world, _, failure) = failed(create, [step], &variables);
-            assert_eq!(failure.attempts.len(), requests);
-            assert_eq!(world.sent().len(), requests);
         }
     }
 
@@ -654,36 +607,6 @@ mod tests {
                     assert_eq!(ended_ms, if case == "unreachable" { 0 } else { 500 });
                 }
             }
-        }
-    }
-
-    #[test]
-    fn an_answer_that_decides_decides_also_for_what_is_abandoned() {
-        // An empty body is not a list.
-        for (status, expected) in [
-            (200, "permanent-unexpected-response"),
-            (404, "permanent-not-found"),
-        ] {
-            let world = World::with_script([Step::status(status).after(500)]);
-            world.abandon_at(500);
-            let error = world.run(world.client(&[]).list_agents("org-1", None));
-            assert_eq!(take_apart(error.unwrap_err()).0, expected);
-        }
-    }
-
-    #[test]
-    fn an_operation_that_is_held_back_or_has_no_place_is_abandoned_too() {
-        for (step, places) in [(Step::limited("9"), "2"), (Step::Silence, "1")] {
-            let world = World::with_script([step]);
-            world.abandon_at(500);
-            let client = world.client(&[("MAX_IN_FLIGHT", places)]);
-            let first = client.get_docket(DOCKET_ID, None);
-            let (_, other) = world.run(join(first, client.list_agents("org-1", None)));
-            let (case, failure) = take_apart(other.unwrap_err());
-            assert_eq!((case, world.now_ms()), ("timed-out", 500));
-            assert!(failure.attempts.is_empty());
-            let message = "nothing was sent; cancelled by the caller";
-            assert_eq!(failure.message, message);
         }
     }
 
@@ -742,21 +665,6 @@ mod tests {
         let of_600 = Step::status(600).with_body(large);
         let (_, _, failure) = failed(read, [of_600], &limit);
         assert_eq!(failure.message, "unexpected status 600");
-    }
-
-    #[test]
-    fn broken_characters_may_make_an_answer_larger_but_not_without_end() {
-        let body = |padding: usize| {
-            let mut body = format!(r#"{{"docket_id":"{DOCKET_ID}","x":""#).into_bytes();
-            body.extend(vec![0xff; padding]);
-            body.extend(b"\"}");
-            World::with_script([Step::status(200).with_body(vec![Piece::Bytes(0, body)])])
-        };
-        let limit = [("MAX_RESPONSE_BYTES", "400000")];
-        read(&body(133_000), &limit).unwrap();
-        let (case, failure) = take_apart(read(&body(134_000), &limit).unwrap_err());
-        assert_eq!(case, "permanent-unexpected-response");
-        assert!(failure.message.contains("not UTF-8"), "{}", failure.message);
     }
 
     #[test]

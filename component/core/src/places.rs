@@ -39,7 +39,6 @@ impl Places {
 mod tests {
     use super::*;
     use crate::simulation::{Piece, Step, World};
-    use crate::transport::Delivery;
     use crate::types::{CallDetailsList, RequestError};
     use futures_util::FutureExt;
     use futures_util::future::{join_all, join3};
@@ -109,33 +108,6 @@ mod tests {
             assert_eq!(world.sent_at_ms(), sent_at_ms);
             assert_eq!(world.most_open().to_string(), places);
             assert!(tasks.is_empty() || asked(&world).join(" ") == tasks);
-        }
-    }
-
-    #[test]
-    fn thousands_of_calls_are_in_flight_where_the_setting_allows_it() {
-        let world = World::with_script([details().after(100)]);
-        let results = calls(&world, 5_000, &[("MAX_IN_FLIGHT", "4000")]);
-        assert!(results.iter().all(Result::is_ok));
-        assert_eq!((world.most_open(), world.now_ms()), (4_000, 200));
-    }
-
-    #[test]
-    fn an_attempt_that_fails_gives_its_place_back() {
-        for step in [
-            Step::fail(Delivery::NotSent),
-            Step::fail(Delivery::Unknown),
-            Step::status(404),
-            Step::Silence,
-        ] {
-            let world = World::with_script([step, details()]);
-            let variables = [
-                ("MAX_IN_FLIGHT", "1"),
-                ("MAX_ATTEMPTS", "1"),
-                ("ATTEMPT_TIMEOUT_MS", "50"),
-            ];
-            let results = calls(&world, 2, &variables);
-            assert!(results[0].is_err() && results[1].is_ok(), "{results:?}");
         }
     }
 

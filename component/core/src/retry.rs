@@ -163,7 +163,7 @@ pub(crate) fn pause_ms(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::settings;
+    use crate::simulation::{answer, settings};
     use Delivery::{ConnectionTimeout, Denied, NotSent, Refused, Rejected, Unknown};
     use Method::{Get, Post};
 
@@ -171,18 +171,6 @@ mod tests {
 
     fn create_retry(word: &str) -> AccountSettings {
         settings(&[("CREATE_RETRY", word)])
-    }
-
-    fn answer(status: u16, body_end: BodyEnd) -> Result<Answer, SendError> {
-        Ok(Answer {
-            status,
-            request_id: None,
-            retry_after_ms: None,
-            location: None,
-            media: None,
-            body: Vec::new(),
-            body_end,
-        })
     }
 
     fn no_answer(delivery: Delivery) -> Result<Answer, SendError> {
@@ -229,7 +217,10 @@ mod tests {
                         true => (of_broken_reads, of_broken_creates),
                         false => (of_reads, of_creates),
                     };
-                    let answer = answer(status, end);
+                    let answer = Ok(Answer {
+                        body_end: end,
+                        ..answer(status, "")
+                    });
                     assert_eq!(judge(Get, &settings, &answer), of_reads, "{status}");
                     let of_create = judge(Post, &settings, &answer);
                     assert_eq!(of_create, of_creates, "{status} {word}");

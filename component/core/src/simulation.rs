@@ -1,6 +1,7 @@
 //! A service and a clock that exist only in memory: what the service does is set
 //! in advance, and hours pass in no time.
 
+use crate::attempt::{Answer, BodyEnd};
 use crate::operation;
 use crate::settings::AccountSettings;
 use crate::transport::{ABANDONED, Delivery, Limits, Request, Response, SendError, Transport};
@@ -56,6 +57,20 @@ impl Step {
 
     pub(crate) fn ok(body: &str) -> Self {
         Step::status(200).with_body(vec![Piece::Bytes(0, body.into())])
+    }
+
+    /// What a word means: `silence`, how far a request came that has no answer, or a status.
+    pub(crate) fn of(word: &str) -> Self {
+        match word {
+            "silence" => Step::Silence,
+            "not-sent" => Step::fail(Delivery::NotSent),
+            "connection-timeout" => Step::fail(Delivery::ConnectionTimeout),
+            "denied" => Step::fail(Delivery::Denied),
+            "refused" => Step::fail(Delivery::Refused),
+            "rejected" => Step::fail(Delivery::Rejected),
+            "unknown" => Step::fail(Delivery::Unknown),
+            status => Step::status(status.parse().expect("a status")),
+        }
     }
 
     /// A rate limit that lasts so many seconds.
@@ -146,6 +161,19 @@ pub(crate) fn take_apart(error: RequestError) -> (&'static str, Failure) {
         RequestError::Unavailable(failure) => ("unavailable", failure),
         RequestError::Unreachable(failure) => ("unreachable", failure),
         RequestError::TimedOut(failure) => ("timed-out", failure),
+    }
+}
+
+/// An answer that came whole.
+pub(crate) fn answer(status: u16, body: &str) -> Answer {
+    Answer {
+        status,
+        request_id: None,
+        retry_after_ms: None,
+        location: None,
+        media: None,
+        body: body.into(),
+        body_end: BodyEnd::Whole,
     }
 }
 

@@ -183,99 +183,63 @@ mod tests {
         )
     }
 
-    #[test]
-    fn a_wait_polls_with_pauses_that_double_up_to_the_cap_until_it_is_ready_or_time_is_up() {
-        use DocketStatus::{Completed, InProgress, Open};
-        let open = |count| vec![docket("OPEN"); count];
-        let once = ("MAX_ATTEMPTS", "1");
-        let short = [("BACKOFF_MS", "100"), ("MAX_BACKOFF_MS", "1000")];
-        let asks = |step: Step| vec![step.with_header("retry-after", "13")];
-        for (before, timeout_ms, variables, status, [polls, failed, waited_ms], sent_at_ms) in [
-            (
-                open(8),
-                60_000,
-                &short[..],
-                Completed,
-                [9, 0, 5_500],
-                &[0, 100, 300, 700, 1_500, 2_500, 3_500, 4_500, 5_500][..],
-            ),
-            // It asks once, however short it is.
-            (vec![], 1, &[], Completed, [1, 0, 0], &[0]),
-            // The pause after the third is 8 seconds: it does not fit.
-            (
-                [open(1), vec![docket("IN_PROGRESS"); 2]].concat(),
-                10_000,
-                &[],
-                InProgress,
-                [3, 0, 6_000],
-                &[0, 2_000, 6_000],
-            ),
-            // A poll has no more time than is left.
-            (
-                [open(1), vec![Step::Silence]].concat(),
-                5_000,
-                &[],
-                Open,
-                [2, 1, 5_000],
-                &[0, 2_000],
-            ),
-            // Failures that may pass do not end it, and retries within a poll are not polls.
-            (
-                [open(1), vec![Step::status(503)]].concat(),
-                9_000,
-                &[once],
-                Completed,
-                [3, 1, 6_000],
-                &[0, 2_000, 6_000],
-            ),
-            (
-                vec![Step::status(503)],
-                9_000,
-                &[],
-                Completed,
-                [1, 0, 1_077],
-                &[0, 1_077],
-            ),
-            // The next poll comes when the service asks for it, whatever it answered.
-            (
-                asks(docket("OPEN")),
-                60_000,
-                &[once],
-                Completed,
-                [2, 0, 13_000],
-                &[0, 13_000],
-            ),
-            (
-                asks(Step::status(503)),
-                60_000,
-                &[once],
-                Completed,
-                [2, 1, 13_000],
-                &[0, 13_000],
-            ),
-            (
-                vec![Step::limited("40")],
-                60_000,
-                &[],
-                Completed,
-                [2, 1, 40_000],
-                &[0, 40_000],
-            ),
-        ] {
-            let world = World::with_script([before, vec![docket("COMPLETED")]].concat());
-            world.set_random(77);
-            let waited = wait_for_docket(&world, within(timeout_ms), variables).unwrap();
-            let expected = (status, [polls, failed, waited_ms, 0]);
-            assert_eq!(seen(&waited), expected, "{sent_at_ms:?}");
-            assert_eq!(world.sent_at_ms(), sent_at_ms);
-        }
-    }
+    /// What the service does before the docket is completed, where `+13` asks to come back after so
+    /// many seconds; for how long the wait is, and with which variables; what it has seen last; how
+    /// many polls it made, how many of them failed, and how long it took; and when requests were sent.
+    const POLLS: &str = "
+        OPEN OPEN OPEN OPEN OPEN | 60000 | BACKOFF_MS=100 MAX_BACKOFF_MS=400 | Completed | 6 0 1500 | 0 100 300 700 1100 1500
+
+        It asks once, however short it is.
+        | 1 | | Completed | 1 0 0 | 0
+
+        The pause after the third is 8 seconds: it does not fit.
+        OPEN IN_PROGRESS IN_PROGRESS | 10000 | | InProgress | 3 0 6000 | 0 2000 6000
+
+        A poll has no more time than is left.
+        OPEN silence | 5000 | | Open | 2 1 5000 | 0 2000
+
+        Failures that may pass do not end it, and retries within a poll are not polls.
+        OPEN 503 | 9000 | MAX_ATTEMPTS=1 | Completed | 3 1 6000 | 0 2000 6000
+        503 | 9000 | | Completed | 1 0 1077 | 0 1077
+
+        The next poll comes when the service asks for it, whatever it answered.
+        OPEN+13 | 60000 | MAX_ATTEMPTS=1 | Completed | 2 0 13000 | 0 13000
+        503+13 | 60000 | MAX_ATTEMPTS=1 | Completed | 2 1 13000 | 0 13000
+        429+40 | 60000 | | Completed | 2 1 40000 | 0 40000";
 
     #[test]
-    fn a_poll_has_no_more_time_than_is_left_of_the_wait() {
-        let world = World::with_script([docket("OPEN")]);
-        wait_for_docket(&world, within(5_000), &[]).unwrap();
-        assert_eq!(world.sent()[1].limits.attempt_ms, 3_000);
+    fn a_wait_polls_with_pauses_that_double_up_to_the_cap_until_it_is_ready_or_time_is_up() {
+        let step = |word: &str| {
+            let (word, asked) = word.split_once('+').unwrap_or((word, ""));
+            let step = match word.chars().all(|c| c == '_' || c.is_ascii_uppercase()) {
+                true => docket(word),
+                false => Step::of(word),
+            };
+            match asked {
+                "" => step,
+                seconds => step.with_header("retry-after", seconds),
+            }
+        };
+        for line in POLLS.lines().filter(|line| line.contains('|')) {
+            let columns: Vec<_> = line.split('|').map(str::trim).collect();
+            let [before, timeout_ms, variables, status, counts, sent_at_ms] = columns[..] else {
+                panic!("{line}")
+            };
+            let steps = before.split_whitespace().map(step);
+            let world = World::with_script(steps.chain([docket("COMPLETED")]));
+            world.set_random(77);
+            let variables = variables.split_whitespace();
+            let variables: Vec<_> = variables.filter_map(|it| it.split_once('=')).collect();
+            let wait = within(timeout_ms.parse().unwrap());
+            let (seen, numbers) = seen(&wait_for_docket(&world, wait, &variables).unwrap());
+            assert_eq!(format!("{seen:?}"), format!("DocketStatus::{status}"));
+            assert_eq!(
+                numbers.map(|it| it.to_string()).join(" "),
+                format!("{counts} 0")
+            );
+            let sent = world.sent_at_ms().into_iter().map(|ms| ms.to_string());
+            assert_eq!(sent.collect::<Vec<_>>().join(" "), sent_at_ms, "{line}");
+        }
     }
 
     #[test]

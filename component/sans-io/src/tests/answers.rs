@@ -154,3 +154,15 @@ fn an_operation_whose_number_is_in_use_is_not_begun() {
     // From now on it may be used again.
     stage.begin(1, read());
 }
+
+#[test]
+fn the_log_is_an_effect_where_it_is_asked_for() {
+    for (setting, lines) in [("attempts", 1), ("off", 0)] {
+        let mut stage = Stage::with(&[("LOG", setting)]);
+        let exchange = stage.begin(1, create());
+        let led = stage.step([answered(exchange, 200, CREATED)]);
+        let logged = led.effects.iter().filter(|it| matches!(it, Effect::Log(_)));
+        assert_eq!(logged.count(), lines);
+        assert!(matches!(led.effects.last(), Some(Effect::Done(_))));
+    }
+}

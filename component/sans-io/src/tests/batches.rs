@@ -38,28 +38,3 @@ fn each_result_is_told_as_soon_as_it_is_known_and_the_end_after_all_of_them() {
         (1, &Ok(Answer::CreateDocketsV2))
     );
 }
-
-#[test]
-fn a_batch_of_nothing_ends_at_once() {
-    let done = Stage::with(&[]).step([begin(1, batch(0, 1))]).only_done();
-    assert_eq!(done, Ok(Answer::CreateDocketsV2));
-}
-
-#[test]
-fn items_that_are_not_begun_in_time_are_told_too() {
-    let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "1")]);
-    let led = stage.step([begin(1, batch(3, 1_000))]);
-    let first = led.sends()[0].exchange;
-    let led = stage.step_at(1_500, [answered(first, 200, CREATED)]);
-    let items = led.items().into_iter();
-    let items = items.map(|item| (item.index, item.created.clone().map(Answer::CreateDocketV2)));
-    let items: Vec<_> = items
-        .map(|(index, outcome)| (index, case(&outcome)))
-        .collect();
-    let expected = [(0, "Ok"), (1, "TimedOut"), (2, "TimedOut")];
-    assert_eq!(
-        items,
-        expected.map(|(index, case)| (index, case.to_owned()))
-    );
-    assert_eq!((led.sends().len(), led.done().len()), (0, 1));
-}

@@ -6,6 +6,5 @@ mod batches;
 mod calls;
 mod many;
 mod random;
-mod settings;
 mod stage;
 mod time;
