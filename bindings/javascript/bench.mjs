@@ -1,5 +1,5 @@
 /**
- * What a call costs beside other clients of Node, against a mock service that this program starts
+ * Measures a call beside other clients of Node, against a mock service that this program starts
  * (the command `host-test`, or what the variable HOST_TEST names):
  *
  *     node bench.mjs [--short]
@@ -18,7 +18,7 @@ import { promisify } from 'node:util';
 const TOKEN = 'mock-token-0001';
 const CLIENTS = ['undici', 'fetch', 'node:http', 'voice-calling', 'voice-calling/fetch'];
 
-/** What our clients send their requests with. */
+/** The HTTP client below each of ours. */
 const DRIVERS = { 'voice-calling': 'node:http', 'voice-calling/fetch': 'fetch' };
 
 const BODY = {

@@ -112,7 +112,7 @@ pub const EXAMPLE_HTTP: Guest = component(
     "http-guest.wasm",
 );
 
-/// What begins a creation once on the workflow engine Obelisk; the client is plugged into it.
+/// Begins a creation once on the workflow engine Obelisk; the client is plugged into it.
 pub const OBELISK_ONCE: Guest = component(
     "voice-calling-obelisk-once",
     "voice-calling-once",

@@ -12,7 +12,7 @@ struct Sources {
     wit: Resolve,
     python: String,
     typescript: String,
-    /// Without blanks and trailing commas, and with the members of constants where these are spread.
+    /// Compact, the tables of the WIT with the members of constants that they spread.
     javascript: String,
 }
 
@@ -22,12 +22,11 @@ impl Sources {
         wit.push_dir(root().join("wit")).unwrap();
         Self {
             wit,
-            python: texts(&["bindings/python/src/voice_calling"], ".py"),
-            typescript: texts(&["bindings/javascript/types"], ".d.ts"),
-            javascript: compact(&texts(
-                &["bindings/javascript/src", "bindings/javascript/generated"],
-                ".js",
-            )),
+            python: texts("bindings/python/src/voice_calling", ".py"),
+            typescript: texts("bindings/javascript/types", ".d.ts"),
+            javascript: spread(compact(include_str!(
+                "../../bindings/javascript/src/wit.js"
+            ))) + &compact(&texts("bindings/javascript/src", ".js")),
         }
     }
 
@@ -75,22 +74,28 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// All files in these folders whose names end so, as one text.
-fn texts(folders: &[&str], ending: &str) -> String {
-    let entries = folders
-        .iter()
-        .flat_map(|folder| fs::read_dir(root().join(folder)));
-    let paths = entries.flatten().map(|entry| entry.unwrap().path());
-    let paths = paths.filter(|path| path.to_string_lossy().ends_with(ending));
-    paths
-        .map(|path| fs::read_to_string(path).unwrap() + "\n")
-        .collect()
+/// All files in a folder whose names end so, in the order of their names, as one text.
+fn texts(folder: &str, ending: &str) -> String {
+    let entries = fs::read_dir(root().join(folder)).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths
+        .filter(|path| path.to_string_lossy().ends_with(ending))
+        .collect();
+    paths.sort();
+    let texts = paths.iter().map(|path| fs::read_to_string(path).unwrap());
+    texts.collect::<Vec<_>>().join("\n")
 }
 
+/// JavaScript without blanks and trailing commas.
 fn compact(javascript: &str) -> String {
-    let mut text: String = javascript.split_whitespace().collect();
+    let text: String = javascript.split_whitespace().collect();
+    text.replace(",}", "}")
+}
+
+/// A module whose constants that are spread are written out.
+fn spread(mut text: String) -> String {
     let after = |text: &str, opening: &str| text.split(opening).nth(1).map(str::to_owned);
-    while let Some(rest) = after(&text, "...").filter(|it| it.starts_with(char::is_uppercase)) {
+    while let Some(rest) = after(&text, "...") {
         let name: String = rest
             .chars()
             .take_while(|it| it.is_alphanumeric() || *it == '_')
@@ -98,7 +103,7 @@ fn compact(javascript: &str) -> String {
         let body = after(&text, &format!("const{name}={{")).unwrap();
         text = text.replace(&format!("...{name}"), body.split("};").next().unwrap());
     }
-    text.replace(",,", ",").replace(",}", "}")
+    text
 }
 
 fn snake(name: &str) -> String {

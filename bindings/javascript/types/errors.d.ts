@@ -1,4 +1,4 @@
-// What a call rejects with.
+// The errors that a call rejects with.
 
 /** The cases of `request-error` in the WIT. */
 export type RequestErrorKind =
@@ -23,9 +23,9 @@ export interface Problem {
    * `options.account`; a long key is cut. `request` where all of it is at fault.
    */
   readonly subject: string;
-  /** What was found, cut where it is long, and not shown where it is secret. */
+  /** The value that was found, cut if it is long, and not shown if it is secret. */
   readonly found: string;
-  /** What is allowed. */
+  /** The values that are allowed. */
   readonly allowed: string;
 }
 
@@ -95,7 +95,7 @@ export declare class RequestError extends Error {
   readonly requestId: string | undefined;
   /** All attempts of the operation, in order; empty where nothing was sent. */
   readonly attempts: readonly Attempt[];
-  /** What `JSON.stringify` writes: all of this, and `name` and `message`. */
+  /** The value that `JSON.stringify` writes: all of this, and `name` and `message`. */
   toJSON(): object;
 }
 

@@ -1,4 +1,4 @@
-// What users give: JSON, the settings of a client, the options of its calls, and the listeners.
+// The values that users give: JSON, the settings of a client, the options of its calls, and the listeners.
 
 /** Any JSON value. */
 export type JsonValue =
@@ -84,7 +84,7 @@ export interface Settings {
   readonly allowInsecureHttp?: boolean | undefined;
 }
 
-/** What all calls take as their last argument, and `withOptions`. */
+/** The options that all calls take as their last argument, and `withOptions`. */
 export interface SharedOptions {
   /** Which account sends the request: one of the names in `accounts`. Default: the client's own. */
   readonly account?: string | null | undefined;
@@ -196,7 +196,7 @@ export interface Transport {
   send(request: never, exchange: never): () => void;
 }
 
-/** What `onCreated` is called with. */
+/** The argument of `onCreated`. */
 export interface CreatedEntry {
   /** The function in the WIT, such as `dockets.create-docket-v2`. */
   readonly function: string;
@@ -208,7 +208,7 @@ export interface CreatedEntry {
   readonly index?: number;
 }
 
-/** What `onAttempt` is called with. */
+/** The argument of `onAttempt`. */
 export interface AttemptEntry {
   /** The function in the WIT, such as `dockets.create-docket-v2`. */
   readonly function: string;
@@ -221,7 +221,7 @@ export interface AttemptEntry {
   readonly attempt: number;
   /** The HTTP status, where one came. */
   readonly status?: number;
-  /** What went wrong in transport, where something did. */
+  /** The transport error, if there was one. */
   readonly transportError?: string;
   /** When it began. Unit: milliseconds since the operation began. */
   readonly startedMs: number;

@@ -1,4 +1,4 @@
-//! What the core takes of the time of an operation: a bench, not a test.
+//! Measures the core's share of the time of an operation: a bench, not a test.
 //!
 //! ```text
 //! cargo bench -p voice-calling-core --bench core

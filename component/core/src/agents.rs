@@ -138,22 +138,7 @@ mod tests {
 
     /// An agent with its name alone, and these changes.
     fn with(change: impl Fn(&mut AgentConfig)) -> AgentConfig {
-        let mut config = AgentConfig {
-            prompt: None,
-            agent_name: "renewals".into(),
-            agent_phone_number: None,
-            voice_id: None,
-            version: None,
-            welcome_text: None,
-            tools: None,
-            enabled: None,
-            save_stats: None,
-            server_type: None,
-            call_type: None,
-            created_at: None,
-            updated_at: None,
-            extra: None,
-        };
+        let mut config = AgentConfig::new("renewals");
         change(&mut config);
         config
     }

@@ -350,7 +350,7 @@ mod tests {
         })
     }
 
-    /// What an attempt came to, by its status or by a word.
+    /// The outcome of an attempt that a word names, or a status.
     fn outcome(word: &str) -> Outcome {
         match word {
             "not-sent" => unanswered(Delivery::NotSent),

@@ -325,9 +325,9 @@ mod tests {
 
     // ------------------------------------------------------------ the theorem
 
-    /// What a service or a host may do: whether a create may have created something then; whether
-    /// the create is sent again always, by default, or never; and what a read and a create end in
-    /// that meet nothing else.
+    /// One conduct of a service or a host per line: its name; whether a create may have created
+    /// something then; whether the create is sent again always, by default, or never; and the
+    /// result of a read and of a create that meet nothing else.
     const CONDUCTS: &str = "
         200                 yes  never       ok                             ok
         200-html            yes  never       permanent-unexpected-response  permanent-unexpected-response

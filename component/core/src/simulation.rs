@@ -59,7 +59,7 @@ impl Step {
         Step::status(200).with_body(vec![Piece::Bytes(0, body.into())])
     }
 
-    /// What a word means: `silence`, how far a request came that has no answer, or a status.
+    /// The step that a word names: `silence`, how far a request came that has no answer, or a status.
     pub(crate) fn of(word: &str) -> Self {
         match word {
             "silence" => Step::Silence,

@@ -11,6 +11,28 @@ mod bindings {
 
 pub use bindings::voice_calling::client::types::*;
 
+impl AgentConfig {
+    /// Returns the configuration of an agent that has a name and nothing else.
+    pub fn new(agent_name: impl Into<String>) -> Self {
+        Self {
+            prompt: None,
+            agent_name: agent_name.into(),
+            agent_phone_number: None,
+            voice_id: None,
+            version: None,
+            welcome_text: None,
+            tools: None,
+            enabled: None,
+            save_stats: None,
+            server_type: None,
+            call_type: None,
+            created_at: None,
+            updated_at: None,
+            extra: None,
+        }
+    }
+}
+
 impl RequestError {
     /// The payload of every case but `execution-failed`, which has none.
     pub fn failure(&self) -> Option<&Failure> {

@@ -183,9 +183,9 @@ mod tests {
         )
     }
 
-    /// What the service does before the docket is completed, where `+13` asks to come back after so
-    /// many seconds; for how long the wait is, and with which variables; what it has seen last; how
-    /// many polls it made, how many of them failed, and how long it took; and when requests were sent.
+    /// One wait per line: the service's answers before the docket is completed (`+13` adds a
+    /// `retry-after` of so many seconds); the wait's timeout and its variables; the outcome; the
+    /// numbers of polls and of failed polls, and the time that it took; the times of the requests.
     const POLLS: &str = "
         OPEN OPEN OPEN OPEN OPEN | 60000 | BACKOFF_MS=100 MAX_BACKOFF_MS=400 | Completed | 6 0 1500 | 0 100 300 700 1100 1500
 

@@ -17,9 +17,9 @@ mod bindings {
     });
 }
 
-/// What instances are made of.
+/// A compiled component, of which instances are made.
 pub(super) trait Module: Sized + Send + Sync + 'static {
-    /// One of them; it has one call at a time.
+    /// An instance, which has one call at a time.
     type Instance: Send;
 
     /// Reads a component's file.

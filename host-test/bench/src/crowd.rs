@@ -152,7 +152,7 @@ pub(super) async fn watch(caller: &impl Caller, in_flight: usize, what: What) ->
     })
 }
 
-/// What some calls took.
+/// The cost of some calls.
 struct Taken {
     /// Each docket of a batch counts.
     calls: usize,
@@ -243,7 +243,7 @@ fn memory_kib() -> Option<u64> {
     anonymous.trim().parse().ok()
 }
 
-/// What this process has computed so far, on all its threads, in the kernel too.
+/// Returns the CPU time of this process so far, of all its threads, in the kernel too.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(

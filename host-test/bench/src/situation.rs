@@ -32,7 +32,7 @@ pub(super) const CROWD: &str = "10,000 in flight, 1 s";
 pub(super) const ALL_OPEN: &str = "10,000 open at once";
 pub(super) const BATCH: &str = "batch of 1000 dockets, 64 in flight, 50 ms";
 
-/// What most situations have in common.
+/// The values that most situations share.
 const USUAL: Situation = Situation {
     name: MANY,
     in_flight: 64,

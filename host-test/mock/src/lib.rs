@@ -1,10 +1,10 @@
 //! For tests in Rust of anything that talks to the voice-calling service: a realistic mock of it,
 //! in this process and on loopback only.
 //!
-//! It follows the specification's endpoints and states, keeps requests for
-//! assertions (all of them, unless [`Options::kept`] says otherwise), and makes a phone
-//! "ring" in a list only. What the specification leaves
-//! open is marked "invented", and [`Meanings`] switches between the alternatives.
+//! It follows the specification's endpoints and states, keeps requests for assertions (all of them,
+//! unless [`Options::kept`] says otherwise), and makes a phone "ring" in a list only. Behaviour that
+//! the specification leaves open is marked "invented", and [`Meanings`] switches between the
+//! alternatives.
 //! With [`Options::manual`] its calls ring until [`MockService::end_call`] ends them, as the page of
 //! the crate `voice-calling-page` does. For peers that break HTTP itself see [`RawPeer`].
 //!

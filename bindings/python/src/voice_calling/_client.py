@@ -33,7 +33,7 @@ C = TypeVar("C", bound="_Client[Any]")
 
 
 class _Client(Generic[Http]):
-    """What both clients have in common."""
+    """The parts that both clients share."""
 
     _driver_class: type[Any]
 
@@ -147,7 +147,7 @@ class Calls(CallMethods, InThreads):
 
 
 class Webhooks(WebhookMethods, InThreads):
-    """What the service sends by itself."""
+    """Notifications that the service sends by itself."""
 
     __slots__ = ()
 

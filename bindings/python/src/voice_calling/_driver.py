@@ -1,4 +1,4 @@
-"""What the drivers have in common, which run operations in threads and in coroutines."""
+"""The parts that the drivers share, which run operations in threads and in coroutines."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What httpx does for the package: the clients that the package makes, the requests, and the
-reading of answers."""
+"""The package's use of httpx: the clients that it makes, the requests, and the reading of
+answers."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress(Record):
-    """Where a wait stands: the answer to one of its requests, or that there was none."""
+    """The progress of a wait: the answer to one of its requests, or that there was none."""
 
     requests: int
     """How many requests the wait has sent."""
@@ -44,7 +44,7 @@ class Progress(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchResult(Record):
-    """What came of one request of a batch."""
+    """The outcome of one request of a batch."""
 
     index: int
     """The index of the request."""
@@ -53,11 +53,11 @@ class BatchResult(Record):
     """The request."""
 
     outcome: CreatedDocket | RequestError
-    """What was created, or why it was not, or may not have been."""
+    """The docket that was created; otherwise the error, which says whether one may exist."""
 
     @property
     def created(self) -> CreatedDocket | None:
-        """What was created."""
+        """The docket that was created; `None` if `outcome` is an error."""
         return self.outcome if isinstance(self.outcome, CreatedDocket) else None
 
     @property
@@ -68,7 +68,7 @@ class BatchResult(Record):
 
 @dataclass(slots=True, eq=False)
 class Operation(Generic[T]):
-    """What is to be done, checked and in the JSON of the core."""
+    """An operation to run, checked and in the JSON of the core."""
 
     call: dict[str, Any]
     """The case of the variant `call`."""
@@ -83,7 +83,7 @@ class Operation(Generic[T]):
     """Whether it creates something, which may exist although its answer was lost."""
 
     deadline: str = "timeout"
-    """What the method calls its deadline: a wait has another timeout."""
+    """The name that the method has for its deadline: a wait has another timeout."""
 
     on_progress: Callable[[Progress], object] | None = None
 

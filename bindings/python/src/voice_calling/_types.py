@@ -1,4 +1,4 @@
-"""What goes in and comes out, as the component's WIT describes it."""
+"""The records of requests and answers, as the component's WIT describes them."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class Problem(Record):
     where all of it is at fault."""
 
     found: str
-    """What was found, cut where it is long, and not shown where it is secret."""
+    """The value that was found, cut if it is long, and not shown if it is secret."""
 
     allowed: str
-    """What is allowed."""
+    """The values that are allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class Attempt(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Record):
-    """What every answer to a request has."""
+    """The fields that every answer to a request has."""
 
     raw_json: str
     """The whole answer as it came."""
@@ -127,7 +127,7 @@ class Answer(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Creation(Answer):
-    """What every answer to a creating request has."""
+    """The fields that every answer to a creating request has."""
 
     may_be_duplicate: bool
     """Whether an attempt before the last may have created as well: then there may be two of them.
@@ -140,7 +140,7 @@ class Wait(Record):
     poll."""
 
     outcome: Any
-    """What was seen."""
+    """The state that was seen last."""
 
     polls: int
     """How many polls were made, not counting retries within a poll."""
@@ -258,7 +258,7 @@ class UserInterest(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextAction(Record):
-    """What the service proposes to do next."""
+    """The next step that the service proposes."""
 
     value: str | None = None
     """`value`: `REDIAL` is one; others are not specified."""
@@ -288,7 +288,7 @@ class CallInsights(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDetails(Record):
-    """What is known of one call of a task. A record that is not an object has none of it."""
+    """The details of one call of a task. A record that is not an object has none of them."""
 
     agent_name: str | None = None
     """`agent_name`: the agent that called."""
@@ -322,7 +322,7 @@ class CallDetails(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDetailsList(Answer):
-    """What is known of a task's calls."""
+    """The details of a task's calls."""
 
     calls: tuple[CallDetails, ...]
     """The records of the answer, in its order."""
@@ -355,7 +355,7 @@ class DocketRequest:
 
 
 class DocketStatus(ServiceStatus):
-    """Where a docket stands. Transitions out of `OPEN` are not specified.
+    """The status of a docket. Transitions out of `OPEN` are not specified.
 
     Any other text is kept as it came: `is_known` is `False` then."""
 
@@ -468,7 +468,7 @@ class CallDetailsWait(Wait):
     """How a wait for a call's details ended."""
 
     outcome: CallDetailsOutcome
-    """What was seen."""
+    """The state that was seen last."""
 
 
 DocketOutcome: TypeAlias = Completed[Docket] | Pending[Docket | None]
@@ -485,7 +485,7 @@ class DocketWait(Wait):
     """How a wait for a docket ended."""
 
     outcome: DocketOutcome
-    """What was seen."""
+    """The state that was seen last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -506,7 +506,7 @@ class DocketInsights(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocketCompleted(Record):
-    """What the service reports when a docket is completed."""
+    """The notification that the service sends when a docket is completed."""
 
     docket_id: str
     """`docket_id`: which docket; a UUID. Deliveries are not known to be signed: use
@@ -566,7 +566,7 @@ class VerifiedCompletion(Record):
 Verification: TypeAlias = (
     NotACompletion | Confirmed[VerifiedCompletion] | Contradicted[VerifiedCompletion]
 )
-"""What the service says about a delivery.
+"""The service's verdict about a delivery.
 
 - `NotACompletion`: JSON, but not the completion of a docket.
 - `Confirmed`: The docket is completed, and nothing that it says contradicts the delivery.

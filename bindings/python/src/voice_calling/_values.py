@@ -1,4 +1,4 @@
-"""What results are made of: records, statuses, outcomes, and free-form JSON."""
+"""The parts of results: records, statuses, outcomes, and free-form JSON."""
 
 from __future__ import annotations
 

@@ -65,22 +65,7 @@ impl Body<'_> {
             }
             Err(error) => self.assert_kept(&error, elements.is_none(), false),
         }
-        let config = AgentConfig {
-            prompt: None,
-            agent_name: "renewals".to_owned(),
-            agent_phone_number: None,
-            voice_id: None,
-            version: None,
-            welcome_text: None,
-            tools: None,
-            enabled: None,
-            save_stats: None,
-            server_type: None,
-            call_type: None,
-            created_at: None,
-            updated_at: None,
-            extra: None,
-        };
+        let config = AgentConfig::new("renewals");
         let created = run(self.client.create_agent(&config, None)).expect("any 2xx is an agent");
         let text = String::from_utf8_lossy(self.data);
         let json = Some(self.json).filter(|json| !json.is_empty());

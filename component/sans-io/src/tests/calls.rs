@@ -17,22 +17,7 @@ fn run(call: Call, body: &str) -> (Request, Answer) {
 }
 
 fn agent() -> AgentConfig {
-    AgentConfig {
-        prompt: None,
-        agent_name: "a".to_owned(),
-        agent_phone_number: None,
-        voice_id: None,
-        version: None,
-        welcome_text: None,
-        tools: None,
-        enabled: None,
-        save_stats: None,
-        server_type: None,
-        call_type: None,
-        created_at: None,
-        updated_at: None,
-        extra: None,
-    }
+    AgentConfig::new("a")
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Stage {
     }
 }
 
-/// What a step led to.
+/// The effects of a step, by kind.
 impl Stepped {
     fn each<'a, R>(&'a self, is: impl FnMut(&'a Effect) -> Option<R>) -> Vec<R> {
         self.effects.iter().filter_map(is).collect()
