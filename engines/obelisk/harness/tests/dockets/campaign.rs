@@ -44,6 +44,14 @@ async fn complete(site: &Site, number: &str) -> Result<()> {
     Ok(())
 }
 
+/// The number of the phone that rings first.
+async fn first_rung(site: &Site) -> Result<String> {
+    until("a phone rings", async || {
+        Ok(site.mock.phones_rung().into_iter().next())
+    })
+    .await
+}
+
 /// Waits for the summary of a campaign, and answers the questions to people meanwhile.
 async fn summary(site: &Site, campaign: &str) -> Result<Value> {
     let ending = until("the end of the campaign", async || {
@@ -319,12 +327,15 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     options["run"]["hand_off"] = json!(true);
     let contacts = json!({ "source": operator.source() });
     site.run_campaign(&id, &contacts, &options).await?;
-    creations(&site, 1).await?;
-    operator.spare(&numbers[2]);
+    // On a busy machine a contact may come to its turn after those behind it.
+    let first = first_rung(&site).await?;
+    let others: Vec<_> = numbers.iter().filter(|it| **it != first).collect();
+    let (second, spared) = (others[0], others[1]);
+    operator.spare(spared);
     // It is not known whether the second was created: a person is asked, and finds it.
     let slow = Fault::slow(Duration::from_secs(60));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
-    complete(&site, &numbers[0]).await?;
+    complete(&site, &first).await?;
     creations(&site, 2).await?;
     site.kill()?;
     site.restart().await?;
@@ -337,14 +348,14 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     let progress = site.progress(&id).await?;
     assert_eq!(progress["questions"][0]["execution_id"], question);
     site.answer_questions().await?;
-    complete(&site, &numbers[1]).await?;
+    complete(&site, second).await?;
     let summary = summary(&site, &id).await?;
     assert_eq!(
         (&summary["completed"], &summary["spared"]),
         (&json!(2), &json!(1)),
         "{summary}"
     );
-    assert_eq!(site.mock.phones_rung(), numbers[..2]);
+    assert_eq!(site.mock.phones_rung(), [first, second.to_owned()]);
     let states = until("all ends are handed off", async || {
         let told = operator.told().await?;
         let ended = told.iter().filter(|(key, _)| key.ends_with(":ended"));
