@@ -449,24 +449,6 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_is_recorded_with_its_times_since_the_beginning() {
-        let settings = settings(&[]);
-        let attempt = |status, error: Option<&str>, started_ms| Attempt {
-            status,
-            transport_error: error.map(str::to_owned),
-            started_ms,
-            duration_ms: 10,
-        };
-        let recorded = [
-            attempt(Some(503), None, 0),
-            attempt(Some(200), Some("cut"), 100),
-            attempt(None, Some("NotSent"), 200),
-        ];
-        let history = history(&settings, Get, "503 broken not-sent");
-        assert_eq!(history.attempts(), recorded);
-    }
-
-    #[test]
     fn a_hosts_message_is_cut_and_the_token_in_it_is_masked() {
         let settings = settings(&[]);
         let mut history = history(&settings, Get, "");

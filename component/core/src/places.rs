@@ -138,22 +138,6 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_its_caller_no_longer_wants_goes_to_the_next() {
-        let world = World::default();
-        let places = Places::new(1);
-        let take = || Box::pin(places.take(&world, 1_000));
-        let place = take().now_or_never().flatten();
-        let (mut dropped, mut next) = (take(), take());
-        assert!(dropped.as_mut().now_or_never().is_none());
-        assert!(next.as_mut().now_or_never().is_none());
-        drop(place);
-        assert!(next.as_mut().now_or_never().is_none(), "it is not its turn");
-        drop(dropped);
-        assert!(next.now_or_never().flatten().is_some());
-        assert!(take().now_or_never().flatten().is_some());
-    }
-
-    #[test]
     fn a_call_that_finds_no_place_before_its_latest_start_is_timed_out_with_no_attempts() {
         // The place comes back after 400 ms, and then after 800: 600 is the latest start.
         let world = World::with_script([Step::Silence]);

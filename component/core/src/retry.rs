@@ -260,56 +260,6 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_retried_while_there_are_attempts_and_time() {
-        let (three, never) = (settings(&[("MAX_ATTEMPTS", "3")]), create_retry("never"));
-        let used_up = Next::GiveUp(Stop::AttemptsUsedUp);
-        for verdict in [
-            Verdict::RateLimited,
-            Verdict::Unavailable,
-            Verdict::NotSent,
-            Verdict::NoAnswer,
-        ] {
-            for (attempts, stop, next) in [
-                (1, None, Next::Retry),
-                (2, None, Next::Retry),
-                (3, None, used_up),
-                (3, Some(Stop::TimeUp), used_up),
-                (1, Some(Stop::TimeUp), Next::GiveUp(Stop::TimeUp)),
-                (1, Some(Stop::Abandoned), Next::GiveUp(Stop::Abandoned)),
-            ] {
-                for method in [Get, Post] {
-                    let decided = decide(method, &three, verdict, attempts, stop);
-                    assert_eq!(decided, next, "{verdict:?} {attempts} {stop:?}");
-                }
-            }
-            assert_eq!(decide(Post, &never, verdict, 1, None), used_up);
-            assert_eq!(decide(Get, &never, verdict, 1, None), Next::Retry);
-        }
-    }
-
-    #[test]
-    fn what_is_final_is_final_whatever_is_left() {
-        for settings in CREATE_RETRIES.map(create_retry) {
-            for verdict in [
-                Verdict::Denied,
-                Verdict::Refused,
-                Verdict::Unauthorized,
-                Verdict::NotFound,
-                Verdict::Rejected,
-                Verdict::Unexpected,
-                Verdict::OutcomeUnknown,
-            ] {
-                for method in [Get, Post] {
-                    assert_eq!(decide(method, &settings, verdict, 1, None), Next::Fail);
-                }
-            }
-            let stop = Some(Stop::Abandoned);
-            let succeeded = decide(Post, &settings, Verdict::Success, 9, stop);
-            assert_eq!(succeeded, Next::Succeed);
-        }
-    }
-
-    #[test]
     fn pauses_double_up_to_the_cap_and_are_drawn_from_their_upper_half() {
         let settings = settings(&[("BACKOFF_MS", "101"), ("MAX_BACKOFF_MS", "1000")]);
         for (failed, shortest, longest) in [

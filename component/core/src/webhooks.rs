@@ -379,11 +379,7 @@ mod tests {
         "external_id":"b","external_id":"b" | "external_id":"b" | | external_id
         "call_context":{"a":1,"a":2} | "call_context":{"a":2} | call_context |
         "call_context":{"a":1,"a":2} | "call_context": {"a":1, "a":2} | | call_context
-        "new":1,"new":2 | "x":1 | | new
-
-        Amounts are compared to the last digit.
-        "call_context":{"amount":12345678901234678.67} | "call_context":{"amount":12345678901234678.66} | call_context |
-        "call_context":{"amount":9007199254740993} | "call_context":{"amount":9007199254740992.0} | call_context |"#;
+        "new":1,"new":2 | "x":1 | | new"#;
 
     #[test]
     fn a_docket_confirms_contradicts_or_cannot_verify_each_member_of_a_delivery() {
