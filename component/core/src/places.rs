@@ -40,7 +40,6 @@ mod tests {
     use super::*;
     use crate::simulation::{Piece, Step, World};
     use crate::types::{CallDetailsList, RequestError};
-    use futures_util::FutureExt;
     use futures_util::future::{join_all, join3};
 
     type Details = Result<CallDetailsList, RequestError>;
