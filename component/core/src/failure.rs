@@ -403,7 +403,8 @@ mod tests {
             let shown = failure.response.map_or(0, |response| response.status);
             assert_eq!(shown, status, "{outcomes}");
             let made = outcomes.split_whitespace().count();
-            assert_eq!(failure.attempts.len(), made);
+            let started_ms = failure.attempts.iter().map(|attempt| attempt.started_ms);
+            assert!(started_ms.eq((0..).step_by(100).take(made)), "{outcomes}");
             assert_eq!(failure.may_have_created, case.starts_with("permanent-"));
         }
     }

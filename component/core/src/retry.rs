@@ -236,11 +236,12 @@ mod tests {
     #[test]
     fn a_connection_timeout_says_that_nothing_was_sent_if_it_is_trusted_and_a_rejection_never() {
         let settings = settings(&[("TRUST_CONNECTION_TIMEOUT", "true")]);
-        for (delivery, of_create) in [
-            (ConnectionTimeout, Verdict::NotSent),
-            (Rejected, Verdict::OutcomeUnknown),
+        for (delivery, of_read, of_create) in [
+            (ConnectionTimeout, Verdict::NotSent, Verdict::NotSent),
+            (Rejected, Verdict::Refused, Verdict::OutcomeUnknown),
         ] {
             let outcome = no_answer(delivery);
+            assert_eq!(judge(Get, &settings, &outcome), of_read);
             assert_eq!(judge(Post, &settings, &outcome), of_create);
             let may_have = may_have_created(Post, &settings, &outcome);
             assert_eq!(may_have, delivery == Rejected);

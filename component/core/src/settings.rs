@@ -761,6 +761,16 @@ mod tests {
         assert!(Settings::from_environment(required.chain(foreign)).is_ok());
     }
 
+    #[test]
+    fn edits_are_inserted_removed_and_replaced_characters() {
+        let counts = [
+            edits("abc", ""),
+            edits("", "abc"),
+            edits("kitten", "sitting"),
+        ];
+        assert_eq!(counts, [3; 3]);
+    }
+
     // --------------------------------------------------------------- accounts
 
     #[test]

@@ -1,4 +1,4 @@
-//! Requests, and calls that send none.
+//! The request of an exchange.
 
 use super::stage::*;
 
@@ -37,32 +37,4 @@ fn a_request_has_all_that_the_host_needs_and_leaves_the_rest_to_it() {
     );
     assert_eq!(read.request.max_response_bytes, 123_456);
     assert_ne!(read.exchange, created.exchange);
-}
-
-#[test]
-fn what_is_wrong_with_arguments_or_options_is_said_at_once() {
-    let mut stage = Stage::with(&[]);
-    let led = stage.step([
-        begin(1, Call::ListAgents(String::new())),
-        begin_with(
-            2,
-            read(),
-            Some(CallOptions {
-                account: Some("nobody".to_owned()),
-                deadline_ms: None,
-                max_attempts: None,
-            }),
-        ),
-        begin(3, batch(1, 0)),
-    ]);
-    assert_eq!((led.effects.len(), led.wake_at_ms), (3, None));
-    let cases: Vec<_> = led.done().iter().map(|done| &done.outcome).collect();
-    assert!(matches!(
-        cases[..],
-        [
-            Err(RequestError::PermanentInvalidInput(_)),
-            Err(RequestError::PermanentConfiguration(_)),
-            Err(RequestError::PermanentInvalidInput(_)),
-        ]
-    ));
 }
