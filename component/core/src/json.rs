@@ -361,6 +361,7 @@ mod tests {
     #[test]
     fn a_number_is_the_nearest_that_there_is() {
         for (json, number) in [
+            ("1e-400", Some(0.0)),
             ("1.7976931348623157e308", Some(f64::MAX)),
             ("1e309", None),
             ("\"7\"", None),
