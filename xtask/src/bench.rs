@@ -1,5 +1,5 @@
-//! The benches: the components that were just built beside a native client and one written with
-//! wstd, in an optimized harness, and the core on its own. The short form measures nothing, so it takes the build that
+//! The bench: the components that were just built beside a native client and one written with
+//! wstd, in an optimized harness. The short form measures nothing, so it takes the build that
 //! the tests use.
 
 use anyhow::{Context, Result};
@@ -9,20 +9,17 @@ use crate::{component, guest::PEER, process::announce, workspace::Workspace};
 
 #[derive(Args)]
 pub struct Bench {
-    /// Only prove that the benches work
+    /// Only prove that the bench works
     #[arg(long)]
     short: bool,
-    /// A report for machines, without the core, since nothing else is to stand on stdout
+    /// A report for machines
     #[arg(long)]
     json: bool,
 }
 
 impl Bench {
     pub fn run(&self, workspace: &Workspace) -> Result<()> {
-        let (profile, core_profile) = match self.short {
-            true => ("dev", "dev"),
-            false => ("release", "bench"),
-        };
+        let profile = if self.short { "dev" } else { "release" };
         let short = self.short.then_some("--short");
         let json = self.json.then_some("--json");
         component::build(workspace, &[&PEER])?;
@@ -37,13 +34,6 @@ impl Bench {
             .cargo("run --quiet --locked --package host-test --profile")
             .args([profile, "--", "bench", "--component"])
             .arg(workspace.component());
-        bench.args(short).args(json).run()?;
-        if self.json {
-            return Ok(());
-        }
-        announce("the core: bench");
-        let core = workspace.cargo("bench --locked --package voice-calling-core --bench core");
-        let core = core.args(["--profile", core_profile, "--"]);
-        Ok(core.args(self.short.then_some("--test")).run()?)
+        Ok(bench.args(short).args(json).run()?)
     }
 }

@@ -240,8 +240,5 @@ mod tests {
         assert_eq!(list.raw_json, json);
         let found = listed("{}").unwrap_err();
         assert_eq!(found, "an object, not an array of agents");
-        let many = format!("[{}]", vec!["{}"; 10_001].join(","));
-        let found = listed(&many).unwrap_err();
-        assert!(found.contains("more than 10000 elements"), "{found}");
     }
 }

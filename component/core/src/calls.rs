@@ -358,9 +358,6 @@ mod tests {
         let odd = details(r#"[{"agent_name":"a"},7,null]"#).unwrap();
         assert_eq!(odd[0].agent_name.as_deref(), Some("a"));
         assert_eq!((odd.len(), &odd[1]), (3, &odd[2]));
-        let many = format!("[{}]", vec!["{}"; 10_001].join(","));
-        let found = details(&many).unwrap_err();
-        assert!(found.contains("more than 10000 elements"), "{found}");
     }
 
     #[test]

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_compared_as_deep_as_200_levels() {
+    fn values_are_compared_as_deep_as_200_levels_and_however_long_they_are() {
         let nested = |depth: usize, inner: &str| {
             format!(
                 "{}{inner}{}",
@@ -218,6 +218,8 @@ mod tests {
         let text = nested(100, "1");
         assert_eq!(compared(&text, &spaced(&text)), Same);
         assert_eq!(compared(&text, &nested(100, "2")), Different);
+        let long = format!("[{}]", vec!["1"; 10_001].join(","));
+        assert_eq!(compared(&long, &spaced(&long)), Same);
         let deeper = nested(101, "1");
         assert_eq!(compared(&deeper, &deeper), Ambiguous);
         assert_eq!(compared(&deeper, &spaced(&deeper)), Different);

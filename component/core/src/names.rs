@@ -37,28 +37,3 @@ impl<'a, V: Copy> ByName<'a, V> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(names: &'static [&str]) -> impl Iterator<Item = Cow<'static, str>> {
-        names.iter().copied().map(Cow::from)
-    }
-
-    #[test]
-    fn texts_are_sorted_and_equal_ones_stay_in_their_order() {
-        let order = sorted(names(&["b", "a", "c", "a", "b", "a"]));
-        let indices: Vec<_> = order.iter().map(|(_, index)| *index).collect();
-        assert_eq!(indices, [1, 3, 5, 0, 4, 2]);
-    }
-
-    #[test]
-    fn the_values_of_a_name_are_taken_once_in_their_order() {
-        let mut by_name = ByName::new(names(&["b", "a", "b"]), &[1, 2, 3]);
-        assert_eq!(by_name.take("b"), [1, 3]);
-        assert!(by_name.take("b").is_empty());
-        assert!(by_name.take("c").is_empty());
-        assert_eq!(by_name.take("a"), [2]);
-    }
-}

@@ -40,7 +40,6 @@ mod tests {
     use super::*;
     use crate::simulation::{Piece, Step, World};
     use crate::types::{CallDetailsList, RequestError};
-    use futures_util::FutureExt;
     use futures_util::future::{join_all, join3};
 
     type Details = Result<CallDetailsList, RequestError>;
@@ -135,22 +134,6 @@ mod tests {
             assert_eq!(asked(&world), [first, "last"]);
             assert_eq!(world.sent_at_ms(), sent_at_ms);
         }
-    }
-
-    #[test]
-    fn a_turn_that_its_caller_no_longer_wants_goes_to_the_next() {
-        let world = World::default();
-        let places = Places::new(1);
-        let take = || Box::pin(places.take(&world, 1_000));
-        let place = take().now_or_never().flatten();
-        let (mut dropped, mut next) = (take(), take());
-        assert!(dropped.as_mut().now_or_never().is_none());
-        assert!(next.as_mut().now_or_never().is_none());
-        drop(place);
-        assert!(next.as_mut().now_or_never().is_none(), "it is not its turn");
-        drop(dropped);
-        assert!(next.now_or_never().flatten().is_some());
-        assert!(take().now_or_never().flatten().is_some());
     }
 
     #[test]

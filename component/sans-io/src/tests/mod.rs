@@ -3,8 +3,8 @@
 mod abandoned;
 mod answers;
 mod batches;
-mod calls;
 mod many;
 mod random;
+mod requests;
 mod stage;
 mod time;
