@@ -62,6 +62,7 @@ class Batch(_Batch):
                 if self._has_ended(running):
                     break
                 running.signal.wait()
+            self._driver.flush(running)
             if result is not None:
                 running.handed_over.add(result.index)
                 return result
@@ -113,6 +114,7 @@ class AsyncBatch(_Batch):
                 if self._has_ended(running):
                     break
                 await running.signal.wait()
+            await self._driver.flush(running)
             if result is not None:
                 running.handed_over.add(result.index)
                 return result

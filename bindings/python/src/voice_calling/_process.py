@@ -5,8 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 
-from . import _guest, _threads
+from . import _guest, _workers
 from ._driver import DRIVERS, Driver
+from ._ledger import LEDGERS
 
 
 def watch() -> None:
@@ -23,7 +24,9 @@ def watch() -> None:
 def _after_fork() -> None:
     """Forgets, in the child, what belongs to the parent."""
     _guest.after_fork()
-    _threads.after_fork()
+    _workers.after_fork()
+    for ledger in list(LEDGERS):
+        ledger.after_fork()
     for driver in list(DRIVERS):
         driver.after_fork()
 
@@ -32,4 +35,6 @@ def _at_exit() -> None:
     for driver in list(DRIVERS):
         driver.at_exit()
     Driver.is_refusing = True
+    for ledger in list(LEDGERS):
+        ledger.close()
     _guest.at_exit()
