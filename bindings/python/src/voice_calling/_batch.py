@@ -62,8 +62,8 @@ class Batch(_Batch):
                 if self._has_ended(running):
                     break
                 running.signal.wait()
-            self._driver.flush(running)
             if result is not None:
+                self._driver.flush(running.unrecorded(result.index))
                 running.handed_over.add(result.index)
                 return result
             self._driver.settle(running)
@@ -114,8 +114,8 @@ class AsyncBatch(_Batch):
                 if self._has_ended(running):
                     break
                 await running.signal.wait()
-            await self._driver.flush(running)
             if result is not None:
+                await self._driver.flush(running.unrecorded(result.index))
                 running.handed_over.add(result.index)
                 return result
             self._driver.settle(running)

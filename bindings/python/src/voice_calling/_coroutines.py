@@ -9,7 +9,7 @@ import logging
 import sys
 import traceback
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -17,7 +17,7 @@ import httpx
 from ._driver import Driver
 from ._exchange import Exchange
 from ._http import AnswerReader, request_of
-from ._ledger import IN_PROGRESS_POLL_S, Ledger
+from ._ledger import IN_PROGRESS_POLL_S, Claim, Ledger
 from ._log import log
 from ._operation import Operation
 from ._running import Caller, Running
@@ -104,10 +104,10 @@ class Coroutines(Driver[httpx.AsyncClient]):
             if self.ledger is not None and self._owns_ledger:
                 self.ledger.close()
 
-    async def flush(self, running: Running) -> None:
-        """Waits until the ledger has on the disk how the creates of an operation ended."""
-        if running.claims and self.ledger is not None and not self.ledger.is_flushed:
-            await self._called_back(self.ledger.flush)
+    async def flush(self, claims: Iterable[Claim]) -> None:
+        """Waits until the ledger has on the disk how creates ended."""
+        for claim in claims:
+            await self._called_back(claim.recorded.call_back)
 
     async def _called_back(self, begin: Callable[[Callable[[], None]], None]) -> None:
         """Waits until what `begin` gets is called, in any thread."""
@@ -192,7 +192,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
         """Waits until the ledger has on the disk that it is begun. Returns `False` if its key
         forbids to send it."""
         while (claim := exchange.running.claim(exchange.item)) is not None:
-            await self._called_back(claim.when_decided)
+            await self._called_back(claim.decided.call_back)
             if claim.may_be_sent:
                 break
             if exchange.is_abandoned or not exchange.running.waits_for(claim):
@@ -268,7 +268,7 @@ class Call(Caller):
                 await running.signal.wait()
         running.call_back()
         await self._driver.close_if_idle()
-        await self._driver.flush(running)
+        await self._driver.flush(running.unrecorded())
         await self._driver.let_cancel(running)
         outcome = running.outcome()
         running.observe(outcome)

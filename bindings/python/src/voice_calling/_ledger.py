@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import hashlib
 import hmac
 import itertools
 import json
@@ -64,6 +63,15 @@ CREATE TABLE creates (
     resolved_by TEXT
 ) WITHOUT ROWID;
 CREATE INDEX by_state ON creates (state) WHERE state IN ('begun', 'unknown');
+"""
+
+_BEGIN = """
+INSERT INTO creates (key, function, digests, state, claim, begun_ms) VALUES (?, ?, ?, 'begun', ?, ?)
+ON CONFLICT (key) DO UPDATE SET
+    function = excluded.function, digests = excluded.digests, state = excluded.state,
+    claim = excluded.claim, begun_ms = excluded.begun_ms,
+    ended_ms = NULL, answer = NULL, message = NULL, resolved_by = NULL
+WHERE state = 'free'
 """
 
 _FUNCTIONS = {
@@ -132,6 +140,29 @@ class LedgerEntry(Record):
     was fetched or verified."""
 
 
+class _Moment:
+    """Something that comes once."""
+
+    def __init__(self) -> None:
+        self.has_come = False
+        self._waiters: list[Callable[[], None]] = []
+
+    def call_back(self, call: Callable[[], None]) -> None:
+        """Calls back when it has come, in any thread."""
+        self._waiters.append(call)
+        if self.has_come:
+            self._call_all()
+
+    def come(self) -> None:
+        self.has_come = True
+        self._call_all()
+
+    def _call_all(self) -> None:
+        with contextlib.suppress(IndexError):  # each is called by the thread that takes it out
+            while True:
+                self._waiters.pop()()
+
+
 class Claim:
     """A create with a key, before it is sent."""
 
@@ -147,10 +178,12 @@ class Claim:
         """The recorded answer, if the create was done before."""
         self.error: RequestError | None = None
         """Why it must not be sent."""
-        self.is_recorded = False
-        """Whether its outcome was submitted."""
-        self._is_decided = False
-        self._waiters: list[Callable[[], None]] = []
+        self.decided = _Moment()
+        """When it is on the disk that the create is begun, or certain that it will not be."""
+        self.has_ended = False
+        """Whether its outcome is to be recorded."""
+        self.recorded = _Moment()
+        """When its outcome is on the disk, or certain that it will not be."""
 
     @property
     def may_be_sent(self) -> bool:
@@ -161,22 +194,6 @@ class Claim:
     def is_in_progress(self) -> bool:
         """Whether another create with the key is in progress."""
         return isinstance(self.error, InProgress)
-
-    def when_decided(self, call: Callable[[], None]) -> None:
-        """Calls back when it is on the disk that the create is begun, or will not be; in any
-        thread."""
-        self._waiters.append(call)
-        if self._is_decided:
-            self._call_back()
-
-    def decide(self) -> None:
-        self._is_decided = True
-        self._call_back()
-
-    def _call_back(self) -> None:
-        with contextlib.suppress(IndexError):  # each is called by the thread that takes it out
-            while True:
-                self._waiters.pop()()
 
 
 class _Task:
@@ -233,6 +250,7 @@ class Ledger:
         self._is_committing = False
         self._database: sqlite3.Connection | None = None
         self._presence: _Presence | None = None
+        self._digest_key = b""
         self._numbers = itertools.count(1)
         self._open_claims: set[str] = set()
 
@@ -278,8 +296,13 @@ class Ledger:
         return pruned
 
     def close(self) -> None:
-        """Closes the file. It is opened again when it is used again."""
-        self.flush()
+        """Closes the file, after all that is recorded. It is opened again when it is used again."""
+        with self._lock:
+            is_idle = not self._tasks and not self._is_committing
+        if not is_idle:
+            ended = threading.Event()
+            self._submit(_Task(lambda _: None, lambda _: ended.set()))
+            ended.wait()
         with self._file_lock:
             database, self._database = self._database, None
             presence, self._presence = self._presence, None
@@ -337,14 +360,14 @@ class Ledger:
             if task.error is not None:
                 self._open_claims.discard(claim.name)
                 claim.error = self._problem(task.error)
-            claim.decide()
+            claim.decided.come()
 
         self._submit(_Task(change, end))
 
     def record(self, claim: Claim, outcome: Any) -> None:
         """Writes how a create ended that was claimed: the answer in the JSON of the core, or an
-        error. `flush` waits until it is on the disk."""
-        claim.is_recorded = True
+        error."""
+        claim.has_ended = True
         if isinstance(outcome, RequestError):
             state = LedgerState.UNKNOWN if outcome.may_have_created else LedgerState.FREE
             answer, message = None, outcome.message
@@ -365,7 +388,11 @@ class Ledger:
                 (state.value, _now_ms(), answer, message, claim.key, claim.name),
             )
 
-        self._submit(_Task(change, self._report_failure))
+        def end(task: _Task) -> None:
+            self._report_failure(task)
+            claim.recorded.come()
+
+        self._submit(_Task(change, end))
 
     def observe(self, docket: Docket) -> None:
         """Resolves what is unknown by a docket that carries its key, as `external_id` or as a value
@@ -385,26 +412,13 @@ class Ledger:
                 number = docket.to_phone_number
                 digests = json.loads(row["digests"])
                 if number is not None and digests.get("to_phone_number") != self._digest(
-                    database, row["function"], "to_phone_number", number
+                    row["function"], "to_phone_number", number
                 ):
                     continue
                 answer = _answer("docket_id", docket.docket_id)
                 _settle(database, row, LedgerState.DONE, answer, "docket")
 
         self._submit(_Task(change, self._report_failure))
-
-    def flush(self, on_end: Callable[[], None] | None = None) -> None:
-        """Waits until all that was recorded is on the disk, or has `on_end` called then."""
-        if on_end is not None:
-            self._submit(_Task(lambda _: None, lambda _: on_end()))
-        elif self._tasks or self._is_committing:
-            ended = threading.Event()
-            self._submit(_Task(lambda _: None, lambda _: ended.set()))
-            ended.wait()
-
-    @property
-    def is_flushed(self) -> bool:
-        return not self._tasks and not self._is_committing
 
     def after_fork(self) -> None:
         """Leaves, in the child, everything to the parent."""
@@ -416,30 +430,27 @@ class Ledger:
     def _decide(self, database: sqlite3.Connection, claim: Claim) -> None:
         """The table of states: what a create does that finds its key."""
         digests = {
-            name: self._digest(database, claim.function, name, value)
+            name: self._digest(claim.function, name, value)
             for name, value in claim.arguments.items()
         }
-        row = self._row(database, claim.key)
-        if row is not None and row["state"] != "free":
-            _check_same(row, claim, digests)
-            if row["state"] == "done":
-                claim.answer = {**json.loads(row["answer"]), "from_ledger": True}
-            elif row["state"] == "begun":
-                message = f"once: a create with the key {claim.key!r} is in progress, begun at "
-                message += f"{_time(row['begun_ms'])}: nothing was sent"
-                claim.error = InProgress(message, may_have_created=True)
-            else:
-                message = f"once: a create with the key {claim.key!r} was begun at "
-                message += f"{_time(row['begun_ms'])}, and its outcome is not known: nothing was "
-                message += "sent now. The ledger's `resolve` and `release` note what became of it"
-                claim.error = OutcomeUnknown(message, may_have_created=True)
+        entry = (claim.key, claim.function, json.dumps(digests), claim.name, _now_ms())
+        if database.execute(_BEGIN, entry).rowcount == 1:  # there was none, or it was free
+            self._open_claims.add(claim.name)
             return
-        self._open_claims.add(claim.name)
-        database.execute(
-            "INSERT OR REPLACE INTO creates (key, function, digests, state, claim, begun_ms) "
-            "VALUES (?, ?, ?, 'begun', ?, ?)",
-            (claim.key, claim.function, json.dumps(digests), claim.name, _now_ms()),
-        )
+        row = self._row(database, claim.key)
+        assert row is not None
+        _check_same(row, claim, digests)
+        if row["state"] == "done":
+            claim.answer = {**json.loads(row["answer"]), "from_ledger": True}
+        elif row["state"] == "begun":
+            message = f"once: a create with the key {claim.key!r} is in progress, begun at "
+            message += f"{_time(row['begun_ms'])}: nothing was sent"
+            claim.error = InProgress(message, may_have_created=True)
+        else:
+            message = f"once: a create with the key {claim.key!r} was begun at "
+            message += f"{_time(row['begun_ms'])}, and its outcome is not known: nothing was sent "
+            message += "now. The ledger's `resolve` and `release` note what became of it"
+            claim.error = OutcomeUnknown(message, may_have_created=True)
 
     def _row(self, database: sqlite3.Connection, key: object) -> sqlite3.Row | None:
         """Returns the entry of a key. One that was begun by a process that is gone is unknown."""
@@ -463,10 +474,9 @@ class Ledger:
             return claim in self._open_claims
         return self._presence.is_present(owner)
 
-    def _digest(self, database: sqlite3.Connection, function: str, name: str, value: Any) -> str:
-        (key,) = database.execute("SELECT value FROM digest_key").fetchone()
+    def _digest(self, function: str, name: str, value: Any) -> str:
         text = f"{function}\0{name}\0{_canonical(value)}"
-        return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()[:32]
+        return hmac.digest(self._digest_key, text.encode(), "sha256").hex()[:32]
 
     # --------------------------------------------------------------------------------- the file
 
@@ -537,6 +547,7 @@ class Ledger:
             database.execute("PRAGMA synchronous = FULL")
             database.execute("BEGIN IMMEDIATE")
             self._prepare(database)
+            (self._digest_key,) = database.execute("SELECT value FROM digest_key").fetchone()
             if self._presence is None:
                 _Presence.remove_stale(self._path)
                 self._presence = _Presence(self._path)

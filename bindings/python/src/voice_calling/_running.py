@@ -171,10 +171,16 @@ class Running:
         if self.ledger is not None and isinstance(docket, Docket):
             self.ledger.observe(docket)
 
+    def unrecorded(self, item: int | None = None) -> list[Claim]:
+        """Returns the claims that have ended, and whose outcomes are not on the disk yet: of an
+        item, or all."""
+        claims = list(self.claims.values()) if item is None else [self.claims.get(item)]
+        return [it for it in claims if it and it.has_ended and not it.recorded.has_come]
+
     def record_rest(self) -> None:
         """Records that the outcome of what was claimed is not known, where none was recorded."""
         for claim in self.claims.values():
-            if not claim.is_recorded and not self._settle_by(claim):
+            if not claim.has_ended and not self._settle_by(claim):
                 self._record(claim, OutcomeUnknown("the call was given up", may_have_created=True))
 
     def _log_created(self, index: int | None, wire: Any) -> None:

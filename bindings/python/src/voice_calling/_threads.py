@@ -13,7 +13,7 @@ import time
 import traceback
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from ._driver import Driver
 from ._errors import ExecutionFailed
 from ._exchange import Exchange
 from ._http import AnswerReader, request_of
-from ._ledger import IN_PROGRESS_POLL_S, Ledger
+from ._ledger import IN_PROGRESS_POLL_S, Claim, Ledger
 from ._log import log
 from ._operation import Operation
 from ._running import Caller, Done, NoSignal, Running
@@ -122,12 +122,12 @@ class Threads(Driver[httpx.Client]):
             if self.ledger is not None and self._owns_ledger:
                 self.ledger.close()
 
-    def flush(self, running: Running) -> None:
-        """Waits until the ledger has on the disk how the creates of an operation ended."""
-        if running.claims and self.ledger is not None and not self.ledger.is_flushed:
-            flushed = threading.Event()
-            self.ledger.flush(flushed.set)
-            flushed.wait()
+    def flush(self, claims: Iterable[Claim]) -> None:
+        """Waits until the ledger has on the disk how creates ended."""
+        for claim in claims:
+            recorded = threading.Event()
+            claim.recorded.call_back(recorded.set)
+            recorded.wait()
 
     # ------------------------------------------------------------------------------- workers
 
@@ -177,7 +177,7 @@ class Threads(Driver[httpx.Client]):
         forbids to send it."""
         while (claim := exchange.running.claim(exchange.item)) is not None:
             decided = threading.Event()
-            claim.when_decided(decided.set)
+            claim.decided.call_back(decided.set)
             decided.wait()
             if claim.may_be_sent:
                 break
@@ -247,7 +247,7 @@ class Call(Caller):
             running.signal.wait()
             running.call_back()
         running.call_back()
-        self._driver.flush(running)
+        self._driver.flush(running.unrecorded())
         outcome = running.outcome()
         running.observe(outcome)
         self._driver.settle(running)
