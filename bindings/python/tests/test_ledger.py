@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -267,6 +268,7 @@ def test_a_create_that_is_cancelled_is_unknown_if_it_was_sent(service: Service, 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_ledger_survives_a_fork(service: Service, path: str) -> None:
     ledger = Ledger(path)
+    go_on, is_closed = os.pipe()
     with VoiceClient(environ=service.environ(), ledger=ledger) as client:
         create(client)
         child = os.fork()
@@ -275,12 +277,19 @@ def test_a_ledger_survives_a_fork(service: Service, path: str) -> None:
             try:
                 with VoiceClient(environ=service.environ(), ledger=ledger) as own:
                     is_right = create(own).from_ledger and not create(own, once="child").from_ledger
+                    os.read(go_on, 1)  # the parent has closed the file
+                    create(own, once="later")
             finally:
                 os._exit(0 if is_right else 1)
-        assert os.waitpid(child, 0)[1] == 0
-        assert create(client, once="child").from_ledger
+        while ledger.get("child") is None:
+            time.sleep(0.01)
         assert not create(client, once="parent").from_ledger
     ledger.close()
+    os.write(is_closed, b"x")
+    assert os.waitpid(child, 0)[1] == 0
+    with Ledger(path) as again:
+        entries = [again.get(key) for key in (KEY, "child", "parent", "later")]
+    assert all(entry is not None and entry.state is LedgerState.DONE for entry in entries)
 
 
 # ------------------------------------------------------------------------------ what is unknown
@@ -385,7 +394,7 @@ def a_folder(path: str) -> None:
         (spoil_head, "file is not a database"),
         (of_another_program, "another SQLite database"),
         (of_a_later_version, "a ledger of version 2, not 1"),
-        (a_folder, "Is a directory"),
+        (a_folder, "unable to open database file"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named_and_nothing_is_sent(

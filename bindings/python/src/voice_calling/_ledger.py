@@ -89,9 +89,6 @@ _ID_FIELDS = dict(_FUNCTIONS.values())
 LEDGERS: weakref.WeakSet[Ledger] = weakref.WeakSet()
 """All ledgers of this process."""
 
-_of_the_parent: list[object] = []
-"""Connections that a fork has copied. To close them would harm those of the parent."""
-
 
 class LedgerState(str, Enum):
     """The state of a key in a ledger."""
@@ -420,9 +417,23 @@ class Ledger:
 
         self._submit(_Task(change, self._report_failure))
 
-    def after_fork(self) -> None:
-        """Leaves, in the child, everything to the parent."""
-        _of_the_parent.extend([self._database, self._presence])
+    def before_fork(self) -> None:
+        """Closes the file, since a child of a process that has it open cannot lock it."""
+        self._file_lock.acquire()
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
+        if self._presence is not None:
+            self._presence.suspend()
+
+    def after_fork_in_parent(self) -> None:
+        """Lets others see again that the process lives. The file is opened when it is used."""
+        if self._presence is not None and not self._presence.resume():
+            self._presence = None
+        self._file_lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Leaves everything to the parent."""
         self._reset()
 
     # ------------------------------------------------------------------------------- the states
@@ -526,7 +537,9 @@ class Ledger:
             for task in tasks:
                 try:
                     task.result = task.change(database)
-                except RequestError as error:
+                except sqlite3.Error:
+                    raise
+                except Exception as error:  # it has changed nothing
                     task.error = error
             database.execute("COMMIT")
         except BaseException:
@@ -613,6 +626,19 @@ class _Presence:
         for path in glob.glob(glob.escape(ledger) + "-*.owner"):
             _is_locked(path)
 
+    def suspend(self) -> None:
+        """Unlocks the file for the moment of a fork."""
+        self._database.close()
+
+    def resume(self) -> bool:
+        """Locks the file again. Returns `False` if that cannot be."""
+        try:
+            _create_private(self._path(self.name))
+            self._database = _locked(self._path(self.name))
+        except (OSError, sqlite3.Error):
+            return False
+        return True
+
     def end(self) -> None:
         self._database.close()
         with contextlib.suppress(OSError):
@@ -644,9 +670,10 @@ def _is_locked(path: str) -> bool:
 
 
 def _create_private(path: str) -> None:
-    """Creates a file for its owner alone, unless it exists. Raises an error if it cannot be
-    written."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    """Creates a file for its owner alone, unless it exists. Then it is not touched: to close it
+    would release the locks that this process has on it."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _check_same(row: sqlite3.Row, claim: Claim, digests: Mapping[str, str]) -> None:
