@@ -17,7 +17,7 @@ import wasmtime
 from conftest import CREATED, DOCKET, Answer, Serve, Service
 from readme import README
 
-from voice_calling import RequestError, VoiceClient, _threads
+from voice_calling import RequestError, VoiceClient, _workers
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a matter of POSIX")
 
@@ -145,8 +145,8 @@ def test_a_thread_that_cannot_be_started_fails_its_call_alone(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     service = serve(Answer(503, ""), Answer(503, ""), CREATED)
-    monkeypatch.setattr(_threads, "WORKERS", _threads.Workers())
-    monkeypatch.setattr(_threads, "TIMER", _threads.Timer())
+    monkeypatch.setattr(_workers, "WORKERS", _workers.Workers())
+    monkeypatch.setattr(_workers, "TIMER", _workers.Timer())
     start = threading.Thread.start
 
     def refused(thread: threading.Thread) -> None:

@@ -6,17 +6,32 @@ import dataclasses
 import doctest
 import inspect
 import os
+import random
 import re
 import subprocess
 import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import readme
+from conftest import Serve
 
 import voice_calling
-from voice_calling import Account, AsyncVoiceClient, VoiceClient, _methods, _running, _settings
+from voice_calling import (
+    Account,
+    AsyncVoiceClient,
+    Ledger,
+    LedgerState,
+    VoiceClient,
+    _ledger,
+    _methods,
+    _running,
+    _settings,
+)
 
 USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
 """A Python in which the package is installed, and what the examples import, where there is one."""
@@ -32,15 +47,17 @@ def settings(mock_service: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VOICE_CALLING_MAX_BACKOFF_MS", "50")
 
 
-def output(code: str, folder: Path) -> list[str]:
+def output(code: str, folder: Path, environ: Mapping[str, str] = os.environ) -> list[str]:
     """What a program prints, in a Python of its own, as a user runs it."""
-    run = run_as_user(code, folder)
+    run = run_as_user(code, folder, environ)
     assert run.returncode == 0, run.stderr
     return run.stdout.splitlines()
 
 
-def run_as_user(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+def run_as_user(
+    code: str, folder: Path, environ: Mapping[str, str] = os.environ
+) -> subprocess.CompletedProcess[str]:
+    environ = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
     command = [USER_PYTHON, "-c", code]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=60, env=environ, cwd=folder
@@ -79,6 +96,36 @@ def test_an_example_prints_what_its_reader_expects(
     assert len(lines) == len(expected), lines
     for line, pattern in zip(lines, expected, strict=True):
         assert re.fullmatch(pattern, line)
+
+
+def test_a_list_is_called_once_each_although_the_program_is_killed(
+    serve: Serve, tmp_path: Path
+) -> None:
+    service, count, kills, in_flight = serve(), 200, 3, 8
+    numbers = random.Random(7)
+    rows = [f"crm-{n},9198765{n:05},Asha" for n in range(count)]
+    (tmp_path / "customers.csv").write_text("\n".join(["crm_id,phone,name", *rows]))
+    command = [USER_PYTHON, "-c", EXAMPLES["A list of people, each called once"]]
+    environ = {**os.environ, **service.environ()}
+    environ.pop("PYTHONPATH", None)
+    for _ in range(kills):
+        until = len(service.requests) + numbers.randint(1, 40)
+        with subprocess.Popen(command, env=environ, cwd=tmp_path) as process:
+            while len(service.requests) < until:
+                assert process.poll() is None
+                time.sleep(0.001)
+            process.kill()
+    lines = output(command[-1], tmp_path, environ)
+    rung = Counter(request.body.split("to_phone_number")[1][:20] for request in service.requests)
+    assert set(rung.values()) == {1}
+    with Ledger(tmp_path / "calls.db") as ledger:
+        unknown = ledger.unknown()
+        states = Counter(ledger.get(f"crm-{n}").state for n in range(count))  # type: ignore[union-attr]
+    assert states == {LedgerState.DONE: count - len(unknown), LedgerState.UNKNOWN: len(unknown)}
+    # Whom nobody called, a kill has hit between the ledger and the service.
+    assert count - len(rung) <= len(unknown) <= kills * in_flight
+    assert sum("may have been called" in line for line in lines) == len(unknown)
+    assert sum("is docket" in line for line in lines) == count - len(unknown)
 
 
 DELIVERIES = """
@@ -203,7 +250,7 @@ def test_the_constructors_take_every_setting() -> None:
     named = {field.name for field in dataclasses.fields(Account)}
     for client in [VoiceClient, AsyncVoiceClient]:
         parameters = set(inspect.signature(client).parameters)
-        assert parameters == named | {"accounts", "environ", "http_client"}
+        assert parameters == named | {"accounts", "environ", "http_client", "ledger"}
 
 
 def test_methods_look_like_functions_to_those_who_inspect_them() -> None:
@@ -219,7 +266,7 @@ def test_methods_look_like_functions_to_those_who_inspect_them() -> None:
         wrong(external_identifier="crm-1")
 
 
-@pytest.mark.parametrize("module", [voice_calling, _methods, _running])
+@pytest.mark.parametrize("module", [voice_calling, _ledger, _methods, _running])
 def test_examples_in_docstrings_are_right(module: Any) -> None:
     failed, tried = doctest.testmod(module)
     assert (failed, tried > 0) == (0, True)

@@ -1,14 +1,13 @@
 //! Agents: create, list.
 
-use crate::client::Client;
+use crate::client::{Client, Options};
 use crate::json::{Object, Value, json_argument};
 use crate::operation::Sent;
 use crate::record::{Record, Written};
 use crate::request::{ApiRequest, Endpoint, check_no_control, check_not_empty};
 use crate::transport::Transport;
 use crate::types::{
-    AgentConfig, AgentList, AgentSummary, AgentText, CallOptions, CreatedAgent, Problem,
-    RequestError,
+    AgentConfig, AgentList, AgentSummary, AgentText, CreatedAgent, Problem, RequestError,
 };
 
 const CREATE_AGENT: Endpoint = Endpoint::post("agents.create-agent", "/agents/");
@@ -22,7 +21,7 @@ impl<T: Transport> Client<T> {
     pub async fn create_agent(
         &self,
         config: &AgentConfig,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<CreatedAgent, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| {
@@ -38,7 +37,7 @@ impl<T: Transport> Client<T> {
     pub async fn list_agents(
         &self,
         organization_id: &str,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<AgentList, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| {

@@ -1,6 +1,6 @@
 //! Many dockets in one call.
 
-use crate::client::Client;
+use crate::client::{Client, Options};
 use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
 use crate::failure::History;
 use crate::operation::Operation;
@@ -8,7 +8,7 @@ use crate::problem::problem;
 use crate::retry::Stop;
 use crate::time_frame::TimeFrame;
 use crate::transport::{Method, Transport};
-use crate::types::{CallOptions, CreatedDocketV2, DocketRequestV2, Problem, RequestError};
+use crate::types::{CreatedDocketV2, DocketRequestV2, Problem, RequestError};
 use crate::wait::check_timeout;
 use futures_util::future::join_all;
 use std::borrow::Cow;
@@ -51,7 +51,7 @@ impl<T: Transport> Client<T> {
         &self,
         requests: &[DocketRequestV2],
         timeout_ms: u32,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<Vec<DocketResult>, RequestError> {
         let batch = self.begin_batch(requests.into(), timeout_ms, options)?;
         let results = RefCell::new(vec![None; requests.len()]);
@@ -69,7 +69,7 @@ impl<T: Transport> Client<T> {
         &'a self,
         requests: Cow<'a, [DocketRequestV2]>,
         timeout_ms: u32,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<Batch<'a, T>, RequestError> {
         let operation = self.begin(options)?;
         check_size(&requests)?;
@@ -191,6 +191,7 @@ mod tests {
     use super::*;
     use crate::simulation::{NO_OPTIONS, Step, World, settings, take_apart};
     use crate::transport::ABANDONED;
+    use crate::types::CallOptions;
     use futures_util::future::join;
     use std::collections::BTreeSet;
 

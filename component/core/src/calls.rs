@@ -1,6 +1,6 @@
 //! Calls that are made directly, and their details.
 
-use crate::client::Client;
+use crate::client::{Client, Options};
 use crate::json::{Object, Value, member_name, object_argument};
 use crate::names::sorted;
 use crate::operation::{Sent, Success};
@@ -9,9 +9,8 @@ use crate::record::{Record, Written};
 use crate::request::{ApiRequest, Endpoint, check_identifier, check_no_control, check_not_empty};
 use crate::transport::Transport;
 use crate::types::{
-    CallDetails, CallDetailsList, CallDetailsOutcome, CallDetailsWait, CallInsights, CallOptions,
-    CallRequest, CallStatus, NextAction, Problem, RequestError, StartedCall, UserInterest,
-    WaitOptions,
+    CallDetails, CallDetailsList, CallDetailsOutcome, CallDetailsWait, CallInsights, CallRequest,
+    CallStatus, NextAction, Problem, RequestError, StartedCall, UserInterest, WaitOptions,
 };
 use std::borrow::Cow;
 
@@ -26,7 +25,7 @@ impl<T: Transport> Client<T> {
     pub async fn make_call(
         &self,
         request: &CallRequest,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<StartedCall, RequestError> {
         let operation = self.begin(options)?;
         let request = operation
@@ -38,7 +37,7 @@ impl<T: Transport> Client<T> {
     pub async fn get_call_details(
         &self,
         task_id: &str,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<CallDetailsList, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&GET_CALL_DETAILS, task_id))?;
@@ -51,7 +50,7 @@ impl<T: Transport> Client<T> {
         &self,
         task_id: &str,
         wait: WaitOptions,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<CallDetailsWait, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&WAIT_FOR_CALL_DETAILS, task_id))?;

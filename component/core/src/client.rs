@@ -3,10 +3,26 @@
 use crate::account::Account;
 use crate::operation::Operation;
 use crate::problem::{configuration_error, problem};
-use crate::settings::Settings;
+use crate::settings::{CreateRetry, Settings};
 use crate::transport::Transport;
 use crate::types::{CallOptions, Problem, RequestError};
 use std::borrow::Cow;
+
+/// The options of an operation.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Those of the WIT package.
+    pub call: Option<CallOptions>,
+    /// Whether a create that may have been carried out is not sent again, even if `CREATE_RETRY`
+    /// is `server-errors`.
+    pub once: bool,
+}
+
+impl From<Option<CallOptions>> for Options {
+    fn from(call: Option<CallOptions>) -> Self {
+        Self { call, once: false }
+    }
+}
 
 /// The client of the service: its accounts, and a way into the world. Its functions are those of
 /// the WIT package.
@@ -35,11 +51,10 @@ impl<T: Transport> Client<T> {
     /// An operation that begins now.
     pub(crate) fn begin(
         &self,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<Operation<'_, T>, RequestError> {
-        let name = options
-            .as_ref()
-            .and_then(|options| options.account.as_deref());
+        let Options { call, once } = options.into();
+        let name = call.as_ref().and_then(|options| options.account.as_deref());
         let account = self.account(name).map_err(|problem| {
             let accounts = self.named.iter().chain(&self.unnamed);
             let masked = accounts.fold(problem, |problem, account| {
@@ -47,10 +62,13 @@ impl<T: Transport> Client<T> {
             });
             configuration_error(masked)
         })?;
-        let settings = match &options {
+        let mut settings = match &call {
             Some(options) => account.settings.with_options(options)?,
             None => Cow::Borrowed(&account.settings),
         };
+        if once && settings.create_retry == CreateRetry::ServerErrors {
+            settings.to_mut().create_retry = CreateRetry::NotSent;
+        }
         Ok(Operation::begin(&self.transport, account, settings))
     }
 

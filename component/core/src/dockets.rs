@@ -1,7 +1,7 @@
 //! Dockets: business tasks, created in either version of the endpoint, fetched,
 //! and waited for.
 
-use crate::client::Client;
+use crate::client::{Client, Options};
 use crate::json::{Object, Value, object_argument};
 use crate::number::check_docket_number;
 use crate::operation::{Operation, Sent, Success};
@@ -11,8 +11,8 @@ use crate::request::{ApiRequest, Endpoint};
 use crate::settings::AccountSettings;
 use crate::transport::Transport;
 use crate::types::{
-    CallOptions, CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketRequest,
-    DocketRequestV2, DocketStatus, DocketWait, Problem, RequestError, WaitOptions,
+    CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketRequest, DocketRequestV2,
+    DocketStatus, DocketWait, Problem, RequestError, WaitOptions,
 };
 use uuid::Uuid;
 
@@ -27,7 +27,7 @@ impl<T: Transport> Client<T> {
     pub async fn create_docket(
         &self,
         request: &DocketRequest,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<CreatedDocket, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| {
@@ -43,7 +43,7 @@ impl<T: Transport> Client<T> {
     pub async fn create_docket_v2(
         &self,
         request: &DocketRequestV2,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<CreatedDocketV2, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
@@ -57,7 +57,7 @@ impl<T: Transport> Client<T> {
     pub async fn get_docket(
         &self,
         docket_id: &str,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<Docket, RequestError> {
         fetch_docket(&self.begin(options)?, docket_id).await
     }
@@ -67,7 +67,7 @@ impl<T: Transport> Client<T> {
         &self,
         docket_id: &str,
         wait: WaitOptions,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<DocketWait, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| docket_request(&WAIT_FOR_DOCKET, docket_id))?;

@@ -44,7 +44,7 @@ mod wait;
 pub mod webhooks;
 
 pub use bulk::{Batch, DocketResult, Recipient};
-pub use client::Client;
+pub use client::{Client, Options};
 pub use error_code::ErrorCode;
 pub use settings::Settings;
 pub use transport::{

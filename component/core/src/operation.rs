@@ -278,6 +278,7 @@ impl Success<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::Options;
     use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, World, take_apart};
     use crate::transport::{ABANDONED, Delivery};
     use crate::types::{CallOptions, CallRequest, Failure, StartedCall};
@@ -298,10 +299,14 @@ mod tests {
     }
 
     fn create(world: &World, variables: Variables<'_>) -> Result<(), RequestError> {
-        make_call(world, variables).map(drop)
+        make_call(world, variables, false).map(drop)
     }
 
-    fn make_call(world: &World, variables: Variables<'_>) -> Result<StartedCall, RequestError> {
+    fn make_call(
+        world: &World,
+        variables: Variables<'_>,
+        once: bool,
+    ) -> Result<StartedCall, RequestError> {
         let client = world.client(variables);
         let request = CallRequest {
             from_agent_name: Some("renewals".into()),
@@ -309,7 +314,8 @@ mod tests {
             call_context: Vec::new(),
             extra: None,
         };
-        world.run(client.make_call(&request, None))
+        let options = Options { call: None, once };
+        world.run(client.make_call(&request, options))
     }
 
     /// The case and the failure of an operation in a world with this script.
@@ -402,7 +408,7 @@ mod tests {
         fn is_sent_again(&self, create_retry: &str) -> bool {
             match create_retry {
                 "server-errors" => self.sent_again != "never",
-                "not-sent" => self.sent_again == "always",
+                "not-sent" | "once" => self.sent_again == "always",
                 _ => false,
             }
         }
@@ -431,11 +437,15 @@ mod tests {
         let (last, before) = sequence.split_last().unwrap();
         let left = usize::from(!last.is_sent_again(create_retry));
         let max_attempts = (sequence.len() + left).to_string();
+        let once = create_retry == "once";
         let variables = [
-            ("CREATE_RETRY", create_retry),
+            (
+                "CREATE_RETRY",
+                if once { "server-errors" } else { create_retry },
+            ),
             ("MAX_ATTEMPTS", &max_attempts),
         ];
-        let result = make_call(&world, &variables);
+        let result = make_call(&world, &variables, once);
         assert_eq!(world.sent().len(), sequence.len(), "{names:?}");
         let may_have_before = before.iter().any(|conduct| conduct.may_have_created);
         match result {
@@ -462,10 +472,10 @@ mod tests {
     #[test]
     fn an_error_of_a_create_that_is_not_permanent_means_that_nothing_was_created() {
         let all = conducts();
-        let walks = ["server-errors", "not-sent", "never"]
+        let walks = ["server-errors", "not-sent", "once", "never"]
             .map(|create_retry| assert_theorem(create_retry, &all, &mut Vec::new()));
         let expected = |retried: usize| 28 * (0..4).map(|n| retried.pow(n)).sum::<usize>();
-        assert_eq!(walks, [expected(7), expected(3), 28]);
+        assert_eq!(walks, [expected(7), expected(3), expected(3), 28]);
     }
 
     #[test]
@@ -671,7 +681,7 @@ mod tests {
     fn a_success_has_its_attempts_and_the_id_of_its_request_with_the_token_masked() {
         let success = success().with_header("x-request-id", "simulated-token/7");
         let world = World::with_script([Step::status(429), success]);
-        let call = make_call(&world, &[]).unwrap();
+        let call = make_call(&world, &[], false).unwrap();
         assert_eq!(call.request_id.as_deref(), Some("[api token]/7"));
         let statuses = call.attempts.iter().map(|attempt| attempt.status);
         assert_eq!(statuses.collect::<Vec<_>>(), [Some(429), Some(200)]);

@@ -1,6 +1,6 @@
 //! What the service sends by itself.
 
-use crate::client::Client;
+use crate::client::{Client, Options};
 use crate::dockets::{check_docket_id, fetch_docket, is_completed};
 use crate::exact::Comparison;
 use crate::json::{Object, Value};
@@ -8,8 +8,7 @@ use crate::problem::problem;
 use crate::settings::max_delivery_bytes;
 use crate::transport::Transport;
 use crate::types::{
-    CallOptions, Docket, DocketCompleted, DocketInsights, RequestError, Verification,
-    VerifiedCompletion,
+    Docket, DocketCompleted, DocketInsights, RequestError, Verification, VerifiedCompletion,
 };
 
 /// The members of a docket that do not change any more when it is completed.
@@ -100,7 +99,7 @@ impl<T: Transport> Client<T> {
     pub async fn verify_docket_completed(
         &self,
         body: &str,
-        options: Option<CallOptions>,
+        options: impl Into<Options>,
     ) -> Result<Verification, RequestError> {
         let operation = self.begin(options)?;
         let max_bytes = operation.settings.max_delivery_bytes;

@@ -6,8 +6,8 @@ use crate::types::{Answer, Call, Effect, Item, OperationId, Outcome};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
-use voice_calling_core::types::{CallOptions, DocketRequestV2};
-use voice_calling_core::{Client, DocketResult, Recipient};
+use voice_calling_core::types::DocketRequestV2;
+use voice_calling_core::{Client, DocketResult, Options, Recipient};
 
 /// The client of the core, for as long as an operation needs it.
 pub(crate) type SharedClient = Rc<Client<HostTransport>>;
@@ -18,7 +18,7 @@ pub(crate) fn operation(
     host: &Rc<Host>,
     operation: OperationId,
     call: Call,
-    options: Option<CallOptions>,
+    options: Options,
 ) -> LocalBoxFuture<'static, Outcome> {
     match call {
         Call::CreateAgent(config) => async move {
@@ -84,7 +84,7 @@ async fn batch(
     items: Items,
     requests: Vec<DocketRequestV2>,
     timeout_ms: u32,
-    options: Option<CallOptions>,
+    options: Options,
 ) -> Outcome {
     let batch = client.begin_batch(requests.into(), timeout_ms, options)?;
     batch.run(&items).await;

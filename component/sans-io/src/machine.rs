@@ -6,8 +6,9 @@ use crate::host::Host;
 use crate::transport::HostTransport;
 use crate::types::{Call, Done, Effect, Event, OperationId, Random, Stepped};
 use std::rc::Rc;
+use voice_calling_core::Options;
 use voice_calling_core::settings::max_delivery_bytes;
-use voice_calling_core::types::{CallOptions, RequestError};
+use voice_calling_core::types::RequestError;
 use voice_calling_core::{Client, Settings};
 
 /// A client, and the operations that it has in progress. The same calls with the same arguments
@@ -64,8 +65,16 @@ impl Machine {
             Event::Begin {
                 operation,
                 call,
-                options,
-            } => self.begin(operation, call, options),
+                options: call_options,
+                once,
+            } => {
+                let once = once.unwrap_or(false);
+                let options = Options {
+                    call: call_options,
+                    once,
+                };
+                self.begin(operation, call, options);
+            }
             Event::Answered {
                 exchange,
                 status,
@@ -88,7 +97,7 @@ impl Machine {
         }
     }
 
-    fn begin(&self, operation: OperationId, call: Call, options: Option<CallOptions>) {
+    fn begin(&self, operation: OperationId, call: Call, options: Options) {
         if !self.host.begins(operation) {
             let line = format!(
                 r#"{{"operation":{operation},"ignored":"begin: an operation with this number is in progress"}}"#

@@ -43,6 +43,9 @@ pub(crate) enum Event {
         operation: OperationId,
         call: Call,
         options: Option<CallOptions>,
+        /// Whether a create that may have been carried out is not sent again, whatever the setting
+        /// `CREATE_RETRY` says.
+        once: Option<bool>,
     },
     /// A whole answer came: `Head`, `Chunk` and `Ended` in one, and ignored after a `Head`.
     Answered {

@@ -19,10 +19,11 @@ was carried out: then two phones ring, and the result has `may_be_duplicate`. Wi
 cannot be known is `OutcomeUnknown`.
 """
 
-from . import _batch, _errors, _operation, _process, _types, _values
+from . import _batch, _errors, _ledger, _operation, _process, _types, _values
 from ._batch import *
 from ._client import AsyncVoiceClient, VoiceClient
 from ._errors import *
+from ._ledger import *
 from ._methods import parse_docket_completed
 from ._operation import *
 from ._running import outcome_of
@@ -43,6 +44,7 @@ __all__ = [
 ]
 __all__ += _batch.__all__
 __all__ += _errors.__all__
+__all__ += _ledger.__all__
 __all__ += _operation.__all__
 __all__ += _types.__all__
 __all__ += _values.__all__

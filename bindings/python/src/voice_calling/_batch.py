@@ -63,6 +63,7 @@ class Batch(_Batch):
                     break
                 running.signal.wait()
             if result is not None:
+                self._driver.flush(running.unrecorded(result.index))
                 running.handed_over.add(result.index)
                 return result
             self._driver.settle(running)
@@ -114,6 +115,7 @@ class AsyncBatch(_Batch):
                     break
                 await running.signal.wait()
             if result is not None:
+                await self._driver.flush(running.unrecorded(result.index))
                 running.handed_over.add(result.index)
                 return result
             self._driver.settle(running)

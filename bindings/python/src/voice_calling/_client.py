@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, Literal, NoReturn, TypeVar
 
 import httpx
 
@@ -13,6 +14,7 @@ from ._batch import AsyncBatch, Batch
 from ._coroutines import Coroutines
 from ._errors import configuration_problem
 from ._http import Http, has_http_2
+from ._ledger import Ledger
 from ._methods import (
     AgentMethods,
     CallMethods,
@@ -57,6 +59,7 @@ class _Client(Generic[Http]):
         accounts: Mapping[str, Account] | None = None,
         environ: Mapping[str, str] | None = None,
         http_client: Http | None = None,
+        ledger: str | os.PathLike[str] | Ledger | None = None,
     ) -> None:
         given = Account(
             base_url=base_url,
@@ -85,7 +88,11 @@ class _Client(Generic[Http]):
             raise configuration_problem("http_client", "httpx.Client(http2=True)", allowed)
         self._base_url = settings.base_url()
         self._defaults: dict[str, Any] = {}
-        self._driver = self._driver_class(settings, http_client)
+        owns_ledger = not (ledger is None or isinstance(ledger, Ledger))
+        if not (ledger is None or isinstance(ledger, Ledger)):
+            ledger = Ledger(ledger)
+        self._ledger = ledger
+        self._driver = self._driver_class(settings, http_client, ledger, owns_ledger)
         self._make_groups()
 
     def _make_groups(self) -> None:
@@ -106,6 +113,11 @@ class _Client(Generic[Http]):
         made._defaults = {**self._defaults, **options(account, timeout, max_retries)}
         made._make_groups()
         return made
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """The ledger, if the client was made with one."""
+        return self._ledger
 
     @property
     def is_closed(self) -> bool:
@@ -169,6 +181,7 @@ class Dockets(DocketMethods, InThreads):
         account: str | None = None,
         item_timeout: float | None = None,
         max_retries: int | None = None,
+        once: Literal["external_id"] | None = None,
     ) -> Batch:
         """Makes phones ring: `POST /api/v2/dockets` for each request, at most `max_in_flight` at a
         time; the results come as they are known, in any order.
@@ -182,11 +195,13 @@ class Dockets(DocketMethods, InThreads):
           finished, each within its deadline, so that no docket id is lost.
         - `item_timeout`: In place of the client's `deadline`, for each request. Unit: seconds.
         - `account`, `max_retries`: see `calls.make`; retries are those of a request.
+        - `once`: `"external_id"` takes the key of each request in the ledger from its
+          `external_id`, if the request has no `once`.
 
         `ConfigurationProblem`, or `InvalidInput` for `requests`, `timeout` or options, is raised
         by the first step of the iterator; then nothing was sent.
         """
-        operation = batch(requests, timeout, None, account, item_timeout, max_retries)
+        operation = batch(requests, timeout, None, account, item_timeout, max_retries, once)
         return Batch(self._driver, operation, self._defaults)
 
 
@@ -208,6 +223,8 @@ class VoiceClient(_Client[httpx.Client]):
       of which methods take one as `account`. They are added to those of the variable
       `VOICE_CALLING_ACCOUNTS`.
     - `environ`: taken instead of the process's environment.
+    - `ledger`: the path of a file, or a `Ledger`, by which a create that is given a key (`once`) is
+      never sent twice, also if the program is killed and run again.
     - `http_client`: what sends the requests: proxies, authorities, hooks and all else are its own,
       except HTTP/2, which is for `AsyncVoiceClient`; its timeouts, redirects and `auth` are not
       used. `None`: one of this client's own, with kept connections.
@@ -272,9 +289,10 @@ class AsyncDockets(DocketMethods, InCoroutines):
         account: str | None = None,
         item_timeout: float | None = None,
         max_retries: int | None = None,
+        once: Literal["external_id"] | None = None,
     ) -> AsyncBatch:
         """As `Dockets.create_each`, for `async for`."""
-        operation = batch(requests, timeout, None, account, item_timeout, max_retries)
+        operation = batch(requests, timeout, None, account, item_timeout, max_retries, once)
         return AsyncBatch(self._driver, operation, self._defaults)
 
 

@@ -275,8 +275,9 @@ def _record_decoder(made: Any) -> Decoder:
     def decode_record(wire: Any) -> Any:
         values = {}
         for name, wire_name, decoder in members:
-            value = wire.get(wire_name)
-            values[name] = value if value is None or decoder is None else decoder(value)
+            if wire_name in wire:
+                value = wire[wire_name]
+                values[name] = value if value is None or decoder is None else decoder(value)
         return made(**values)
 
     return decode_record

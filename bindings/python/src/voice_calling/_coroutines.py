@@ -9,18 +9,20 @@ import logging
 import sys
 import traceback
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from ._driver import Driver, Tick
+from ._driver import Driver
 from ._exchange import Exchange
 from ._http import AnswerReader, request_of
+from ._ledger import IN_PROGRESS_POLL_S, Claim, Ledger
 from ._log import log
 from ._operation import Operation
 from ._running import Caller, Running
 from ._settings import Settings
+from ._workers import Tick
 
 if TYPE_CHECKING:
     import asyncio
@@ -54,8 +56,14 @@ class Coroutines(Driver[httpx.AsyncClient]):
 
     http_class = httpx.AsyncClient
 
-    def __init__(self, settings: Settings, http_client: httpx.AsyncClient | None) -> None:
-        super().__init__(settings, http_client)
+    def __init__(
+        self,
+        settings: Settings,
+        http_client: httpx.AsyncClient | None,
+        ledger: Ledger | None,
+        owns_ledger: bool,
+    ) -> None:
+        super().__init__(settings, http_client, ledger, owns_ledger)
         self._loop: Any = None
         self._is_asyncio = True
         self._tasks: set[Any] = set()
@@ -90,8 +98,30 @@ class Coroutines(Driver[httpx.AsyncClient]):
         await self.close_if_idle()
 
     async def close_if_idle(self) -> None:
-        if self.is_closed and self._own is not None and self._machine.is_idle:
-            await self._own.aclose()
+        if self.is_closed and self._machine.is_idle:
+            if self._own is not None:
+                await self._own.aclose()
+            if self.ledger is not None and self._owns_ledger:
+                self.ledger.close()
+
+    async def flush(self, claims: Iterable[Claim]) -> None:
+        """Waits until the ledger has on the disk how creates ended."""
+        for claim in claims:
+            await self._called_back(claim.recorded.call_back)
+
+    async def _called_back(self, begin: Callable[[Callable[[], None]], None]) -> None:
+        """Waits until what `begin` gets is called, in any thread."""
+        import anyio
+
+        called = anyio.Event()
+        loop = self._loop
+
+        def call_back() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                _call_soon(loop, called.set)
+
+        begin(call_back)
+        await called.wait()
 
     # -------------------------------------------------------------------------- the event loop
 
@@ -152,10 +182,26 @@ class Coroutines(Driver[httpx.AsyncClient]):
             return
         with anyio.CancelScope() as scope:
             exchange.cancel = scope.cancel
-            await self._send(exchange)
+            if await self._may_be_sent(exchange):
+                await self._send(exchange)
         exchange.cancel = None
         if not exchange.is_abandoned:
             self._machine.end(exchange)
+
+    async def _may_be_sent(self, exchange: Exchange) -> bool:
+        """Waits until the ledger has on the disk that it is begun. Returns `False` if its key
+        forbids to send it."""
+        while (claim := exchange.running.claim(exchange.item)) is not None:
+            await self._called_back(claim.decided.call_back)
+            if claim.may_be_sent:
+                break
+            if exchange.is_abandoned or not exchange.running.waits_for(claim):
+                exchange.on_claimed_before()
+                return False
+            import anyio
+
+            await anyio.sleep(IN_PROGRESS_POLL_S)
+        return True
 
     async def _send(self, exchange: Exchange) -> None:
         http_client = self._http_client()
@@ -222,8 +268,10 @@ class Call(Caller):
                 await running.signal.wait()
         running.call_back()
         await self._driver.close_if_idle()
+        await self._driver.flush(running.unrecorded())
         await self._driver.let_cancel(running)
         outcome = running.outcome()
+        running.observe(outcome)
         self._driver.settle(running)
         return outcome
 

@@ -7,17 +7,15 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, TypeAlias
+from typing import Any, ClassVar, Generic
 
-from ._errors import ExecutionFailed
+from ._errors import ExecutionFailed, invalid_input
 from ._http import Http, make_client
+from ._ledger import Ledger
 from ._machine import Machine, Network
 from ._operation import Operation
 from ._running import Running
 from ._settings import Settings
-
-Tick: TypeAlias = Callable[[], "Callable[[], None] | None"]
-"""A weak reference to what is called when it is time."""
 
 DRIVERS: weakref.WeakSet[Driver[Any]] = weakref.WeakSet()
 """All drivers of this process."""
@@ -31,8 +29,12 @@ class Driver(Network, ABC, Generic[Http]):
     is_refusing: ClassVar[bool] = False
     """Whether the process is at its end: no thread and no event loop goes on any more."""
 
-    def __init__(self, settings: Settings, http_client: Http | None) -> None:
+    def __init__(
+        self, settings: Settings, http_client: Http | None, ledger: Ledger | None, owns_ledger: bool
+    ) -> None:
         self._given: Http | None = http_client
+        self.ledger: Ledger | None = ledger
+        self._owns_ledger = owns_ledger
         self._own: Http | None = None
         self._base_urls = settings.base_urls()
         # Reentrant, since garbage collection may end a batch in a thread that holds it.
@@ -49,6 +51,7 @@ class Driver(Network, ABC, Generic[Http]):
         if self._time_of_test is not None:
             self._clock = self._time_of_test.now
         self._machine = Machine(settings, self, self._clock)
+        self._machine.ledger = ledger
         DRIVERS.add(self)
 
     # ------------------------------------------------------------------------------- callers
@@ -63,6 +66,9 @@ class Driver(Network, ABC, Generic[Http]):
                 "the process was forked after calls, and both would use the connections of "
                 "http_client: nothing was sent. Make the client after the fork"
             )
+        if operation.keys and self.ledger is None:
+            shown = f"{next(iter(operation.keys.values()))!r} for a client without a ledger"
+            raise invalid_input("once", shown, "a key for a client that was made with ledger=…")
         self._enter()
         self._http_client()  # takes a while, which is not part of an attempt
         return self._machine.operation(operation, {**defaults, **operation.options}, signal)
@@ -100,6 +106,7 @@ class Driver(Network, ABC, Generic[Http]):
 
     def settle(self, running: Running) -> None:
         """Notes that the caller of an operation has all of its outcome."""
+        running.record_rest()
         self._open.discard(running)
         self._orphans.discard(running)
         running.is_settled = True

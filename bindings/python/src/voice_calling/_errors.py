@@ -10,6 +10,7 @@ from ._values import plain
 __all__ = [
     "ConfigurationProblem",
     "ExecutionFailed",
+    "InProgress",
     "InvalidInput",
     "NoAnswerError",
     "NotFound",
@@ -159,6 +160,13 @@ class OutcomeUnknown(RequestError):
     `response` is there where the service answered."""
 
     kind: str = "permanent-outcome-unknown"
+
+
+class InProgress(RequestError):
+    """A create with the same `once` is in progress, in this process or another one, and nothing was
+    sent. The same call returns its answer later."""
+
+    kind: str = "in-progress"
 
 
 class RateLimited(ServiceError):

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ._errors import ExecutionFailed
 from ._exchange import Exchange
 from ._guest import Guest, GuestLost
+from ._ledger import Ledger
 from ._log import log, log_attempt
 from ._operation import Operation, Progress
 from ._running import Done, Running
@@ -55,12 +56,13 @@ class Machine:
         self._wake_at_ms: int | None = None
         self._left_to_do: deque[dict[str, Any]] = deque()
         self._is_stopped = False
+        self.ledger: Ledger | None = None
 
     # -------------------------------------------------------------------------------- events
 
     def operation(self, operation: Operation[Any], options: dict[str, Any], signal: Any) -> Running:
         """Returns an operation that is to be begun."""
-        return Running(next(self._numbers), operation, options, signal)
+        return Running(next(self._numbers), operation, options, signal, self.ledger)
 
     def begin(self, running: Running) -> None:
         """Begins it."""
@@ -129,6 +131,8 @@ class Machine:
                 self._running[job.number] = job
                 options = job.options or None
                 begin = {"operation": job.number, "call": job.operation.call, "options": options}
+                if job.operation.keys:
+                    begin["once"] = True
                 events.append({"Begin": begin})
             elif isinstance(job, Exchange):
                 # Another guest's may have the same number.

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from . import _conversion as conversion
 from . import _coroutines, _guest, _threads
@@ -22,8 +23,9 @@ from ._conversion import (
     encode_wait,
     given,
 )
-from ._errors import ExecutionFailed, RequestError
-from ._operation import BatchResult, Operation, Progress, options
+from ._errors import ExecutionFailed, RequestError, described, invalid_input
+from ._log import log
+from ._operation import BatchResult, Operation, Progress, keys_of, options
 from ._types import (
     AgentList,
     AgentText,
@@ -140,6 +142,7 @@ class AgentMethods:
         account: str | None = None,
         timeout: float | None = None,
         max_retries: int | None = None,
+        once: str | None = None,
     ) -> Operation[CreatedAgent]:
         """Creates an agent, a voice identity with a phone number and a prompt: `POST /agents/`. Any
         2xx is success.
@@ -163,7 +166,7 @@ class AgentMethods:
         - `created_at`, `updated_at`: Their format is not specified.
         - `extra`: A JSON object whose members are added to the request. Members that this method
           has a parameter for are refused.
-        - `account`, `timeout`, `max_retries`: see `calls.make`.
+        - `account`, `timeout`, `max_retries`, `once`: see `calls.make`.
         """
         texts = {
             "agent_phone_number": agent_phone_number,
@@ -185,6 +188,7 @@ class AgentMethods:
             {"CreateAgent": config},
             functools.partial(decode, CreatedAgent),
             options(account, timeout, max_retries),
+            keys=keys_of({None: once}),
             creates=True,
         )
 
@@ -228,6 +232,7 @@ class CallMethods:
         account: str | None = None,
         timeout: float | None = None,
         max_retries: int | None = None,
+        once: str | None = None,
     ) -> Operation[StartedCall]:
         """Makes a phone ring: `POST /make_call`.
 
@@ -258,6 +263,11 @@ class CallMethods:
           to it, and no attempt begins too late.
         - `max_retries`: In place of the client's `max_attempts`, without the first attempt: 0 to
           99.
+        - `once`: A key of your own for this create in the ledger of the client. A create whose key
+          is done returns the recorded answer (`from_ledger`); one whose outcome is not known raises
+          `OutcomeUnknown`; one that is in progress elsewhere raises `InProgress`; nothing is sent
+          then. Another request with a key that is known is `InvalidInput`. With a key, a create is
+          never sent again after it may have been carried out, whatever `create_retry` says.
         """
         call = {
             **given(encode_text, {"from_agent_name": from_agent_name}),
@@ -269,6 +279,7 @@ class CallMethods:
             {"MakeCall": call},
             functools.partial(decode, StartedCall),
             options(account, timeout, max_retries),
+            keys=keys_of({None: once}),
             creates=True,
         )
 
@@ -359,6 +370,7 @@ class DocketMethods:
         account: str | None = None,
         timeout: float | None = None,
         max_retries: int | None = None,
+        once: str | None = None,
     ) -> Operation[CreatedDocketV1]:
         """Makes a phone ring: `POST /api/v1/dockets`, version 1 of `dockets.create`. Arguments,
         retries and limits are the same, but there is no `external_id`."""
@@ -372,6 +384,7 @@ class DocketMethods:
             {"CreateDocket": encode_docket_request(request)},
             functools.partial(decode, CreatedDocketV1),
             options(account, timeout, max_retries),
+            keys=keys_of({None: once}),
             creates=True,
         )
 
@@ -387,6 +400,7 @@ class DocketMethods:
         account: str | None = None,
         timeout: float | None = None,
         max_retries: int | None = None,
+        once: str | None = None,
     ) -> Operation[CreatedDocket]:
         """Makes a phone ring: `POST /api/v2/dockets`. Retries, times and limits are those of
         `calls.make`. An answer whose `docket_id` is not a UUID is `UnexpectedResponse`.
@@ -398,7 +412,7 @@ class DocketMethods:
           so it is the place for an identifier of your own by which to find the docket again.
         - `external_id`: An identifier of your own, such as a CRM id. It is not known to prevent
           duplicates.
-        - `extra`, `account`, `timeout`, `max_retries`: see `calls.make`.
+        - `extra`, `account`, `timeout`, `max_retries`, `once`: see `calls.make`.
         """
         request = DocketRequest(
             agent_id=agent_id,
@@ -411,6 +425,7 @@ class DocketMethods:
             {"CreateDocketV2": encode_docket_request(request)},
             functools.partial(decode, CreatedDocket),
             options(account, timeout, max_retries),
+            keys=keys_of({None: once}),
             creates=True,
         )
 
@@ -424,12 +439,13 @@ class DocketMethods:
         account: str | None = None,
         item_timeout: float | None = None,
         max_retries: int | None = None,
+        once: Literal["external_id"] | None = None,
     ) -> Operation[list[CreatedDocket | RequestError]]:
         """As `create_each`, but returns all results at once, in the order of the requests.
 
         - `on_result`: Is called with each result as it comes. What it raises gives the batch up.
         """
-        return batch(requests, timeout, on_result, account, item_timeout, max_retries)
+        return batch(requests, timeout, on_result, account, item_timeout, max_retries, once)
 
     @method
     def get(
@@ -552,19 +568,38 @@ def batch(
     account: str | None,
     item_timeout: float | None,
     max_retries: int | None,
+    once: Literal["external_id"] | None,
 ) -> Operation[list[CreatedDocket | RequestError]]:
     """Returns the creation of many dockets."""
     listed = conversion.list_of_requests(requests)
     encoded = [encode_docket_request(it, f"requests[{i}].") for i, it in enumerate(listed)]
+    if once not in (None, "external_id"):
+        raise invalid_input("once", described(once), "'external_id' or None")
+    own = [it.external_id if once and it.once is None else it.once for it in listed]
+    keys = keys_of(dict(enumerate(own)))
+    _warn_of_equal_requests(encoded, keys)
     return Operation(
         {"CreateDocketsV2": (encoded, encode_wait(timeout, "timeout"))},
         lambda _: [],
         options(account, item_timeout, max_retries, "item_timeout"),
+        keys=keys,
         creates=True,
         deadline="item_timeout",
         on_result=on_result,
         requests=listed,
     )
+
+
+def _warn_of_equal_requests(
+    encoded: Sequence[Mapping[str, Any]], keys: Mapping[int | None, str]
+) -> None:
+    """Warns of requests that would call the same person for the same."""
+    first: dict[tuple[Any, ...], int] = {}
+    for index, request in enumerate(encoded):
+        if index not in keys and first.setdefault(tuple(request.items()), index) != index:
+            equal = first[tuple(request.items())]
+            message = "requests[%s] is equal to requests[%s], and neither has a key (`once`): both "
+            log(logging.WARNING, message + "are sent", index, equal)
 
 
 def _encode_wait(timeout: float, not_found_is_pending: bool | None) -> dict[str, Any]:

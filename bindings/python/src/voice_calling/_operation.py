@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from . import _conversion as conversion
-from ._errors import RequestError
+from ._errors import RequestError, invalid_input
 from ._types import CreatedDocket, DocketRequest
 from ._values import Record
 
@@ -79,6 +79,10 @@ class Operation(Generic[T]):
     options: dict[str, Any]
     """The options that were given."""
 
+    keys: dict[int | None, str] = field(default_factory=dict)
+    """The keys in the ledger, of the requests of a batch by their indexes; `None` stands for an
+    operation that is not a batch."""
+
     creates: bool = False
     """Whether it creates something, which may exist although its answer was lost."""
 
@@ -100,6 +104,23 @@ class Operation(Generic[T]):
             return named(conversion.argument_name(path, self.deadline))
 
         return conversion.decode_error(wire, name_of)
+
+
+def keys_of(onces: Mapping[int | None, str | None]) -> dict[int | None, str]:
+    """Returns the keys that were given, checked."""
+    keys: dict[int | None, str] = {}
+    first: dict[str, int | None] = {}
+    for index, key in onces.items():
+        if key is None:
+            continue
+        at = "once" if index is None else f"requests[{index}].once"
+        if not conversion.encode_text(key, at):
+            raise invalid_input(at, "an empty text", "a key of its own for each create")
+        if key in first:
+            raise invalid_input(at, f"{key!r}, as requests[{first[key]}] has", "a key of its own")
+        keys[index] = key
+        first[key] = index
+    return keys
 
 
 def options(

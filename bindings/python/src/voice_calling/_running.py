@@ -13,9 +13,10 @@ from typing import Any
 
 from ._conversion import decode
 from ._errors import ExecutionFailed, OutcomeUnknown, RequestError
+from ._ledger import Claim, Ledger
 from ._log import created_logger, log
 from ._operation import BatchResult, Operation, Progress
-from ._types import CreatedDocket
+from ._types import CreatedDocket, Docket
 
 _ATTRIBUTE = "__voice_calling_outcome__"
 
@@ -38,9 +39,17 @@ class Running:
     """An operation that goes on."""
 
     def __init__(
-        self, number: int, operation: Operation[Any], options: dict[str, Any], signal: Any
+        self,
+        number: int,
+        operation: Operation[Any],
+        options: dict[str, Any],
+        signal: Any,
+        ledger: Ledger | None,
     ) -> None:
         self.number: int = number
+        self.ledger: Ledger | None = ledger
+        self.claims: dict[int | None, Claim] = {}
+        """Of the items that were to be sent, in the ledger."""
         self.operation: Operation[Any] = operation
         self.options: dict[str, Any] = options
         self.signal: Any = signal
@@ -74,15 +83,29 @@ class Running:
     def finish(self, done: Done) -> None:
         """Ends it. What ended it first counts."""
         if self.done is None:
-            if done.wire is not None and self.operation.creates:
-                self._log_created(None, done.wire)
-            self.done = done
+            claim = self.claims.get(None)
+            if claim is None or not self._settle_by(claim):
+                if done.wire is not None and self.operation.creates:
+                    self._log_created(None, done.wire)
+                if claim is not None:
+                    self._record(claim, done.error or done.wire)
+                self.done = done
+            elif claim.error is not None:
+                self.done = Done(error=claim.error)
+            else:
+                self.done = Done({"Ok": {claim.case: claim.answer}})
         self.signal.set()
 
     def finish_item(self, index: int, outcome: Any) -> None:
         """Ends an item of a batch."""
-        if not isinstance(outcome, RequestError):
-            self._log_created(index, outcome)
+        claim = self.claims.get(index)
+        if claim is not None and self._settle_by(claim):
+            outcome = claim.error or {"Ok": claim.answer}
+        else:
+            if not isinstance(outcome, RequestError):
+                self._log_created(index, outcome)
+            if claim is not None:
+                self._record(claim, outcome)
         self.outcomes[index] = outcome
         self.unread.append(index)
         self.signal.set()
@@ -101,6 +124,64 @@ class Running:
             message += "create may have been processed"
             return OutcomeUnknown(message, may_have_created=True)
         return ExecutionFailed(f"{reason}; nothing was created")
+
+    # ---------------------------------------------------------------------------- the ledger
+
+    def claim(self, item: int | None) -> Claim | None:
+        """Returns the claim of an item in the ledger, which is made by its first attempt. `None` if
+        it has no key."""
+        key = self.operation.keys.get(item)
+        if key is None or self.ledger is None:
+            return None
+        claim = self.claims.get(item)
+        if claim is None or self.waits_for(claim):
+            ((case, call),) = self.operation.call.items()
+            arguments = call if item is None else call[0][item]
+            claim = Claim(key, case, arguments, self.options.get("account"))
+            self.claims[item] = claim
+            self.ledger.claim(claim)
+        return claim
+
+    def _settle_by(self, claim: Claim) -> bool:
+        """Returns `True` if the ledger has decided the outcome."""
+        return claim.answer is not None or claim.error is not None
+
+    def _record(self, claim: Claim, outcome: Any) -> None:
+        """Records an outcome: an error, or what the core has reported."""
+        assert self.ledger is not None
+        if isinstance(outcome, dict):
+            if "Err" in outcome:
+                outcome = self.operation.error(outcome["Err"])
+            else:
+                outcome = outcome["Ok"]
+                if claim.case in outcome:
+                    outcome = outcome[claim.case]
+        elif not isinstance(outcome, RequestError):
+            outcome = self._without_answer(None, str(outcome))
+        self.ledger.record(claim, outcome)
+
+    def waits_for(self, claim: Claim) -> bool:
+        """Returns `True` if another create with the key is in progress, and is to be waited for."""
+        return claim.is_in_progress and self.ledger is not None and self.ledger.waits_in_progress
+
+    def observe(self, outcome: Any) -> None:
+        """Has the ledger resolve what is unknown by a docket that came."""
+        value = getattr(getattr(outcome, "outcome", outcome), "value", outcome)
+        docket = getattr(value, "docket", value)
+        if self.ledger is not None and isinstance(docket, Docket):
+            self.ledger.observe(docket)
+
+    def unrecorded(self, item: int | None = None) -> list[Claim]:
+        """Returns the claims that have ended, and whose outcomes are not on the disk yet: of an
+        item, or all."""
+        claims = list(self.claims.values()) if item is None else [self.claims.get(item)]
+        return [it for it in claims if it and it.has_ended and not it.recorded.has_come]
+
+    def record_rest(self) -> None:
+        """Records that the outcome of what was claimed is not known, where none was recorded."""
+        for claim in self.claims.values():
+            if not claim.has_ended and not self._settle_by(claim):
+                self._record(claim, OutcomeUnknown("the call was given up", may_have_created=True))
 
     def _log_created(self, index: int | None, wire: Any) -> None:
         made = wire.get("Ok")

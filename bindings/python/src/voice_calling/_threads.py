@@ -13,23 +13,23 @@ import time
 import traceback
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 import httpx
 
-from ._driver import Driver, Tick
+from . import _workers
+from ._driver import Driver
 from ._errors import ExecutionFailed
 from ._exchange import Exchange
 from ._http import AnswerReader, request_of
+from ._ledger import IN_PROGRESS_POLL_S, Claim, Ledger
 from ._log import log
 from ._operation import Operation
 from ._running import Caller, Done, NoSignal, Running
 from ._settings import Settings
-
-_IDLE_S = 10.0
-"""How long a thread without work stays."""
+from ._workers import Tick
 
 _INTERRUPT_POLL_S = 0.2
 
@@ -66,8 +66,14 @@ class Threads(Driver[httpx.Client]):
 
     http_class = httpx.Client
 
-    def __init__(self, settings: Settings, http_client: httpx.Client | None) -> None:
-        super().__init__(settings, http_client)
+    def __init__(
+        self,
+        settings: Settings,
+        http_client: httpx.Client | None,
+        ledger: Ledger | None,
+        owns_ledger: bool,
+    ) -> None:
+        super().__init__(settings, http_client, ledger, owns_ledger)
         self._local = threading.local()
         self._tick_reference: Tick = weakref.WeakMethod(self._tick)
         if self._time_of_test is not None:
@@ -80,7 +86,7 @@ class Threads(Driver[httpx.Client]):
             self._refuse_if_closed()
             self._open.add(running)
         try:
-            WORKERS.submit(partial(self._work, self._machine.begin, running))
+            _workers.WORKERS.submit(partial(self._work, self._machine.begin, running))
         except RuntimeError as error:  # no thread can be started
             running.finish(Done(error=ExecutionFailed(f"nothing was sent: {error}")))
 
@@ -95,7 +101,7 @@ class Threads(Driver[httpx.Client]):
 
     def _soon(self, job: Callable[[], None]) -> None:
         try:
-            WORKERS.submit(partial(self._work, job))
+            _workers.WORKERS.submit(partial(self._work, job))
         except RuntimeError:  # no thread can be started
             job()
 
@@ -110,8 +116,18 @@ class Threads(Driver[httpx.Client]):
         self._close_if_idle()
 
     def _close_if_idle(self) -> None:
-        if self.is_closed and self._own is not None and not (self._open or self._orphans):
-            self._own.close()
+        if self.is_closed and not (self._open or self._orphans):
+            if self._own is not None:
+                self._own.close()
+            if self.ledger is not None and self._owns_ledger:
+                self.ledger.close()
+
+    def flush(self, claims: Iterable[Claim]) -> None:
+        """Waits until the ledger has on the disk how creates ended."""
+        for claim in claims:
+            recorded = threading.Event()
+            claim.recorded.call_back(recorded.set)
+            recorded.wait()
 
     # ------------------------------------------------------------------------------- workers
 
@@ -132,7 +148,7 @@ class Threads(Driver[httpx.Client]):
             own.append(exchange)
             return
         try:
-            WORKERS.submit(partial(self._work, self._perform, exchange))
+            _workers.WORKERS.submit(partial(self._work, self._perform, exchange))
         except RuntimeError as error:  # no thread can be started
             exchange.on_not_sent(str(error))
             self._machine.end(exchange)
@@ -142,7 +158,7 @@ class Threads(Driver[httpx.Client]):
 
     def wake(self, at: float) -> None:
         if self._time_of_test is None:
-            TIMER.wake(self._tick_reference, at)
+            _workers.TIMER.wake(self._tick_reference, at)
         else:
             self._time_of_test.wake(at)
 
@@ -151,9 +167,25 @@ class Threads(Driver[httpx.Client]):
 
     def _perform(self, exchange: Exchange) -> None:
         if not exchange.is_abandoned:
-            exchange.running.context.copy().run(self._send, exchange)
+            if self._may_be_sent(exchange):
+                exchange.running.context.copy().run(self._send, exchange)
             if not exchange.is_abandoned:
                 self._machine.end(exchange)
+
+    def _may_be_sent(self, exchange: Exchange) -> bool:
+        """Waits until the ledger has on the disk that it is begun. Returns `False` if its key
+        forbids to send it."""
+        while (claim := exchange.running.claim(exchange.item)) is not None:
+            decided = threading.Event()
+            claim.decided.call_back(decided.set)
+            decided.wait()
+            if claim.may_be_sent:
+                break
+            if exchange.is_abandoned or not exchange.running.waits_for(claim):
+                exchange.on_claimed_before()
+                return False
+            time.sleep(IN_PROGRESS_POLL_S)
+        return True
 
     def _send(self, exchange: Exchange) -> None:
         http_client = self._http_client()
@@ -215,103 +247,8 @@ class Call(Caller):
             running.signal.wait()
             running.call_back()
         running.call_back()
+        self._driver.flush(running.unrecorded())
         outcome = running.outcome()
+        running.observe(outcome)
         self._driver.settle(running)
         return outcome
-
-
-class Workers:
-    """Threads that do one job after another. There are as many as jobs at once."""
-
-    def __init__(self) -> None:
-        self._idle: list[queue.SimpleQueue[Callable[[], None]]] = []
-
-    def submit(self, job: Callable[[], None]) -> None:
-        try:
-            inbox = self._idle.pop()
-        except IndexError:
-            inbox = queue.SimpleQueue()
-            inbox.put(job)
-            threading.Thread(
-                target=_work, args=(inbox, self._idle), name="voice-calling", daemon=True
-            ).start()
-        else:
-            inbox.put(job)
-
-
-def _work(
-    inbox: queue.SimpleQueue[Callable[[], None]],
-    idle: list[queue.SimpleQueue[Callable[[], None]]],
-) -> None:
-    while True:
-        try:
-            job = inbox.get(timeout=_IDLE_S)
-        except queue.Empty:
-            try:
-                idle.remove(inbox)
-            except ValueError:
-                continue  # a job is on its way
-            return
-        try:
-            job()
-        except BaseException:
-            log(logging.ERROR, "a job failed: %s", traceback.format_exc())
-        del job  # it holds the client
-        idle.append(inbox)
-
-
-class Timer:
-    """A thread that calls ticks when it is time, for all clients of the process. It ends when it is
-    long idle."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._due: dict[Tick, float] = {}
-        self._is_running = False
-
-    def wake(self, tick: Tick, at: float) -> None:
-        with self._changed:
-            if self._due.get(tick, at + 1) <= at:
-                return
-            self._due[tick] = at
-            if self._is_running:
-                self._changed.notify()
-                return
-            name = "voice-calling-timer"
-            try:
-                threading.Thread(target=self._wait, name=name, daemon=True).start()
-            except BaseException:
-                del self._due[tick]
-                raise
-            self._is_running = True
-
-    def _wait(self) -> None:
-        while True:
-            with self._changed:
-                if not self._due:
-                    self._changed.wait(_IDLE_S)
-                if not self._due:
-                    self._is_running = False
-                    return
-                tick = min(self._due, key=self._due.__getitem__)
-                delay = self._due[tick] - time.monotonic()
-                if delay > 0:
-                    self._changed.wait(delay)
-                    continue
-                del self._due[tick]
-            try:
-                if (call := tick()) is not None:
-                    call()
-            except Exception:
-                log(logging.ERROR, "a step failed: %s", traceback.format_exc())
-            call = None  # it holds the client
-
-
-WORKERS = Workers()
-TIMER = Timer()
-
-
-def after_fork() -> None:
-    """Makes new threads in the child, which has none of the parent's."""
-    global WORKERS, TIMER
-    WORKERS, TIMER = Workers(), Timer()

@@ -133,6 +133,9 @@ class Creation(Answer):
     """Whether an attempt before the last may have created as well: then there may be two of them.
     """
 
+    from_ledger: bool = False
+    """Whether the ledger has recorded this answer before, and nothing was sent now."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait(Record):
@@ -195,6 +198,9 @@ class CreatedAgent(Record):
     may_be_duplicate: bool
     """Whether an attempt before the last may have created as well: then there may be two of them.
     """
+
+    from_ledger: bool = False
+    """Whether the ledger has recorded this answer before, and nothing was sent now."""
 
     @property
     def raw(self) -> Any:
@@ -352,6 +358,9 @@ class DocketRequest:
     extra: Json | None = None
     """A JSON object whose members are added to the request; those of its `extra_config` are added
     to `extra_config`. A member that this record has a field for is rejected."""
+
+    once: str | None = None
+    """The key of this create in the ledger of the client: see `calls.make`."""
 
 
 class DocketStatus(ServiceStatus):

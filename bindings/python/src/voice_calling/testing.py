@@ -33,11 +33,11 @@ from typing import Any, TypeAlias
 import httpx
 
 from ._client import AsyncVoiceClient, VoiceClient
-from ._driver import Tick
 from ._errors import described
 from ._exchange import Exchange, ScriptFailed
 from ._http import Http
 from ._machine import Machine
+from ._workers import Tick
 
 __all__ = [
     "COMPLETED",

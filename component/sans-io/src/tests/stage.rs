@@ -142,6 +142,7 @@ pub(crate) fn begin_with(
         operation,
         call,
         options,
+        once: None,
     }
 }
 

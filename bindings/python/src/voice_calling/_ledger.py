@@ -1,0 +1,736 @@
+"""A ledger: which creates were begun, and how they ended. It outlives the process, so that a
+program that was killed can be run again, and calls no one twice."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import hmac
+import itertools
+import json
+import logging
+import os
+import secrets
+import sqlite3
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from enum import Enum
+from typing import Any, NoReturn
+from uuid import uuid4
+
+from . import _workers
+from ._errors import (
+    InProgress,
+    OutcomeUnknown,
+    RequestError,
+    configuration_problem,
+    described,
+    invalid_input,
+)
+from ._log import log
+from ._types import Docket
+from ._values import Record
+
+__all__ = ["Ledger", "LedgerEntry", "LedgerState"]
+
+_APPLICATION_ID = 0x564F4943
+"""Marks a SQLite database as a ledger: `VOIC`."""
+
+_VERSION = 1
+
+_BUSY_TIMEOUT_S = 30.0
+"""How long a transaction waits for those of other processes."""
+
+IN_PROGRESS_POLL_S = 0.05
+"""How often a create looks whether another one with its key has ended."""
+
+_SCHEMA = """
+CREATE TABLE digest_key (value BLOB NOT NULL);
+CREATE TABLE creates (
+    key TEXT PRIMARY KEY,
+    function TEXT NOT NULL,
+    digests TEXT NOT NULL,      -- of each argument, as an object of JSON
+    state TEXT NOT NULL,        -- begun, done, unknown, free
+    claim TEXT NOT NULL,        -- owner/number: the process that began it last
+    begun_ms INTEGER NOT NULL,
+    ended_ms INTEGER,
+    answer TEXT,                -- of a create that is done, in the JSON of the core
+    message TEXT,               -- of the error that a create ended in
+    resolved_by TEXT
+) WITHOUT ROWID;
+CREATE INDEX by_state ON creates (state) WHERE state IN ('begun', 'unknown');
+"""
+
+_BEGIN = """
+INSERT INTO creates (key, function, digests, state, claim, begun_ms) VALUES (?, ?, ?, 'begun', ?, ?)
+ON CONFLICT (key) DO UPDATE SET
+    function = excluded.function, digests = excluded.digests, state = excluded.state,
+    claim = excluded.claim, begun_ms = excluded.begun_ms,
+    ended_ms = NULL, answer = NULL, message = NULL, resolved_by = NULL
+WHERE state = 'free'
+"""
+
+_FUNCTIONS = {
+    "CreateAgent": ("agents.create", "agent_id"),
+    "MakeCall": ("calls.make", "task_id"),
+    "CreateDocket": ("dockets.create_v1", "docket_id"),
+    "CreateDocketV2": ("dockets.create", "docket_id"),
+    "CreateDocketsV2": ("dockets.create", "docket_id"),
+}
+"""By the core's names: the function, and the field of its answer that identifies what was
+created."""
+
+_ID_FIELDS = dict(_FUNCTIONS.values())
+
+LEDGERS: weakref.WeakSet[Ledger] = weakref.WeakSet()
+"""All ledgers of this process."""
+
+
+class LedgerState(str, Enum):
+    """The state of a key in a ledger."""
+
+    BEGUN = "begun"
+    """The create is in progress."""
+    DONE = "done"
+    """It succeeded. A call with the key returns the recorded answer, and sends nothing."""
+    UNKNOWN = "unknown"
+    """It may have been carried out: its outcome is not known, or its process ended before it was.
+    A call with the key raises `OutcomeUnknown`, and sends nothing."""
+    FREE = "free"
+    """It was certainly not carried out. A call with the key sends."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry(Record):
+    """A key of a ledger."""
+
+    key: str
+    """The key, as it was given as `once`."""
+
+    function: str
+    """The method, such as `dockets.create`."""
+
+    state: LedgerState
+    """The state."""
+
+    begun_at: datetime
+    """When a create with the key was begun last, by the clock of its machine."""
+
+    ended_at: datetime | None = None
+    """When it ended, or was resolved."""
+
+    created_id: str | int | None = None
+    """The id of what was created, if that is known."""
+
+    message: str | None = None
+    """The error that it ended in."""
+
+    resolved_by: str | None = None
+    """Who or what resolved it: as given to `resolve` or `release`, or `docket` for a docket that
+    was fetched or verified."""
+
+
+class _Moment:
+    """Something that comes once."""
+
+    def __init__(self) -> None:
+        self.has_come = False
+        self._waiters: list[Callable[[], None]] = []
+
+    def call_back(self, call: Callable[[], None]) -> None:
+        """Calls back when it has come, in any thread."""
+        self._waiters.append(call)
+        if self.has_come:
+            self._call_all()
+
+    def come(self) -> None:
+        self.has_come = True
+        self._call_all()
+
+    def _call_all(self) -> None:
+        with contextlib.suppress(IndexError):  # each is called by the thread that takes it out
+            while True:
+                self._waiters.pop()()
+
+
+class Claim:
+    """A create with a key, before it is sent."""
+
+    def __init__(self, key: str, case: str, arguments: Mapping[str, Any], account: Any) -> None:
+        self.key = key
+        self.case = case
+        """The function, by the core's name."""
+        self.function = _FUNCTIONS[case][0]
+        self.arguments = {**arguments, "account": account}
+        self.name = ""
+        """Identifies it in the ledger, once it was submitted."""
+        self.answer: Any = None
+        """The recorded answer, if the create was done before."""
+        self.error: RequestError | None = None
+        """Why it must not be sent."""
+        self.decided = _Moment()
+        """When it is on the disk that the create is begun, or certain that it will not be."""
+        self.has_ended = False
+        """Whether its outcome is to be recorded."""
+        self.recorded = _Moment()
+        """When its outcome is on the disk, or certain that it will not be."""
+
+    @property
+    def may_be_sent(self) -> bool:
+        """Whether nothing forbids to send it, once it is decided."""
+        return self.answer is None and self.error is None
+
+    @property
+    def is_in_progress(self) -> bool:
+        """Whether another create with the key is in progress."""
+        return isinstance(self.error, InProgress)
+
+
+class _Task:
+    """A change of the file. Several are committed together."""
+
+    def __init__(
+        self, change: Callable[[sqlite3.Connection], Any], on_end: Callable[[_Task], None]
+    ) -> None:
+        self.change = change
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.on_end = on_end
+
+
+class Ledger:
+    """A file with the keys of creates and what became of them, for any number of clients, threads
+    and processes of one machine.
+
+    >>> import os, tempfile
+    >>> from voice_calling.testing import ScriptedService
+    >>> path = os.path.join(tempfile.mkdtemp(), "calls.db")
+    >>> service = ScriptedService()
+    >>> request = dict(agent_id=7, to_phone_number="910000000000", call_context={})
+    >>> with service.client(ledger=path) as client:
+    ...     first = client.dockets.create(**request, once="crm-1001")
+    >>> with service.client(ledger=path) as client:  # the program is run again
+    ...     again = client.dockets.create(**request, once="crm-1001")
+    >>> again.docket_id == first.docket_id, again.from_ledger, len(service.requests)
+    (True, True, 1)
+
+    The file is a SQLite database, readable and writable by its owner alone, on a local disk. It has
+    keys, times, ids and answers of the service (without their raw text, if the phone number is in
+    it); arguments, phone numbers among them, only as digests that are keyed by a random key of the
+    file. A file that cannot be used is a
+    `ConfigurationProblem`, and nothing is sent. Restoring a copy forgets what was called since.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, wait_in_progress: bool = False) -> None:
+        if not isinstance(path, (str, os.PathLike)):
+            raise configuration_problem("ledger", described(path), "a path, or a Ledger")
+        self._path = os.path.abspath(os.fspath(path))
+        self.waits_in_progress: bool = wait_in_progress
+        """Whether a create waits, until its timeout, for another one with its key that is in
+        progress, in this process or another one. Otherwise it raises `InProgress`."""
+        self._reset()
+        LEDGERS.add(self)
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        """Guards the tasks."""
+        self._file_lock = threading.Lock()
+        """Guards the connections."""
+        self._tasks: deque[_Task] = deque()
+        self._is_committing = False
+        self._database: sqlite3.Connection | None = None
+        self._presence: _Presence | None = None
+        self._digest_key = b""
+        self._numbers = itertools.count(1)
+        self._open_claims: set[str] = set()
+
+    # -------------------------------------------------------------------------------- for users
+
+    def get(self, key: str) -> LedgerEntry | None:
+        """The entry of a key; `None` if it has none."""
+
+        def change(database: sqlite3.Connection) -> LedgerEntry | None:
+            row = self._row(database, key)
+            return None if row is None else _entry(row)
+
+        entry: LedgerEntry | None = self._commit(change)
+        return entry
+
+    def unknown(self) -> list[LedgerEntry]:
+        """The entries whose outcome is not known, the oldest first."""
+
+        def change(database: sqlite3.Connection) -> list[LedgerEntry]:
+            self._mark_unknown(database)
+            query = "SELECT * FROM creates WHERE state = 'unknown' ORDER BY begun_ms, key"
+            return [_entry(row) for row in database.execute(query)]
+
+        entries: list[LedgerEntry] = self._commit(change)
+        return entries
+
+    def resolve(self, key: str, created_id: str | int, *, by: str) -> LedgerEntry:
+        """Notes what a create whose outcome was unknown has created: the id of the docket, task or
+        agent. `by`: who made sure of it."""
+        return self._resolve(key, LedgerState.DONE, created_id, by)
+
+    def release(self, key: str, *, by: str) -> LedgerEntry:
+        """Notes that a create whose outcome was unknown has created nothing, so that the next call
+        with the key is sent. `by`: who made sure of it."""
+        return self._resolve(key, LedgerState.FREE, None, by)
+
+    def prune(self, *, done_before: datetime) -> int:
+        """Forgets the entries that were done before this time, and returns how many. A call with
+        such a key is sent again. Nothing is forgotten otherwise."""
+        until_ms = int(done_before.timestamp() * 1000)
+        delete = "DELETE FROM creates WHERE state = 'done' AND ended_ms < ?"
+        pruned: int = self._commit(lambda it: it.execute(delete, (until_ms,)).rowcount)
+        return pruned
+
+    def close(self) -> None:
+        """Closes the file, after all that is recorded. It is opened again when it is used again."""
+        with self._lock:
+            is_idle = not self._tasks and not self._is_committing
+        if not is_idle:
+            ended = threading.Event()
+            self._submit(_Task(lambda _: None, lambda _: ended.set()))
+            ended.wait()
+        with self._file_lock:
+            database, self._database = self._database, None
+            presence, self._presence = self._presence, None
+            if database is not None:
+                database.close()
+            if presence is not None:
+                presence.end()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._path!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Ledger has an open file and cannot be pickled")
+
+    def _resolve(
+        self, key: str, state: LedgerState, created_id: str | int | None, by: str
+    ) -> LedgerEntry:
+        if not isinstance(by, str) or not by:
+            raise invalid_input("by", described(by), "who made sure of it, as a str")
+
+        def change(database: sqlite3.Connection) -> LedgerEntry:
+            row = self._row(database, key)
+            found = "no entry" if row is None else f"an entry that is {row['state']}"
+            if row is None or row["state"] != "unknown":
+                raise invalid_input("key", found, "the key of an entry that is unknown")
+            answer = None
+            if state is LedgerState.DONE:
+                id_field = _ID_FIELDS[row["function"]]
+                if not isinstance(created_id, int if id_field == "agent_id" else str):
+                    raise invalid_input("created_id", described(created_id), f"a {id_field}")
+                answer = _answer(id_field, created_id)
+            return _entry(_settle(database, row, state, answer, by))
+
+        entry: LedgerEntry = self._commit(change)
+        return entry
+
+    # ------------------------------------------------------------------------------ for drivers
+
+    def claim(self, claim: Claim) -> None:
+        """Writes that a create is begun, unless its key forbids it."""
+        number = next(self._numbers)
+
+        def change(database: sqlite3.Connection) -> None:
+            assert self._presence is not None
+            claim.name = f"{self._presence.name}/{number}"
+            self._decide(database, claim)
+
+        def end(task: _Task) -> None:
+            if task.error is not None:
+                self._open_claims.discard(claim.name)
+                claim.error = self._problem(task.error)
+            claim.decided.come()
+
+        self._submit(_Task(change, end))
+
+    def record(self, claim: Claim, outcome: Any) -> None:
+        """Writes how a create ended that was claimed: the answer in the JSON of the core, or an
+        error."""
+        claim.has_ended = True
+        if isinstance(outcome, RequestError):
+            state = LedgerState.UNKNOWN if outcome.may_have_created else LedgerState.FREE
+            answer, message = None, outcome.message
+        else:
+            number = str(claim.arguments.get("to_phone_number"))
+            if number in (outcome.get("raw_json") or ""):
+                outcome = {**outcome, "raw_json": "null"}
+            state, answer, message = LedgerState.DONE, json.dumps(outcome), None
+
+        def change(database: sqlite3.Connection) -> None:
+            if not claim.name or not claim.may_be_sent:
+                return
+            self._open_claims.discard(claim.name)
+            # An outcome that was taken for unknown, since its caller was gone, may still come.
+            database.execute(
+                "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ? "
+                "WHERE key = ? AND claim = ? AND state IN ('begun', 'unknown')",
+                (state.value, _now_ms(), answer, message, claim.key, claim.name),
+            )
+
+        def end(task: _Task) -> None:
+            self._report_failure(task)
+            claim.recorded.come()
+
+        self._submit(_Task(change, end))
+
+    def observe(self, docket: Docket) -> None:
+        """Resolves what is unknown by a docket that carries its key, as `external_id` or as a value
+        of its context."""
+        keys = {docket.external_id}
+        with contextlib.suppress(ValueError):
+            if isinstance(context := docket.call_context, dict):
+                keys |= {it for it in context.values() if isinstance(it, str)}
+
+        def change(database: sqlite3.Connection) -> None:
+            for key in keys - {None}:
+                row = self._row(database, key)
+                if row is None or row["state"] != "unknown":
+                    continue
+                if not row["function"].startswith("dockets."):
+                    continue
+                number = docket.to_phone_number
+                digests = json.loads(row["digests"])
+                if number is not None and digests.get("to_phone_number") != self._digest(
+                    row["function"], "to_phone_number", number
+                ):
+                    continue
+                answer = _answer("docket_id", docket.docket_id)
+                _settle(database, row, LedgerState.DONE, answer, "docket")
+
+        self._submit(_Task(change, self._report_failure))
+
+    def before_fork(self) -> None:
+        """Closes the file, since a child of a process that has it open cannot lock it."""
+        self._file_lock.acquire()
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
+        if self._presence is not None:
+            self._presence.suspend()
+
+    def after_fork_in_parent(self) -> None:
+        """Lets others see again that the process lives. The file is opened when it is used."""
+        if self._presence is not None and not self._presence.resume():
+            self._presence = None
+        self._file_lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Leaves everything to the parent."""
+        self._reset()
+
+    # ------------------------------------------------------------------------------- the states
+
+    def _decide(self, database: sqlite3.Connection, claim: Claim) -> None:
+        """The table of states: what a create does that finds its key."""
+        digests = {
+            name: self._digest(claim.function, name, value)
+            for name, value in claim.arguments.items()
+        }
+        entry = (claim.key, claim.function, json.dumps(digests), claim.name, _now_ms())
+        if database.execute(_BEGIN, entry).rowcount == 1:  # there was none, or it was free
+            self._open_claims.add(claim.name)
+            return
+        row = self._row(database, claim.key)
+        assert row is not None
+        _check_same(row, claim, digests)
+        if row["state"] == "done":
+            claim.answer = {**json.loads(row["answer"]), "from_ledger": True}
+        elif row["state"] == "begun":
+            message = f"once: a create with the key {claim.key!r} is in progress, begun at "
+            message += f"{_time(row['begun_ms'])}: nothing was sent"
+            claim.error = InProgress(message, may_have_created=True)
+        else:
+            message = f"once: a create with the key {claim.key!r} was begun at "
+            message += f"{_time(row['begun_ms'])}, and its outcome is not known: nothing was sent "
+            message += "now. The ledger's `resolve` and `release` note what became of it"
+            claim.error = OutcomeUnknown(message, may_have_created=True)
+
+    def _row(self, database: sqlite3.Connection, key: object) -> sqlite3.Row | None:
+        """Returns the entry of a key. One that was begun by a process that is gone is unknown."""
+        query = "SELECT * FROM creates WHERE key = ?"
+        row: sqlite3.Row | None = database.execute(query, (key,)).fetchone()
+        if row is None or row["state"] != "begun" or self._is_in_progress(row["claim"]):
+            return row
+        database.execute("UPDATE creates SET state = 'unknown' WHERE key = ?", (key,))
+        row = database.execute(query, (key,)).fetchone()
+        return row
+
+    def _mark_unknown(self, database: sqlite3.Connection) -> None:
+        query = "SELECT key FROM creates WHERE state = 'begun'"
+        for row in database.execute(query).fetchall():
+            self._row(database, row["key"])
+
+    def _is_in_progress(self, claim: str) -> bool:
+        assert self._presence is not None
+        owner, _, _ = claim.partition("/")
+        if owner == self._presence.name:
+            return claim in self._open_claims
+        return self._presence.is_present(owner)
+
+    def _digest(self, function: str, name: str, value: Any) -> str:
+        text = f"{function}\0{name}\0{_canonical(value)}"
+        return hmac.digest(self._digest_key, text.encode(), "sha256").hex()[:32]
+
+    # --------------------------------------------------------------------------------- the file
+
+    def _commit(self, change: Callable[[sqlite3.Connection], Any]) -> Any:
+        """Commits a change, and waits for it."""
+        ended = threading.Event()
+        task = _Task(change, lambda _: ended.set())
+        self._submit(task)
+        ended.wait()
+        if task.error is not None:
+            raise self._problem(task.error)
+        return task.result
+
+    def _submit(self, task: _Task) -> None:
+        self._tasks.append(task)
+        with self._lock:
+            if self._is_committing:
+                return
+            self._is_committing = True
+        try:
+            _workers.WORKERS.submit(self._commit_all)
+        except RuntimeError:  # no thread can be started
+            self._commit_all()
+
+    def _commit_all(self) -> None:
+        """Commits all tasks, those that came meanwhile together."""
+        while True:
+            with self._lock:
+                tasks = list(self._tasks)
+                self._tasks.clear()
+                if not tasks:
+                    self._is_committing = False
+                    return
+            try:
+                with self._file_lock:
+                    self._commit_together(tasks)
+            except Exception as error:
+                for task in tasks:
+                    task.error = error
+            for task in tasks:
+                task.on_end(task)
+
+    def _commit_together(self, tasks: list[_Task]) -> None:
+        database = self._database or self._open()
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            for task in tasks:
+                try:
+                    task.result = task.change(database)
+                except sqlite3.Error:
+                    raise
+                except Exception as error:  # it has changed nothing
+                    task.error = error
+            database.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                database.execute("ROLLBACK")
+            raise
+
+    def _open(self) -> sqlite3.Connection:
+        _create_private(self._path)
+        database = sqlite3.connect(
+            self._path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            database.row_factory = sqlite3.Row
+            (mode,) = database.execute("PRAGMA journal_mode = WAL").fetchone()
+            if mode != "wal":
+                raise sqlite3.OperationalError(f"the journal mode {mode}, not WAL")
+            database.execute("PRAGMA synchronous = FULL")
+            database.execute("BEGIN IMMEDIATE")
+            self._prepare(database)
+            (self._digest_key,) = database.execute("SELECT value FROM digest_key").fetchone()
+            if self._presence is None:
+                _Presence.remove_stale(self._path)
+                self._presence = _Presence(self._path)
+            database.execute("COMMIT")
+        except BaseException:
+            database.close()
+            raise
+        self._database = database
+        return database
+
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        (application,) = database.execute("PRAGMA application_id").fetchone()
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables == 0:
+            for statement in _SCHEMA.split(";"):
+                database.execute(statement)
+            database.execute("INSERT INTO digest_key VALUES (?)", (secrets.token_bytes(32),))
+            database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            database.execute(f"PRAGMA user_version = {_VERSION}")
+        elif application != _APPLICATION_ID:
+            raise sqlite3.DatabaseError("another SQLite database")
+        elif version != _VERSION:
+            raise sqlite3.DatabaseError(f"a ledger of version {version}, not {_VERSION}")
+
+    def _problem(self, error: BaseException) -> RequestError:
+        if isinstance(error, RequestError):
+            return error
+        found = f"{self._path}: {error}"
+        allowed = (
+            "a file of a ledger, or a path where one can be created, on a local disk with room"
+        )
+        return configuration_problem("ledger", found, allowed)
+
+    def _report_failure(self, task: _Task) -> None:
+        """Logs that an outcome could not be written. Its entry stays begun, and is unknown once the
+        process has ended."""
+        if task.error is not None:
+            log(logging.ERROR, "an outcome could not be recorded: %s", self._problem(task.error))
+
+
+class _Presence:
+    """A file that is locked for as long as this process lives, so that others can see whether it
+    does. SQLite does that in the same way on all systems and in all languages. Such files come and
+    go within transactions of the ledger."""
+
+    def __init__(self, ledger: str) -> None:
+        self.name = uuid4().hex
+        self._ledger = ledger
+        _create_private(self._path(self.name))
+        self._database = _locked(self._path(self.name))
+
+    def _path(self, name: str) -> str:
+        return f"{self._ledger}-{name}.owner"
+
+    def is_present(self, name: str) -> bool:
+        """Returns `True` if the process with this name lives. Otherwise its file is removed."""
+        return _is_locked(self._path(name))
+
+    @staticmethod
+    def remove_stale(ledger: str) -> None:
+        """Removes the files of processes that are gone."""
+        for path in glob.glob(glob.escape(ledger) + "-*.owner"):
+            _is_locked(path)
+
+    def suspend(self) -> None:
+        """Unlocks the file for the moment of a fork."""
+        self._database.close()
+
+    def resume(self) -> bool:
+        """Locks the file again. Returns `False` if that cannot be."""
+        try:
+            _create_private(self._path(self.name))
+            self._database = _locked(self._path(self.name))
+        except (OSError, sqlite3.Error):
+            return False
+        return True
+
+    def end(self) -> None:
+        self._database.close()
+        with contextlib.suppress(OSError):
+            os.remove(self._path(self.name))
+
+
+def _locked(path: str) -> sqlite3.Connection:
+    """Locks a file, or raises `sqlite3.OperationalError`."""
+    database = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+    try:
+        database.execute("BEGIN EXCLUSIVE")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _is_locked(path: str) -> bool:
+    """Returns `True` if another connection has locked a file. Otherwise it is removed."""
+    if not os.path.exists(path):
+        return False
+    try:
+        _locked(path).close()
+    except sqlite3.OperationalError:
+        return True
+    with contextlib.suppress(OSError):
+        os.remove(path)
+    return False
+
+
+def _create_private(path: str) -> None:
+    """Creates a file for its owner alone, unless it exists. Then it is not touched: to close it
+    would release the locks that this process has on it."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _check_same(row: sqlite3.Row, claim: Claim, digests: Mapping[str, str]) -> None:
+    """Raises an error that names the first difference to the create that the key belongs to."""
+    known: dict[str, str] = json.loads(row["digests"])
+    differing = [it for it in {**digests, **known} if known.get(it) != digests.get(it)]
+    if row["function"] != claim.function:
+        found = f"the key {claim.key!r} of a call of {row['function']}"
+    elif differing:
+        found = f"the key {claim.key!r} of a create with another {differing[0]}"
+    else:
+        return
+    raise invalid_input("once", found, "a key of its own for each create")
+
+
+def _settle(
+    database: sqlite3.Connection, row: sqlite3.Row, state: LedgerState, answer: Any, by: str
+) -> sqlite3.Row:
+    """Returns the entry, which is resolved."""
+    database.execute(
+        "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved_by = ? WHERE key = ?",
+        (state.value, _now_ms(), answer and json.dumps(answer), by, row["key"]),
+    )
+    query = "SELECT * FROM creates WHERE key = ?"
+    resolved: sqlite3.Row = database.execute(query, (row["key"],)).fetchone()
+    return resolved
+
+
+def _answer(id_field: str, created_id: Any) -> dict[str, Any]:
+    return {id_field: created_id, "raw_json": "null", "attempts": [], "may_be_duplicate": False}
+
+
+def _entry(row: sqlite3.Row) -> LedgerEntry:
+    answer = json.loads(row["answer"] or "{}")
+    return LedgerEntry(
+        key=row["key"],
+        function=row["function"],
+        state=LedgerState(row["state"]),
+        begun_at=_time(row["begun_ms"]),
+        ended_at=None if row["ended_ms"] is None else _time(row["ended_ms"]),
+        created_id=answer.get(_ID_FIELDS[row["function"]]),
+        message=row["message"],
+        resolved_by=row["resolved_by"],
+    )
+
+
+def _canonical(value: Any) -> str:
+    """Returns the same text for arguments that mean the same: the order of names does not count."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    return json.dumps(value, sort_keys=True)
+
+
+def _now_ms() -> int:
+    return int(datetime.now(timezone.utc).timestamp() * 1000)
+
+
+def _time(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, timezone.utc)

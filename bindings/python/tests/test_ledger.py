@@ -1,0 +1,461 @@
+"""The ledger: a program that was killed is run again, and calls no one twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import CREATED, DOCKET, DOCKET_ID, Answer, Serve, Service, drivers, outcome_on
+
+from voice_calling import (
+    AsyncVoiceClient,
+    ConfigurationProblem,
+    CreatedDocket,
+    DocketRequest,
+    InProgress,
+    InvalidInput,
+    Ledger,
+    LedgerState,
+    OutcomeUnknown,
+    Rejected,
+    VoiceClient,
+)
+
+KEY = "crm-1001"
+
+LOST = Answer(503)
+REFUSED = Answer(422)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "calls.db")
+
+
+def create(client: Any, **changes: Any) -> Any:
+    return client.dockets.create(**{**DOCKET, "once": KEY, **changes})
+
+
+def create_in_batch(client: Any, **changes: Any) -> Any:
+    request = DocketRequest(**{**DOCKET, "once": KEY, **changes})
+    return client.dockets.create_many([request], timeout=20)
+
+
+def only(outcome: Any) -> Any:
+    return outcome[0] if isinstance(outcome, list) else outcome
+
+
+@drivers
+@pytest.mark.parametrize("call", [create, create_in_batch])
+@pytest.mark.parametrize(
+    ("first", "state", "second", "requests"),
+    [
+        (CREATED, LedgerState.DONE, CreatedDocket, 1),
+        (LOST, LedgerState.UNKNOWN, OutcomeUnknown, 1),
+        (Answer(200, "<html>"), LedgerState.UNKNOWN, OutcomeUnknown, 1),
+        (REFUSED, LedgerState.FREE, CreatedDocket, 2),
+    ],
+)
+def test_a_second_call_with_a_key_does_what_its_state_says(
+    serve: Serve,
+    path: str,
+    driver: str,
+    call: Callable[[Any], Any],
+    first: Answer,
+    state: LedgerState,
+    second: type[Any],
+    requests: int,
+) -> None:
+    service = serve(first, CREATED)
+    for expected in (state, LedgerState.DONE if state is LedgerState.FREE else state):
+        outcome = only(outcome_on(driver, call, environ=service.environ(), ledger=path))
+        with Ledger(path) as ledger:
+            entry: Any = ledger.get(KEY)
+        assert (entry.state, entry.function) == (expected, "dockets.create")
+    assert type(outcome) is second
+    assert len(service.requests) == requests
+    if isinstance(outcome, CreatedDocket):
+        assert (outcome.docket_id, entry.created_id) == (DOCKET_ID, DOCKET_ID)
+        assert outcome.from_ledger == (requests == 1)
+
+
+def test_every_create_takes_a_key(serve: Serve, path: str) -> None:
+    service = serve(Answer(200, {"docket_id": DOCKET_ID, "task_id": "t-1", "agent_id": 7}))
+    call: dict[str, Any] = {
+        "from_agent_name": "a",
+        "to_phone_number": "919876543210",
+        "call_context": {},
+    }
+    created: list[Any] = []
+    for _ in range(2):
+        with VoiceClient(environ=service.environ(), ledger=path) as client:
+            created = [
+                client.agents.create(agent_name="a", once="agent"),
+                client.calls.make(**call, once="call"),
+                client.dockets.create_v1(**DOCKET, once="v1"),
+                client.dockets.create(**DOCKET, once="v2"),
+            ]
+    assert all(it.from_ledger for it in created)
+    assert len(service.requests) == 4
+
+
+def test_a_key_is_on_the_disk_before_anything_is_sent(serve: Serve, path: str) -> None:
+    seen: list[Any] = []
+
+    def look(_: Any) -> None:
+        with sqlite3.connect(path) as database:
+            seen.extend(database.execute("SELECT key, state FROM creates"))
+
+    service = serve()
+    http = {"event_hooks": {"request": [look]}}
+    outcome_on("threads", create, http, environ=service.environ(), ledger=path)
+    assert seen == [(KEY, "begun")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"agent_id": 8}, "another agent_id"),
+        ({"to_phone_number": "919876543211"}, "another to_phone_number"),
+        ({"call_context": {"a": 1}}, "another call_context"),
+        ({"external_id": "x"}, "another external_id"),
+    ],
+)
+def test_another_request_with_a_known_key_is_refused_by_the_first_difference(
+    service: Service, path: str, changes: dict[str, Any], found: str
+) -> None:
+    with VoiceClient(environ=service.environ(), ledger=path) as client:
+        create(client)
+        with pytest.raises(InvalidInput, match=f"once: found the key 'crm-1001' .* {found};"):
+            create(client, **changes)
+        with pytest.raises(InvalidInput, match=r"of a call of dockets\.create;"):
+            client.dockets.create_v1(**DOCKET, once=KEY)
+    assert len(service.requests) == 1
+
+
+def test_the_order_of_names_in_a_context_does_not_matter(service: Service, path: str) -> None:
+    with VoiceClient(environ=service.environ(), ledger=path) as client:
+        create(client, call_context={"a": 1, "b": [2]})
+        assert create(client, call_context='{"b": [2], "a": 1}').from_ledger
+
+
+def test_a_key_without_a_ledger_is_refused(service: Service) -> None:
+    with VoiceClient(environ=service.environ()) as client:
+        with pytest.raises(InvalidInput, match="once: found 'crm-1001' for a client without a"):
+            create(client)
+        with pytest.raises(InvalidInput, match="once"):
+            create_in_batch(client)
+    assert service.requests == []
+
+
+def test_the_keys_of_a_batch_are_checked_before_anything_is_sent(
+    service: Service, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def requests(*onces: str | None) -> list[DocketRequest]:
+        return [DocketRequest(**DOCKET, external_id="x", once=once) for once in onces]
+
+    with VoiceClient(environ=service.environ(), ledger=path) as client:
+        with pytest.raises(InvalidInput, match=r"requests\[2\]\.once: found 'a', as requests\[0\]"):
+            client.dockets.create_many(requests("a", "b", "a"), timeout=9)
+        with pytest.raises(InvalidInput, match=r"requests\[1\]\.once: found an empty text"):
+            client.dockets.create_many(requests("a", ""), timeout=9)
+        with pytest.raises(InvalidInput, match=r"requests\[1\]\.once: found 'x'"):
+            client.dockets.create_many(requests(None, None), timeout=9, once="external_id")
+        assert service.requests == []
+        with caplog.at_level(logging.WARNING, "voice_calling"):
+            client.dockets.create_many(requests(None, "a", None), timeout=9)
+    assert "requests[2] is equal to requests[0], and neither has a key" in caplog.text
+
+
+# --------------------------------------------------------------------------- processes and ends
+
+PROGRAM = """
+import os, signal, sys, httpx
+from voice_calling import OutcomeUnknown, VoiceClient
+
+def kill(_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+moment, path = sys.argv[1:]
+hooks = {moment: [kill]} if moment in ("request", "response") else {}
+docket = dict(agent_id=7, to_phone_number="919876543210", call_context={}, once="crm-1001")
+with httpx.Client(event_hooks=hooks) as http_client:
+    with VoiceClient(http_client=http_client, ledger=path) as client:
+        try:
+            client.dockets.create(**docket)
+        except OutcomeUnknown:
+            pass
+"""
+
+
+def start(service: Service, path: str, moment: str = "never") -> Any:
+    environ = {**os.environ, **service.environ()}
+    command = [sys.executable, "-c", PROGRAM, moment, path]
+    return subprocess.Popen(command, env=environ)
+
+
+@pytest.mark.parametrize(
+    ("moment", "requests"), [("request", 0), ("in flight", 1), ("response", 1)]
+)
+def test_a_create_whose_process_was_killed_at_any_step_is_unknown_and_never_sent_again(
+    service: Service, path: str, moment: str, requests: int
+) -> None:
+    if moment == "in flight":
+        service.gate.clear()
+    with start(service, path, moment) as process:
+        if moment == "in flight":
+            service.wait_for_request()
+            process.kill()
+    assert process.returncode == -signal.SIGKILL
+    service.gate.set()
+    with start(service, path) as process:
+        pass
+    assert process.returncode == 0
+    assert len(service.requests) == requests
+    with Ledger(path) as ledger:
+        assert [entry.key for entry in ledger.unknown()] == [KEY]
+    assert os.listdir(os.path.dirname(path)) == ["calls.db"]
+
+
+@drivers
+def test_a_key_that_is_in_progress_is_refused_or_waited_for(
+    service: Service, path: str, driver: str
+) -> None:
+    service.gate.clear()
+    with start(service, path) as process:
+        service.wait_for_request()
+        options = {"environ": service.environ()}
+        refused = outcome_on(driver, create, ledger=path, **options)
+        assert type(refused) is InProgress
+        threading.Timer(0.3, service.gate.set).start()
+        waiting = Ledger(path, wait_in_progress=True)
+        assert outcome_on(driver, create, ledger=waiting, **options).from_ledger
+        waiting.close()
+    assert process.returncode == 0
+    assert len(service.requests) == 1
+
+
+def test_a_create_that_is_cancelled_is_unknown_if_it_was_sent(service: Service, path: str) -> None:
+    service.gate.clear()
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ(), ledger=path) as client:
+            call = asyncio.create_task(create(client))
+            await asyncio.to_thread(service.wait_for_request)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+
+    asyncio.run(main())
+    with Ledger(path) as ledger:
+        assert [entry.key for entry in ledger.unknown()] == [KEY]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_ledger_survives_a_fork(service: Service, path: str) -> None:
+    ledger = Ledger(path)
+    go_on, is_closed = os.pipe()
+    with VoiceClient(environ=service.environ(), ledger=ledger) as client:
+        create(client)
+        child = os.fork()
+        if child == 0:
+            is_right = False
+            try:
+                with VoiceClient(environ=service.environ(), ledger=ledger) as own:
+                    is_right = create(own).from_ledger and not create(own, once="child").from_ledger
+                    os.read(go_on, 1)  # the parent has closed the file
+                    create(own, once="later")
+            finally:
+                os._exit(0 if is_right else 1)
+        while ledger.get("child") is None:
+            time.sleep(0.01)
+        assert not create(client, once="parent").from_ledger
+    ledger.close()
+    os.write(is_closed, b"x")
+    assert os.waitpid(child, 0)[1] == 0
+    with Ledger(path) as again:
+        entries = [again.get(key) for key in (KEY, "child", "parent", "later")]
+    assert all(entry is not None and entry.state is LedgerState.DONE for entry in entries)
+
+
+# ------------------------------------------------------------------------------ what is unknown
+
+
+def test_a_docket_that_carries_the_key_resolves_it(serve: Serve, path: str) -> None:
+    def docket(**fields: Any) -> Answer:
+        return Answer(200, {"docket_id": DOCKET_ID, "status": "COMPLETED", **fields})
+
+    number = DOCKET["to_phone_number"]
+    for answer, is_resolved in [
+        (docket(external_id=KEY), True),
+        (docket(external_id=KEY, to_phone_number=number), True),
+        (docket(call_context={"reference": KEY}), True),
+        (docket(external_id=KEY, to_phone_number="919999999999"), False),
+        (docket(external_id="another"), False),
+    ]:
+        service = serve(LOST, answer)
+        with VoiceClient(environ=service.environ(), ledger=path) as client:
+            assert client.ledger is not None
+            with pytest.raises(OutcomeUnknown):
+                create(client)
+            client.dockets.get(DOCKET_ID)
+            assert (client.ledger.unknown() == []) == is_resolved
+            if is_resolved:
+                assert create(client).docket_id == DOCKET_ID
+        os.remove(path)
+
+
+def test_a_verified_delivery_resolves_it(serve: Serve, path: str) -> None:
+    delivery = json.dumps({"docket_id": DOCKET_ID, "status": "COMPLETED", "external_id": KEY})
+    service = serve(LOST, Answer(200, delivery))
+    with VoiceClient(environ=service.environ(), ledger=path) as client:
+        assert client.ledger is not None
+        with pytest.raises(OutcomeUnknown):
+            create(client)
+        client.webhooks.verify(delivery)
+        entry = client.ledger.get(KEY)
+        assert entry is not None
+        assert (entry.state, entry.resolved_by) == (LedgerState.DONE, "docket")
+
+
+def test_a_person_resolves_or_releases_what_is_unknown(serve: Serve, path: str) -> None:
+    service = serve(LOST, LOST, CREATED)
+    with VoiceClient(environ=service.environ(), ledger=path) as client, Ledger(path) as ledger:
+        for key in ("found", "not found"):
+            with pytest.raises(OutcomeUnknown):
+                create(client, once=key)
+        assert [entry.key for entry in ledger.unknown()] == ["found", "not found"]
+        assert ledger.resolve("found", DOCKET_ID, by="Asha").resolved_by == "Asha"
+        ledger.release("not found", by="Asha")
+        assert ledger.unknown() == []
+        resolved = create(client, once="found")
+        assert (resolved.docket_id, resolved.from_ledger) == (DOCKET_ID, True)
+        assert not create(client, once="not found").from_ledger
+        for key, found in [("found", "an entry that is done"), ("other", "no entry")]:
+            with pytest.raises(InvalidInput, match=f"key: found {found}; allowed: the key of an"):
+                ledger.release(key, by="Asha")
+        later = datetime.now(timezone.utc) + timedelta(hours=1)
+        assert ledger.prune(done_before=later - timedelta(days=1)) == 0
+        assert ledger.prune(done_before=later) == 2
+        assert ledger.get("found") is None
+
+
+# ------------------------------------------------------------------------------------ the file
+
+
+def test_the_file_is_for_its_owner_alone_and_has_no_phone_numbers(serve: Serve, path: str) -> None:
+    number = DOCKET["to_phone_number"]
+    service = serve(Answer(200, {**CREATED.body, "to_phone_number": number}))
+    with VoiceClient(environ=service.environ(), ledger=path) as client:
+        create(client)
+        for name in os.listdir(os.path.dirname(path)):
+            file = Path(path).with_name(name)
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600
+            assert number.encode() not in file.read_bytes()
+
+
+def spoil_head(path: str) -> None:
+    Path(path).write_bytes(b"no database" * 1000)
+
+
+def of_another_program(path: str) -> None:
+    os.remove(path)
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE mine (value TEXT)")
+
+
+def of_a_later_version(path: str) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 2")
+
+
+def a_folder(path: str) -> None:
+    os.remove(path)
+    os.mkdir(path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "found"),
+    [
+        (spoil_head, "file is not a database"),
+        (of_another_program, "another SQLite database"),
+        (of_a_later_version, "a ledger of version 2, not 1"),
+        (a_folder, "unable to open database file"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_and_nothing_is_sent(
+    service: Service, path: str, spoil: Callable[[str], None], found: str
+) -> None:
+    with VoiceClient(environ=service.environ(), ledger=path) as client:
+        create(client)
+    spoil(path)
+    for call in (create, create_in_batch):
+        error = only(outcome_on("threads", call, environ=service.environ(), ledger=path))
+        assert type(error) is ConfigurationProblem
+        assert str(error).startswith(f"ledger: found {path}: ")
+        assert found in str(error)
+    with pytest.raises(ConfigurationProblem, match="ledger: found"):
+        Ledger(path).unknown()
+    assert len(service.requests) == 1
+
+
+FULL = """
+import resource, sys
+from voice_calling import ConfigurationProblem, VoiceClient
+client = VoiceClient(ledger=sys.argv[1])
+docket = dict(agent_id=7, to_phone_number="919876543210", call_context={})
+client.dockets.create(**docket, once="0")
+resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, resource.RLIM_INFINITY))
+for n in range(1, 1_000):
+    try:
+        client.dockets.create(**docket, once=str(n))
+    except ConfigurationProblem as error:
+        print(n, error)
+        break
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limit")
+def test_on_a_full_disk_nothing_is_sent(service: Service, path: str) -> None:
+    command = [sys.executable, "-c", FULL, path]
+    environ = {**os.environ, **service.environ()}
+    program = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert program.returncode == 0, program.stderr
+    refused, _, error = program.stdout.partition(" ")
+    assert error.startswith("ledger: found"), program.stdout
+    assert len(service.requests) == int(refused)
+
+
+def test_an_outcome_that_cannot_be_recorded_is_returned_and_logged(
+    service: Service, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def spoil(_: Any) -> None:
+        with sqlite3.connect(path) as database:
+            database.execute("DROP TABLE creates")
+
+    http = {"event_hooks": {"response": [spoil]}}
+    outcome = outcome_on("threads", create, http, environ=service.environ(), ledger=path)
+    assert isinstance(outcome, CreatedDocket)
+    assert "an outcome could not be recorded: ledger: found" in caplog.text
+
+
+def test_a_rejected_create_may_be_corrected(serve: Serve, path: str) -> None:
+    service = serve(REFUSED, CREATED)
+    with VoiceClient(environ=service.environ(), ledger=path) as client:
+        with pytest.raises(Rejected):
+            create(client, to_phone_number="910000000000")
+        assert create(client).docket_id == DOCKET_ID
