@@ -6,9 +6,7 @@ import type { BatchOptions, CallOptions, Integer, JsonInput, JsonValue, WaitOpti
 export interface ReadResult {
   /** The whole answer as it came. */
   readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
+  /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
   readonly raw: JsonValue;
   /**
    * The service's id of the request: the header `x-request-id`, or else `requestId` or
@@ -100,9 +98,7 @@ export interface CreatedAgent extends Omit<CreateResult, 'rawJson' | 'raw'> {
   readonly agentId?: Integer;
   /** The answer, where it is JSON. */
   readonly rawJson?: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
+  /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
   readonly raw?: JsonValue;
   /** The answer, where it is not JSON and not empty. */
   readonly rawText?: string;
@@ -382,9 +378,7 @@ export interface DocketCompleted {
   readonly dashboardUrl?: string;
   /** The whole payload as it came. */
   readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
+  /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
   readonly raw: JsonValue;
 }
 

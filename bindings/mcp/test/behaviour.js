@@ -85,7 +85,7 @@ export function testBehaviour(withTools) {
       for (const context of ['[]', '{"a": 1}', 'null', '{', '{"a": "1", "\\u0061": "2"}', '{"a": "1", "a": "1"}']) {
         const refused = await placed(context);
         assert.ok(refused.isError);
-        assert.match(refused.text, /^call-context.*: found .*; allowed: .*Nothing was created/);
+        assert.match(refused.text, /^call-context.*: found .*; allowed: /);
       }
       assert.equal(requests.length, 1);
     }));
