@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { VoiceClient } from 'voice-calling';
 import { clock } from '../src/clock.js';
 import { NodeHttp } from '../src/node_http.js';
-import { DOCKET, REQUEST, TOKEN, failure, withBoth, withService } from './service.js';
+import { DOCKET, REQUEST, TOKEN, failure, withBoth } from './service.js';
 
 /** A transport on a clock that can be stopped: the next step breaks then. */
 function stoppable() {
@@ -50,17 +50,15 @@ test('a create under way when it breaks is of unknown outcome, a read is not; th
   }));
 
 test('a create that was not sent when it breaks has created nothing', () => {
-  const { transport, stop } = stoppable();
-  return withService(() => ({}), async ({ url, requests }) => {
-    const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, transport });
+  let breakIt;
+  return withStoppingClock({}, (stop) => void (breakIt = stop), async (client, { requests }) => {
     await client.dockets.create(REQUEST);
-    stop();
+    breakIt();
     const error = await failure(client.dockets.create(REQUEST));
     assert.equal(error.name, 'ExecutionFailed', error.stack);
     assert.match(error.message, /nothing was created/);
     assert.equal(error.mayHaveCreated, false);
     assert.equal(requests.length, 1);
-    await client.close();
   });
 });
 
