@@ -2,7 +2,7 @@
 import { clientOn } from './client.js';
 import { READ, messageOf } from './exchange.js';
 import { misconfigured } from './settings.js';
-import { describeType } from './words.js';
+import { NOT_FOR_BROWSERS, describeType } from './words.js';
 
 export * from './errors.js';
 
@@ -31,9 +31,6 @@ function refuseBrowsers() {
   const { window } = /** @type {any} */ (globalThis);
   if (window?.document !== undefined) throw new Error(NOT_FOR_BROWSERS);
 }
-
-const NOT_FOR_BROWSERS =
-  'voice-calling is not for browsers: a page would publish the token of its organization. Call it from a server.';
 
 /** Only Node's `fetch`, which is undici's, takes streams with a length, and says why a connection was not made. */
 const isNode = globalThis.process?.versions?.undici !== undefined;

@@ -37,7 +37,8 @@ const METHODS = {
   'webhooks.verify-docket-completed': ({ webhooks }) => webhooks.verify,
 };
 
-const STRING = /"(?:[^"\\]|\\.)*"/y;
+const MARK = `${randomUUID()}:`;
+const MARKED = new RegExp(`^${MARK}(.*)`);
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 const judge = process.env.VOICE_CALLING_CASES;
@@ -58,7 +59,7 @@ for (const [driver, { VoiceClient }] of judge ? Object.entries(DRIVERS) : []) {
   test(`${driver}: the table has cases`, () => assert.ok(cases.length > 0));
 
   const judged = async (id, outcome) => {
-    const { differences } = JSON.parse(await text(`${url}/cases/${id}/outcome`, jsonText(outcome)));
+    const { differences } = JSON.parse(await text(`${url}/cases/${id}/outcome`, unmarked(jsonText(outcome))));
     assert.deepEqual(differences, [], jsonText(outcome));
   };
 
@@ -166,21 +167,21 @@ function passed(type, value) {
 
 // ------------------------------------------------------------------------- what is reported
 
-/** `text` is the JSON that a value was read from, where that is known. */
-function report(called, type, value, text) {
+/** `whole` is the JSON that a value was read from, where that is known, with marked numbers. */
+function report(called, type, value, whole) {
   if (value === undefined) return null;
-  if (type.option) return report(called, type.option, value, text);
+  if (type.option) return report(called, type.option, value, whole);
   if (type.result) {
     return value.ok
       ? { ok: report(called, type.result[0], value.value) }
       : { error: reportError(called, value.error) };
   }
   if (type.list) {
-    const texts = text?.startsWith('[') ? pieces(text) : [text];
-    return value.map((element, i) => report(called, type.list, element, texts[i]));
+    const wholes = Array.isArray(whole) ? whole : [whole];
+    return value.map((element, i) => report(called, type.list, element, wholes[i]));
   }
   const { record, variant } = types[type] ?? {};
-  if (record) return reportRecord(called, record, value, text);
+  if (record) return reportRecord(called, record, value, whole);
   if (type === 's64') return BigInt(value);
   if (!variant) return value;
   if (value.kind === undefined) {
@@ -191,24 +192,23 @@ function report(called, type, value, text) {
   return of === null ? snake(value.kind) : { [snake(value.kind)]: report(called, of, value.value) };
 }
 
-function reportRecord(called, record, value, text) {
-  const own = value.rawJson ?? text;
-  const members = own?.startsWith('{') ? membersOf(own) : new Map();
+function reportRecord(called, record, value, whole) {
+  const own = value.rawJson === undefined ? whole : marked(value.rawJson);
   const fields = {};
   for (const [name, type] of Object.entries(record)) {
     const given = value[camel(name)];
     const isJson = (type.option ?? type) === 'json' && name !== 'raw-json' && given !== undefined;
-    if (isJson) fields[snake(name)] = exact(members.get(snake(name)), given);
+    if (isJson) fields[snake(name)] = exact(own[snake(name)], given);
     // The lists of agents and of calls are the whole answer.
-    else fields[snake(name)] = report(called, type, given, type.list ? own : members.get(snake(name)));
+    else fields[snake(name)] = report(called, type, given, type.list ? own : own?.[snake(name)]);
   }
   return fields;
 }
 
-/** The text of a member, which a user who needs all digits finds in `rawJson`. */
-function exact(text, value) {
-  assert.deepEqual(value, JSON.parse(text));
-  return text;
+/** A member as a user who needs all digits finds it in `rawJson`. */
+function exact(member, value) {
+  assert.deepEqual(value, JSON.parse(unmarked(JSON.stringify(member))));
+  return member;
 }
 
 function reportError(called, error) {
@@ -250,40 +250,22 @@ function inWit(called, { subject, found, allowed }) {
 
 /** JSON with integers of any size: those that a number cannot hold as bigints. */
 function parsed(text) {
-  const marked = text.replace(TOKEN, (token) =>
-    /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token)) ? `{"$bigint":"${token}"}` : token,
-  );
-  return JSON.parse(marked, (_, value) => (value?.$bigint ? BigInt(value.$bigint) : value));
-}
-
-/** The members of an object, each as its text; of doubled ones the last. */
-function membersOf(text) {
-  const members = pieces(text).map((piece) => {
-    STRING.lastIndex = 0;
-    const [key] = STRING.exec(piece);
-    return [JSON.parse(key), piece.slice(key.length).replace(/^\s*:\s*/, '')];
+  return JSON.parse(text.replace(TOKEN, mark), (_, value) => {
+    const [, digits] = MARKED.exec(value) ?? [];
+    if (digits === undefined) return value;
+    return /^-?\d+$/.test(digits) && !Number.isSafeInteger(Number(digits)) ? BigInt(digits) : Number(digits);
   });
-  return new Map(members);
 }
 
-/** The texts between the outermost commas of an array or an object. */
-function pieces(text) {
-  const found = [];
-  let depth = 0;
-  let begin;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (character === '"') {
-      STRING.lastIndex = at;
-      at += STRING.exec(text)[0].length - 1;
-      continue;
-    }
-    if ('{['.includes(character) && depth++ === 0) begin = at + 1;
-    const isEnd = '}]'.includes(character) && --depth === 0;
-    if (!isEnd && !(character === ',' && depth === 1)) continue;
-    const piece = text.slice(begin, at).trim();
-    if (piece !== '') found.push(piece);
-    begin = at + 1;
-  }
-  return found;
+/** JSON whose numbers are texts with a mark, until they are written. */
+function marked(text) {
+  return JSON.parse(text.replace(TOKEN, mark));
+}
+
+function mark(token) {
+  return token.startsWith('"') ? token : `"${MARK}${token}"`;
+}
+
+function unmarked(text) {
+  return text.replaceAll(new RegExp(`"${MARK}([^"]*)"`, 'g'), '$1');
 }

@@ -6,24 +6,10 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { ConfigurationProblem, VoiceClient } from 'voice-calling';
 import { ScriptedService } from 'voice-calling/testing';
-import { environment, settings } from '../src/settings.js';
+import { environment } from '../src/settings.js';
 import { DOCKET, DRIVERS, REQUEST, TOKEN, failure, pem, scripted, withBoth, withClient, withService } from './service.js';
 
 const CERTIFICATE = pem('ca.pem');
-
-test('every option becomes its variable, in its spelling', () => {
-  const options = {};
-  for (const [name, { type, words }] of Object.entries(settings)) {
-    options[name] = { integer: 5, flag: true, choice: words?.[1] }[type] ?? 'text';
-  }
-  const variables = Object.fromEntries(environment(options, {}, true));
-  assert.equal(variables.VOICE_CALLING_API_TOKEN, 'text');
-  assert.equal(variables.VOICE_CALLING_DEADLINE_MS, '5');
-  assert.equal(variables.VOICE_CALLING_ALLOW_INSECURE_HTTP, 'true');
-  assert.equal(variables.VOICE_CALLING_CREATE_RETRY, 'not-sent');
-  assert.equal(variables.VOICE_CALLING_LOG, 'attempts');
-  assert.equal(Object.keys(variables).length, Object.keys(settings).length + 1);
-});
 
 test('an option goes before its variable, and accounts are added to those of the environment', () => {
   const variables = {
@@ -33,7 +19,7 @@ test('an option goes before its variable, and accounts are added to those of the
     VOICE_CALLING_ACCOUNTS: 'gamma,alpha',
     VOICE_CALLING_ALPHA_API_TOKEN: 'a',
   };
-  const accounts = { alpha: { maxAttempts: 2 }, 'beta-2': { token: 'b', createRetry: 'never' } };
+  const accounts = { alpha: { maxAttempts: 2, allowInsecureHttp: true }, 'beta-2': { token: 'b', createRetry: 'never' } };
   const merged = environment({ deadlineMs: 2, baseUrl: undefined, accounts }, variables, false);
   assert.deepEqual(Object.fromEntries(merged), {
     VOICE_CALLING_DEADLINE_MS: '2',
@@ -41,20 +27,10 @@ test('an option goes before its variable, and accounts are added to those of the
     VOICE_CALLING_ACCOUNTS: 'gamma,alpha,beta-2',
     VOICE_CALLING_ALPHA_API_TOKEN: 'a',
     VOICE_CALLING_ALPHA_MAX_ATTEMPTS: '2',
+    VOICE_CALLING_ALPHA_ALLOW_INSECURE_HTTP: 'true',
     VOICE_CALLING_BETA_2_API_TOKEN: 'b',
     VOICE_CALLING_BETA_2_CREATE_RETRY: 'never',
   });
-});
-
-test('a client is configured by the environment of the process, if it has no env of its own', async () => {
-  const { env } = process;
-  process.env = { PATH: env.PATH, VOICE_CALLING_BASE_URL: 'https://service.test', VOICE_CALLING_API_TOKEN: TOKEN };
-  try {
-    const { client } = scripted([], { env: undefined, baseUrl: undefined, token: undefined });
-    assert.ok((await client.dockets.create(REQUEST)).docketId);
-  } finally {
-    process.env = env;
-  }
 });
 
 test('a wrong value is reported by its option and its variable, in the account that has it', async () => {

@@ -1,6 +1,7 @@
 /** Faults of the program around the client, at a step of its first request. */
 import http from 'node:http';
 import net from 'node:net';
+import { endOfMessage } from './service.js';
 
 /** Why an operation is interrupted. */
 export const REASON = new Error('the caller was interrupted');
@@ -169,7 +170,7 @@ class AgentWith extends http.Agent {
       // Its end follows what is handed on.
       if (chunk === null) return true;
       answer = Buffer.concat([answer, chunk]);
-      if (isWhole(answer)) void handOn();
+      if (endOfMessage(answer.toString('latin1'))) void handOn();
       return true;
     };
     const handOn = async () => {
@@ -188,10 +189,4 @@ class AgentWith extends http.Agent {
     };
     return socket;
   }
-}
-
-function isWhole(answer) {
-  const head = answer.indexOf('\r\n\r\n');
-  const [, length] = /\r\ncontent-length: (\d+)/i.exec(answer.subarray(0, Math.max(head, 0)).toString('latin1')) ?? [];
-  return head > 0 && answer.length >= head + 4 + Number(length);
 }

@@ -4,7 +4,6 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import * as package_ from 'voice-calling';
-import { types } from '../src/wit.js';
 import { CREATED, DOCKET, REQUEST, TOKEN, failure, scripted } from './service.js';
 
 const { NoAnswerError, RequestError, ServiceError, VoiceClient } = package_;
@@ -70,31 +69,6 @@ function withDigits(value) {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, it]) => [name, withDigits(it)]));
 }
-
-/** The base of the class of each case. */
-const BASES = {
-  ExecutionFailed: RequestError,
-  ConfigurationProblem: RequestError,
-  InvalidInput: RequestError,
-  Unauthorized: ServiceError,
-  NotFound: ServiceError,
-  Rejected: ServiceError,
-  UnexpectedResponse: ServiceError,
-  OutcomeUnknown: RequestError,
-  RateLimited: ServiceError,
-  Unavailable: ServiceError,
-  Unreachable: NoAnswerError,
-  TimedOut: NoAnswerError,
-};
-
-test('each case of an error has a class with its name, kind and base', () => {
-  const kinds = Object.keys(BASES).map((name) => package_[name].prototype.kind);
-  assert.deepEqual(kinds, Object.keys(types['request-error'].variant));
-  for (const [name, base] of Object.entries(BASES)) {
-    assert.equal(Object.getPrototypeOf(package_[name]), base);
-    assert.equal(package_[name].prototype.name, name);
-  }
-});
 
 test('an error has its class, the stack of its call, and is written as JSON', async () => {
   const { client } = scripted([{ status: 401, text: 'no' }]);

@@ -72,7 +72,7 @@ export function withSockets(behave, test) {
     let text = '';
     socket.on('data', (piece) => {
       text += piece.toString('latin1');
-      for (let end = endOfRequest(text); end !== undefined; end = endOfRequest(text)) {
+      for (let end = endOfMessage(text); end !== undefined; end = endOfMessage(text)) {
         const request = text.slice(0, end);
         text = text.slice(end);
         service.received++;
@@ -107,7 +107,8 @@ export async function withListener(accept, test) {
   }
 }
 
-function endOfRequest(text) {
+/** The length of the first message in a text, if it is whole. */
+export function endOfMessage(text) {
   const head = text.indexOf('\r\n\r\n');
   if (head < 0) return undefined;
   const [, length = '0'] = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, head)) ?? [];

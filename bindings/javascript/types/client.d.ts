@@ -6,9 +6,7 @@ import type { BatchOptions, CallOptions, Integer, JsonInput, JsonValue, WaitOpti
 export interface ReadResult {
   /** The whole answer as it came. */
   readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
+  /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
   readonly raw: JsonValue;
   /**
    * The service's id of the request: the header `x-request-id`, or else `requestId` or
@@ -95,29 +93,15 @@ export interface AgentConfig {
 }
 
 /** The answer to `agents.create`, whose form is not specified. */
-export interface CreatedAgent {
+export interface CreatedAgent extends Omit<CreateResult, 'rawJson' | 'raw'> {
   /** `agent_id`, where the answer is an object that has it as an integer. */
   readonly agentId?: Integer;
   /** The answer, where it is JSON. */
   readonly rawJson?: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
+  /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
   readonly raw?: JsonValue;
   /** The answer, where it is not JSON and not empty. */
   readonly rawText?: string;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
-  readonly requestId?: string;
-  /** All attempts of this operation, in order; the last one succeeded. */
-  readonly attempts: readonly Attempt[];
-  /**
-   * Whether an attempt before the last may have created as well: then there may be
-   * two of them.
-   */
-  readonly mayBeDuplicate: boolean;
 }
 
 /** An element of the list of agents. One that is not an object has neither. */
@@ -394,9 +378,7 @@ export interface DocketCompleted {
   readonly dashboardUrl?: string;
   /** The whole payload as it came. */
   readonly rawJson: string;
-  /**
-   * The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here.
-   */
+  /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
   readonly raw: JsonValue;
 }
 
@@ -526,23 +508,14 @@ export interface Dockets {
   /**
    * Makes a phone ring: `POST /api/v1/dockets`.
    *
-   * It is a creating request: it is retried while it is certain that it did
-   * nothing, and where the service asks for it (5xx, 408): a docket that was created and then
-   * answered so is created again, and two phones ring. `createRetry: 'not-sent'` turns that off,
-   * `createRetry: 'never'` every retry. Once it was handed to the network
-   * without a conclusive answer, it fails with `OutcomeUnknown` and is never
-   * retried. No attempt begins with less time left than an answer may take:
-   * `attemptTimeoutMs`, or half of `deadlineMs` where that is less.
-   *
-   * An answer may have 16384 bytes more than six times its request; a larger one is
-   * `UnexpectedResponse`, with its beginning. So is one whose
-   * `docket_id` is not a UUID.
+   * It is a creating request. Retries, times and limits are those of `calls.make`. An answer
+   * whose `docket_id` is not a UUID is `UnexpectedResponse`.
    */
   createV1(request: DocketRequestV1, options?: CallOptions): Promise<CreatedDocketV1>;
   /**
    * Makes a phone ring: `POST /api/v2/dockets`, which takes an `externalId`
-   * and answers whether the docket was created. Retries, times and limits are those
-   * of `dockets.createV1`.
+   * and answers whether the docket was created. Everything else is as in
+   * `dockets.createV1`.
    */
   create(request: DocketRequest, options?: CallOptions): Promise<CreatedDocket>;
   /**

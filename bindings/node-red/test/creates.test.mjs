@@ -47,18 +47,6 @@ test('msg.docket is taken before the payload, and its fields before those of the
     assert.equal(JSON.parse(requests[0].body).agent_id, 7);
   }));
 
-test('a docket is waited for until it is completed', () =>
-  withNode(
-    { ...docket, wait: true },
-    creating((count) => docketIn(count < 4 ? 'IN_PROGRESS' : 'COMPLETED')),
-    async ({ requests }) => {
-      const msg = await nodeRed.send({ payload: REQUEST });
-      assert.equal(msg.output, 1);
-      assert.equal(msg.payload.status, 'COMPLETED');
-      assert.deepEqual(lines(requests), ['POST /api/v2/dockets', ...Array(3).fill(`GET /api/v1/dockets/${DOCKET}`)]);
-    },
-  ));
-
 test('a call is made, and its details are waited for', () =>
   withNode(
     { ...call, fromAgentName: 'renewals', wait: true },
@@ -118,13 +106,6 @@ for (const [what, [node, answer, payload, output, kind, creates, caught]] of Obj
       assert.equal(ends.length, 1, ends.join('\n'));
     }, WATCHERS));
 }
-
-test('a service that cannot be reached has created nothing', async () => {
-  const gone = await withService(() => ({}), ({ url }) => url);
-  await nodeRed.deploy([account(gone), ...around(docket)]);
-  const msg = await nodeRed.send({ payload: REQUEST });
-  assert.deepEqual([msg.output, msg.error.kind, msg.error.mayHaveCreated], [2, 'unreachable', false]);
-});
 
 for (const [what, node, request] of CREATORS) {
   test(`a message of unknown outcome that a wire or a \`catch\` node leads back to a ${what} is sent once`, () =>
