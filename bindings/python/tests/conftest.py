@@ -21,6 +21,7 @@ import pytest
 import trio
 
 from voice_calling import AsyncVoiceClient, RequestError, VoiceClient
+from voice_calling.testing import ScriptedService
 
 TOKEN = "a-token-that-nobody-may-see"
 DOCKET_ID = "11111111-2222-3333-4444-555555555555"
@@ -177,6 +178,13 @@ def outcome_on(
             return call(client)
         except RequestError as error:
             return error
+
+
+def scripted_outcome(service: ScriptedService, driver: str, call: Callable[[Any], Any]) -> Any:
+    """Returns what a call of a new client of a scripted service ends in."""
+    http_client = service.http_client() if driver == "threads" else service.async_http_client()
+    options: Any = {"base_url": service.base_url, "token": "test-token", "environ": {}}
+    return outcome_on(driver, call, http_client=http_client, **options)
 
 
 def create(client: Any) -> Any:

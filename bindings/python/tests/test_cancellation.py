@@ -223,28 +223,6 @@ def test_a_batch_gives_each_result_as_it_comes() -> None:
     assert [it.attempts[0].duration_ms for it in created] == [0, 0, 5000]
 
 
-def test_a_batch_that_is_left_keeps_its_ids_and_logs_those_that_were_not_read(
-    serve: Serve, caplog: pytest.LogCaptureFixture
-) -> None:
-    ids = [f"00000000-0000-0000-0000-00000000000{digit}" for digit in range(3)]
-    service = serve(*(Answer(200, {"docket_id": it, "status": "OPEN"}) for it in [*ids, ids[0]]))
-    service.hangs_after = 3
-    with VoiceClient(environ=service.environ(), max_in_flight=3) as client:
-        batch = client.dockets.create_each(REQUESTS, timeout=60)
-        first = next(batch).created
-        while len(service.requests) < 6:
-            threading.Event().wait(0.01)
-        batch.close()
-    assert first is not None
-    created = {result.created.docket_id for result in batch.results if result.created}
-    assert created == set(ids)
-    unread = {it for it in ids if any(it in message for message in caplog.messages)}
-    assert unread == created - {first.docket_id}
-    unknown = [result for result in batch.results if isinstance(result.error, OutcomeUnknown)]
-    assert len(unknown) == 3 == len([it for it in warnings(caplog) if "cancelled: " in it])
-    assert list(batch) == []
-
-
 def test_a_loop_that_is_left_creates_nothing_more(serve: Serve) -> None:
     requests = [DocketRequest(**DOCKET) for _ in range(1000)]
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from conftest import DOCKET, DOCKET_ID, Service, create, drivers, outcome_on
+from conftest import DOCKET, DOCKET_ID, Service, create, drivers, scripted_outcome
 
 from voice_calling import DocketRequest, ExecutionFailed, OutcomeUnknown, RequestError, VoiceClient
 from voice_calling._guest import Guest, GuestLost
@@ -50,12 +50,9 @@ def test_when_the_guest_is_lost_its_caller_learns_what_may_exist(
     driver: str, event: str, operation: Any, expected: type[RequestError]
 ) -> None:
     service = ScriptedService(UNREACHABLE if event == "Failed" else CREATED)
-    is_threads = driver == "threads"
-    http_client = service.http_client() if is_threads else service.async_http_client()
-    options: Any = {"base_url": service.base_url, "token": "test-token", "environ": {}}
     with pytest.MonkeyPatch.context() as patch:
         trap_at(patch, event)
-        error = outcome_on(driver, operation, http_client=http_client, **options)
+        error = scripted_outcome(service, driver, operation)
     assert type(error) is expected
     assert error.may_have_created == (expected is OutcomeUnknown)
     assert "a trap" in str(error)

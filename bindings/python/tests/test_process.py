@@ -213,6 +213,21 @@ def test_a_fork_while_the_module_is_compiled_waits_for_it(service: Service) -> N
     assert finished(service, code) == "OPEN"
 
 
+def test_workers_import_nothing_whose_lock_a_fork_could_take_along(service: Service) -> None:
+    code = f"""
+        from voice_calling import _guest
+        compiles = _guest._compile
+        def noted():
+            compiled = compiles()
+            noted.modules = set(sys.modules)
+            return compiled
+        _guest._compile = noted
+        {CREATE}
+        print(set(sys.modules) - noted.modules)
+    """
+    assert finished(service, code) == "set()"
+
+
 @posix
 @pytest.mark.parametrize("first", ["", CREATE])
 def test_after_a_fork_the_child_has_connections_of_its_own(service: Service, first: str) -> None:

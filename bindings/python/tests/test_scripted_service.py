@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import DOCKET, create, outcome_on
+from conftest import DOCKET, create, scripted_outcome
 
 from voice_calling import (
     CreatedDocket,
@@ -61,17 +61,11 @@ def test_a_create_ends_as_the_script_says_and_takes_no_time(
 ) -> None:
     service = ScriptedService(*steps)
     began = time.monotonic()
-    outcome = outcome_of(service, driver, create)
+    outcome = scripted_outcome(service, driver, create)
     assert time.monotonic() - began < 5
     assert type(outcome) is expected
     assert [attempt.status for attempt in outcome.attempts] == attempts
     assert len(service.requests) == len(attempts)
-
-
-def outcome_of(service: ScriptedService, driver: str, call: Callable[[Any], Any]) -> Any:
-    http_client = service.http_client() if driver == "threads" else service.async_http_client()
-    options: Any = {"base_url": service.base_url, "token": "test-token", "environ": {}}
-    return outcome_on(driver, call, http_client=http_client, **options)
 
 
 def test_a_wait_of_hours_takes_no_time() -> None:
@@ -116,7 +110,7 @@ def test_a_mistake_in_a_script_is_raised_by_the_call_and_is_no_answer(
 ) -> None:
     service = ScriptedService(step)
     with pytest.raises(expected):
-        outcome_of(service, driver, call)
+        scripted_outcome(service, driver, call)
     assert len(service.requests) == 1
 
 

@@ -7,6 +7,7 @@ this package; then the module is compiled, or taken from wasmtime's own cache.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import threading
 from importlib import resources
@@ -92,6 +93,9 @@ def _compile() -> tuple[Engine, Module]:
     global _compiled
     if _compiled is None:
         wasmtime = _wasmtime()
+        # Otherwise the first connection imports it: a fork meanwhile would leave the import's lock
+        # to the child, held by a thread that does not exist there.
+        importlib.import_module("encodings.idna")
         config = wasmtime.Config()
         with contextlib.suppress(wasmtime.WasmtimeError):  # no folder for caches is known
             config.cache = True
