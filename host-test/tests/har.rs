@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tempfile::tempdir;
 use voice_calling_mock::{Behaviour, RawPeer};
 
 const CANARY: &str = r#"canary/5f1e0c"77a1b2"#;
@@ -18,23 +19,6 @@ const LIST: (&str, &str) = ("agents.list-agents", r#"{"organization_id": "org-1"
 fn component() -> PathBuf {
     let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
     std::env::var_os("HOST_TEST_COMPONENT").map_or_else(|| built.into(), PathBuf::from)
-}
-
-/// A file of this test's own, which goes with it.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let name = format!("{}-{name}", std::process::id());
-        Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // It may never have been written.
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 /// What a run of the command left behind.
@@ -130,7 +114,8 @@ fn echo(status: &str, content_type: &str, body: impl Into<Vec<u8>>) -> Behaviour
 
 #[tokio::test]
 async fn the_archive_of_the_demo_has_every_exchange_without_its_people() {
-    let run = run(&Scratch::new("demo.har").0, &["demo"], &[]).await;
+    let folder = tempdir().expect("a folder");
+    let run = run(&folder.path().join("demo.har"), &["demo"], &[]).await;
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(!run.all().contains("mock-token"));
     let har = run.har.as_deref().expect("an archive");
@@ -194,22 +179,20 @@ async fn what_a_service_echoes_is_in_no_output_and_the_people_are_in_no_archive(
         NAME.as_bytes(),
     ];
     let text = format!("{NAME} {NUMBER} {CANARY}").into_bytes();
-    for (index, (status, content_type, body)) in [
+    for (status, content_type, body) in [
         ("422", "application/json", problems.into_bytes()),
         ("503", "application/json", slashes.into_bytes()),
         ("302", "application/json", escaped.into_bytes()),
         ("200", "text/plain", text),
         ("404", "application/octet-stream", binary.concat()),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    ] {
         let peer = RawPeer::start([echo(status, content_type, body)]).await;
         let peer = peer.expect("a peer");
         for flag in [&[][..], &["--har-unmasked"]] {
-            let file = Scratch::new(&format!("echo-{index}-{}.har", flag.len()));
+            let folder = tempdir().expect("a folder");
+            let file = folder.path().join("echo.har");
             let call = ("dockets.create-docket-v2", CREATE);
-            let run = invoke(&file.0, call, &peer.base_url(), flag).await;
+            let run = invoke(&file, call, &peer.base_url(), flag).await;
             assert_eq!(run.code, Some(1), "{}", run.stderr);
             run.assert_no_token();
             let har = run.har.as_deref().expect("an archive");
@@ -229,8 +212,14 @@ async fn a_token_in_a_successful_answer_is_masked_before_it_is_printed() {
     let agents = format!(r#"[{{"agent_id":7,"agent_name":{quoted},"{NUMBER}":{quoted}}}]"#);
     let peer = RawPeer::start([echo("200", "application/json", agents)]).await;
     let peer = peer.expect("a peer");
-    let file = Scratch::new("answer.har");
-    let run = invoke(&file.0, LIST, &peer.base_url(), &[]).await;
+    let folder = tempdir().expect("a folder");
+    let run = invoke(
+        &folder.path().join("answer.har"),
+        LIST,
+        &peer.base_url(),
+        &[],
+    )
+    .await;
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     run.assert_no_token();
     let printed: Value = serde_json::from_str(&run.stdout).expect("JSON");
@@ -253,9 +242,10 @@ async fn a_token_that_the_guest_writes_to_stderr_is_masked() {
         ("MAX_ATTEMPTS", "1"),
         ("LOG", "attempts"),
     ];
-    let file = Scratch::new("stderr.har");
+    let folder = tempdir().expect("a folder");
+    let file = folder.path().join("stderr.har");
     let arguments = ["invoke", LIST.0, "--json", LIST.1];
-    let run = run(&file.0, &arguments, &settings).await;
+    let run = run(&file, &arguments, &settings).await;
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     assert!(!run.all().contains("api/v1/agents"), "{}", run.all());
     assert!(
@@ -289,18 +279,19 @@ async fn an_archive_is_for_its_owner_alone_even_in_a_file_that_existed_or_behind
     let mode_of = |path: &Path| metadata(path).expect("a file").permissions().mode() & 0o7777;
     let peer = RawPeer::start([echo("200", "application/json", "[]")]).await;
     let peer = peer.expect("a peer");
-    let (file, link) = (Scratch::new("target.har"), Scratch::new("link.har"));
+    let folder = tempdir().expect("a folder");
+    let [file, link] = ["target.har", "link.har"].map(|name| folder.path().join(name));
     // More than an archive has.
-    write(&file.0, "x".repeat(100_000)).expect("a file");
-    symlink(&file.0, &link.0).expect("a link");
-    for path in [&file.0, &link.0] {
-        set_permissions(&file.0, Permissions::from_mode(0o644)).expect("its mode");
+    write(&file, "x".repeat(100_000)).expect("a file");
+    symlink(&file, &link).expect("a link");
+    for path in [&file, &link] {
+        set_permissions(&file, Permissions::from_mode(0o644)).expect("its mode");
         let run = invoke(path, LIST, &peer.base_url(), &["--har-unmasked"]).await;
         assert_eq!(run.code, Some(0), "{}", run.stderr);
-        assert_eq!(mode_of(&file.0), 0o600);
+        assert_eq!(mode_of(&file), 0o600);
         assert_eq!(run.entries().len(), 1);
     }
-    assert_eq!(read_link(&link.0).expect("a link"), file.0);
+    assert_eq!(read_link(&link).expect("a link"), file);
     let null = Path::new("/dev/null");
     let before = mode_of(null);
     let run = invoke(null, LIST, &peer.base_url(), &[]).await;

@@ -197,16 +197,6 @@ fn a_mock_that_holds_its_answers_back_meets_the_callers_time_outs() {
 }
 
 #[test]
-fn an_error_of_the_component_is_json_with_exit_code_1() {
-    let mock = MockProcess::start(&[]);
-    let missing = r#"{"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"}"#;
-    let output = invoke("dockets.get-docket", missing, &mock.environment());
-    assert_eq!(output.status.code(), Some(1));
-    let failure = &stdout_json(&output)["error"]["permanent_not_found"];
-    assert_eq!(failure["response"]["status"], 404);
-}
-
-#[test]
 fn a_base_url_that_only_resolves_to_this_machine_is_denied_and_the_reason_is_on_stderr() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("a listener");

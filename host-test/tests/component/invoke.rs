@@ -120,15 +120,6 @@ async fn a_body_may_be_the_text_or_the_json_in_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_function_is_told_with_those_that_there_are() {
-    for function in ["calls.make_call", "make-call", "", "calls.", "types.docket"] {
-        let error = misunderstood(function, "{}").await;
-        assert!(error.contains(&format!("{function:?}")), "{error}");
-        assert!(error.contains("calls.make-call"), "{error}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn arguments_that_do_not_fit_are_told_by_their_names() {
     for (function, arguments, expected) in [
         ("agents.list-agents", "{}", "organization_id: missing"),

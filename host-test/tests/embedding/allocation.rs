@@ -1,24 +1,22 @@
 //! Instances whose memory is from a pool: as many as there is room for, each as clean as
 //! if it were the first.
 
-use crate::stage::{create, creating_after_ms, large, plugin, pooling, settings};
-use voice_calling_check::operation::{Arguments, Operation, Returned};
-use voice_calling_check::script::{Script, Sent, Step};
+use crate::stage::{create, creating_after_ms, large, pooling, settings};
+use voice_calling_check::script::{Script, Sent};
+use voice_calling_host::types::{CreatedDocketV2, RequestError};
 use voice_calling_host::{Instance, Plugin};
 
-/// What an operation returned, and what it sent.
-async fn run(plugin: &Plugin, operation: Operation) -> (Vec<Returned>, Vec<String>) {
-    let script = Script::new([Step::ok(operation.satisfying())]);
+/// Creates a docket: the result, and the requests.
+async fn run(plugin: &Plugin) -> (Result<CreatedDocketV2, RequestError>, Vec<String>) {
+    let script = creating_after_ms(0);
     let mut instance = instance(plugin, &script).await;
-    let returned = operation
-        .call(&mut instance, Arguments::default(), None)
-        .await;
+    let created = create(&mut instance, 0).await;
     let as_text = |sent: &Sent| {
         let body = String::from_utf8_lossy(&sent.body);
         format!("{} {}\n{:?}\n{body}", sent.method, sent.uri, sent.headers)
     };
     let sent = script.sent().iter().map(as_text).collect();
-    (returned.expect("no failure of the host"), sent)
+    (created, sent)
 }
 
 async fn instance(plugin: &Plugin, script: &Script) -> Instance {
@@ -48,7 +46,7 @@ async fn one_more_than_there_is_room_for_is_an_error_that_says_so() {
 async fn an_instance_has_nothing_of_the_one_that_was_in_its_place_even_if_it_was_stopped() {
     let script = creating_after_ms(0);
     let plugin = pooling(1);
-    let untouched = run(&plugin, Operation::CreateDocketV2).await;
+    let untouched = run(&plugin).await;
     let initial_bytes = instance(&plugin, &script).await.memory_bytes();
     for (limit_bytes, is_stopped) in [(64 << 20, false), (4 << 20, true)] {
         let mut limited = settings(script.outgoing());
@@ -59,17 +57,6 @@ async fn an_instance_has_nothing_of_the_one_that_was_in_its_place_even_if_it_was
         let created = instance.create_dockets_v2(&batch, 60_000, None).await;
         assert_eq!(created.is_err(), is_stopped);
         drop(instance);
-        assert_eq!(run(&plugin, Operation::CreateDocketV2).await, untouched);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn results_and_requests_are_those_of_an_instance_made_on_demand() {
-    let pooling = pooling(1);
-    for operation in Operation::ALL {
-        let on_demand = run(&plugin(), operation).await;
-        assert!(on_demand.0.iter().all(Result::is_ok), "{operation}");
-        assert_eq!(on_demand.1.len(), 1, "{operation}");
-        assert_eq!(run(&pooling, operation).await, on_demand, "{operation}");
+        assert_eq!(run(&plugin).await, untouched);
     }
 }

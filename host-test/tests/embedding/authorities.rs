@@ -44,15 +44,8 @@ async fn invoke_reaches_only_a_service_whose_authority_is_in_the_file() {
         Authority::new().pem(),
         authority.pem()
     ));
-    let (_stranger, stranger) = file(&Authority::new().pem());
     for (arguments, code, requests, shown) in [
         (vec!["--ca".to_owned(), own], 0, 1, DOCKET_ID),
-        (
-            vec!["--ca".to_owned(), stranger],
-            1,
-            0,
-            "TLS-certificate-error",
-        ),
         (vec![], 1, 0, "TLS-certificate-error"),
     ] {
         let peer = Peer::over_tls(authority.vouch(&["h2"]), [Act::Answer(CREATED)]).await;
@@ -62,22 +55,6 @@ async fn invoke_reaches_only_a_service_whose_authority_is_in_the_file() {
         assert!(printed.contains(shown), "{printed}");
         assert_eq!((peer.connections(), peer.requests().len()), (1, requests));
     }
-}
-
-#[tokio::test]
-async fn a_bad_file_is_reported_before_anything_is_sent() {
-    let tls = Authority::new().vouch(&["h2"]);
-    let peer = Peer::over_tls(tls, [Act::Answer(CREATED)]).await;
-    let (_folder, path) = file(KEY);
-    let arguments = vec!["--ca".to_owned(), path.clone()];
-    let output = invoke(peer.base_url(), arguments).await;
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        told.starts_with(&format!("error: --ca: {path} must have")),
-        "{told}"
-    );
-    assert_eq!(peer.connections(), 0);
 }
 
 #[test]

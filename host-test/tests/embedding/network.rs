@@ -2,7 +2,6 @@
 //! no request leaves twice.
 
 use crate::peer::{Act, Authority, Peer};
-use crate::raw_http2::RawHttp2;
 use crate::stage::{CREATED, TOKEN, create, plugin, settings, settings_for};
 use futures_util::future::{BoxFuture, join_all};
 use http::{Request, Response, Version};
@@ -79,17 +78,6 @@ fn transport_errors(error: &RequestError) -> Vec<Option<&str>> {
     let attempts = error.attempts().iter();
     let errors = attempts.map(|attempt| attempt.transport_error.as_deref());
     errors.collect()
-}
-
-#[tokio::test]
-async fn calls_one_after_the_other_share_a_connection() {
-    for (version, peer, host) in met(&[Act::Answer(CREATED)]).await {
-        for number in 1..5 {
-            host.create(number).await.unwrap();
-        }
-        assert_eq!(connections_of(&peer), [0; 5], "{version:?}");
-        assert_eq!(peer.connections(), 1, "{version:?}");
-    }
 }
 
 #[tokio::test]
@@ -218,27 +206,26 @@ async fn a_create_without_an_answer_on_a_kept_connection_is_sent_once_and_unknow
 
 #[tokio::test]
 async fn a_create_that_is_taken_back_by_http_2_is_sent_once_and_unknown() {
-    use crate::raw_http2::Act;
     let authority = Authority::new();
     // A client may send again what it sent. That is for the component to decide, which learns only
     // that the connection is gone.
     for act in [Act::RefuseStream, Act::GoAway] {
-        let script = [Act::Answer(CREATED), act, Act::Answer(CREATED)];
-        let peer = RawHttp2::start(authority.vouch(&["h2"]), script).await;
+        let script = [Act::Answer(CREATED), act.clone(), Act::Answer(CREATED)];
+        let peer = Peer::frame_by_frame(authority.vouch(&["h2"]), script).await;
         let host = Host::trusting(peer.base_url(), &authority);
         host.create(0).await.expect("a docket");
         let unanswered = host.create(1).await;
         assert_eq!(outcome(&unanswered), "permanent-outcome-unknown", "{act:?}");
         assert_eq!(unanswered.unwrap_err().attempts().len(), 1, "{act:?}");
-        assert_eq!((peer.requests(), peer.connections()), (2, 1), "{act:?}");
+        assert_eq!(connections_of(&peer), [0, 0], "{act:?}");
 
         host.create(2).await.expect("a docket");
         // A stream that is reset leaves its connection as it is.
-        let connections = match act {
-            Act::RefuseStream => 1,
-            _ => 2,
+        let next = match act {
+            Act::RefuseStream => 0,
+            _ => 1,
         };
-        assert_eq!((peer.requests(), peer.connections()), (3, connections));
+        assert_eq!(connections_of(&peer), [0, 0, next], "{act:?}");
     }
 }
 

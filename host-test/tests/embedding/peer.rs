@@ -1,6 +1,7 @@
 //! A service on loopback that speaks HTTP as its script says, with or without TLS, and
 //! keeps what it was sent.
 
+use crate::raw_http2;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use bytes::Bytes;
@@ -74,7 +75,7 @@ impl Authority {
 }
 
 /// What the service does with a request, once it has read all of it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Act {
     /// 200 with this body.
     Answer(&'static str),
@@ -84,6 +85,11 @@ pub enum Act {
     Break,
     /// No answer: the connection is closed without a word.
     HangUp,
+    /// Frame by frame: resets the stream as one that it has not looked at.
+    RefuseStream,
+    /// Frame by frame: says that it goes away and has not looked at this request, nor will, and
+    /// closes the connection.
+    GoAway,
 }
 
 /// A request as it came.
@@ -119,15 +125,20 @@ impl Peer {
     /// Without TLS. The script is gone through request by request; its last entry is for
     /// all further ones.
     pub async fn plain(script: impl Into<Vec<Act>>) -> Self {
-        Self::start(None, script.into()).await
+        Self::start(None, script.into(), false).await
     }
 
     /// With TLS.
     pub async fn over_tls(tls: TlsAcceptor, script: impl Into<Vec<Act>>) -> Self {
-        Self::start(Some(tls), script.into()).await
+        Self::start(Some(tls), script.into(), false).await
     }
 
-    async fn start(tls: Option<TlsAcceptor>, script: Vec<Act>) -> Self {
+    /// With TLS, and HTTP/2 frame by frame.
+    pub async fn frame_by_frame(tls: TlsAcceptor, script: impl Into<Vec<Act>>) -> Self {
+        Self::start(Some(tls), script.into(), true).await
+    }
+
+    async fn start(tls: Option<TlsAcceptor>, script: Vec<Act>, is_raw: bool) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let scheme = match tls {
@@ -136,7 +147,7 @@ impl Peer {
         };
         let seen = Arc::new(Mutex::default());
         let mut accepting = JoinSet::new();
-        accepting.spawn(accept(listener, tls, script.into(), seen.clone()));
+        accepting.spawn(accept(listener, tls, script.into(), is_raw, seen.clone()));
         Self {
             address,
             scheme,
@@ -201,6 +212,7 @@ async fn accept(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     script: Arc<[Act]>,
+    is_raw: bool,
     seen: Arc<Mutex<Seen>>,
 ) {
     let mut connections = JoinSet::new();
@@ -208,6 +220,7 @@ async fn accept(
         let connection = Connection {
             number: locked(&seen).connections,
             script: script.clone(),
+            is_raw,
             seen: seen.clone(),
             hangs_up: Arc::default(),
         };
@@ -222,22 +235,42 @@ async fn converse(stream: TcpStream, tls: Option<TlsAcceptor>, connection: Conne
         None => connection.serve(stream).await,
         Some(tls) => {
             // Who does not trust us is gone.
-            if let Ok(stream) = tls.accept(stream).await {
-                connection.serve(stream).await;
+            match tls.accept(stream).await {
+                Ok(stream) if connection.is_raw => {
+                    // A client that hangs up has its reasons.
+                    let _ = raw_http2::serve(stream, &connection).await;
+                }
+                Ok(stream) => connection.serve(stream).await,
+                Err(_) => {}
             }
         }
     }
 }
 
 #[derive(Clone)]
-struct Connection {
+pub struct Connection {
     number: usize,
     script: Arc<[Act]>,
+    is_raw: bool,
     seen: Arc<Mutex<Seen>>,
     hangs_up: Arc<Notify>,
 }
 
 impl Connection {
+    /// Keeps a request, and returns what to do with it.
+    pub fn receive(&self, version: Version, text: String) -> Act {
+        let mut seen = locked(&self.seen);
+        let number = seen.requests.len();
+        seen.requests.push(Received {
+            connection: self.number,
+            version,
+            text,
+        });
+        seen.anew.notify_one();
+        let act = self.script.get(number).or(self.script.last());
+        act.expect("a script").clone()
+    }
+
     async fn serve<S>(self, stream: S)
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -261,31 +294,20 @@ impl Connection {
         };
         let mut headers: Vec<_> = head.headers.iter().map(header).collect();
         headers.sort();
-        let received = Received {
-            connection: self.number,
-            version: head.version,
-            text: format!(
-                "{} {}\n{}\n{}",
-                head.method,
-                head.uri,
-                headers.concat(),
-                String::from_utf8_lossy(&body)
-            ),
-        };
-        let number = {
-            let mut seen = locked(&self.seen);
-            seen.requests.push(received);
-            seen.anew.notify_one();
-            seen.requests.len() - 1
-        };
-        let act = self.script.get(number).or(self.script.last()).cloned();
-        match act.expect("a script") {
+        let text = format!(
+            "{} {}\n{}\n{}",
+            head.method,
+            head.uri,
+            headers.concat(),
+            String::from_utf8_lossy(&body)
+        );
+        match self.receive(head.version, text) {
             Act::Answer(body) => Ok(Response::new(Full::from(body))),
             Act::Silence => {
                 let _unanswered = Unanswered(self.seen);
                 std::future::pending().await
             }
-            Act::Break => Err(io::Error::other("no answer")),
+            Act::Break | Act::RefuseStream | Act::GoAway => Err(io::Error::other("no answer")),
             Act::HangUp => {
                 self.hangs_up.notify_one();
                 std::future::pending().await

@@ -5,12 +5,13 @@ use crate::stage::{CREATED, create, plugin, plugin_v0_3, settings};
 use std::time::Duration;
 use tokio::time::sleep;
 use voice_calling_check::script::{Script, Step};
-use voice_calling_host::{InstanceSettings, STDERR_TARGET, Stderr};
+use voice_calling_host::{InstanceSettings, Recorder, STDERR_TARGET, Stderr};
 
 /// A part of what the guest writes of an attempt, so that the token is in a line.
 const TOKEN: &str = "api/v2/dockets";
 
-/// What an instance gets that writes a line for each attempt.
+/// The settings of an instance that writes a line for each attempt. Its recorder keeps nothing, and
+/// knows the token all the same.
 fn talkative(script: &Script) -> InstanceSettings {
     let mut settings = settings(script.outgoing());
     let more = [
@@ -21,6 +22,7 @@ fn talkative(script: &Script) -> InstanceSettings {
     settings.environment.retain(|(name, _)| !is_replaced(name));
     let more = more.map(|(name, value)| (name.to_owned(), value.to_owned()));
     settings.environment.extend(more);
+    settings.outgoing.recorder = Recorder::keeping(0);
     settings
 }
 

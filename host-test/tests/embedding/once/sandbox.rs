@@ -59,19 +59,6 @@ async fn a_component_of_another_world_that_loops_is_stopped_as_ours_is() {
     assert!(!running.is_sound());
 }
 
-#[test]
-fn a_component_that_wants_more_than_ours_is_refused_with_the_name_of_it() {
-    let exit = r#"(component (import "wasi:cli/exit@0.2.0" (instance
-        (export "exit" (func (param "status" (result)))))))"#;
-    let sandbox = sandbox(exit);
-    let error = format!("{:#}", sandbox.err().expect("it is refused"));
-    assert!(
-        error.contains("imports something that this host does not provide")
-            && error.contains("wasi:cli/exit"),
-        "{error}"
-    );
-}
-
 /// Of each allocation an instance with a memory of one page, and a table of one element, with
 /// these limits of their own. It may grow to so many bytes.
 async fn growing(memory: &str, table: &str, limit_bytes: usize) -> [Running; 2] {
