@@ -4,6 +4,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use http::StatusCode;
 use obelisk_harness::{Ending, Setup, Site, execution_id};
 use serde_json::{Value, json};
 
@@ -96,6 +97,14 @@ pub async fn completed(site: &Site, run: &str) -> Result<Value> {
     let outcome = outcome(site, run).await?;
     ensure!(outcome["completed"] == true, "not completed: {outcome}");
     Ok(outcome)
+}
+
+/// That a delivery was answered 200, or 202 by an engine that was too busy to check it in three
+/// seconds.
+pub fn assert_accepted(answer: Result<StatusCode, String>) -> Result<()> {
+    let status = answer.map_err(anyhow::Error::msg)?;
+    ensure!(matches!(status.as_u16(), 200 | 202), "answered with {status}");
+    Ok(())
 }
 
 /// The outcome of a run.
