@@ -371,7 +371,7 @@ async fn again_and_again() -> Result<()> {
 
 /// Has a creation be under way at the service, whose answer takes seconds.
 async fn in_flight(setup: Setup) -> Result<(Site, String)> {
-    let site = Site::start(setup.without_webhook()).await?;
+    let site = Site::start(setup.without_webhook().patient()).await?;
     // Below the deadline, and longer than it takes to apply a deployment on a busy machine.
     let slow = Fault::slow(Duration::from_secs(20));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);

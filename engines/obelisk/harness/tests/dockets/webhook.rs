@@ -190,7 +190,7 @@ async fn many_deliveries_at_once_are_all_taken() -> Result<()> {
 /// the deployment trusts (`TRUST_CONNECTION_TIMEOUT`).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_that_is_quicker_than_the_answer_to_the_creation_is_not_lost() -> Result<()> {
-    let site = Site::start(Setup::lively()).await?;
+    let site = Site::start(Setup::lively().patient()).await?;
     let slow = Fault::slow(Duration::from_secs(12));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
     let run = execution_id();
