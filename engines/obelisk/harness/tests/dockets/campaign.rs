@@ -394,7 +394,7 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
     // Contacts, too, are tried for this long: on a busy machine a grant may fail several times.
     run["create_within_ms"] = json!(15_000);
     let source = json!({ "source": operator.source() });
-    site.run_campaign(&id, &source, &options(20, run)).await?;
+    site.run_campaign(&id, &source, &options(50, run)).await?;
     until("a campaign that pauses", async || {
         let progress = site.progress(&id).await?;
         Ok((progress["state"] == "paused").then_some(progress))
