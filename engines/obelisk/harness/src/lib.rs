@@ -21,6 +21,7 @@ mod operator;
 mod postgres;
 mod site;
 pub mod story;
+mod wait;
 
 pub use self::api::{Api, Ending, ExecutionStatus, Submitted, execution_id};
 pub use self::engine::Engine;
@@ -29,3 +30,4 @@ pub use self::node::{Database, Node, NodeSettings};
 pub use self::operator::Operator;
 pub use self::postgres::Postgres;
 pub use self::site::{Answer, Setup, Site, contact, listed};
+pub use self::wait::until;
