@@ -22,6 +22,8 @@ from voice_calling import (
     OutcomeUnknown,
     RequestError,
     VoiceClient,
+    _coroutines,
+    _threads,
     outcome_of,
 )
 from voice_calling import testing as script
@@ -223,7 +225,26 @@ def test_a_batch_gives_each_result_as_it_comes() -> None:
     assert [it.attempts[0].duration_ms for it in created] == [0, 0, 5000]
 
 
-def test_a_loop_that_is_left_creates_nothing_more(serve: Serve) -> None:
+def cancelled_late(monkeypatch: pytest.MonkeyPatch, driver: Any) -> None:
+    """Makes a driver cancel what was collected as late as on a machine that is busy."""
+    cancel_soon = driver.cancel_soon
+    soon = driver._soon
+
+    def late(self: Any, running: Any) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                driver, "_soon", lambda self, job: threading.Timer(0.2, soon, (self, job)).start()
+            )
+            cancel_soon(self, running)
+
+    monkeypatch.setattr(driver, "cancel_soon", late)
+
+
+def test_a_loop_that_is_left_creates_nothing_more(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancelled_late(monkeypatch, _threads.Threads)
+    cancelled_late(monkeypatch, _coroutines.Coroutines)
     requests = [DocketRequest(**DOCKET) for _ in range(1000)]
 
     def in_a_thread(service: Service) -> None:

@@ -97,6 +97,7 @@ class Driver(Network, ABC, Generic[Http]):
                 running.report_loss(None)
                 self.settle(running)
 
+        running.is_cancelled = True  # nothing is sent any more, however late the worker is
         self._orphans.add(running)
         self._soon(cancel)
 

@@ -54,7 +54,7 @@ class Exchange:
         service may have it from now on. Raises `Abandoned` if it must not be sent."""
         with self._lock:
             if not self.is_sent:
-                if self.is_abandoned:
+                if self.is_abandoned or self.running.is_cancelled:
                     raise Abandoned("the call was given up before it was sent")
                 if self.creates:
                     self.running.sent.add(self.item)
