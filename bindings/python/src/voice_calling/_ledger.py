@@ -13,6 +13,7 @@ import os
 import secrets
 import sqlite3
 import threading
+import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -528,7 +529,10 @@ class Ledger:
                 for task in tasks:
                     task.error = error
             for task in tasks:
-                task.on_end(task)
+                try:
+                    task.on_end(task)
+                except Exception:  # or nothing would ever be committed again
+                    log(logging.ERROR, "a caller could not be woken: %s", traceback.format_exc())
 
     def _commit_together(self, tasks: list[_Task]) -> None:
         database = self._database or self._open()
