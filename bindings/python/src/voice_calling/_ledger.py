@@ -49,7 +49,10 @@ _BUSY_TIMEOUT_S = 30.0
 IN_PROGRESS_POLL_S = 0.05
 """How often a create looks whether another one with its key has ended."""
 
-_SCHEMA = """
+_IS_OPEN = "state IN ('begun', 'unknown')"
+"""What the index is for: these are few. SQLite uses it for queries with the same words."""
+
+_SCHEMA = f"""
 CREATE TABLE digest_key (value BLOB NOT NULL);
 CREATE TABLE creates (
     key TEXT PRIMARY KEY,
@@ -63,7 +66,7 @@ CREATE TABLE creates (
     message TEXT,               -- of the error that a create ended in
     resolved_by TEXT
 ) WITHOUT ROWID;
-CREATE INDEX by_state ON creates (state) WHERE state IN ('begun', 'unknown');
+CREATE INDEX by_state ON creates (state) WHERE {_IS_OPEN};
 """
 
 _BEGIN = """
@@ -269,8 +272,9 @@ class Ledger:
 
         def change(database: sqlite3.Connection) -> list[LedgerEntry]:
             self._mark_unknown(database)
-            query = "SELECT * FROM creates WHERE state = 'unknown' ORDER BY begun_ms, key"
-            return [_entry(row) for row in database.execute(query)]
+            query = f"SELECT * FROM creates WHERE {_IS_OPEN} ORDER BY begun_ms, key"
+            rows = database.execute(query).fetchall()
+            return [_entry(row) for row in rows if row["state"] == "unknown"]
 
         entries: list[LedgerEntry] = self._commit(change)
         return entries
@@ -475,7 +479,7 @@ class Ledger:
         return row
 
     def _mark_unknown(self, database: sqlite3.Connection) -> None:
-        query = "SELECT key FROM creates WHERE state = 'begun'"
+        query = f"SELECT key FROM creates WHERE {_IS_OPEN}"
         for row in database.execute(query).fetchall():
             self._row(database, row["key"])
 
