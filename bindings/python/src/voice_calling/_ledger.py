@@ -145,7 +145,7 @@ class _Moment:
     """Something that comes once."""
 
     def __init__(self) -> None:
-        self.has_come = False
+        self.has_come: bool = False
         self._waiters: list[Callable[[], None]] = []
 
     def call_back(self, call: Callable[[], None]) -> None:
@@ -171,19 +171,19 @@ class Claim:
         self.key = key
         self.case = case
         """The function, by the core's name."""
-        self.function = _FUNCTIONS[case][0]
-        self.arguments = {**arguments, "account": account}
+        self.function: str = _FUNCTIONS[case][0]
+        self.arguments: dict[str, Any] = {**arguments, "account": account}
         self.name = ""
         """Identifies it in the ledger, once it was submitted."""
         self.answer: Any = None
         """The recorded answer, if the create was done before."""
         self.error: RequestError | None = None
         """Why it must not be sent."""
-        self.decided = _Moment()
+        self.decided: _Moment = _Moment()
         """When it is on the disk that the create is begun, or certain that it will not be."""
         self.has_ended = False
         """Whether its outcome is to be recorded."""
-        self.recorded = _Moment()
+        self.recorded: _Moment = _Moment()
         """When its outcome is on the disk, or certain that it will not be."""
 
     @property
