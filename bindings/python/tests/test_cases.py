@@ -195,6 +195,9 @@ def record_as_machine(record: Record, operation: str) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name in record.__dataclass_fields__:  # type: ignore[attr-defined] # pyright: ignore
         member = getattr(record, name)
+        if name == "from_ledger":  # which only packages have
+            assert not member
+            continue
         if name == "retry_after" and member is not None:
             member = round(member * 1000)
         made[_types.RENAMED.get(name, name)] = as_machine(member, operation)
