@@ -89,7 +89,10 @@ class Service:
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     def serve(self, handler: BaseHTTPRequestHandler) -> None:
-        body = handler.rfile.read(int(handler.headers.get("content-length") or 0))
+        length = int(handler.headers.get("content-length") or 0)
+        body = handler.rfile.read(length)
+        if len(body) < length:  # the client was killed
+            return
         with self._lock:
             headers = {name.lower(): value for name, value in handler.headers.items()}
             self.requests.append(Request(handler.command, handler.path, body.decode(), headers))

@@ -26,14 +26,17 @@ from voice_calling import (
     ConfigurationProblem,
     CreatedDocket,
     DocketRequest,
+    ExecutionFailed,
     InProgress,
     InvalidInput,
     Ledger,
     LedgerState,
     OutcomeUnknown,
     Rejected,
+    RequestError,
     VoiceClient,
 )
+from voice_calling._ledger import Claim
 
 KEY = "crm-1001"
 
@@ -292,6 +295,97 @@ def test_a_ledger_survives_a_fork(service: Service, path: str) -> None:
     assert all(entry is not None and entry.state is LedgerState.DONE for entry in entries)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_child_records_nothing_of_what_its_parent_has_begun(path: str) -> None:
+    arguments = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": "{}"}
+    claim = Claim(KEY, "CreateDocketV2", arguments, None)
+    decided = threading.Event()
+    with Ledger(path) as ledger:
+        ledger.claim(claim)
+        claim.decided.call_back(decided.set)
+        assert decided.wait(20)
+        child = os.fork()
+        if child == 0:  # as if its end had cancelled its copy of the call
+            ledger.record(claim, ExecutionFailed("nothing was sent"))
+            ledger.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert state_of(ledger) is LedgerState.BEGUN
+        ledger.record(claim, {"docket_id": DOCKET_ID})
+        assert state_of(ledger) is LedgerState.DONE
+
+
+def state_of(ledger: Ledger) -> LedgerState:
+    entry = ledger.get(KEY)
+    assert entry is not None
+    return entry.state
+
+
+def test_what_is_in_flight_is_in_progress_by_any_path_and_after_a_close(
+    service: Service, path: str
+) -> None:
+    os.symlink(path, path + "-link")
+    service.gate.clear()
+    ledger = Ledger(path)
+    with VoiceClient(environ=service.environ(), ledger=ledger) as client:
+        call = threading.Thread(target=create, args=(client,))
+        call.start()
+        service.wait_for_request()
+        ledger.close()
+        with Ledger(path + "-link") as other:
+            assert state_of(other) is LedgerState.BEGUN
+            with pytest.raises(InvalidInput, match="an entry that is begun"):
+                other.release(KEY, by="Asha")
+        service.gate.set()
+        call.join()
+    assert state_of(ledger) is LedgerState.DONE
+    ledger.close()
+
+
+def test_a_call_that_has_stopped_waiting_for_another_claims_nothing(
+    serve: Serve, path: str
+) -> None:
+    service = serve(REFUSED)
+    service.gate.clear()
+    waiting = Ledger(path, wait_in_progress=True)
+    environ = service.environ()
+    with VoiceClient(environ=environ, ledger=waiting) as client:
+        first = threading.Thread(
+            target=outcome_on,
+            args=("threads", create),
+            kwargs={"environ": environ, "ledger": Ledger(path)},
+        )
+        first.start()
+        service.wait_for_request()
+        with pytest.raises(RequestError):
+            create(client, timeout=0.2)
+        service.gate.set()
+        first.join()
+        time.sleep(0.2)
+        assert state_of(waiting) is LedgerState.FREE
+    waiting.close()
+    assert len(service.requests) == 1
+
+
+def test_no_change_is_lost_among_many_threads(path: str) -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with Ledger(path) as ledger:
+            ended = [threading.Event() for _ in range(8)]
+
+            def look(end: threading.Event) -> None:
+                for _ in range(300):
+                    ledger.get(KEY)
+                end.set()
+
+            for end in ended:
+                threading.Thread(target=look, args=(end,), daemon=True).start()
+            assert all(end.wait(60) for end in ended)
+    finally:
+        sys.setswitchinterval(interval)
+
+
 # ------------------------------------------------------------------------------ what is unknown
 
 
@@ -345,6 +439,9 @@ def test_a_person_resolves_or_releases_what_is_unknown(serve: Serve, path: str) 
         resolved = create(client, once="found")
         assert (resolved.docket_id, resolved.from_ledger) == (DOCKET_ID, True)
         assert not create(client, once="not found").from_ledger
+        wrong: Any = 7
+        with pytest.raises(InvalidInput, match="key: found int 7; allowed: a str"):
+            ledger.get(wrong)
         for key, found in [("found", "an entry that is done"), ("other", "no entry")]:
             with pytest.raises(InvalidInput, match=f"key: found {found}; allowed: the key of an"):
                 ledger.release(key, by="Asha")
@@ -359,13 +456,16 @@ def test_a_person_resolves_or_releases_what_is_unknown(serve: Serve, path: str) 
 
 def test_the_file_is_for_its_owner_alone_and_has_no_phone_numbers(serve: Serve, path: str) -> None:
     number = DOCKET["to_phone_number"]
-    service = serve(Answer(200, {**CREATED.body, "to_phone_number": number}))
+    shown = {"to_phone_number": number, "shown": f"+{number[:2]} {number[2:7]} {number[7:]}"}
+    service = serve(Answer(200, {**CREATED.body, **shown}), Answer(200, {"docket_id": shown}))
     with VoiceClient(environ=service.environ(), ledger=path) as client:
         create(client)
+        with pytest.raises(RequestError):
+            create(client, once="2")
         for name in os.listdir(os.path.dirname(path)):
             file = Path(path).with_name(name)
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
-            assert number.encode() not in file.read_bytes()
+            assert number[7:].encode() not in file.read_bytes()
 
 
 def spoil_head(path: str) -> None:
@@ -411,6 +511,15 @@ def test_a_file_that_cannot_be_used_is_named_and_nothing_is_sent(
     with pytest.raises(ConfigurationProblem, match="ledger: found"):
         Ledger(path).unknown()
     assert len(service.requests) == 1
+
+
+def test_another_database_is_left_as_it_is(path: str) -> None:
+    Path(path).touch()
+    of_another_program(path)
+    with pytest.raises(ConfigurationProblem, match="another SQLite database"):
+        Ledger(path).unknown()
+    with sqlite3.connect(path) as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 FULL = """

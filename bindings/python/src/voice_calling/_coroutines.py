@@ -101,8 +101,17 @@ class Coroutines(Driver[httpx.AsyncClient]):
         if self.is_closed and self._machine.is_idle:
             if self._own is not None:
                 await self._own.aclose()
-            if self.ledger is not None and self._owns_ledger:
-                self.ledger.close()
+            self._close_ledger_if_idle()
+
+    def settle(self, running: Running) -> None:
+        super().settle(running)
+        self._close_ledger_if_idle()
+
+    def _close_ledger_if_idle(self) -> None:
+        if not self.is_closed or self._open or self._orphans or not self._machine.is_idle:
+            return
+        if self.ledger is not None and self._owns_ledger:
+            self.ledger.close()
 
     async def flush(self, claims: Iterable[Claim]) -> None:
         """Waits until the ledger has on the disk how creates ended."""
@@ -191,7 +200,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
     async def _may_be_sent(self, exchange: Exchange) -> bool:
         """Waits until the ledger has on the disk that it is begun. Returns `False` if its key
         forbids to send it."""
-        while (claim := exchange.running.claim(exchange.item)) is not None:
+        while (claim := exchange.running.claim(exchange)) is not None:
             await self._called_back(claim.decided.call_back)
             if claim.may_be_sent:
                 break

@@ -10,6 +10,7 @@ import itertools
 import json
 import logging
 import os
+import re
 import secrets
 import sqlite3
 import threading
@@ -173,6 +174,8 @@ class Claim:
         """The function, by the core's name."""
         self.function: str = _FUNCTIONS[case][0]
         self.arguments: dict[str, Any] = {**arguments, "account": account}
+        self.generation: object = None
+        """The process whose ledger has it."""
         self.name = ""
         """Identifies it in the ledger, once it was submitted."""
         self.answer: Any = None
@@ -235,7 +238,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str], *, wait_in_progress: bool = False) -> None:
         if not isinstance(path, (str, os.PathLike)):
             raise configuration_problem("ledger", described(path), "a path, or a Ledger")
-        self._path = os.path.abspath(os.fspath(path))
+        self._path = os.path.realpath(os.fspath(path))
         self.waits_in_progress: bool = wait_in_progress
         """Whether a create waits, until its timeout, for another one with its key that is in
         progress, in this process or another one. Otherwise it raises `InProgress`."""
@@ -243,8 +246,11 @@ class Ledger:
         LEDGERS.add(self)
 
     def _reset(self) -> None:
-        self._lock = threading.Lock()
-        """Guards the tasks."""
+        self._generation = object()
+        """Of this process: a child of a fork has claims of its parent, and must not record them."""
+        # Reentrant, since garbage collection may end a call in a thread that holds it.
+        self._lock = threading.RLock()
+        """Guards `_is_committing`."""
         self._file_lock = threading.Lock()
         """Guards the connections."""
         self._tasks: deque[_Task] = deque()
@@ -259,6 +265,7 @@ class Ledger:
 
     def get(self, key: str) -> LedgerEntry | None:
         """The entry of a key; `None` if it has none."""
+        _check_key(key)
 
         def change(database: sqlite3.Connection) -> LedgerEntry | None:
             row = self._row(database, key)
@@ -307,7 +314,9 @@ class Ledger:
             ended.wait()
         with self._file_lock:
             database, self._database = self._database, None
-            presence, self._presence = self._presence, None
+            presence = None
+            if not self._open_claims:  # otherwise others must see that this process lives
+                presence, self._presence = self._presence, None
             if database is not None:
                 database.close()
             if presence is not None:
@@ -328,6 +337,7 @@ class Ledger:
     def _resolve(
         self, key: str, state: LedgerState, created_id: str | int | None, by: str
     ) -> LedgerEntry:
+        _check_key(key)
         if not isinstance(by, str) or not by:
             raise invalid_input("by", described(by), "who made sure of it, as a str")
 
@@ -351,6 +361,7 @@ class Ledger:
 
     def claim(self, claim: Claim) -> None:
         """Writes that a create is begun, unless its key forbids it."""
+        claim.generation = self._generation
         number = next(self._numbers)
 
         def change(database: sqlite3.Connection) -> None:
@@ -370,12 +381,16 @@ class Ledger:
         """Writes how a create ended that was claimed: the answer in the JSON of the core, or an
         error."""
         claim.has_ended = True
+        if claim.generation is not self._generation:  # it is the parent's
+            claim.recorded.come()
+            return
         if isinstance(outcome, RequestError):
             state = LedgerState.UNKNOWN if outcome.may_have_created else LedgerState.FREE
             answer, message = None, outcome.message
+            if _has_number(message, claim):
+                message = type(outcome).__name__
         else:
-            number = str(claim.arguments.get("to_phone_number"))
-            if number in (outcome.get("raw_json") or ""):
+            if _has_number(outcome.get("raw_json") or "", claim):
                 outcome = {**outcome, "raw_json": "null"}
             state, answer, message = LedgerState.DONE, json.dumps(outcome), None
 
@@ -386,11 +401,13 @@ class Ledger:
             # An outcome that was taken for unknown, since its caller was gone, may still come.
             database.execute(
                 "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ? "
-                "WHERE key = ? AND claim = ? AND state IN ('begun', 'unknown')",
-                (state.value, _now_ms(), answer, message, claim.key, claim.name),
+                "WHERE key = ? AND claim = ? "
+                "AND (state IN ('begun', 'unknown') OR state = 'free' AND ? = 'done')",
+                (state.value, _now_ms(), answer, message, claim.key, claim.name, state.value),
             )
 
         def end(task: _Task) -> None:
+            self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
             self._report_failure(task)
             claim.recorded.come()
 
@@ -516,19 +533,25 @@ class Ledger:
             _workers.WORKERS.submit(self._commit_all)
         except RuntimeError:  # no thread can be started
             self._commit_all()
+        except BaseException:  # Ctrl-C; two workers at once commit in order all the same
+            _workers.WORKERS.submit(self._commit_all)
+            raise
 
     def _commit_all(self) -> None:
         """Commits all tasks, those that came meanwhile together."""
         while True:
             with self._lock:
-                tasks = list(self._tasks)
-                self._tasks.clear()
-                if not tasks:
+                if not self._tasks:
                     self._is_committing = False
                     return
+            tasks: list[_Task] = []
             try:
                 with self._file_lock:
-                    self._commit_together(tasks)
+                    with contextlib.suppress(IndexError):  # others append meanwhile
+                        while True:
+                            tasks.append(self._tasks.popleft())
+                    if tasks:
+                        self._commit_together(tasks)
             except Exception as error:
                 for task in tasks:
                     task.error = error
@@ -562,6 +585,7 @@ class Ledger:
         )
         try:
             database.row_factory = sqlite3.Row
+            _check_is_ledger(database)  # before anything of another database is changed
             (mode,) = database.execute("PRAGMA journal_mode = WAL").fetchone()
             if mode != "wal":
                 raise sqlite3.OperationalError(f"the journal mode {mode}, not WAL")
@@ -580,19 +604,13 @@ class Ledger:
         return database
 
     def _prepare(self, database: sqlite3.Connection) -> None:
-        (application,) = database.execute("PRAGMA application_id").fetchone()
-        (version,) = database.execute("PRAGMA user_version").fetchone()
-        (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables == 0:
+        if _check_is_ledger(database):
+            os.chmod(self._path, 0o600)  # it may have been there, and empty
             for statement in _SCHEMA.split(";"):
                 database.execute(statement)
             database.execute("INSERT INTO digest_key VALUES (?)", (secrets.token_bytes(32),))
             database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             database.execute(f"PRAGMA user_version = {_VERSION}")
-        elif application != _APPLICATION_ID:
-            raise sqlite3.DatabaseError("another SQLite database")
-        elif version != _VERSION:
-            raise sqlite3.DatabaseError(f"a ledger of version {version}, not {_VERSION}")
 
     def _problem(self, error: BaseException) -> RequestError:
         if isinstance(error, RequestError):
@@ -604,8 +622,7 @@ class Ledger:
         return configuration_problem("ledger", found, allowed)
 
     def _report_failure(self, task: _Task) -> None:
-        """Logs that an outcome could not be written. Its entry stays begun, and is unknown once the
-        process has ended."""
+        """Logs that an outcome could not be written. Its entry is unknown from now on."""
         if task.error is not None:
             log(logging.ERROR, "an outcome could not be recorded: %s", self._problem(task.error))
 
@@ -639,13 +656,16 @@ class _Presence:
         self._database.close()
 
     def resume(self) -> bool:
-        """Locks the file again. Returns `False` if that cannot be."""
+        """Locks the file again. Returns `False` if that cannot be, or if another process has
+        removed it meanwhile."""
+        path = self._path(self.name)
         try:
-            _create_private(self._path(self.name))
-            self._database = _locked(self._path(self.name))
+            _create_private(path)
+            file = os.stat(path).st_ino
+            self._database = _locked(path)
+            return os.stat(path).st_ino == file
         except (OSError, sqlite3.Error):
             return False
-        return True
 
     def end(self) -> None:
         self._database.close()
@@ -675,6 +695,31 @@ def _is_locked(path: str) -> bool:
     with contextlib.suppress(OSError):
         os.remove(path)
     return False
+
+
+def _check_is_ledger(database: sqlite3.Connection) -> bool:
+    """Returns `True` if the database is new. Raises an error if it is no ledger of this version."""
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables == 0:
+        return True
+    if application != _APPLICATION_ID:
+        raise sqlite3.DatabaseError("another SQLite database")
+    if version != _VERSION:
+        raise sqlite3.DatabaseError(f"a ledger of version {version}, not {_VERSION}")
+    return False
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, str):
+        raise invalid_input("key", described(key), "a str")
+
+
+def _has_number(text: str, claim: Claim) -> bool:
+    """Returns `True` if a text has the phone number of a create, however it is written."""
+    number = re.sub(r"\D", "", str(claim.arguments.get("to_phone_number") or ""))
+    return bool(number) and number in re.sub(r"\D", "", text)
 
 
 def _create_private(path: str) -> None:

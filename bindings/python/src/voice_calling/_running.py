@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextvars
 import logging
+import threading
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -50,6 +51,9 @@ class Running:
         self.ledger: Ledger | None = ledger
         self.claims: dict[int | None, Claim] = {}
         """Of the items that were to be sent, in the ledger."""
+        self._claims_lock = threading.RLock()
+        self._ended: set[int | None] = set()
+        """The items that are claimed no more."""
         self.operation: Operation[Any] = operation
         self.options: dict[str, Any] = options
         self.signal: Any = signal
@@ -83,7 +87,7 @@ class Running:
     def finish(self, done: Done) -> None:
         """Ends it. What ended it first counts."""
         if self.done is None:
-            claim = self.claims.get(None)
+            claim = self._last_claim(None)
             if claim is None or not self._settle_by(claim):
                 if done.wire is not None and self.operation.creates:
                     self._log_created(None, done.wire)
@@ -98,7 +102,7 @@ class Running:
 
     def finish_item(self, index: int, outcome: Any) -> None:
         """Ends an item of a batch."""
-        claim = self.claims.get(index)
+        claim = self._last_claim(index)
         if claim is not None and self._settle_by(claim):
             outcome = claim.error or {"Ok": claim.answer}
         else:
@@ -127,20 +131,30 @@ class Running:
 
     # ---------------------------------------------------------------------------- the ledger
 
-    def claim(self, item: int | None) -> Claim | None:
-        """Returns the claim of an item in the ledger, which is made by its first attempt. `None` if
-        it has no key."""
+    def claim(self, exchange: Any) -> Claim | None:
+        """Returns the claim of an exchange's item in the ledger, which its first attempt makes.
+        `None` if it has no key."""
+        item = exchange.item
         key = self.operation.keys.get(item)
         if key is None or self.ledger is None:
             return None
-        claim = self.claims.get(item)
-        if claim is None or self.waits_for(claim):
-            ((case, call),) = self.operation.call.items()
-            arguments = call if item is None else call[0][item]
-            claim = Claim(key, case, arguments, self.options.get("account"))
-            self.claims[item] = claim
-            self.ledger.claim(claim)
+        with self._claims_lock:
+            claim = self.claims.get(item)
+            if item in self._ended:  # no one would record how it ends
+                exchange.abandon()
+            elif claim is None or self.waits_for(claim):
+                ((case, call),) = self.operation.call.items()
+                arguments = call if item is None else call[0][item]
+                claim = Claim(key, case, arguments, self.options.get("account"))
+                self.claims[item] = claim
+                self.ledger.claim(claim)
         return claim
+
+    def _last_claim(self, item: int | None) -> Claim | None:
+        """Returns the claim of an item that has ended, if there is one. There will be no other."""
+        with self._claims_lock:
+            self._ended.add(item)
+            return self.claims.get(item)
 
     def _settle_by(self, claim: Claim) -> bool:
         """Returns `True` if the ledger has decided the outcome."""
@@ -179,7 +193,8 @@ class Running:
 
     def record_rest(self) -> None:
         """Records that the outcome of what was claimed is not known, where none was recorded."""
-        for claim in self.claims.values():
+        self._ended.update(self.operation.keys)  # no lock: Ctrl-C might leave it held
+        for claim in list(self.claims.values()):
             if not claim.has_ended and not self._settle_by(claim):
                 self._record(claim, OutcomeUnknown("the call was given up", may_have_created=True))
 

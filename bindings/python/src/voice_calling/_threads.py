@@ -175,7 +175,7 @@ class Threads(Driver[httpx.Client]):
     def _may_be_sent(self, exchange: Exchange) -> bool:
         """Waits until the ledger has on the disk that it is begun. Returns `False` if its key
         forbids to send it."""
-        while (claim := exchange.running.claim(exchange.item)) is not None:
+        while (claim := exchange.running.claim(exchange)) is not None:
             decided = threading.Event()
             claim.decided.call_back(decided.set)
             decided.wait()
