@@ -456,8 +456,10 @@ def test_a_person_resolves_or_releases_what_is_unknown(serve: Serve, path: str) 
 
 def test_the_file_is_for_its_owner_alone_and_has_no_phone_numbers(serve: Serve, path: str) -> None:
     number = DOCKET["to_phone_number"]
-    shown = {"to_phone_number": number, "shown": f"+{number[:2]} {number[2:7]} {number[7:]}"}
-    service = serve(Answer(200, {**CREATED.body, **shown}), Answer(200, {"docket_id": shown}))
+    shown = f"+{number[:2]} {number[2:7]} {number[7:]}"
+    service = serve(
+        Answer(200, {**CREATED.body, "shown": shown}), Answer(200, {"docket_id": number})
+    )
     with VoiceClient(environ=service.environ(), ledger=path) as client:
         create(client)
         with pytest.raises(RequestError):
