@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -120,7 +121,7 @@ def test_a_key_is_on_the_disk_before_anything_is_sent(serve: Serve, path: str) -
     seen: list[Any] = []
 
     def look(_: Any) -> None:
-        with sqlite3.connect(path) as database:
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
             seen.extend(database.execute("SELECT key, state FROM creates"))
 
     service = serve()
@@ -476,12 +477,12 @@ def spoil_head(path: str) -> None:
 
 def of_another_program(path: str) -> None:
     os.remove(path)
-    with sqlite3.connect(path) as database:
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE mine (value TEXT)")
 
 
 def of_a_later_version(path: str) -> None:
-    with sqlite3.connect(path) as database:
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("PRAGMA user_version = 2")
 
 
@@ -520,7 +521,7 @@ def test_another_database_is_left_as_it_is(path: str) -> None:
     of_another_program(path)
     with pytest.raises(ConfigurationProblem, match="another SQLite database"):
         Ledger(path).unknown()
-    with sqlite3.connect(path) as database:
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
         assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
@@ -555,7 +556,7 @@ def test_an_outcome_that_cannot_be_recorded_is_returned_and_logged(
     service: Service, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def spoil(_: Any) -> None:
-        with sqlite3.connect(path) as database:
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
             database.execute("DROP TABLE creates")
 
     http = {"event_hooks": {"response": [spoil]}}

@@ -328,6 +328,15 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        """Closes the connections: nothing uses them any more."""
+        database, presence = getattr(self, "_database", None), getattr(self, "_presence", None)
+        with contextlib.suppress(Exception):
+            if database is not None:
+                database.close()
+            if presence is not None:
+                presence.end()
+
     def __repr__(self) -> str:
         return f"Ledger({self._path!r})"
 
