@@ -376,7 +376,7 @@ def test_no_change_is_lost_among_many_threads(path: str) -> None:
             ended = [threading.Event() for _ in range(8)]
 
             def look(end: threading.Event) -> None:
-                for _ in range(300):
+                for _ in range(3_000):
                     ledger.get(KEY)
                 end.set()
 
