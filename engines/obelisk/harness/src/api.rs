@@ -241,11 +241,6 @@ impl Api {
         self.order(id, "pause").await
     }
 
-    /// Has a paused execution go on.
-    pub async fn unpause(&self, id: &str) -> Result<()> {
-        self.order(id, "unpause").await
-    }
-
     async fn order(&self, id: &str, order: &str) -> Result<()> {
         let path = format!("/v1/executions/{id}/{order}");
         self.put(&path, None).await?.json_if_ok()?;

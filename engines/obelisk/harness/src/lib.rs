@@ -21,7 +21,6 @@ mod operator;
 mod postgres;
 mod site;
 pub mod story;
-mod wait;
 
 pub use self::api::{Api, Ending, ExecutionStatus, Submitted, execution_id};
 pub use self::engine::Engine;
@@ -30,4 +29,3 @@ pub use self::node::{Database, Node, NodeSettings};
 pub use self::operator::Operator;
 pub use self::postgres::Postgres;
 pub use self::site::{Answer, Setup, Site, contact, listed};
-pub use self::wait::until;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Request};
@@ -56,9 +56,6 @@ const SECRET: &str = "loopbacksecret0123456789";
 
 /// Says where the engine's API is.
 const API_URL: &str = "OBELISK_API_URL";
-
-/// How long the workflow of an order may take on a busy machine.
-const ORDER_LIMIT: Duration = Duration::from_secs(120);
 
 /// The agent that the mock knows.
 const AGENT_ID: i64 = 7;
@@ -114,14 +111,6 @@ impl Setup {
                 "exec.lock_expiry.seconds = 3",
             )
             .with_variable("VOICE_CALLING_DEADLINE_MS", "2000")
-    }
-
-    /// The answer to a creation may take almost as long as its deadline, 30 s.
-    pub fn patient(self) -> Self {
-        self.with_change(
-            "  # Below exec.lock_expiry, see above.\n",
-            "  { key = \"VOICE_CALLING_ATTEMPT_TIMEOUT_MS\", value = \"28000\" },\n",
-        )
     }
 
     /// A service that delivers nothing.
@@ -367,9 +356,7 @@ impl Site {
     }
 
     /// Gives an order by the endpoint: `pause`, `resume` or `stop`. As an operator does, it gives
-    /// it again, for a while, where the answer is 503: the engine was too busy to carry it out. If
-    /// the answer is 202, it waits until the order is carried out, and returns the answer that an
-    /// engine with more time would have given.
+    /// it again, for a while, where the answer is 503: the engine was too busy to carry it out.
     pub async fn order(&self, campaign: &str, order: &str) -> Result<Answer> {
         let path = format!("{campaign}/{order}");
         let mut answer = self.operate(Method::POST, &path).await?;
@@ -380,19 +367,7 @@ impl Site {
             tokio::time::sleep(Duration::from_secs(1)).await;
             answer = self.operate(Method::POST, &path).await?;
         }
-        if answer.status != 202 {
-            return Ok(answer);
-        }
-        let accepted: Value = serde_json::from_str(&answer.body)?;
-        let id = accepted["execution_id"].as_str().context("no id")?;
-        match self.ending(id, ORDER_LIMIT).await? {
-            Ending::Ok(_) => self.operate(Method::GET, campaign).await,
-            Ending::Err(error) if error == "permanent_not_found" => Ok(Answer {
-                status: 409,
-                body: error.to_string(),
-            }),
-            other => bail!("the order {order} was not carried out: {other:?}"),
-        }
+        Ok(answer)
     }
 
     /// The results that the endpoint streams, as JSON lines, in the order of the contacts.
@@ -462,20 +437,6 @@ impl Site {
     /// Posts to the webhook as the service would.
     pub async fn deliver(&self, body: impl Into<Vec<u8>>) -> Result<Answer> {
         self.post(SECRET, body).await
-    }
-
-    /// Posts to the webhook again for as long as the answer is 202: a busy engine needs more than
-    /// three seconds to check a delivery.
-    pub async fn deliver_until_checked(&self, body: impl Into<Vec<u8>>) -> Result<Answer> {
-        let body = body.into();
-        let mut answer = self.deliver(body.clone()).await?;
-        for _ in 0..20 {
-            if answer.status != 202 {
-                break;
-            }
-            answer = self.deliver(body.clone()).await?;
-        }
-        Ok(answer)
     }
 
     /// The requests that made a phone ring, or would have.

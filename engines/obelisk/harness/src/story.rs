@@ -1,7 +1,7 @@
 //! Dockets that survive the death of the engine, shown: each is created once, whatever is killed
 //! meanwhile, and completed. On loopback, against the mock: no real phone can ring.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use comfy_table::Table;
@@ -12,13 +12,14 @@ use voice_calling_mock::{Endpoint, Fault, Pace};
 
 use crate::api::{Ending, execution_id};
 use crate::site::{Setup, Site, listed};
-use crate::wait::until;
 
 /// How long a call of the mock takes.
 const CALL: Duration = Duration::from_millis(700);
 
 /// What takes longer has gone wrong.
 const LIMIT: Duration = Duration::from_secs(60);
+
+const LOOK: Duration = Duration::from_millis(10);
 
 const CAMPAIGN: usize = 10;
 const MAX_OPEN: usize = 3;
@@ -97,7 +98,8 @@ impl Story {
         let held = Fault::slow(LIMIT);
         self.site.mock.on_next(Endpoint::CreateDocketV2, held);
         let run = self.submit(number, 3_600_000).await?;
-        self.created(&run).await?;
+        self.until("the creation", |site| site.docket_of(&run))
+            .await?;
         self.kill_and_restart("the docket exists, and the engine has no answer")
             .await?;
         let outcome = self.completed(&run).await?;
@@ -110,7 +112,9 @@ impl Story {
         let number = "919876543203";
         self.progress.begin("killed while the webhook comes");
         let run = self.submit(number, 4_000).await?;
-        let docket = self.created(&run).await?;
+        let docket = self
+            .until("the creation", |site| site.docket_of(&run))
+            .await?;
         let creation = format!("{run}.o:2-create-docket-v2_1");
         let api = self.site.api().clone();
         api.wait_for_result(&creation, LIMIT).await?;
@@ -138,10 +142,7 @@ impl Story {
         self.site.gate.open();
         self.kill_and_restart("the request is lost, and no one here can know")
             .await?;
-        let question = until("a question", LIMIT, async || {
-            Ok(self.site.open_questions().await?.pop())
-        })
-        .await?;
+        let question = self.question().await?;
         self.progress
             .detail("a person is asked, finds no docket, and says so");
         let answer = json!({ "err": "there is no docket" });
@@ -164,19 +165,29 @@ impl Story {
         self.site
             .run_campaign(&id, &listed(&numbers), &options)
             .await?;
-        until("half of the campaign", LIMIT, async || {
+        let begun = Instant::now();
+        while self.site.creating_executions(&id).await?.len() <= CAMPAIGN / 2 {
             self.site.answer_questions().await?;
-            let begun = self.site.creating_executions(&id).await?.len();
-            Ok((begun > CAMPAIGN / 2).then_some(()))
-        })
-        .await?;
+            ensure!(
+                begun.elapsed() < LIMIT,
+                "half of the campaign: not within {LIMIT:?}"
+            );
+            tokio::time::sleep(LOOK).await;
+        }
         self.kill_and_restart("half of its creations are begun")
             .await?;
-        let ending = until("the end of the campaign", LIMIT, async || {
+        let begun = Instant::now();
+        let ending = loop {
             self.site.answer_questions().await?;
-            self.site.api().result(&id).await
-        })
-        .await?;
+            if let Some(ending) = self.site.api().result(&id).await? {
+                break ending;
+            }
+            ensure!(
+                begun.elapsed() < LIMIT,
+                "the campaign has not ended within {LIMIT:?}"
+            );
+            tokio::time::sleep(LOOK).await;
+        };
         let summary = ending.ok()?;
         let results = self.site.results(&id).await?;
         for (number, result) in numbers.iter().zip(&results) {
@@ -230,8 +241,26 @@ impl Story {
         Ok(outcome)
     }
 
-    async fn created(&self, run: &str) -> Result<String> {
-        until("the creation", LIMIT, async || Ok(self.site.docket_of(run))).await
+    async fn question(&self) -> Result<String> {
+        let begun = Instant::now();
+        loop {
+            if let Some(question) = self.site.open_questions().await?.pop() {
+                return Ok(question);
+            }
+            ensure!(begun.elapsed() < LIMIT, "no question within {LIMIT:?}");
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn until<T>(&self, what: &str, look: impl Fn(&Site) -> Option<T>) -> Result<T> {
+        let begun = Instant::now();
+        loop {
+            if let Some(found) = look(&self.site) {
+                return Ok(found);
+            }
+            ensure!(begun.elapsed() < LIMIT, "{what}: not within {LIMIT:?}");
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     fn note(&mut self, died: &str, number: &str, outcome: &Value) {

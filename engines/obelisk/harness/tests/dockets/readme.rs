@@ -79,7 +79,7 @@ async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Resul
     let shipped = std::env::var("OBELISK_FOLDER").context("OBELISK_FOLDER")?;
     let mut shell = Command::new("timeout");
     shell
-        .args(["300", "bash", "-euo", "pipefail", "-c", &commands])
+        .args(["120", "bash", "-euo", "pipefail", "-c", &commands])
         .current_dir(shipped)
         .envs(environment)
         // It would be fetched from a registry.
