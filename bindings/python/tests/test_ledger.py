@@ -443,6 +443,8 @@ def test_a_person_resolves_or_releases_what_is_unknown(serve: Serve, path: str) 
         wrong: Any = 7
         with pytest.raises(InvalidInput, match="key: found int 7; allowed: a str"):
             ledger.get(wrong)
+        with pytest.raises(InvalidInput, match="done_before: found int 7; allowed: a datetime"):
+            ledger.prune(done_before=wrong)
         for key, found in [("found", "an entry that is done"), ("other", "no entry")]:
             with pytest.raises(InvalidInput, match=f"key: found {found}; allowed: the key of an"):
                 ledger.release(key, by="Asha")

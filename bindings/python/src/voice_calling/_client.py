@@ -88,11 +88,7 @@ class _Client(Generic[Http]):
             raise configuration_problem("http_client", "httpx.Client(http2=True)", allowed)
         self._base_url = settings.base_url()
         self._defaults: dict[str, Any] = {}
-        owns_ledger = not (ledger is None or isinstance(ledger, Ledger))
-        if not (ledger is None or isinstance(ledger, Ledger)):
-            ledger = Ledger(ledger)
-        self._ledger = ledger
-        self._driver = self._driver_class(settings, http_client, ledger, owns_ledger)
+        self._driver = self._driver_class(settings, http_client, ledger)
         self._make_groups()
 
     def _make_groups(self) -> None:
@@ -117,7 +113,8 @@ class _Client(Generic[Http]):
     @property
     def ledger(self) -> Ledger | None:
         """The ledger, if the client was made with one."""
-        return self._ledger
+        ledger: Ledger | None = self._driver.ledger
+        return ledger
 
     @property
     def is_closed(self) -> bool:

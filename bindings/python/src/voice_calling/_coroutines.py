@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 import traceback
 import weakref
@@ -60,10 +61,9 @@ class Coroutines(Driver[httpx.AsyncClient]):
         self,
         settings: Settings,
         http_client: httpx.AsyncClient | None,
-        ledger: Ledger | None,
-        owns_ledger: bool,
+        ledger: str | os.PathLike[str] | Ledger | None,
     ) -> None:
-        super().__init__(settings, http_client, ledger, owns_ledger)
+        super().__init__(settings, http_client, ledger)
         self._loop: Any = None
         self._is_asyncio = True
         self._tasks: set[Any] = set()

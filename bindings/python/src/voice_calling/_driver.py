@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import weakref
@@ -30,11 +31,16 @@ class Driver(Network, ABC, Generic[Http]):
     """Whether the process is at its end: no thread and no event loop goes on any more."""
 
     def __init__(
-        self, settings: Settings, http_client: Http | None, ledger: Ledger | None, owns_ledger: bool
+        self,
+        settings: Settings,
+        http_client: Http | None,
+        ledger: str | os.PathLike[str] | Ledger | None,
     ) -> None:
         self._given: Http | None = http_client
-        self.ledger: Ledger | None = ledger
-        self._owns_ledger = owns_ledger
+        self.ledger: Ledger | None = (
+            ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
+        )
+        self._owns_ledger = self.ledger is not ledger
         self._own: Http | None = None
         self._base_urls = settings.base_urls()
         # Reentrant, since garbage collection may end a batch in a thread that holds it.
@@ -50,8 +56,7 @@ class Driver(Network, ABC, Generic[Http]):
         self._clock: Callable[[], float] = time.monotonic
         if self._time_of_test is not None:
             self._clock = self._time_of_test.now
-        self._machine = Machine(settings, self, self._clock)
-        self._machine.ledger = ledger
+        self._machine = Machine(settings, self, self._clock, self.ledger)
         DRIVERS.add(self)
 
     # ------------------------------------------------------------------------------- callers

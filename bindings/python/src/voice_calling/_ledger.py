@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 from uuid import uuid4
 
 from . import _workers
+from ._conversion import encode_text
 from ._errors import (
     InProgress,
     OutcomeUnknown,
@@ -231,8 +232,8 @@ class Ledger:
     The file is a SQLite database, readable and writable by its owner alone, on a local disk. It has
     keys, times, ids and answers of the service (without their raw text, if the phone number is in
     it); arguments, phone numbers among them, only as digests that are keyed by a random key of the
-    file. A file that cannot be used is a
-    `ConfigurationProblem`, and nothing is sent. Restoring a copy forgets what was called since.
+    file. A file that cannot be used is a `ConfigurationProblem`, and nothing is sent. Restoring a
+    copy forgets what was called since.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, wait_in_progress: bool = False) -> None:
@@ -265,7 +266,7 @@ class Ledger:
 
     def get(self, key: str) -> LedgerEntry | None:
         """The entry of a key; `None` if it has none."""
-        _check_key(key)
+        encode_text(key, "key")
 
         def change(database: sqlite3.Connection) -> LedgerEntry | None:
             row = self._row(database, key)
@@ -278,10 +279,10 @@ class Ledger:
         """The entries whose outcome is not known, the oldest first."""
 
         def change(database: sqlite3.Connection) -> list[LedgerEntry]:
-            self._mark_unknown(database)
-            query = f"SELECT * FROM creates WHERE {_IS_OPEN} ORDER BY begun_ms, key"
-            rows = database.execute(query).fetchall()
-            return [_entry(row) for row in rows if row["state"] == "unknown"]
+            query = f"SELECT key FROM creates WHERE {_IS_OPEN} ORDER BY begun_ms, key"
+            keys = [key for (key,) in database.execute(query).fetchall()]
+            rows = [self._row(database, key) for key in keys]
+            return [_entry(row) for row in rows if row and row["state"] == "unknown"]
 
         entries: list[LedgerEntry] = self._commit(change)
         return entries
@@ -299,6 +300,8 @@ class Ledger:
     def prune(self, *, done_before: datetime) -> int:
         """Forgets the entries that were done before this time, and returns how many. A call with
         such a key is sent again. Nothing is forgotten otherwise."""
+        if not isinstance(done_before, datetime):
+            raise invalid_input("done_before", described(done_before), "a datetime")
         until_ms = int(done_before.timestamp() * 1000)
         delete = "DELETE FROM creates WHERE state = 'done' AND ended_ms < ?"
         pruned: int = self._commit(lambda it: it.execute(delete, (until_ms,)).rowcount)
@@ -346,9 +349,9 @@ class Ledger:
     def _resolve(
         self, key: str, state: LedgerState, created_id: str | int | None, by: str
     ) -> LedgerEntry:
-        _check_key(key)
-        if not isinstance(by, str) or not by:
-            raise invalid_input("by", described(by), "who made sure of it, as a str")
+        encode_text(key, "key")
+        if not encode_text(by, "by"):
+            raise invalid_input("by", "an empty text", "who made sure of it")
 
         def change(database: sqlite3.Connection) -> LedgerEntry:
             row = self._row(database, key)
@@ -503,11 +506,6 @@ class Ledger:
         database.execute("UPDATE creates SET state = 'unknown' WHERE key = ?", (key,))
         row = database.execute(query, (key,)).fetchone()
         return row
-
-    def _mark_unknown(self, database: sqlite3.Connection) -> None:
-        query = f"SELECT key FROM creates WHERE {_IS_OPEN}"
-        for row in database.execute(query).fetchall():
-            self._row(database, row["key"])
 
     def _is_in_progress(self, claim: str) -> bool:
         assert self._presence is not None
@@ -718,11 +716,6 @@ def _check_is_ledger(database: sqlite3.Connection) -> bool:
     if version != _VERSION:
         raise sqlite3.DatabaseError(f"a ledger of version {version}, not {_VERSION}")
     return False
-
-
-def _check_key(key: object) -> None:
-    if not isinstance(key, str):
-        raise invalid_input("key", described(key), "a str")
 
 
 def _has_number(text: str, claim: Claim) -> bool:

@@ -41,8 +41,13 @@ class Machine:
     along what others enqueue meanwhile."""
 
     def __init__(
-        self, settings: Settings, network: Network, clock: Callable[[], float] = time.monotonic
+        self,
+        settings: Settings,
+        network: Network,
+        clock: Callable[[], float] = time.monotonic,
+        ledger: Ledger | None = None,
     ) -> None:
+        self._ledger = ledger
         self._settings = settings
         self._network = network
         self._clock = clock
@@ -56,13 +61,12 @@ class Machine:
         self._wake_at_ms: int | None = None
         self._left_to_do: deque[dict[str, Any]] = deque()
         self._is_stopped = False
-        self.ledger: Ledger | None = None
 
     # -------------------------------------------------------------------------------- events
 
     def operation(self, operation: Operation[Any], options: dict[str, Any], signal: Any) -> Running:
         """Returns an operation that is to be begun."""
-        return Running(next(self._numbers), operation, options, signal, self.ledger)
+        return Running(next(self._numbers), operation, options, signal, self._ledger)
 
     def begin(self, running: Running) -> None:
         """Begins it."""

@@ -88,7 +88,7 @@ class Running:
         """Ends it. What ended it first counts."""
         if self.done is None:
             claim = self._last_claim(None)
-            if claim is None or not self._settle_by(claim):
+            if claim is None or claim.may_be_sent:
                 if done.wire is not None and self.operation.creates:
                     self._log_created(None, done.wire)
                 if claim is not None:
@@ -103,7 +103,7 @@ class Running:
     def finish_item(self, index: int, outcome: Any) -> None:
         """Ends an item of a batch."""
         claim = self._last_claim(index)
-        if claim is not None and self._settle_by(claim):
+        if claim is not None and not claim.may_be_sent:
             outcome = claim.error or {"Ok": claim.answer}
         else:
             if not isinstance(outcome, RequestError):
@@ -156,10 +156,6 @@ class Running:
             self._ended.add(item)
             return self.claims.get(item)
 
-    def _settle_by(self, claim: Claim) -> bool:
-        """Returns `True` if the ledger has decided the outcome."""
-        return claim.answer is not None or claim.error is not None
-
     def _record(self, claim: Claim, outcome: Any) -> None:
         """Records an outcome: an error, or what the core has reported."""
         assert self.ledger is not None
@@ -195,7 +191,7 @@ class Running:
         """Records that the outcome of what was claimed is not known, where none was recorded."""
         self._ended.update(self.operation.keys)  # no lock: Ctrl-C might leave it held
         for claim in list(self.claims.values()):
-            if not claim.has_ended and not self._settle_by(claim):
+            if not claim.has_ended and claim.may_be_sent:
                 self._record(claim, OutcomeUnknown("the call was given up", may_have_created=True))
 
     def _log_created(self, index: int | None, wire: Any) -> None:

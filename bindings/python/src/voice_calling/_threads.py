@@ -7,6 +7,7 @@ then."""
 from __future__ import annotations
 
 import logging
+import os
 import queue
 import threading
 import time
@@ -70,10 +71,9 @@ class Threads(Driver[httpx.Client]):
         self,
         settings: Settings,
         http_client: httpx.Client | None,
-        ledger: Ledger | None,
-        owns_ledger: bool,
+        ledger: str | os.PathLike[str] | Ledger | None,
     ) -> None:
-        super().__init__(settings, http_client, ledger, owns_ledger)
+        super().__init__(settings, http_client, ledger)
         self._local = threading.local()
         self._tick_reference: Tick = weakref.WeakMethod(self._tick)
         if self._time_of_test is not None:
