@@ -97,7 +97,7 @@ export function clientOn(platform) {
 
 /** The functions of a client, in their groups. */
 function groups(shared, defaults) {
-  const call = (name, options, ...given) => shared.run(() => operate(shared, name, given, options, defaults));
+  const call = (name, options, given) => shared.run(() => operate(shared, name, given, options, defaults));
   const groups = {
     agents: {
       create: (config, options) => call('CreateAgent', options, config),
@@ -127,7 +127,7 @@ function groups(shared, defaults) {
 function batch(shared, requests, options, defaults) {
   const drain = new AbortController();
   const run = (onResult) =>
-    shared.run(() => operateBatch(shared, [requests], options, defaults, drain.signal, onResult));
+    shared.run(() => operateBatch(shared, requests, options, defaults, drain.signal, onResult));
   return new Batch(Array.isArray(requests) ? requests.length : 0, run, {
     drain: (reason) => drain.abort(reason),
     onUnread: (error) => shared.warn('a batch that nobody awaits failed', error),

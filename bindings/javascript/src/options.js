@@ -1,5 +1,5 @@
 /** The options of a call, the last argument. */
-import { invalidInput, refuse, written } from './conversion.js';
+import { bool, invalidInput, optional, refuse, text } from './conversion.js';
 import { absent, isPlain } from './words.js';
 
 /** The options of every call. */
@@ -23,9 +23,9 @@ const LONGEST_WAIT_MS = 2 ** 32 - 1;
 export const NONE = Object.freeze({});
 const NOTHING = Object.freeze({ options: null });
 
-/** The names of times in errors, by the form of a call. */
-export function optionNames(form) {
-  return { 'deadline-ms': FORMS[form].deadline };
+/** Returns the name of the option for the time that an operation may take. */
+export function deadlineName(form) {
+  return FORMS[form].deadline;
 }
 
 /**
@@ -52,15 +52,12 @@ export function accepted(form, given = NONE, defaults = NONE) {
     signal,
     onProgress: onProgress ?? undefined,
     options: {
-      account: written({ option: 'string' }, shared('account'), 'options.account'),
-      deadline_ms: optional(milliseconds, absent(own) ? defaults.timeoutMs : own, `options.${deadline}`, LONGEST_DEADLINE_MS),
-      max_attempts: optional(attempts, shared('maxRetries'), 'options.maxRetries'),
+      account: optional(text)(shared('account'), 'options.account'),
+      deadline_ms: optional(milliseconds(LONGEST_DEADLINE_MS))(absent(own) ? defaults.timeoutMs : own, `options.${deadline}`),
+      max_attempts: optional(attempts)(shared('maxRetries'), 'options.maxRetries'),
     },
-    timeoutMs: form === 'call' ? undefined : milliseconds(given.timeoutMs, 'options.timeoutMs', LONGEST_WAIT_MS),
-    notFoundIsPending:
-      form === 'wait'
-        ? written({ option: 'bool' }, given.notFoundIsPending, 'options.notFoundIsPending')
-        : undefined,
+    timeoutMs: form === 'call' ? undefined : milliseconds(LONGEST_WAIT_MS)(given.timeoutMs, 'options.timeoutMs'),
+    notFoundIsPending: optional(bool)(given.notFoundIsPending, 'options.notFoundIsPending'),
   };
 }
 
@@ -94,12 +91,10 @@ function attempts(maxRetries, path) {
   return maxRetries + 1;
 }
 
-function milliseconds(value, path, most) {
-  const isInteger = Number.isInteger(value) || typeof value === 'bigint';
-  if (!isInteger || value < 1 || value > most) throw refuse(path, value, `1 to ${most} milliseconds`);
-  return Number(value);
-}
-
-function optional(write, value, ...rest) {
-  return absent(value) ? undefined : write(value, ...rest);
+function milliseconds(most) {
+  return (value, path) => {
+    const isInteger = Number.isInteger(value) || typeof value === 'bigint';
+    if (!isInteger || value < 1 || value > most) throw refuse(path, value, `1 to ${most} milliseconds`);
+    return Number(value);
+  };
 }

@@ -20,7 +20,7 @@ export const settings = {
   allowInsecureHttp: { variable: 'ALLOW_INSECURE_HTTP', type: 'flag' },
 };
 
-const PREFIX = 'VOICE_CALLING_';
+export const PREFIX = 'VOICE_CALLING_';
 const ACCOUNTS = `${PREFIX}ACCOUNTS`;
 
 /** Returns the error that refuses an option. */

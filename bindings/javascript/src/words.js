@@ -1,24 +1,18 @@
-/** Names of the WIT in JavaScript's spelling, and values in a few words for people. */
+/** Names in the spelling of JavaScript, of JSON and of the WIT, and values in a few words for people. */
 
-/** `to-phone-number` as `toPhoneNumber`. */
+/** `to-phone-number` or `to_phone_number` as `toPhoneNumber`. */
 export function camel(name) {
-  return name.replace(/-([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+  return name.replace(/[-_]([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 }
 
-/** `to-phone-number` as `to_phone_number`. */
+/** `toPhoneNumber` as `to_phone_number`. */
 export function snake(name) {
-  return name.replaceAll('-', '_');
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** `in-progress` as `InProgress`. */
-export function pascal(name) {
-  const camelled = camel(name);
-  return camelled[0].toUpperCase() + camelled.slice(1);
-}
-
-/** `in-progress` as `IN_PROGRESS`, which is how the service writes its statuses. */
-export function screaming(name) {
-  return snake(name).toUpperCase();
+/** `InProgress` as `in-progress`. */
+export function kebab(name) {
+  return name.replace(/(?!^)[A-Z]/g, '-$&').toLowerCase();
 }
 
 /** The error of something at fault, in a sentence as the client without I/O writes it. */
