@@ -134,7 +134,7 @@ function arguments_({ wit, name, form }, { options, wait, timeout_ms: timeoutMs,
   const value = name === '' ? (given.request ?? given.config ?? given) : Object.values(given)[0];
   if (wit === 'webhooks.parse-docket-completed') return [value];
   const { account, deadline_ms: deadline, max_attempts: attempts } = options ?? {};
-  const named = { account, [DEADLINES[form]]: deadline, maxRetries: attempts === undefined ? undefined : attempts - 1 };
+  const named = { account, [DEADLINES[form]]: deadline, maxRetries: typeof attempts === 'number' ? attempts - 1 : undefined };
   if (form === 'batch') named.timeoutMs = timeoutMs;
   return [passed(value), { ...named, ...passed(wait), ...callOptions }];
 }

@@ -240,14 +240,16 @@ test('node:http: no encoding is asked for, and an answer that has one is read al
   }
 });
 
-test('node:http: an encoded answer that is broken or larger than its limit is an error that names it', async () => {
+test('node:http: an encoded answer that is broken is an error that names it, and one that is larger than its limit is cut', async () => {
   const limits = { maxResponseBytes: 100_000, maxAttempts: 1, attemptTimeoutMs: 2000 };
   const bodies = [
     ['incorrect header check', Buffer.from(json)],
     ['unexpected end of file', gzipSync(json).subarray(0, -10)],
-    ['the encoded body is larger than 17', gzipSync(Buffer.alloc(5_000_000))],
-    ['the encoded body is larger than 17', Buffer.alloc(100_000)],
   ];
+  await withBoth(() => ({ headers: { 'content-encoding': 'gzip' }, body: gzipSync(Buffer.alloc(5_000_000)) }), limits, async (client) => {
+    const error = await failure(client.dockets.create(REQUEST));
+    assert.deepEqual([error.name, error.mayHaveCreated, error.response.bodyCut], ['UnexpectedResponse', true, true]);
+  });
   for (const [message, body] of bodies) {
     await withBoth(() => ({ headers: { 'content-encoding': 'gzip' }, body }), limits, async (client) => {
       const error = await failure(client.dockets.create(REQUEST));
