@@ -6,8 +6,8 @@ import { Signals, attemptLog } from './listeners.js';
 import { Machine } from './machine.js';
 import { operate, operateBatch, parse } from './operation.js';
 import { NONE, defaultOptions } from './options.js';
-import { environment, misconfigured, refuseUnknown, settings } from './settings.js';
-import { absent, describeType, isPlain, tag } from './words.js';
+import { environment, refuseUnknown, settings } from './settings.js';
+import { absent, describeType, isPlain, misconfigured, tag } from './words.js';
 
 const isFunction = (value) => typeof value === 'function';
 

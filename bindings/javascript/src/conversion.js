@@ -4,18 +4,8 @@
  *
  * Arguments of users are checked here, before anything is sent.
  */
-import { InvalidInput } from './errors.js';
-import { NotJson, jsonText } from './json_text.js';
-import { absent, camel, describe, kebab, refusal, snake, tag } from './words.js';
-
-/** Returns the error that refuses the value of an argument. */
-export function refuse(subject, value, allowed) {
-  return invalidInput(subject, describe(value), allowed);
-}
-
-export function invalidInput(subject, found, allowed, options = undefined) {
-  return refusal(InvalidInput, subject, found, allowed, options);
-}
+import { jsonText } from './json_text.js';
+import { absent, camel, invalidInput, kebab, refuse, snake, tag } from './words.js';
 
 const LEAST_S64 = -(2n ** 63n);
 const MOST_S64 = 2n ** 63n - 1n;
@@ -89,13 +79,7 @@ export function text(value, path) {
 export function json(value, path) {
   if (typeof value === 'string') return text(value, path);
   if (value === undefined) throw refuse(path, value, 'JSON');
-  try {
-    return jsonText(value);
-  } catch (error) {
-    if (!(error instanceof NotJson)) throw error;
-    const options = error.cause === undefined ? undefined : { cause: error.cause };
-    throw invalidInput([path, ...error.path].join('.'), error.found, error.allowed, options);
-  }
+  return jsonText(value, path);
 }
 
 /** The body of a delivery, as text or as it came. */

@@ -3,8 +3,8 @@ import { X509Certificate } from 'node:crypto';
 import { inspect } from 'node:util';
 import { clientOn } from './client.js';
 import { NodeHttp } from './node_http.js';
-import { misconfigured, protocolsOf } from './settings.js';
-import { describeType } from './words.js';
+import { protocolsOf } from './settings.js';
+import { describeType, misconfigured } from './words.js';
 
 export * from './errors.js';
 

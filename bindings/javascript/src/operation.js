@@ -2,7 +2,7 @@
 import { read } from './conversion.js';
 import * as errors from './errors.js';
 import { notify, progress } from './listeners.js';
-import { accepted, deadlineName } from './options.js';
+import { DEADLINES, accepted } from './options.js';
 import { PREFIX } from './settings.js';
 import { functions } from './wit.js';
 import { camel, kebab, sentence } from './words.js';
@@ -171,7 +171,7 @@ function subjectName(subject, { form }, settingNames) {
     return option === undefined ? subject : `${option} (${subject})`;
   }
   const [, option] = /^(?:(?:wait|options)\.)?(account|deadline-ms|timeout-ms)$/.exec(subject) ?? [];
-  if (option) return `options.${option === 'deadline-ms' ? deadlineName(form) : camel(option)}`;
+  if (option) return `options.${option === 'deadline-ms' ? DEADLINES[form] : camel(option)}`;
   const [names] = /^.*?(?:\b(?:call-context|extra|tools|body)(?=\.)|$)/s.exec(subject);
   return camel(names) + subject.slice(names.length);
 }

@@ -1,6 +1,5 @@
 /** The options of the client that are settings, as variables. */
-import { ConfigurationProblem } from './errors.js';
-import { describe, describeType, isPlain, refusal } from './words.js';
+import { describe, describeType, isPlain, misconfigured } from './words.js';
 
 /** The settings, with the variables that they stand for and the types of their values. */
 export const settings = {
@@ -22,11 +21,6 @@ export const settings = {
 
 export const PREFIX = 'VOICE_CALLING_';
 const ACCOUNTS = `${PREFIX}ACCOUNTS`;
-
-/** Returns the error that refuses an option. */
-export function misconfigured(subject, found, allowed, options = undefined) {
-  return refusal(ConfigurationProblem, subject, found, allowed, options);
-}
 
 /**
  * The environment of the client without I/O: `variables`, as pairs, those given with the prefix and

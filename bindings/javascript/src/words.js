@@ -1,4 +1,5 @@
 /** Names in the spelling of JavaScript, of JSON and of the WIT, and values in a few words for people. */
+import { ConfigurationProblem, InvalidInput } from './errors.js';
 
 /** `to-phone-number` or `to_phone_number` as `toPhoneNumber`. */
 export function camel(name) {
@@ -15,8 +16,22 @@ export function kebab(name) {
   return name.replace(/(?!^)[A-Z]/g, '-$&').toLowerCase();
 }
 
+/** Returns the error that refuses an option of a client. */
+export function misconfigured(subject, found, allowed, options = undefined) {
+  return refusal(ConfigurationProblem, subject, found, allowed, options);
+}
+
+/** Returns the error that refuses the value of an argument. */
+export function refuse(subject, value, allowed) {
+  return invalidInput(subject, describe(value), allowed);
+}
+
+export function invalidInput(subject, found, allowed, options = undefined) {
+  return refusal(InvalidInput, subject, found, allowed, options);
+}
+
 /** The error of something at fault, in a sentence as the client without I/O writes it. */
-export function refusal(Class, subject, found, allowed, options = undefined) {
+function refusal(Class, subject, found, allowed, options) {
   const problem = Object.freeze({ subject, found, allowed });
   return new Class(sentence(problem), { problem }, options);
 }

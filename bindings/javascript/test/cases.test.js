@@ -11,6 +11,7 @@ import { test } from 'node:test';
 import * as onNode from 'voice-calling';
 import * as onFetch from 'voice-calling/fetch';
 import { jsonText } from '../src/json_text.js';
+import { DEADLINES } from '../src/options.js';
 import { functions } from '../src/wit.js';
 import { camel, snake } from '../src/words.js';
 import { Fault, REASON, notHad } from './program.js';
@@ -35,9 +36,6 @@ const METHODS = {
   'webhooks.parse-docket-completed': ({ webhooks }) => webhooks.parse,
   'webhooks.verify-docket-completed': ({ webhooks }) => webhooks.verify,
 };
-
-/** What the time of an operation is called in the options of a function. */
-const DEADLINES = { call: 'timeoutMs', wait: 'pollTimeoutMs', batch: 'requestTimeoutMs' };
 
 /** The members of a request that are passed as they are. */
 const FREE_FORM = ['call_context', 'extra', 'tools'];
