@@ -81,7 +81,7 @@ export class Machine {
   }
 
   #isOpen(number) {
-    for (const { exchange } of this.#exchanges.values()) if (exchange.operation === number) return true;
+    for (const exchange of this.#exchanges.values()) if (exchange.operation === number) return true;
     return false;
   }
 
@@ -132,7 +132,7 @@ export class Machine {
     try {
       const isDue = this.#isDue(nowMs);
       if (isDue || abandoned.size > 0) {
-        for (const [number, { exchange }] of this.#exchanges) {
+        for (const [number, exchange] of this.#exchanges) {
           if (abandoned.has(exchange.operation)) events.push(...exchange.withdrawn());
           else if (isDue) events.push(...exchange.arrived());
           if (exchange.isOver) this.#cancel(number);
@@ -171,28 +171,25 @@ export class Machine {
       this.#emit(events);
       this.#onEnd(operation);
     });
-    this.#exchanges.set(number, { exchange, cancel: undefined });
+    this.#exchanges.set(number, exchange);
     if (isDraining) {
       exchange.fail('NotSent', 'the batch was left before this was sent');
       return;
     }
-    let cancel;
     try {
-      cancel = this.#host.transport.send(request, exchange);
+      exchange.cancel = this.#host.transport.send(request, exchange);
     } catch (refusal) {
       exchange.fail('Refused', messageOf(refusal));
     }
-    const entry = this.#exchanges.get(number);
-    if (entry) entry.cancel = cancel;
   }
 
   #cancel(number) {
-    const entry = this.#exchanges.get(number);
-    if (!entry) return;
+    const exchange = this.#exchanges.get(number);
+    if (!exchange) return;
     this.#exchanges.delete(number);
-    entry.exchange.isOver = true;
-    entry.cancel?.();
-    this.#onEnd(entry.exchange.operation);
+    exchange.isOver = true;
+    exchange.cancel?.();
+    this.#onEnd(exchange.operation);
   }
 
   /** Abandons an operation that drains, after its last exchange. */
