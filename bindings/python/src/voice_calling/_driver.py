@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import time
@@ -10,13 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic
 
+from . import _guest, _workers
 from ._errors import ExecutionFailed, invalid_input
 from ._http import Http, make_client
-from ._ledger import Ledger
+from ._ledger import LEDGERS, Ledger
 from ._machine import Machine, Network
 from ._operation import Operation
 from ._running import Running
 from ._settings import Settings
+from ._workers import Tick
 
 DRIVERS: weakref.WeakSet[Driver[Any]] = weakref.WeakSet()
 """All drivers of this process."""
@@ -26,6 +29,9 @@ class Driver(Network, ABC, Generic[Http]):
     """Runs operations."""
 
     http_class: type[Http]
+    signal_class: type[Any]
+    """What wakes a caller."""
+    is_async: bool
 
     is_refusing: ClassVar[bool] = False
     """Whether the process is at its end: no thread and no event loop goes on any more."""
@@ -57,11 +63,14 @@ class Driver(Network, ABC, Generic[Http]):
         if self._time_of_test is not None:
             self._clock = self._time_of_test.now
         self._machine = Machine(settings, self, self._clock, self.ledger)
+        self._tick_reference: Tick = weakref.WeakMethod(self._tick)
+        if self._time_of_test is not None:
+            self._time_of_test.attach(self._machine, self._tick_reference)
         DRIVERS.add(self)
 
     # ------------------------------------------------------------------------------- callers
 
-    def prepare(self, operation: Operation[Any], defaults: dict[str, Any], signal: Any) -> Running:
+    def prepare(self, operation: Operation[Any], defaults: dict[str, Any]) -> Running:
         """Returns an operation that is to be begun, or raises why it cannot be."""
         self._refuse_if_closed()
         if Driver.is_refusing:
@@ -76,6 +85,7 @@ class Driver(Network, ABC, Generic[Http]):
             raise invalid_input("once", shown, "a key for a client that was made with ledger=…")
         self._enter()
         self._http_client()  # takes a while, which is not part of an attempt
+        signal = self.signal_class()
         return self._machine.operation(operation, {**defaults, **operation.options}, signal)
 
     def _refuse_if_closed(self) -> None:
@@ -110,6 +120,10 @@ class Driver(Network, ABC, Generic[Http]):
     def _soon(self, job: Callable[[], None]) -> None:
         """Does a job where the machine may be stepped."""
 
+    def _tick(self) -> None:
+        """Steps the machine, since it is time."""
+        self._machine.tick()
+
     def settle(self, running: Running) -> None:
         """Notes that the caller of an operation has all of its outcome."""
         running.record_rest()
@@ -117,6 +131,15 @@ class Driver(Network, ABC, Generic[Http]):
         self._orphans.discard(running)
         running.is_settled = True
         running.signal.set()  # for others who wait
+        self._close_ledger_if_idle()
+
+    @property
+    def _is_idle(self) -> bool:
+        return not (self._open or self._orphans)
+
+    def _close_ledger_if_idle(self) -> None:
+        if self.is_closed and self._is_idle and self.ledger is not None and self._owns_ledger:
+            self.ledger.close()
 
     # ------------------------------------------------------------------------------- network
 
@@ -143,3 +166,55 @@ class Driver(Network, ABC, Generic[Http]):
     @abstractmethod
     def at_exit(self) -> None:
         """Ends what goes on, at the end of the process."""
+
+
+# ------------------------------------------------------------------------ the whole process
+
+
+def watch_process() -> None:
+    """Registers what is done at forks and at the end of the process, once for the whole package."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=_before_fork,
+            after_in_parent=_after_fork_in_parent,
+            after_in_child=_after_fork_in_child,
+        )
+    atexit.register(_at_exit)
+
+
+_held: list[Ledger] = []
+"""The ledgers that wait for the end of a fork."""
+
+
+def _before_fork() -> None:
+    _guest.compile_lock.acquire()
+    _held.extend(LEDGERS)
+    for ledger in _held:
+        ledger.before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    for ledger in _held:
+        ledger.after_fork_in_parent()
+    _held.clear()
+    _guest.compile_lock.release()
+
+
+def _after_fork_in_child() -> None:
+    """Forgets what belongs to the parent."""
+    _guest.after_fork()
+    _workers.after_fork()
+    for ledger in _held:
+        ledger.after_fork_in_child()
+    _held.clear()
+    for driver in list(DRIVERS):
+        driver.after_fork()
+
+
+def _at_exit() -> None:
+    for driver in list(DRIVERS):
+        driver.at_exit()
+    Driver.is_refusing = True
+    for ledger in list(LEDGERS):
+        ledger.close()
+    _guest.at_exit()

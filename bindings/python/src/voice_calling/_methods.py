@@ -11,16 +11,18 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overl
 
 from . import _conversion as conversion
 from . import _coroutines, _guest, _threads
+from ._batch import AsyncBatch, Batch
 from ._conversion import (
+    LONGEST_WAIT_S,
     decode,
     encode_agent_text,
     encode_boolean,
     encode_docket_request,
     encode_integer,
     encode_json,
+    encode_seconds,
     encode_text,
     encode_texts,
-    encode_wait,
     given,
 )
 from ._errors import ExecutionFailed, RequestError, described, invalid_input
@@ -45,78 +47,103 @@ from ._values import Json
 
 T = TypeVar("T")
 P = ParamSpec("P")
+S = TypeVar("S")
+A = TypeVar("A")
 
 _VERIFICATION: Any = Verification
 
 
-class InThreads:
-    """A group of methods that return when all is done."""
+D = TypeVar("D", _threads.Threads, _coroutines.Coroutines)
+
+
+class Group(Generic[D]):
+    """A group of methods: in threads they return when all is done, in coroutines they are
+    awaited."""
 
     __slots__ = ("_defaults", "_driver")
 
-    def __init__(self, driver: _threads.Threads, defaults: dict[str, Any]) -> None:
-        self._driver = driver
+    def __init__(self, driver: D, defaults: dict[str, Any]) -> None:
+        self._driver: D = driver
         self._defaults = defaults
 
 
-class InCoroutines:
-    """A group of methods that are awaited."""
-
-    __slots__ = ("_defaults", "_driver")
-
-    def __init__(self, driver: _coroutines.Coroutines, defaults: dict[str, Any]) -> None:
-        self._driver = driver
-        self._defaults = defaults
-
-
-class method(Generic[P, T]):
+class Method(Generic[P, S, A]):
     """A method of both clients, of a function that makes its operation."""
 
-    def __init__(self, make: Callable[Concatenate[Any, P], Operation[T]]) -> None:
-        def in_threads(group: InThreads, *args: P.args, **kwargs: P.kwargs) -> Any:
-            call = _threads.Call(group._driver, make(group, *args, **kwargs), group._defaults)
-            try:
-                return call.run()
-            except BaseException as error:
-                call._fail(error)
-                raise
-
-        async def in_coroutines(group: InCoroutines, *args: P.args, **kwargs: P.kwargs) -> Any:
-            call = _coroutines.Call(group._driver, make(group, *args, **kwargs), group._defaults)
-            try:
-                return await call.run()
-            except BaseException as error:
-                call._fail(error)
-                raise
-
+    def __init__(self, make: Callable[..., Any], in_threads: Any, in_coroutines: Any) -> None:
         self.__doc__ = make.__doc__
-        signature = inspect.signature(make)
-        returned = str(signature.return_annotation).removeprefix("Operation[").removesuffix("]")
-        functions: tuple[Any, ...] = (in_threads, in_coroutines)
-        for function in functions:
-            functools.update_wrapper(function, make)
-            del function.__wrapped__
-            function.__annotations__ = {**make.__annotations__, "return": returned}
-            function.__signature__ = signature.replace(return_annotation=returned)
         self._in_threads = in_threads
         self._in_coroutines = in_coroutines
 
     @overload
-    def __get__(self, group: InThreads, owner: type[Any]) -> Callable[P, T]: ...
+    def __get__(self, group: Group[_threads.Threads], owner: type[Any]) -> Callable[P, S]: ...
     @overload
-    def __get__(
-        self, group: InCoroutines, owner: type[Any]
-    ) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, group: Group[_coroutines.Coroutines], owner: type[Any]) -> Callable[P, A]: ...
     @overload
-    def __get__(self, group: None, owner: type[Any]) -> method[P, T]: ...
+    def __get__(self, group: None, owner: type[Any]) -> Method[P, S, A]: ...
     def __get__(self, group: Any, owner: type[Any]) -> Any:
         if group is None:
             return self
-        function = self._in_threads if isinstance(group, InThreads) else self._in_coroutines
-        return function.__get__(group, owner)
+        is_async = group._driver.is_async
+        return (self._in_coroutines if is_async else self._in_threads).__get__(group, owner)
 
 
-class AgentMethods:
+def method(
+    make: Callable[Concatenate[Any, P], Operation[T]],
+) -> Method[P, T, Coroutine[Any, Any, T]]:
+    """Makes a method that ends in one outcome."""
+
+    def in_threads(group: Group[_threads.Threads], *args: P.args, **kwargs: P.kwargs) -> Any:
+        call = _threads.Call(group._driver, make(group, *args, **kwargs), group._defaults)
+        try:
+            return call.run()
+        except BaseException as error:
+            call._fail(error)
+            raise
+
+    async def in_coroutines(
+        group: Group[_coroutines.Coroutines], *args: P.args, **kwargs: P.kwargs
+    ) -> Any:
+        call = _coroutines.Call(group._driver, make(group, *args, **kwargs), group._defaults)
+        try:
+            return await call.run()
+        except BaseException as error:
+            call._fail(error)
+            raise
+
+    returned = str(make.__annotations__["return"]).removeprefix("Operation[").removesuffix("]")
+    _dress(in_threads, make, returned)
+    _dress(in_coroutines, make, returned)
+    return Method(make, in_threads, in_coroutines)
+
+
+def batch_method(
+    make: Callable[Concatenate[Any, P], Operation[Any]],
+) -> Method[P, Batch, AsyncBatch]:
+    """Makes a method that returns an iterator over many outcomes."""
+
+    def in_threads(group: Group[_threads.Threads], *args: P.args, **kwargs: P.kwargs) -> Batch:
+        return Batch(group._driver, make(group, *args, **kwargs), group._defaults)
+
+    def in_coroutines(
+        group: Group[_coroutines.Coroutines], *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncBatch:
+        return AsyncBatch(group._driver, make(group, *args, **kwargs), group._defaults)
+
+    _dress(in_threads, make, "Batch")
+    _dress(in_coroutines, make, "AsyncBatch")
+    return Method(make, in_threads, in_coroutines)
+
+
+def _dress(function: Any, make: Callable[..., Any], returned: str) -> None:
+    """Lets a function look as if it had the parameters of another one."""
+    functools.update_wrapper(function, make)
+    del function.__wrapped__
+    function.__annotations__ = {**make.__annotations__, "return": returned}
+    function.__signature__ = inspect.signature(make).replace(return_annotation=returned)
+
+
+class Agents(Group[D]):
     """Agents: the voices that make calls. An agent is configured once, before calls are made."""
 
     __slots__ = ()
@@ -184,13 +211,8 @@ class AgentMethods:
             **given(encode_integer, {"version": version}),
             **given(encode_json, {"tools": tools, "extra": extra}),
         }
-        return Operation(
-            {"CreateAgent": config},
-            functools.partial(decode, CreatedAgent),
-            options(account, timeout, max_retries),
-            keys=keys_of({None: once}),
-            creates=True,
-        )
+        given_options = options(account, timeout, max_retries)
+        return _creation({"CreateAgent": config}, CreatedAgent, given_options, once)
 
     @method
     def list(
@@ -209,14 +231,11 @@ class AgentMethods:
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        return Operation(
-            {"ListAgents": encode_text(organization_id, "organization_id")},
-            functools.partial(decode, AgentList),
-            options(account, timeout, max_retries),
-        )
+        call = {"ListAgents": encode_text(organization_id, "organization_id")}
+        return Operation(call, AgentList, options(account, timeout, max_retries))
 
 
-class CallMethods:
+class Calls(Group[D]):
     """Calls that are made directly, without a docket."""
 
     __slots__ = ()
@@ -275,13 +294,8 @@ class CallMethods:
             "call_context": encode_texts(call_context, "call_context"),
             **given(encode_json, {"extra": extra}),
         }
-        return Operation(
-            {"MakeCall": call},
-            functools.partial(decode, StartedCall),
-            options(account, timeout, max_retries),
-            keys=keys_of({None: once}),
-            creates=True,
-        )
+        given_options = options(account, timeout, max_retries)
+        return _creation({"MakeCall": call}, StartedCall, given_options, once)
 
     @method
     def get_details(
@@ -301,11 +315,8 @@ class CallMethods:
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        return Operation(
-            {"GetCallDetails": encode_text(task_id, "task_id")},
-            functools.partial(decode, CallDetailsList),
-            options(account, timeout, max_retries),
-        )
+        call = {"GetCallDetails": encode_text(task_id, "task_id")}
+        return Operation(call, CallDetailsList, options(account, timeout, max_retries))
 
     @method
     def wait_for_details(
@@ -341,16 +352,14 @@ class CallMethods:
         - `account`, `max_retries`: see `calls.make`; retries are those of a poll.
         """
         wait = _encode_wait(timeout, not_found_is_pending)
+        call = {"WaitForCallDetails": (encode_text(task_id, "task_id"), wait)}
+        given_options = options(account, poll_timeout, max_retries, "poll_timeout")
         return Operation(
-            {"WaitForCallDetails": (encode_text(task_id, "task_id"), wait)},
-            functools.partial(decode, CallDetailsWait),
-            options(account, poll_timeout, max_retries, "poll_timeout"),
-            deadline="poll_timeout",
-            on_progress=on_progress,
+            call, CallDetailsWait, given_options, "poll_timeout", on_progress=on_progress
         )
 
 
-class DocketMethods:
+class Dockets(Group[D]):
     """Dockets: business tasks, each of which groups the call attempts made for it.
 
     A docket is for a task that may need several calls, and reports its completion once, by the
@@ -380,12 +389,9 @@ class DocketMethods:
             call_context=call_context,
             extra=extra,
         )
-        return Operation(
-            {"CreateDocket": encode_docket_request(request)},
-            functools.partial(decode, CreatedDocketV1),
-            options(account, timeout, max_retries),
-            keys=keys_of({None: once}),
-            creates=True,
+        given_options = options(account, timeout, max_retries)
+        return _creation(
+            {"CreateDocket": encode_docket_request(request)}, CreatedDocketV1, given_options, once
         )
 
     @method
@@ -421,12 +427,9 @@ class DocketMethods:
             external_id=external_id,
             extra=extra,
         )
-        return Operation(
-            {"CreateDocketV2": encode_docket_request(request)},
-            functools.partial(decode, CreatedDocket),
-            options(account, timeout, max_retries),
-            keys=keys_of({None: once}),
-            creates=True,
+        given_options = options(account, timeout, max_retries)
+        return _creation(
+            {"CreateDocketV2": encode_docket_request(request)}, CreatedDocket, given_options, once
         )
 
     @method
@@ -445,7 +448,38 @@ class DocketMethods:
 
         - `on_result`: Is called with each result as it comes. What it raises gives the batch up.
         """
-        return batch(requests, timeout, on_result, account, item_timeout, max_retries, once)
+        return _batch(requests, timeout, on_result, account, item_timeout, max_retries, once)
+
+    @batch_method
+    def create_each(
+        self,
+        requests: Iterable[DocketRequest],
+        *,
+        timeout: float,
+        account: str | None = None,
+        item_timeout: float | None = None,
+        max_retries: int | None = None,
+        once: Literal["external_id"] | None = None,
+    ) -> Operation[Any]:
+        """Makes phones ring: `POST /api/v2/dockets` for each request, at most `max_in_flight` at a
+        time; the results come as they are known, in any order. In coroutines it is for `async for`.
+
+        `requests`: 0 to 1000, with texts of 16777216 bytes in all. One failure never hides
+        another. A rate limit that one request meets slows the others. A request that the service
+        does not allow fails in its place, and the others are sent.
+
+        - `timeout`: For how long new requests may be begun. Unit: seconds; 0.001 or more. Those
+          that were not begun by then are `TimedOut` with no attempts. Those that were are
+          finished, each within its deadline, so that no docket id is lost.
+        - `item_timeout`: In place of the client's `deadline`, for each request. Unit: seconds.
+        - `account`, `max_retries`: see `calls.make`; retries are those of a request.
+        - `once`: `"external_id"` takes the key of each request in the ledger from its
+          `external_id`, if the request has no `once`.
+
+        `ConfigurationProblem`, or `InvalidInput` for `requests`, `timeout` or options, is raised
+        by the first step of the iterator; then nothing was sent.
+        """
+        return _batch(requests, timeout, None, account, item_timeout, max_retries, once)
 
     @method
     def get(
@@ -463,11 +497,8 @@ class DocketMethods:
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        return Operation(
-            {"GetDocket": encode_text(docket_id, "docket_id")},
-            functools.partial(decode, Docket),
-            options(account, timeout, max_retries),
-        )
+        call = {"GetDocket": encode_text(docket_id, "docket_id")}
+        return Operation(call, Docket, options(account, timeout, max_retries))
 
     @method
     def wait_for(
@@ -485,17 +516,13 @@ class DocketMethods:
         arguments are those of `calls.wait_for_details`, but 404 ends this wait with `NotFound`
         unless `not_found_is_pending` is `True`."""
         wait = _encode_wait(timeout, not_found_is_pending)
-        return Operation(
-            {"WaitForDocket": (encode_text(docket_id, "docket_id"), wait)},
-            functools.partial(decode, DocketWait),
-            options(account, poll_timeout, max_retries, "poll_timeout"),
-            deadline="poll_timeout",
-            on_progress=on_progress,
-        )
+        call = {"WaitForDocket": (encode_text(docket_id, "docket_id"), wait)}
+        given_options = options(account, poll_timeout, max_retries, "poll_timeout")
+        return Operation(call, DocketWait, given_options, "poll_timeout", on_progress=on_progress)
 
 
-class WebhookMethods:
-    """What the service sends by itself."""
+class Webhooks(Group[D]):
+    """Notifications that the service sends by itself."""
 
     __slots__ = ()
 
@@ -519,11 +546,8 @@ class WebhookMethods:
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        return Operation(
-            {"VerifyDocketCompleted": conversion.encode_body(body)},
-            functools.partial(decode, _VERIFICATION),
-            options(account, timeout, max_retries),
-        )
+        call = {"VerifyDocketCompleted": conversion.encode_body(body)}
+        return Operation(call, _VERIFICATION, options(account, timeout, max_retries))
 
     def parse(self, body: str | bytes | bytearray | memoryview) -> DocketCompleted | None:
         """As the function `parse_docket_completed`; it needs neither settings nor an `await`."""
@@ -561,7 +585,14 @@ def parse_docket_completed(body: str | bytes | bytearray | memoryview) -> Docket
     return None if completed is None else decode(DocketCompleted, completed)
 
 
-def batch(
+def _creation(
+    call: dict[str, Any], made: type[T], given_options: dict[str, Any], once: str | None
+) -> Operation[T]:
+    """Returns an operation that creates one thing."""
+    return Operation(call, made, given_options, keys=keys_of({None: once}), creates=True)
+
+
+def _batch(
     requests: Iterable[DocketRequest],
     timeout: float,
     on_result: Callable[[BatchResult], object] | None,
@@ -579,12 +610,12 @@ def batch(
     keys = keys_of(dict(enumerate(own)))
     _warn_of_equal_requests(encoded, keys)
     return Operation(
-        {"CreateDocketsV2": (encoded, encode_wait(timeout, "timeout"))},
-        lambda _: [],
+        {"CreateDocketsV2": (encoded, encode_seconds(timeout, "timeout", LONGEST_WAIT_S))},
+        list,
         options(account, item_timeout, max_retries, "item_timeout"),
+        "item_timeout",
         keys=keys,
         creates=True,
-        deadline="item_timeout",
         on_result=on_result,
         requests=listed,
     )
@@ -604,6 +635,6 @@ def _warn_of_equal_requests(
 
 def _encode_wait(timeout: float, not_found_is_pending: bool | None) -> dict[str, Any]:
     return {
-        "timeout_ms": encode_wait(timeout, "timeout"),
+        "timeout_ms": encode_seconds(timeout, "timeout", LONGEST_WAIT_S),
         **given(encode_boolean, {"not_found_is_pending": not_found_is_pending}),
     }
