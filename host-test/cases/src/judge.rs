@@ -1,12 +1,12 @@
 //! The judge on loopback: hands out the cases, plays the service for them, and says how what a
 //! client did differs.
 
-use super::answer::Step;
 use super::case::{Case, Service, Table};
 use super::report::Report;
 use super::request::Received;
-use super::run::Run;
-use anyhow::{Context, Result};
+use super::run::{Run, Summary, Task};
+use super::step::Step;
+use anyhow::Context;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::HashMap;
@@ -45,7 +45,7 @@ impl Judge {
     ///
     /// # Errors
     /// Where the port cannot be had.
-    pub async fn start(table: Table, port: u16) -> Result<Self> {
+    pub async fn start(table: Table, port: u16) -> anyhow::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .await
             .with_context(|| format!("cannot listen on 127.0.0.1:{port}"))?;
@@ -64,6 +64,24 @@ impl Judge {
     /// `http://127.0.0.1:PORT`
     pub fn base_url(&self) -> String {
         self.court.base_url()
+    }
+
+    /// The cases of a run. It begins with the first that is heard of it.
+    pub fn tasks(&self, run: &str) -> Vec<Task> {
+        self.court.tasks(run)
+    }
+
+    /// Judges what a client made of a case: how that differs from what is expected.
+    ///
+    /// # Errors
+    /// Where there is no such case, or it was judged before.
+    pub async fn judge(&self, run: &str, id: usize, report: Report) -> Result<Vec<String>, String> {
+        self.court.judge(run, id, report).await
+    }
+
+    /// How a run went until now.
+    pub fn summary(&self, run: &str) -> Summary {
+        self.court.with_run(run, |run| run.summary())
     }
 
     /// Ends everything.
@@ -144,32 +162,36 @@ impl Court {
             return refusal(404, told);
         };
         match asked {
-            Asked::Tasks => self.with_run(&run, |entered| {
-                json_answer(&entered.tasks(|id, case| self.base_url_of(&run, id, case)))
-            }),
-            Asked::Summary => self.with_run(&run, |entered| json_answer(&entered.summary())),
+            Asked::Tasks => json_answer(&self.tasks(&run)),
+            Asked::Summary => json_answer(&self.with_run(&run, |run| run.summary())),
             Asked::Service(id, path) => {
                 let request = Received { path, ..request };
                 let step = self.with_run(&run, |entered| entered.receive(id, request));
                 self.received.notify_waiters();
                 step.map_or_else(|| refusal(404, "no such case"), |step| step.behaviour)
             }
-            Asked::Outcome(id) => match Report::parse(&String::from_utf8_lossy(&request.body)) {
-                Ok(report) => self.judge(&run, id, report).await,
-                Err(told) => refusal(400, &told),
+            Asked::Outcome(id) => match serde_json::from_slice(&request.body) {
+                Ok(report) => match self.judge(&run, id, report).await {
+                    Ok(differences) => json_answer(&json!({ "differences": differences })),
+                    Err(told) => refusal(409, &told),
+                },
+                Err(error) => refusal(400, &error.to_string()),
             },
         }
     }
 
-    async fn judge(&self, run: &str, id: usize, report: Report) -> Behaviour {
+    fn tasks(&self, run: &str) -> Vec<Task> {
+        self.with_run(run, |entered| {
+            entered.tasks(|id, case| self.base_url_of(run, id, case))
+        })
+    }
+
+    async fn judge(&self, run: &str, id: usize, report: Report) -> Result<Vec<String>, String> {
         if matches!(report, Report::Played { .. }) {
             // The time is for a client that sent less than it should.
             let _whatever_came = timeout(UNDER_WAY, self.all_requests(run, id)).await;
         }
-        match self.with_run(run, |entered| entered.judge(id, report)) {
-            Ok(differences) => json_answer(&json!({ "differences": differences })),
-            Err(told) => refusal(409, &told),
-        }
+        self.with_run(run, |entered| entered.judge(id, report))
     }
 
     /// Waits until every request that a case expects has come.
@@ -203,53 +225,11 @@ impl Court {
 
 fn json_answer(body: &impl Serialize) -> Behaviour {
     match serde_json::to_string(body) {
-        Ok(body) => Step::ok(&body).behaviour,
+        Ok(body) => Step::answer(200, &body).behaviour,
         Err(error) => refusal(500, &error.to_string()),
     }
 }
 
 fn refusal(status: u16, told: &str) -> Behaviour {
-    Step::refusal(status, told).behaviour
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_below_a_cases_base_url_is_its_services() {
-        let routed = |method: &str, path: &str| {
-            route(method, path).map(|(run, asked)| match asked {
-                Asked::Tasks => format!("{run}: tasks"),
-                Asked::Summary => format!("{run}: summary"),
-                Asked::Outcome(id) => format!("{run}: outcome of {id}"),
-                Asked::Service(id, path) => format!("{run}: {path} of {id}"),
-            })
-        };
-        for (method, path, expected) in [
-            ("GET", "/runs/python-3.11", "python-3.11: tasks"),
-            ("GET", "/runs/a/summary", "a: summary"),
-            ("POST", "/runs/a/cases/12/outcome", "a: outcome of 12"),
-            ("GET", "/runs/a/cases/12/outcome", "a: /outcome of 12"),
-            (
-                "GET",
-                "/runs/a/cases/0/api/v1/agents?organizationId=a%2Fb",
-                "a: /api/v1/agents?organizationId=a%2Fb of 0",
-            ),
-            ("POST", "/runs/a/cases/0//agents/", "a: //agents/ of 0"),
-        ] {
-            assert_eq!(routed(method, path).as_deref(), Some(expected), "{path}");
-        }
-        for path in [
-            "/",
-            "/runs/",
-            "/runs/a%20b",
-            "/runs/..",
-            "/runs/a/cases",
-            "/runs/a/cases/x/y",
-            "/runs/a/b",
-        ] {
-            assert_eq!(routed("GET", path), None, "{path}");
-        }
-    }
+    Step::answer(status, &json!({ "detail": told }).to_string()).behaviour
 }
