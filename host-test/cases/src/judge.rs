@@ -109,39 +109,9 @@ async fn serve(mut stream: TcpStream, court: Arc<Court>) {
     behaviour.answer(stream).await;
 }
 
-/// What a request asks for: below `/runs/{run}`.
-enum Asked {
-    Tasks,
-    Summary,
-    Outcome(usize),
-    /// Something of the service of a case; the path is what comes after the base URL.
-    Service(usize, String),
-}
-
-/// Takes the path of a request apart: the name of the run, and what is asked for.
-fn route(method: &str, path: &str) -> Option<(String, Asked)> {
-    let (run, rest) = path
-        .strip_prefix("/runs/")?
-        .split_once('/')
-        .unwrap_or_else(|| (path.strip_prefix("/runs/").unwrap_or_default(), ""));
-    if !is_name(run) {
-        return None;
-    }
-    let asked = match (method, rest) {
-        ("GET", "") => Asked::Tasks,
-        ("GET", "summary") => Asked::Summary,
-        (method, rest) => {
-            let rest = rest.strip_prefix("cases/")?;
-            let (id, path) = rest.split_at(rest.find('/')?);
-            let id = id.parse().ok()?;
-            match (method, path) {
-                ("POST", "/outcome") => Asked::Outcome(id),
-                _ => Asked::Service(id, path.to_owned()),
-            }
-        }
-    };
-    Some((run.to_owned(), asked))
-}
+const ALLOWED: &str = "allowed: GET /runs/{run}, POST /runs/{run}/cases/{id}/outcome, \
+     GET /runs/{run}/summary, and the service of a case below /runs/{run}/cases/{id}; \
+     a run's name has letters, digits and -._";
 
 /// Whether a run may have this name, which stands in base URLs.
 fn is_name(run: &str) -> bool {
@@ -155,28 +125,36 @@ impl Court {
     }
 
     async fn answer(&self, request: Received) -> Behaviour {
-        let Some((run, asked)) = route(&request.method, &request.path) else {
-            let told = "allowed: GET /runs/{run}, POST /runs/{run}/cases/{id}/outcome, \
-                        GET /runs/{run}/summary, and the service of a case below \
-                        /runs/{run}/cases/{id}; a run's name has letters, digits and -._";
-            return refusal(404, told);
+        let parts: Vec<_> = request.path.splitn(6, '/').collect();
+        let ["", "runs", run, asked @ ..] = &parts[..] else {
+            return refusal(404, ALLOWED);
         };
-        match asked {
-            Asked::Tasks => json_answer(&self.tasks(&run)),
-            Asked::Summary => json_answer(&self.with_run(&run, |run| run.summary())),
-            Asked::Service(id, path) => {
-                let request = Received { path, ..request };
-                let step = self.with_run(&run, |entered| entered.receive(id, request));
+        let id = asked.get(1).and_then(|id| id.parse().ok());
+        match (request.method.as_str(), asked, id) {
+            _ if !is_name(run) => refusal(404, ALLOWED),
+            ("GET", [], _) => json_answer(&self.tasks(run)),
+            ("GET", ["summary"], _) => json_answer(&self.with_run(run, |run| run.summary())),
+            ("POST", ["cases", _, "outcome"], Some(id)) => {
+                match serde_json::from_slice(&request.body) {
+                    Ok(report) => match self.judge(run, id, report).await {
+                        Ok(differences) => json_answer(&json!({ "differences": differences })),
+                        Err(told) => refusal(409, &told),
+                    },
+                    Err(error) => refusal(400, &error.to_string()),
+                }
+            }
+            // Something of the service of a case: the path is what comes after the base URL.
+            (_, ["cases", _, path], Some(id)) => {
+                let path = format!("/{path}");
+                let received = Received {
+                    path,
+                    ..request.clone()
+                };
+                let step = self.with_run(run, |entered| entered.receive(id, received));
                 self.received.notify_waiters();
                 step.map_or_else(|| refusal(404, "no such case"), |step| step.behaviour)
             }
-            Asked::Outcome(id) => match serde_json::from_slice(&request.body) {
-                Ok(report) => match self.judge(&run, id, report).await {
-                    Ok(differences) => json_answer(&json!({ "differences": differences })),
-                    Err(told) => refusal(409, &told),
-                },
-                Err(error) => refusal(400, &error.to_string()),
-            },
+            _ => refusal(404, ALLOWED),
         }
     }
 

@@ -27,7 +27,6 @@ struct Walk {
 
 struct Judged {
     report: Report,
-    differences: Vec<String>,
     /// How many requests there were by then.
     requests: usize,
 }
@@ -130,11 +129,8 @@ impl Run {
             );
         }
         let differences = judge(&self.table.cases[id], &walk.received, &report);
-        walk.judged = Some(Judged {
-            report,
-            differences: differences.clone(),
-            requests: walk.received.len(),
-        });
+        let requests = walk.received.len();
+        walk.judged = Some(Judged { report, requests });
         Ok(differences)
     }
 
@@ -175,11 +171,12 @@ impl Walk {
             // sent: such a request may come after the outcome, and is accounted for by it.
             return judge(case, &self.received, &judged.report);
         }
+        let mut differences = judge(case, &self.received[..judged.requests], &judged.report);
         let late = self.received.iter().enumerate().skip(judged.requests);
-        let late = late.map(|(index, request)| {
+        differences.extend(late.map(|(index, request)| {
             has(&format!("requests[{index}] (after the outcome)"), request)
-        });
-        judged.differences.iter().cloned().chain(late).collect()
+        }));
+        differences
     }
 }
 

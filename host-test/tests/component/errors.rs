@@ -54,7 +54,7 @@ fn problem(error: &RequestError, case: &str) -> Problem {
 /// put into is in use again.
 #[tokio::test(start_paused = true)]
 async fn an_error_of_each_case_leaves_every_function_whole() {
-    for operation in Operation::ALL {
+    for &operation in Operation::ALL {
         let of = |read, create| if operation.is_create() { create } else { read };
         let unknown = "permanent-outcome-unknown";
         let late = match operation.is_wait() {
@@ -171,7 +171,7 @@ async fn an_error_code_is_told_by_its_name_with_what_it_carries() {
 async fn every_function_but_the_pure_one_needs_good_settings() {
     let script = Script::new([Step::ok("[]")]);
     let mut instance = instance(&[("MAX_ATTEMPTS", "none")], script.outgoing()).await;
-    for operation in Operation::ALL {
+    for &operation in Operation::ALL {
         let error = run_in(&mut instance, operation, None).await.unwrap_err();
         let problem = problem(&error, "permanent-configuration");
         assert_eq!(problem.subject, "VOICE_CALLING_MAX_ATTEMPTS");

@@ -22,7 +22,7 @@ async fn invoked(script: &Script, function: &str, arguments: &str) -> anyhow::Re
 /// What a function answers, and its only request.
 async fn answered(operation: Operation, arguments: &str) -> (Value, String) {
     let script = Script::new([Step::ok(operation.satisfying())]);
-    let answer = invoked(&script, operation.function(), arguments).await;
+    let answer = invoked(&script, &operation.to_string(), arguments).await;
     let [sent] = script.sent().try_into().expect("one request");
     let body = String::from_utf8_lossy(&sent.body);
     let sent = format!("{} {} {body}", sent.method, sent.path_and_query());
