@@ -89,7 +89,8 @@ mod tests {
     use super::*;
     use crate::program::{At, Fault};
 
-    /// What is missing of creates with the ids `d-1`, … and the external ids `crm-1`, …
+    /// Returns how many creates are unaccounted for. They have the ids `d-1`, … and the external
+    /// ids `crm-1`, ….
     fn missing(at: At, creates: usize, outcome: &str, log: &str) -> usize {
         let program = Program {
             does: Fault::Interrupt,

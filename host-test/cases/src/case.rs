@@ -51,8 +51,8 @@ pub struct Case {
     pub value: Option<Json>,
     /// The error that the caller must get: an object whose one member is the error's case.
     pub error: Option<Json>,
-    /// What the caller's own program does meanwhile. Then every create that the service received
-    /// must be accounted for, whatever the caller gets.
+    /// The fault of the caller's own program, such as an interrupt. If there is one, every create
+    /// that the service received must be accounted for, whatever the caller gets.
     #[serde(skip)]
     pub program: Option<Program>,
     #[serde(default, rename = "program")]

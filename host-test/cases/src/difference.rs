@@ -67,7 +67,7 @@ fn expected_members(written: Json) -> Result<Json> {
     Ok(Json::Object(read))
 }
 
-/// Nobody knows beforehand when an attempt begins and how long it takes.
+/// Expects some integer for each time of an attempt, since no case can know them.
 fn add_times(attempt: &mut Json) {
     for name in ["started_ms", "duration_ms"] {
         if attempt.get(name).is_none()

@@ -162,7 +162,7 @@ mod tests {
         {"method": "GET", "path": "/c"}
     ]"#;
 
-    /// What was sent, one request a line.
+    /// The requests that were sent, one on each line.
     const SENT: &str = r#"POST | /a | auth_token: Bearer t | {"tools": null, "id": 7.0}
         POST | /b | auth_token: Bearer t | {"id": 7}
         GET | /c | auth_token: Bearer t | "#;

@@ -34,7 +34,7 @@ struct Judged {
 /// A case as a client gets it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
-    /// Where it stands in the table.
+    /// The position of the case in the table.
     pub id: usize,
     /// The case's name.
     pub name: String,
@@ -44,7 +44,7 @@ pub struct Task {
     pub arguments: Box<RawValue>,
     /// Variables by their whole names, and no other.
     pub settings: BTreeMap<String, String>,
-    /// What the caller's own program does meanwhile.
+    /// The fault of the caller's own program, such as an interrupt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
 }
@@ -67,7 +67,7 @@ pub struct Summary {
 /// A case in which a client did something else than it should.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub struct Failed {
-    /// Where it stands in the table.
+    /// The position of the case in the table.
     pub id: usize,
     /// The file that it comes from.
     pub file: String,

@@ -1,5 +1,5 @@
-//! What the host's connections carry, over both versions of HTTP, and to whom: they are shared,
-//! and no request leaves twice.
+//! Tests of the host's connections over HTTP/1.1 and HTTP/2: requests share them, go only where
+//! they may, and are never sent twice.
 
 use crate::peer::{Act, Authority, Peer};
 use crate::stage::{

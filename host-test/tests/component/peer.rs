@@ -23,7 +23,8 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// Who vouches for services of this machine, with a certificate that they show themselves.
+/// The authority that peers on this machine are trusted by: a self-signed certificate, which they
+/// present themselves.
 pub struct Authority {
     certificate: CertificateDer<'static>,
     key: Vec<u8>,

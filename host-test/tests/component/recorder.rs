@@ -1,5 +1,5 @@
-//! What a recorder keeps of exchanges, how much of it, that it logs whatever it keeps, and that no
-//! guest notices.
+//! Tests of the recorder: it keeps as much of each exchange as it was told to, logs each exchange
+//! whether it keeps it or not, and changes nothing for the guest.
 
 use crate::log::Log;
 use crate::stage::{

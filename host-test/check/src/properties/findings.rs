@@ -21,7 +21,7 @@ pub(super) const DATE_PRECISION_MS: u64 = 1_000;
 /// How much of a body an error keeps at least.
 pub(super) const KEPT_BODY_BYTES: usize = 1_024;
 
-/// What was found against each check that had something to judge; no finding is fine.
+/// The findings against each check that had something to judge. A check without findings passes.
 #[derive(Default)]
 pub struct Judgement(pub BTreeMap<Check, Vec<String>>);
 

@@ -93,7 +93,8 @@ async fn growing(memory: &str, limit_bytes: usize) -> [Running; 2] {
     [running(Allocation::OnDemand).await, running(pooling).await]
 }
 
-/// What this function gives.
+/// Calls a function that grows a memory or a table, and returns what WebAssembly returns: the size
+/// before, or -1.
 async fn grow(running: &mut Running, function: &str, by: u32) -> anyhow::Result<i32> {
     let grown = running.call(async |store, instance| {
         let grow = instance.get_typed_func::<(u32,), (i32,)>(&mut *store, function)?;
