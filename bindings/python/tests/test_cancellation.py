@@ -7,12 +7,14 @@ import asyncio
 import gc
 import logging
 import threading
+import time
 import weakref
 from typing import Any
 
 import anyio
 import pytest
 import trio
+import trio.testing
 from conftest import DOCKET, Serve, Service, create
 
 from voice_calling import (
@@ -313,3 +315,32 @@ def test_a_batch_that_is_refused_as_a_whole_raises() -> None:
             with pytest.raises(InvalidInput):
                 list(client.dockets.create_each(requests, timeout=timeout))
         assert client.dockets.create_many([], timeout=60) == []
+
+
+def test_a_timer_that_an_earlier_one_replaces_is_cancelled() -> None:
+    """Otherwise a wait of hours would leave one behind for each call."""
+    times = [time.monotonic() + delay_s for delay_s in [3600, 1800, 1900]]
+
+    async def in_asyncio() -> None:
+        handles: list[asyncio.TimerHandle] = []
+
+        class Loop:
+            def call_later(self, *arguments: Any) -> asyncio.TimerHandle:
+                handles.append(asyncio.get_running_loop().call_later(*arguments))
+                return handles[-1]
+
+        timer = _coroutines.LoopTimer(Loop(), lambda: None)
+        for at in times:
+            timer.wake(at)
+        assert [handle.cancelled() for handle in handles] == [True, False]
+
+    async def in_trio() -> None:
+        living = trio.lowlevel.current_statistics().tasks_living
+        timer = _coroutines.LoopTimer(None, lambda: None)
+        for at in times:
+            timer.wake(at)
+        await trio.testing.wait_all_tasks_blocked()
+        assert trio.lowlevel.current_statistics().tasks_living == living + 1
+
+    asyncio.run(in_asyncio())
+    trio.run(in_trio)

@@ -257,26 +257,31 @@ class Call(Caller):
 
 
 class LoopTimer:
-    """Calls a tick on an event loop when it is time. One that was asked for an earlier time since
-    has nothing to do at the later one."""
+    """Calls a tick on an event loop when it is time. An earlier time replaces a later one."""
 
     def __init__(self, loop: Any, tick: Tick) -> None:
         self._loop = loop
         self._tick = tick
         self._at: float | None = None
+        self._cancel: Callable[[], object] = lambda: None
 
     def wake(self, at: float) -> None:
         if self._at is not None and self._at <= at:
             return
+        self._cancel()  # or a wait of hours would leave a timer behind for each call
         self._at = at
         if hasattr(self._loop, "call_later"):
-            self._loop.call_later(max(0.0, at - time.monotonic()), self._fire, at)
+            delay_s = max(0.0, at - time.monotonic())
+            self._cancel = self._loop.call_later(delay_s, self._fire, at).cancel
         else:
-            _trio().lowlevel.spawn_system_task(self._sleep, at)
+            scope = _trio().CancelScope()
+            self._cancel = scope.cancel
+            _trio().lowlevel.spawn_system_task(self._sleep, scope, at)
 
-    async def _sleep(self, at: float) -> None:
-        await _trio().sleep(max(0.0, at - time.monotonic()))
-        self._fire(at)
+    async def _sleep(self, scope: Any, at: float) -> None:
+        with scope:
+            await _trio().sleep(max(0.0, at - time.monotonic()))
+            self._fire(at)
 
     def _fire(self, at: float) -> None:
         if self._at == at:
