@@ -233,7 +233,7 @@ fn is_ready(record: &Object<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::no_attempts;
+    use crate::simulation::{no_attempts, rows};
 
     fn context(variables: &[(&str, &str)]) -> Vec<(String, String)> {
         let variables = variables.iter();
@@ -403,8 +403,7 @@ mod tests {
 
     #[test]
     fn a_tasks_details_are_ready_when_there_is_a_record_and_all_are_ready() {
-        for line in READINESS.lines().filter(|line| !line.is_empty()) {
-            let (answer, is_ready) = line.split_once(" | ").unwrap();
+        for [answer, is_ready] in rows(READINESS) {
             let are_ready = seen(answer).unwrap().are_ready;
             assert_eq!(are_ready, is_ready == "yes", "{answer}");
         }

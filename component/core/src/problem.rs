@@ -51,14 +51,7 @@ mod tests {
         let problem = problem("task-id", "an empty string", "a string");
         let (case, failure) = take_apart(problem.clone().into());
         assert_eq!(case, "permanent-invalid-input");
-        assert_eq!(
-            failure.message,
-            "task-id: found an empty string; allowed: a string"
-        );
-        assert_eq!(failure.problem.as_ref(), Some(&problem));
-        assert_eq!(
-            take_apart(configuration_error(problem)).0,
-            "permanent-configuration"
-        );
+        let said = "task-id: found an empty string; allowed: a string";
+        assert_eq!((&*failure.message, failure.problem), (said, Some(problem)));
     }
 }

@@ -506,7 +506,7 @@ fn setting_problem(name: &str, found: impl Into<String>, allowed: impl Into<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{NO_OPTIONS, take_apart};
+    use crate::simulation::{NO_OPTIONS, rows, take_apart};
 
     const REQUIRED: &str = "BASE_URL=https://api.example API_TOKEN=secret-token";
 
@@ -675,17 +675,16 @@ mod tests {
 
     #[test]
     fn what_is_wrong_or_looks_like_a_setting_misspelt_is_refused() {
-        for line in REFUSED.lines().filter(|line| !line.is_empty()) {
-            let columns: Vec<_> = line.split('|').map(str::trim).collect();
-            let [variables, subject, found, allowed] = columns[..] else {
-                panic!("{line}")
-            };
-            let problem = with(variables).expect_err(line);
-            assert_eq!(problem.subject, format!("{PREFIX}{subject}"), "{line}");
-            assert!(problem.found.contains(found), "{line}: {problem:?}");
-            assert!(problem.allowed.contains(allowed), "{line}: {problem:?}");
+        for [variables, subject, found, allowed] in rows(REFUSED) {
+            let problem = with(variables).expect_err(variables);
+            assert_eq!(problem.subject, format!("{PREFIX}{subject}"), "{variables}");
+            assert!(problem.found.contains(found), "{variables}: {problem:?}");
+            assert!(
+                problem.allowed.contains(allowed),
+                "{variables}: {problem:?}"
+            );
             if found == "unknown" {
-                assert_eq!(problem.allowed, format!("{PREFIX}{allowed}"), "{line}");
+                assert_eq!(problem.allowed, format!("{PREFIX}{allowed}"));
             }
         }
     }
@@ -796,14 +795,11 @@ mod tests {
         assert_eq!(settings.unnamed, Ok(unnamed));
     }
 
+    /// Without it they are not needed beside an account: `client` has that.
     #[test]
-    fn settings_without_a_name_are_needed_only_where_no_account_is_named() {
+    fn a_token_without_a_name_is_there_to_be_used_so_that_the_rest_must_be_right() {
         let named = "ACCOUNTS=alpha ALPHA_BASE_URL=https://api.example ALPHA_API_TOKEN=t";
-        let missing = read(&variables(named)).unwrap().unnamed.unwrap_err();
-        assert_eq!(missing.subject, "VOICE_CALLING_BASE_URL");
-        // A token is there to be used: then the rest must be right.
-        let with_token = format!("{named} API_TOKEN=t");
-        let missing = read(&variables(&with_token)).unwrap_err();
+        let missing = read(&variables(&format!("{named} API_TOKEN=t"))).unwrap_err();
         assert_eq!(missing.subject, "VOICE_CALLING_BASE_URL");
     }
 

@@ -177,7 +177,7 @@ fn compare_members(claims: &[Value<'_>], facts: &[Value<'_>]) -> Comparison {
 mod tests {
     use super::*;
     use crate::settings::DEFAULT_MAX_DELIVERY_BYTES;
-    use crate::simulation::{DOCKET_ID, Step, World, take_apart};
+    use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
 
     /// A JSON object with the docket's id and these members.
     fn with_id(members: &str) -> String {
@@ -261,9 +261,8 @@ mod tests {
 
     #[test]
     fn a_completion_has_evidence_that_the_docket_is_done() {
-        for line in EVIDENCE.lines().skip(1) {
-            let (members, is_one) = line.split_once(" | ").unwrap();
-            let parsed = parsed(&with_id(members.trim())).unwrap();
+        for [members, is_one] in rows(EVIDENCE) {
+            let parsed = parsed(&with_id(members)).unwrap();
             assert_eq!(parsed.is_some(), is_one == "yes", "{members}");
         }
     }
@@ -382,14 +381,10 @@ mod tests {
 
     #[test]
     fn a_docket_confirms_contradicts_or_cannot_verify_each_member_of_a_delivery() {
-        for line in COMPARISONS.lines().filter(|line| line.contains('|')) {
-            let columns: Vec<_> = line.split('|').map(str::trim).collect();
-            let [delivered, fetched, contradicted, unverified] = columns[..] else {
-                panic!("{line}")
-            };
+        for [delivered, fetched, contradicted, unverified] in rows(COMPARISONS) {
             let (denied, open) = compared(delivered, &format!(r#""status":"COMPLETED",{fetched}"#));
-            assert_eq!(denied.join(" "), contradicted, "{line}");
-            assert_eq!(open.join(" "), unverified, "{line}");
+            let compared = [denied, open].map(|names| names.join(" "));
+            assert_eq!(compared, [contradicted, unverified], "{delivered}");
         }
     }
 
