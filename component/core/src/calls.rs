@@ -233,7 +233,7 @@ fn is_ready(record: &Object<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{no_attempts, rows};
+    use crate::simulation::rows;
 
     fn context(variables: &[(&str, &str)]) -> Vec<(String, String)> {
         let variables = variables.iter();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     fn seen(json: &str) -> Result<Details, String> {
-        decode_call_details(Value::parse(json)?, no_attempts())
+        decode_call_details(Value::parse(json)?, Sent::default())
     }
 
     fn details(json: &str) -> Result<Vec<CallDetails>, String> {
@@ -410,7 +410,7 @@ mod tests {
     }
 
     fn started(json: &str) -> Result<StartedCall, String> {
-        decode_started_call(Value::parse(json)?, no_attempts())
+        decode_started_call(Value::parse(json)?, Sent::default())
     }
 
     #[test]

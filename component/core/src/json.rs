@@ -363,31 +363,24 @@ mod tests {
 
     #[test]
     fn too_many_elements_or_members_are_refused() {
-        let elements = |count: usize| format!("[{}]", vec!["0"; count].join(","));
-        let members = |count: usize| format!("{{{}}}", vec![r#""a":0"#; count].join(","));
-        let read = |text: &str| {
-            let value = Value::parse(text).unwrap();
-            match value.is_object() {
-                true => value.to_object().map(drop),
-                false => value.to_array().map(drop),
-            }
+        let array = |count: usize| {
+            let json = format!("[{}]", vec!["0"; count].join(","));
+            Value::parse(&json).and_then(|value| value.to_array().map(|them| them.len()))
         };
-        for (fits, too_many, said) in [
-            (
-                elements(10_000),
-                elements(10_001),
-                "more than 10000 elements",
-            ),
-            (
-                members(100_000),
-                members(100_001),
-                "more than 100000 members",
-            ),
-        ] {
-            assert_eq!(read(&fits), Ok(()));
-            let refused = read(&too_many).unwrap_err();
-            assert!(refused.contains(said), "{refused}");
-        }
+        assert_eq!(array(10_000), Ok(10_000));
+        assert_eq!(
+            array(10_001).unwrap_err(),
+            "an array of more than 10000 elements"
+        );
+        let object = |count: usize| {
+            let json = format!("{{{}}}", vec![r#""a":0"#; count].join(","));
+            Value::parse(&json).and_then(|value| value.to_object().map(|it| it.members.len()))
+        };
+        assert_eq!(object(100_000), Ok(100_000));
+        assert_eq!(
+            object(100_001).unwrap_err(),
+            "an object of more than 100000 members"
+        );
     }
 
     #[test]

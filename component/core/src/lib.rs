@@ -33,7 +33,7 @@ mod reader;
 mod record;
 mod request;
 mod retry;
-pub mod retry_after;
+mod retry_after;
 pub mod settings;
 mod time_frame;
 pub mod token;

@@ -227,6 +227,7 @@ pub(crate) struct Success<'a> {
 }
 
 /// What the record of an answer says about how it was had.
+#[derive(Default)]
 pub(crate) struct Sent {
     pub(crate) request_id: Option<String>,
     pub(crate) attempts: Vec<Attempt>,

@@ -184,10 +184,8 @@ impl AccountSettings {
                 DURATION_MS,
                 " milliseconds",
             )?;
-            let changed = settings.to_mut();
-            changed.deadline_ms = deadline_ms;
-            changed.attempt_timeout_ms = changed.attempt_timeout_ms.min(deadline_ms);
-            changed.connect_timeout_ms = changed.connect_timeout_ms.min(deadline_ms);
+            // The timeouts give way where an operation's time is divided.
+            settings.to_mut().deadline_ms = deadline_ms;
         }
         if let Some(max_attempts) = options.max_attempts {
             option("options.max-attempts", max_attempts, ATTEMPTS, "")?;
@@ -506,7 +504,7 @@ fn setting_problem(name: &str, found: impl Into<String>, allowed: impl Into<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{NO_OPTIONS, rows, take_apart};
+    use crate::simulation::{rows, take_apart};
 
     const REQUIRED: &str = "BASE_URL=https://api.example API_TOKEN=secret-token";
 
@@ -829,29 +827,5 @@ mod tests {
         let inherited = with(&format!("{alpha} ATTEMPT_TIMEOUT_MS=9000")).unwrap();
         assert_eq!(inherited.named[0].1.attempt_timeout_ms, 8_000);
         assert!(with(&format!("{alpha} ALPHA_ATTEMPT_TIMEOUT_MS=9000")).is_err());
-    }
-
-    // ---------------------------------------------------------------- options
-
-    #[test]
-    fn timeouts_give_way_to_the_deadline_of_a_call() {
-        let settings = settings("");
-        for (deadline_ms, attempt_timeout_ms, connect_timeout_ms) in
-            [(60_000, 10_000, 3_000), (5_000, 5_000, 3_000), (1, 1, 1)]
-        {
-            let options = CallOptions {
-                deadline_ms: Some(deadline_ms),
-                ..NO_OPTIONS
-            };
-            let changed = AccountSettings {
-                deadline_ms: deadline_ms.into(),
-                attempt_timeout_ms,
-                connect_timeout_ms,
-                ..settings.clone()
-            };
-            assert_eq!(settings.with_options(&options).as_deref(), Ok(&changed));
-        }
-        let unchanged = settings.with_options(&NO_OPTIONS);
-        assert!(matches!(unchanged, Ok(Cow::Borrowed(_))));
     }
 }

@@ -2,7 +2,6 @@
 //! in advance, and hours pass in no time.
 
 use crate::attempt::{Answer, BodyEnd};
-use crate::operation;
 use crate::settings::AccountSettings;
 use crate::transport::{ABANDONED, Delivery, Limits, Request, Response, SendError, Transport};
 use crate::types::{CallOptions, Failure, RequestError};
@@ -185,15 +184,6 @@ pub(crate) fn answer(status: u16, body: &str) -> Answer {
         media: None,
         body: body.into(),
         body_end: BodyEnd::Whole,
-    }
-}
-
-/// How an answer was had that no attempt was needed for.
-pub(crate) fn no_attempts() -> operation::Sent {
-    operation::Sent {
-        request_id: None,
-        attempts: Vec::new(),
-        may_be_duplicate: false,
     }
 }
 
