@@ -46,6 +46,7 @@ pub mod webhooks;
 pub use bulk::{Batch, DocketResult, Recipient};
 pub use client::{Client, Options};
 pub use error_code::ErrorCode;
+pub use problem::{configuration_error, problem};
 pub use settings::Settings;
 pub use transport::{
     ABANDONED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,

@@ -3,7 +3,7 @@
 use crate::types::{Failure, Problem, RequestError};
 
 /// A setting or argument at fault.
-pub(crate) fn problem(
+pub fn problem(
     subject: impl Into<String>,
     found: impl Into<String>,
     allowed: impl Into<String>,
@@ -30,7 +30,7 @@ pub(crate) fn failure_of(problem: Problem) -> Failure {
 }
 
 /// The error of a setting, before anything was sent.
-pub(crate) fn configuration_error(problem: Problem) -> RequestError {
+pub fn configuration_error(problem: Problem) -> RequestError {
     RequestError::PermanentConfiguration(failure_of(problem))
 }
 

@@ -267,32 +267,34 @@ mod tests {
         }
     }
 
+    /// Deliveries that are no completions, and what is at fault with those that are broken.
+    const OTHERS: &str = r#"
+        null |
+        7 |
+        [] |
+        {} |
+        {"event":"call.started","task_id":"t"} |
+        {"attempts":[1],"dashboard_url":"x"} |
+        {"docket_id":"d"} |
+        | body
+        { | body
+        docket | body
+        {"docket_id":"d","status":"COMPLETED"} | body.docket_id
+        {"docket_id":7,"status":"COMPLETED"} | body.docket_id
+        {"docket_id":"","status":"COMPLETED"} | body.docket_id
+        {"docket_id":null,"status":"COMPLETED"} | body.docket_id"#;
+
     #[test]
     fn what_is_no_completion_is_told_apart_from_what_is_broken() {
-        for other in [
-            "null",
-            "7",
-            "[]",
-            "{}",
-            r#"{"event":"call.started","task_id":"t"}"#,
-            r#"{"attempts":[1],"dashboard_url":"x"}"#,
-            r#"{"docket_id":"d"}"#,
-        ] {
-            assert_eq!(parsed(other), Ok(None), "{other}");
-        }
-        let completed = |id: &str| format!(r#"{{"docket_id":{id},"status":"COMPLETED"}}"#);
-        for (broken, subject) in [
-            ("".to_owned(), "body"),
-            ("{".to_owned(), "body"),
-            ("docket".to_owned(), "body"),
-            (completed(r#""d""#), "body.docket_id"),
-            (completed("7"), "body.docket_id"),
-            (completed(r#""""#), "body.docket_id"),
-            (completed("null"), "body.docket_id"),
-        ] {
-            let (case, failure) = take_apart(parsed(&broken).unwrap_err());
-            assert_eq!(case, "permanent-invalid-input");
-            assert_eq!(failure.problem.unwrap().subject, subject, "{broken}");
+        for [body, subject] in rows(OTHERS) {
+            let subject_of = |error| {
+                let (case, failure) = take_apart(error);
+                assert_eq!(case, "permanent-invalid-input");
+                failure.problem.unwrap().subject
+            };
+            let found = parsed(body).map_err(subject_of);
+            let expected = Some(subject.to_owned()).filter(|it| !it.is_empty());
+            assert_eq!(found, expected.map_or(Ok(None), Err), "{body}");
         }
     }
 
