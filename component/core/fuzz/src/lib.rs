@@ -1,5 +1,5 @@
 //! Fuzz targets for everything that the core reads from others: the bodies of the service's answers
-//! and of deliveries to the webhook, the header `retry-after`, and the environment variables.
+//! and of deliveries to the webhook, and the environment variables.
 //!
 //! A target is a function of bytes that panics where a promise of the WIT package does
 //! not hold for them. That the core does not panic is only the first of these promises; the
@@ -26,7 +26,7 @@
 //! cargo +nightly fuzz run body --features libfuzzer --sanitizer none \
 //!     target/corpus/body target/found -- -set_cover_merge=1 -use_counters=0
 //! tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rw,go=r \
-//!     -C target/corpus -c body retry-after settings | \
+//!     -C target/corpus -c body settings | \
 //!     gzip -9n > component/core/fuzz/corpus.tar.gz
 //! ```
 
@@ -34,20 +34,14 @@
 
 mod body;
 mod members;
-mod retry_after;
 mod service;
 mod settings;
 
 pub use body::body;
-pub use retry_after::retry_after;
 pub use settings::settings;
 
 /// A target: reads bytes, and panics where a promise does not hold for them.
 pub type Target = fn(&[u8]);
 
 /// All targets, by the names of their folders in the corpus.
-pub const TARGETS: [(&str, Target); 3] = [
-    ("body", body),
-    ("retry-after", retry_after),
-    ("settings", settings),
-];
+pub const TARGETS: [(&str, Target); 2] = [("body", body), ("settings", settings)];

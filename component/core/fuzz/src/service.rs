@@ -13,7 +13,6 @@ pub(crate) const TOKEN: &str = r#"to/k"en\0123"#;
 /// What the service answers, and what it has seen.
 pub(crate) struct Service {
     status: u16,
-    headers: Vec<(&'static str, Vec<u8>)>,
     body: Vec<u8>,
     now_ms: Cell<u64>,
     /// Every request with the time it may take.
@@ -25,17 +24,10 @@ impl Service {
     pub(crate) fn answering(status: u16, body: &[u8]) -> Self {
         Self {
             status,
-            headers: Vec::new(),
             body: body.to_vec(),
             now_ms: Cell::new(0),
             sent: RefCell::default(),
         }
-    }
-
-    /// The same with a header.
-    pub(crate) fn with_header(mut self, name: &'static str, value: &[u8]) -> Self {
-        self.headers.push((name, value.to_vec()));
-        self
     }
 
     /// When it is, after all sleeps. Unit: milliseconds.
@@ -75,7 +67,6 @@ impl Transport for &Service {
         self.sent.borrow_mut().push((request.clone(), limits));
         Ok(Answer {
             status: self.status,
-            headers: self.headers.clone(),
             body: Some(self.body.clone()),
         })
     }
@@ -104,7 +95,6 @@ impl Transport for &Service {
 /// An answer on its way.
 pub(crate) struct Answer {
     status: u16,
-    headers: Vec<(&'static str, Vec<u8>)>,
     body: Option<Vec<u8>>,
 }
 
@@ -113,10 +103,8 @@ impl Response for Answer {
         self.status
     }
 
-    fn header(&self, name: &str) -> Option<Vec<u8>> {
-        let mut headers = self.headers.iter();
-        let (_, value) = headers.find(|(known, _)| *known == name)?;
-        Some(value.clone())
+    fn header(&self, _name: &str) -> Option<Vec<u8>> {
+        None
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
