@@ -10,8 +10,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, UNIX_EPOCH};
+use voice_calling_record::Secrets;
 use voice_calling_record::exchange::{Body, BodyEnd, Ending, Exchange};
-use voice_calling_record::{Secrets, masking};
+use voice_calling_record::masking::{self, Part};
 use wasmtime_wasi::HostWallClock;
 use wasmtime_wasi_http::{Error, WasiBody};
 
@@ -143,7 +144,7 @@ impl Recorder {
             uri: head.uri.clone(),
             ending: Ending::Abandoned,
         };
-        let body = recording.tee(Side::Request, &head.headers, body);
+        let body = recording.tee(|exchange| &mut exchange.body, &head.headers, body);
         (Request::from_parts(head, body), recording)
     }
 
@@ -238,12 +239,12 @@ impl Recording {
                 exchange.answer_headers = shown(&head.headers);
             });
         }
-        let body = self.tee(Side::Answer, &head.headers, body);
+        let body = self.tee(|exchange| &mut exchange.answer_body, &head.headers, body);
         Ok(Response::from_parts(head, body))
     }
 
     /// A body that is copied while it passes, where bodies are kept.
-    fn tee(&self, side: Side, headers: &HeaderMap, body: WasiBody) -> WasiBody {
+    fn tee(&self, body_of: BodyOf, headers: &HeaderMap, body: WasiBody) -> WasiBody {
         if !self.is_kept || !self.recorder.with_bodies {
             return body;
         }
@@ -254,7 +255,7 @@ impl Recording {
         let tee = Tee {
             recorder: self.recorder.clone(),
             id: self.id,
-            side,
+            body_of,
             length: length.or(body.size_hint().exact()),
             body,
         };
@@ -267,10 +268,9 @@ impl Recording {
 
     fn log(&self) {
         let secrets = &self.recorder.secrets;
-        let method = masking::method(self.method.as_str());
-        let origin = masking::origin(&secrets.mask(&origin(&self.uri)));
-        let ending = secrets.mask(&self.ending.to_string());
-        let ending = masking::error(&ending);
+        let method = masking::text(Part::Method, self.method.as_str());
+        let origin = masking::text(Part::Origin, &secrets.mask(&origin(&self.uri)));
+        let ending = masking::text(Part::Error, &secrets.mask(&self.ending.to_string()));
         tracing::debug!(method, origin, ending, "exchange");
     }
 }
@@ -290,27 +290,15 @@ impl Drop for Recording {
     }
 }
 
-/// Whose body it is.
-#[derive(Clone, Copy)]
-enum Side {
-    Request,
-    Answer,
-}
-
-impl Side {
-    fn body_of(self, exchange: &mut Exchange) -> &mut Option<Body> {
-        match self {
-            Side::Request => &mut exchange.body,
-            Side::Answer => &mut exchange.answer_body,
-        }
-    }
-}
+/// Which of the bodies of an exchange.
+type BodyOf = fn(&mut Exchange) -> &mut Option<Body>;
 
 /// A body that passes on what it is, and notes it.
 struct Tee {
     recorder: Recorder,
     id: u64,
-    side: Side,
+    /// Whose body it is: the request's, or the answer's.
+    body_of: BodyOf,
     /// Where the length is known, nobody asks for more once that much has passed.
     length: Option<u64>,
     body: WasiBody,
@@ -321,7 +309,7 @@ impl Tee {
         let now = self.recorder.clock.elapsed();
         self.recorder.change(self.id, |exchange| {
             let until = now - exchange.started;
-            let body = self.side.body_of(exchange).get_or_insert(Body {
+            let body = (self.body_of)(exchange).get_or_insert(Body {
                 bytes: Vec::new(),
                 size: 0,
                 is_cut: false,

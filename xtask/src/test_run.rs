@@ -43,14 +43,7 @@ const ELSEWHERE: [&str; 2] = ["examples-harness", "obelisk-harness"];
 
 /// What is said of a component's behaviour is true of the one for WASI 0.3 as well: these programs
 /// run again on it, but for the tests in modules `once`, which choose their components themselves.
-const ON_P3: [&str; 6] = [
-    "component",
-    "embedding",
-    "cases",
-    "check",
-    "command_line",
-    "har",
-];
+const ON_P3: [&str; 5] = ["component", "cases", "check", "command_line", "har"];
 
 pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     check_sources(workspace)?;

@@ -9,8 +9,7 @@ use voice_calling_host::GuestKind;
 use voice_calling_host::load::interface::package;
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{
-    Docs, Function, InterfaceId, PackageId, Resolve, Type, TypeDef, TypeDefKind, Variant, World,
-    WorldItem, WorldKey,
+    Docs, InterfaceId, PackageId, Resolve, Type, TypeDef, TypeDefKind, World, WorldItem, WorldKey,
 };
 
 const BOTH: [GuestKind; 2] = [GuestKind::V0_2, GuestKind::V0_3];
@@ -57,86 +56,6 @@ fn interfaces<'a>(
 fn imported(resolve: &Resolve, world: &World) -> BTreeSet<String> {
     let name = |id| resolve.id_of(id).expect("a name");
     interfaces(&world.imports).into_iter().map(name).collect()
-}
-
-/// All functions that engines of WASI 0.2 see.
-fn functions(resolve: &Resolve) -> Vec<&Function> {
-    let exports = interfaces(&plugin_of(resolve, GuestKind::V0_2).exports);
-    let of = |id| resolve.interfaces[id].functions.values();
-    exports.into_iter().flat_map(of).collect()
-}
-
-fn request_error(resolve: &Resolve) -> &Variant {
-    let mut types = resolve.types.iter().map(|(_, ty)| ty);
-    let error = types.find(|ty| ty.name.as_deref() == Some("request-error"));
-    match &error.expect("request-error").kind {
-        TypeDefKind::Variant(error) => error,
-        other => panic!("not a variant: {}", other.as_str()),
-    }
-}
-
-/// A type by the name that it was given first.
-fn definition<'a>(resolve: &'a Resolve, ty: &Type) -> Option<&'a TypeDef> {
-    let Type::Id(id) = ty else { return None };
-    match &resolve.types[*id] {
-        TypeDef {
-            kind: TypeDefKind::Type(ty),
-            ..
-        } => definition(resolve, ty),
-        found => Some(found),
-    }
-}
-
-#[test]
-fn every_function_returns_a_result_with_request_error() {
-    let resolve = wit();
-    let functions = functions(&resolve);
-    assert_eq!(functions.len(), 12);
-    for function in functions {
-        let result = function
-            .result
-            .and_then(|ty| Some(&definition(&resolve, &ty)?.kind));
-        let Some(TypeDefKind::Result(result)) = result else {
-            panic!("{} returns no result", function.name)
-        };
-        let error = result
-            .err
-            .and_then(|ty| definition(&resolve, &ty)?.name.as_deref());
-        assert_eq!((result.ok.is_some(), error), (true, Some("request-error")));
-    }
-}
-
-/// The first is the engine's, and an engine replays every error without `permanent` in its name.
-/// The others have the same record, so that whoever reads them needs no table of their cases.
-#[test]
-fn the_cases_of_an_error_are_as_engines_expect_and_have_the_same_record() {
-    let resolve = wit();
-    let cases = &request_error(&resolve).cases;
-    let names: Vec<_> = cases.iter().map(|case| case.name.as_str()).collect();
-    assert_eq!(
-        names,
-        [
-            "execution-failed",
-            "permanent-configuration",
-            "permanent-invalid-input",
-            "permanent-unauthorized",
-            "permanent-not-found",
-            "permanent-rejected",
-            "permanent-unexpected-response",
-            "permanent-outcome-unknown",
-            "rate-limited",
-            "unavailable",
-            "unreachable",
-            "timed-out",
-        ]
-    );
-    assert_eq!(cases[0].ty, None);
-    for case in &cases[1..] {
-        let record = case
-            .ty
-            .and_then(|ty| definition(&resolve, &ty)?.name.as_deref());
-        assert_eq!(record, Some("failure"), "{}", case.name);
-    }
 }
 
 #[test]

@@ -14,31 +14,27 @@ use voice_calling_host::load::interface::exported_interface;
 use voice_calling_host::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_host::{GuestKind, InstanceSettings, Outgoing};
 use wasmtime::component::{Component, Instance, Linker, Resource, ResourceTable};
-use wasmtime::{Config, Engine, OptLevel, Store, StoreContextMut};
+use wasmtime::{Engine, Store, StoreContextMut};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
+use wasmtime_wasi_http::p2::bindings::{LinkOptions, http::types};
 use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostOutgoingRequest};
-use wasmtime_wasi_http::{RequestOptions, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+use wasmtime_wasi_http::{RequestOptions, WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 /// The component, compiled once for all tests.
 fn compiled() -> &'static (Component, GuestKind) {
     static COMPILED: OnceLock<(Component, GuestKind)> = OnceLock::new();
     COMPILED.get_or_init(|| {
         let wasm = std::fs::read(component_path()).expect("the component");
-        let mut config = Config::new();
-        config.cranelift_opt_level(OptLevel::None);
-        let engine = Engine::new(&config).expect("an engine");
-        let component = Component::new(&engine, &wasm).expect("a component");
+        let component = Component::new(&Engine::default(), &wasm).expect("a component");
         (component, GuestKind::of(&wasm))
     })
 }
 
 /// A stderr that takes nothing, and knows whether anybody wanted to write.
 #[derive(Clone, Default)]
-struct Full {
-    was_written_to: Arc<AtomicBool>,
-}
+struct Full(Arc<AtomicBool>);
 
 impl IsTerminal for Full {
     fn is_terminal(&self) -> bool {
@@ -54,7 +50,7 @@ impl StdoutStream for Full {
 
 impl AsyncWrite for Full {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
-        self.was_written_to.store(true, Ordering::Relaxed);
+        self.0.store(true, Ordering::Relaxed);
         Poll::Pending
     }
 
@@ -103,23 +99,22 @@ pub struct OtherHost {
 }
 
 impl OtherHost {
-    /// One with the environment and the way out of these settings.
-    pub async fn start(settings: InstanceSettings) -> Self {
-        let mut linker = linker();
-        if compiled().1 == GuestKind::V0_2 {
-            wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).unwrap();
+    /// One with the environment and the way out of these settings. On WASI 0.2, each request may
+    /// fail with a code as soon as it is given to the host.
+    pub async fn start(settings: InstanceSettings, fails_at_once: Option<ErrorCode>) -> Self {
+        let (component, kind) = compiled();
+        let mut linker = Linker::new(component.engine());
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker).unwrap();
+        match (kind, fails_at_once) {
+            (_, Some(code)) => fail_in_handle(&mut linker, code).unwrap(),
+            (GuestKind::V0_2, None) => {
+                wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).unwrap();
+            }
+            (GuestKind::V0_3, None) => {
+                wasmtime_wasi::p3::add_to_linker(&mut linker).unwrap();
+                wasmtime_wasi_http::p3::add_to_linker(&mut linker).unwrap();
+            }
         }
-        Self::linked(&linker, settings).await
-    }
-
-    /// One of WASI 0.2 that fails each request with this code as soon as it is given the request.
-    pub async fn failing_at_once(settings: InstanceSettings, code: &ErrorCode) -> Self {
-        let mut linker = linker();
-        fail_in_handle(&mut linker, code.clone()).unwrap();
-        Self::linked(&linker, settings).await
-    }
-
-    async fn linked(linker: &Linker<Guest>, settings: InstanceSettings) -> Self {
         let (clock, stderr) = (Clock::start(), Full::default());
         let mut wasi = WasiCtx::builder();
         wasi.envs(&settings.environment)
@@ -133,7 +128,6 @@ impl OtherHost {
             outgoing: settings.outgoing,
             requests: 0,
         };
-        let (component, _) = compiled();
         let mut store = Store::new(component.engine(), guest);
         let instance = linker.instantiate_async(&mut store, component).await;
         Self {
@@ -163,7 +157,7 @@ impl OtherHost {
 
     /// Whether the guest wanted to write to its stderr.
     pub fn was_written_to(&self) -> bool {
-        self.stderr.was_written_to.load(Ordering::Relaxed)
+        self.stderr.0.load(Ordering::Relaxed)
     }
 
     /// How many requests failed at once.
@@ -172,23 +166,8 @@ impl OtherHost {
     }
 }
 
-/// What every instance imports but, on WASI 0.2, wasi:http.
-fn linker() -> Linker<Guest> {
-    let (component, kind) = compiled();
-    let mut linker = Linker::new(component.engine());
-    wasmtime_wasi::p2::add_to_linker_async(&mut linker).unwrap();
-    if *kind == GuestKind::V0_3 {
-        wasmtime_wasi::p3::add_to_linker(&mut linker).unwrap();
-        wasmtime_wasi_http::p3::add_to_linker(&mut linker).unwrap();
-    }
-    linker
-}
-
 /// Links a wasi:http of WASI 0.2 whose `handle` returns this code itself, not in a future.
 fn fail_in_handle(linker: &mut Linker<Guest>, code: ErrorCode) -> wasmtime::Result<()> {
-    use wasmtime_wasi_http::WasiHttp;
-    use wasmtime_wasi_http::p2::bindings::{LinkOptions, http::types};
-
     type Handled = Result<Resource<HostFutureIncomingResponse>, ErrorCode>;
     type Request = Resource<HostOutgoingRequest>;
     type Options = Option<Resource<RequestOptions>>;

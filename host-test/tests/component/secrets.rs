@@ -35,7 +35,7 @@ async fn every_request_has_the_token_in_its_header_and_nowhere_else_and_the_log_
         ]
         .concat();
         let mut instance = instance(&settings, script.outgoing()).await;
-        let answered = run_in(&mut instance, operation, None).await.unwrap();
+        let answered = run_in(&mut instance, operation).await.unwrap();
         assert!(!format!("{answered:?}").contains(HALF), "{answered:?}");
         for sent in script.sent() {
             assert_eq!(sent.header("auth_token"), format!("Bearer {CANARY}"));
@@ -60,7 +60,7 @@ async fn without_a_log_stderr_is_silent() {
     for operation in Operation::ALL {
         let script = Script::new([Step::status(503), Step::status(400)]);
         let mut instance = instance(&[("BACKOFF_MS", "1")], script.outgoing()).await;
-        run_in(&mut instance, operation, None).await.unwrap_err();
+        run_in(&mut instance, operation).await.unwrap_err();
         assert_eq!(instance.stderr(), "", "{operation}");
     }
 }

@@ -1,11 +1,11 @@
 //! What a test needs: the component, and instances that talk to a service.
 
-use crate::compiled::{component_path, loading};
+use crate::compiled::{component_path, in_repository, loading};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Duration;
-use voice_calling_check::operation::Arguments;
-use voice_calling_host::types::{CallOptions, RequestError};
+use voice_calling_check::operation::{Arguments, item};
+use voice_calling_host::types::{CreatedDocketV2, RequestError};
 use voice_calling_host::{
     Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Stderr,
 };
@@ -21,17 +21,28 @@ pub const TOKEN: &str = "scripted-token-0001";
 /// keys, a lone surrogate.
 pub const FREE_FORM: &str = r#"{"z":12345678901234567890,"amount":0.10,"a":[1e400,-0],"name":"Asha \ud83d","z":"again","\udc00":null}"#;
 
-/// No option is given.
-pub const NO_OPTIONS: CallOptions = CallOptions {
-    account: None,
-    deadline_ms: None,
-    max_attempts: None,
-};
+/// Settings with which pauses are short, and the host's word on connections is trusted.
+const QUICK: [(&str, &str); 3] = [
+    ("BACKOFF_MS", "1"),
+    ("MAX_BACKOFF_MS", "1"),
+    ("TRUST_CONNECTION_TIMEOUT", "true"),
+];
 
 /// The component, compiled once for all tests.
 pub fn plugin() -> &'static Plugin {
     static PLUGIN: OnceLock<Plugin> = OnceLock::new();
     PLUGIN.get_or_init(|| Plugin::load_with(&component_path(), &loading()).expect("the component"))
+}
+
+/// The component for each WASI, whichever is under test.
+pub fn both_plugins() -> &'static [Plugin; 2] {
+    static PLUGINS: OnceLock<[Plugin; 2]> = OnceLock::new();
+    PLUGINS.get_or_init(|| {
+        ["target/voice-calling.wasm", "target/voice-calling-p3.wasm"].map(|file| {
+            let plugin = Plugin::load_with(&in_repository(file), &loading());
+            plugin.expect("the component")
+        })
+    })
 }
 
 /// What an instance gets with these settings (names without the prefix) over a base URL of this
@@ -55,18 +66,19 @@ pub async fn instance(settings: &[(&str, &str)], outgoing: Outgoing) -> Instance
     plugin().instantiate(settings).await.expect("an instance")
 }
 
-/// An instance that talks to a peer on loopback over real connections, with pauses of a
-/// millisecond and its word on connections trusted.
-pub async fn instance_at(base_url: &str, settings: &[(&str, &str)]) -> Instance {
-    let mut all = vec![
-        ("BASE_URL", base_url),
-        ("BACKOFF_MS", "1"),
-        ("MAX_BACKOFF_MS", "1"),
-        ("TRUST_CONNECTION_TIMEOUT", "true"),
-    ];
-    all.extend(settings);
-    let network = PooledNetwork::new(Reach::Loopback).expect("a network");
-    instance(&all, Outgoing::loopback(network)).await
+/// The same at this URL, with pauses of a millisecond and the host's word on connections trusted.
+pub async fn instance_at(
+    base_url: &str,
+    settings: &[(&str, &str)],
+    outgoing: Outgoing,
+) -> Instance {
+    let all = [&QUICK[..], &[("BASE_URL", base_url)], settings].concat();
+    instance(&all, outgoing).await
+}
+
+/// A way to peers on loopback, over connections of its own.
+pub fn pooled() -> Outgoing {
+    Outgoing::loopback(PooledNetwork::new(Reach::Loopback).expect("a network"))
 }
 
 /// What a function returned. Neither may the host fail, nor may it take for ever: a
@@ -78,20 +90,27 @@ pub async fn returned<T>(call: impl Future<Output = anyhow::Result<T>>) -> T {
         .expect("no failure of the host")
 }
 
+/// Creates the docket that has this number as its `external_id`.
+pub async fn create(
+    instance: &mut Instance,
+    number: usize,
+) -> Result<CreatedDocketV2, RequestError> {
+    returned(instance.create_docket_v2(&item(number), None)).await
+}
+
 /// Calls a function with arguments that are right, in an instance. Of a batch of one, the result
 /// is that one's; a wait has time for one poll and ends where the service does not know what it
 /// waits for.
 pub async fn run_in(
     instance: &mut Instance,
     operation: Operation,
-    options: Option<CallOptions>,
 ) -> Result<Answered, RequestError> {
     let arguments = Arguments {
         timeout_ms: if operation.is_wait() { 1_500 } else { 60_000 },
         not_found_is_pending: Some(false),
         ..Arguments::default()
     };
-    let results = returned(operation.call(instance, arguments, options)).await;
+    let results = returned(operation.call(instance, arguments, None)).await;
     let [result] = results.try_into().expect("one result");
     result
 }
@@ -103,7 +122,7 @@ pub async fn run(
     settings: &[(&str, &str)],
 ) -> Result<Answered, RequestError> {
     let mut instance = instance(settings, script.outgoing()).await;
-    run_in(&mut instance, operation, None).await
+    run_in(&mut instance, operation).await
 }
 
 /// When the requests came.

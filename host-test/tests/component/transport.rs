@@ -3,11 +3,12 @@
 use crate::other_host::OtherHost;
 use crate::stage::{
     Operation, Piece, SATISFYING, Script, Step, bytes, docket_v2, endless, instance, instance_at,
-    outcome, plugin, returned, run, run_in, sent_at_ms, settings,
+    outcome, plugin, pooled, returned, run, run_in, sent_at_ms, settings,
 };
 use Operation::{CreateDocketsV2, GetDocket, ListAgents, MakeCall};
 use std::time::Duration;
 use tokio::time::Instant;
+use voice_calling_check::error_codes::{all, name};
 use voice_calling_check::operation::Arguments;
 use voice_calling_host::GuestKind;
 use voice_calling_host::types::DocketRequestV2;
@@ -22,8 +23,8 @@ fn http(answer: &str) -> Behaviour {
 /// What an operation comes to with a peer that does this, and on how many connections.
 async fn played(operation: Operation, behaviour: Behaviour) -> (&'static str, usize) {
     let peer = RawPeer::start([behaviour]).await.expect("a peer");
-    let mut instance = instance_at(&peer.base_url(), &[]).await;
-    let result = run_in(&mut instance, operation, None).await;
+    let mut instance = instance_at(&peer.base_url(), &[], pooled()).await;
+    let result = run_in(&mut instance, operation).await;
     (outcome(&result), peer.connections())
 }
 
@@ -172,7 +173,7 @@ async fn date_and_randomness_are_the_hosts() {
         settings.date = Some(Duration::from_secs(784_111_777));
         settings.randomness = Some(500_000_u64.to_be_bytes().to_vec());
         let mut instance = plugin().instantiate(settings).await.unwrap();
-        run_in(&mut instance, ListAgents, None).await.unwrap();
+        run_in(&mut instance, ListAgents).await.unwrap();
         assert_eq!(sent_at_ms(&script), [0, waited_ms]);
     }
 }
@@ -186,7 +187,7 @@ async fn a_stderr_that_takes_nothing_holds_up_no_call() {
         ("BACKOFF_MS", "1"),
         ("MAX_BACKOFF_MS", "1"),
     ];
-    let mut host = OtherHost::start(settings(&quick, script.outgoing())).await;
+    let mut host = OtherHost::start(settings(&quick, script.outgoing()), None).await;
     let began = Instant::now();
     let created = returned(host.create_docket_v2()).await.unwrap();
     assert!(began.elapsed() < Duration::from_secs(1));
@@ -194,6 +195,23 @@ async fn a_stderr_that_takes_nothing_holds_up_no_call() {
     let statuses: Vec<_> = created.attempts.iter().map(|one| one.status).collect();
     assert_eq!(statuses, [Some(503), Some(200)]);
     assert!(host.was_written_to(), "nothing was logged");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_code_is_told_by_its_name_with_what_it_carries() {
+    for code in all() {
+        let name = name(&code);
+        let expected = match code {
+            ErrorCode::DnsError(_) => format!("{name}: NXDOMAIN"),
+            ErrorCode::TlsAlertReceived(_) => format!("{name}: unknown_ca"),
+            ErrorCode::InternalError(_) => format!("{name}: of the host"),
+            _ => name.to_owned(),
+        };
+        let script = Script::new([Step::fail(code)]);
+        let result = run(&script, ListAgents, &[("MAX_ATTEMPTS", "1")]).await;
+        let attempts = result.unwrap_err().attempts().to_vec();
+        assert_eq!(attempts[0].transport_error, Some(expected));
+    }
 }
 
 /// A host of WASI 0.2 may fail in `handle` itself, before there is anything to wait for.
@@ -212,7 +230,7 @@ async fn an_error_code_that_comes_at_once_means_what_it_means_later() {
         ),
     ] {
         let settings = settings(&[], Script::new([]).outgoing());
-        let mut host = OtherHost::failing_at_once(settings, &code).await;
+        let mut host = OtherHost::start(settings, Some(code)).await;
         let created = returned(host.create_docket_v2()).await;
         let error = created.unwrap_err();
         assert_eq!((error.case(), error.attempts().len()), (expected, requests));

@@ -1,8 +1,8 @@
 //! Requests as they stand on the wire, and what the host is told besides.
 
 use crate::stage::{
-    FREE_FORM, NUMBER, Operation, Script, Step, TOKEN, docket_v2, instance, instance_at, returned,
-    run, run_in,
+    FREE_FORM, NUMBER, Operation, Script, Step, TOKEN, docket_v2, instance, instance_at, pooled,
+    returned, run, run_in,
 };
 use std::time::Duration;
 use voice_calling_host::types::DocketRequestV2;
@@ -48,8 +48,8 @@ async fn the_request_of_every_function_is_on_the_wire_whole() {
             .await
             .unwrap();
         let base_url = format!("{}/tenant/a", peer.base_url());
-        let mut instance = instance_at(&base_url, &[]).await;
-        run_in(&mut instance, operation, None).await.unwrap();
+        let mut instance = instance_at(&base_url, &[], pooled()).await;
+        run_in(&mut instance, operation).await.unwrap();
 
         let line = operation.request_line();
         let (method, path) = line.split_once(' ').unwrap();
@@ -102,7 +102,7 @@ async fn free_form_json_goes_and_comes_unharmed_also_a_megabyte_of_it() {
         .await
         .expect("the mock service");
     let (base_url, token) = (mock.base_url(), mock.token());
-    let mut instance = instance_at(&base_url, &[("API_TOKEN", &token)]).await;
+    let mut instance = instance_at(&base_url, &[("API_TOKEN", &token)], pooled()).await;
     let large = format!(r#"{{"note":"{}"}}"#, "\u{e4}\\n".repeat(240_000));
     for call_context in [FREE_FORM, &large] {
         let request = DocketRequestV2 {
@@ -138,7 +138,7 @@ async fn the_host_is_told_the_timeouts() {
         for (settings, expected) in [(&[][..], usual), (&set, told(70, 900))] {
             let script = Script::new([Step::ok(operation.satisfying())]);
             let mut instance = instance(settings, script.outgoing()).await;
-            run_in(&mut instance, operation, None).await.unwrap();
+            run_in(&mut instance, operation).await.unwrap();
             assert_eq!(script.sent()[0].options, expected, "{operation}");
         }
     }

@@ -1,5 +1,6 @@
 //! A request and what came of it, as data.
 
+use crate::masking::{self, Part};
 use crate::secrets::Secrets;
 use http::Version;
 use std::fmt;
@@ -73,19 +74,61 @@ impl Exchange {
 
     /// The same without the tokens.
     pub fn masked(&self, secrets: &Secrets) -> Self {
-        let header = |(name, value): &(String, String)| (secrets.mask(name), secrets.mask(value));
+        // A token could not be found in a compressed body, so that none is shown.
+        let is_encoded = |(name, value): &(String, String)| {
+            name == "content-encoding" && !value.eq_ignore_ascii_case("identity")
+        };
+        let body = |body: &Body, headers: &[(String, String)]| match headers.iter().any(is_encoded)
+        {
+            true => Body {
+                is_cut: body.is_cut || !body.bytes.is_empty(),
+                ..body.with_bytes(Vec::new())
+            },
+            false => body.with_bytes(secrets.mask_bytes(&body.bytes)),
+        };
+        self.map(|_, text| secrets.mask(text), body)
+    }
+
+    /// The same without the people, by the rules of [`masking`].
+    pub fn without_people(&self) -> Self {
+        let body = |body: &Body, _: &[_]| {
+            body.with_bytes(match body.is_cut {
+                // The beginning alone is not JSON.
+                true => format!("[masked: {} bytes]", body.size).into_bytes(),
+                false => masking::body(&body.bytes).into_bytes(),
+            })
+        };
+        self.map(masking::text, body)
+    }
+
+    /// The same with other texts and bodies. A body comes with the headers that are with it.
+    fn map(
+        &self,
+        text: impl Fn(Part<'_>, &str) -> String,
+        body: impl Fn(&Body, &[(String, String)]) -> Body,
+    ) -> Self {
+        let header = |(name, value): &(String, String)| {
+            (
+                text(Part::HeaderName, name),
+                text(Part::Header(name), value),
+            )
+        };
         let headers = |headers: &[_]| headers.iter().map(header).collect();
-        let body = |body: &Option<Body>, headers: &[(String, String)]| {
-            body.as_ref().map(|body| body.masked(secrets, headers))
+        let body = |found: &Option<Body>, headers: &[_]| {
+            let mut found = body(found.as_ref()?, headers);
+            if let BodyEnd::Broken(error) = &mut found.end {
+                *error = text(Part::Error, error);
+            }
+            Some(found)
         };
         Self {
-            method: secrets.mask(&self.method),
-            origin: secrets.mask(&self.origin),
-            path_and_query: secrets.mask(&self.path_and_query),
+            method: text(Part::Method, &self.method),
+            origin: text(Part::Origin, &self.origin),
+            path_and_query: text(Part::PathAndQuery, &self.path_and_query),
             headers: headers(&self.headers),
             answer_headers: headers(&self.answer_headers),
             ending: match &self.ending {
-                Ending::Error(error) => Ending::Error(secrets.mask(error)),
+                Ending::Error(error) => Ending::Error(text(Part::Error, error)),
                 ending => ending.clone(),
             },
             body: body(&self.body, &self.headers),
@@ -127,27 +170,12 @@ impl Body {
         self.is_cut || self.end != BodyEnd::Whole
     }
 
-    fn masked(&self, secrets: &Secrets, headers: &[(String, String)]) -> Self {
-        // A token could not be found in a compressed body, so that none is shown.
-        let is_encoded = headers.iter().any(|(name, value)| {
-            name == "content-encoding" && !value.eq_ignore_ascii_case("identity")
-        });
-        let end = match &self.end {
-            BodyEnd::Broken(error) => BodyEnd::Broken(secrets.mask(error)),
-            end => end.clone(),
-        };
-        match is_encoded {
-            true => Self {
-                bytes: Vec::new(),
-                is_cut: self.is_cut || !self.bytes.is_empty(),
-                end,
-                ..*self
-            },
-            false => Self {
-                bytes: secrets.mask_bytes(&self.bytes),
-                end,
-                ..*self
-            },
+    fn with_bytes(&self, bytes: Vec<u8>) -> Self {
+        let end = self.end.clone();
+        Self {
+            bytes,
+            end,
+            ..*self
         }
     }
 }
@@ -157,5 +185,56 @@ impl fmt::Debug for Body {
         let Self { size, end, .. } = self;
         write!(formatter, "{size} bytes, {end:?}: ")?;
         write!(formatter, "\"{}\"", self.bytes.escape_ascii())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_in_no_part_of_a_masked_exchange() {
+        const CANARY: &str = "canary-5f1e0c77a1b2";
+        let secrets = Secrets::default();
+        secrets.learn(CANARY);
+        let echo = |name: &str| (name.to_owned(), format!("it is {CANARY}"));
+        let body = |bytes: &[u8]| Body {
+            bytes: bytes.to_vec(),
+            size: 1,
+            is_cut: false,
+            end: BodyEnd::Broken(format!("sent {CANARY}")),
+            until: Duration::ZERO,
+        };
+        let gzip = [b"\x1f\x8b\x08\xff", CANARY.as_bytes()].concat();
+        for (encoding, bytes) in [
+            ("gzip", ""),
+            ("identity", "\u{1f}\u{fffd}\u{8}\u{fffd}[api token]"),
+        ] {
+            let exchange = Exchange {
+                id: 0,
+                method: CANARY.to_owned(),
+                origin: format!("http://{CANARY}.example"),
+                path_and_query: format!("/{}?{CANARY}", CANARY.replace('c', "%63")),
+                version: Version::HTTP_11,
+                headers: vec![echo(CANARY)],
+                date: SystemTime::UNIX_EPOCH,
+                started: Duration::ZERO,
+                duration: Duration::ZERO,
+                ending: Ending::Error(format!("sent {CANARY}")),
+                answer_version: Version::HTTP_11,
+                answer_headers: vec![("content-encoding".to_owned(), encoding.to_owned())],
+                body: Some(body(CANARY.as_bytes())),
+                answer_body: Some(body(&gzip)),
+            };
+            let masked = exchange.masked(&secrets);
+            let shown = format!("{masked:?}");
+            assert!(
+                !shown.contains("canary") && !shown.contains("%63"),
+                "{shown}"
+            );
+            let answered = masked.answer_body.unwrap();
+            assert_eq!(String::from_utf8(answered.bytes).unwrap(), bytes);
+            assert_eq!(answered.is_cut, bytes.is_empty());
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! Exchanges as an HTTP Archive (HAR 1.2), which the developer tools of browsers open.
 //!
 //! The token is in none of it. The people in it are masked by the rules of
-//! [`masking`], unless the user wants to see them.
+//! [`masking`](crate::masking), unless the user wants to see them.
 
 use crate::exchange::{Body, BodyEnd, Ending, Exchange};
-use crate::masking::{self, PersonalData};
+use crate::masking::PersonalData;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::StatusCode;
@@ -20,179 +20,134 @@ const UNKNOWN: i64 = -1;
 
 /// The archive of exchanges.
 pub fn archive(exchanges: &[Exchange], personal_data: PersonalData) -> Value {
-    let entry = |exchange| {
-        View {
-            exchange,
-            personal_data,
-        }
-        .entry()
+    let (entries, comment): (Vec<_>, _) = match personal_data {
+        PersonalData::Masked => (
+            exchanges
+                .iter()
+                .map(|it| entry(&it.without_people()))
+                .collect(),
+            "The token, phone numbers and call context are masked.",
+        ),
+        PersonalData::Shown => (
+            exchanges.iter().map(entry).collect(),
+            "The token is masked. Phone numbers and call context are not.",
+        ),
     };
     json!({
         "log": {
             "version": "1.2",
             "creator": { "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") },
-            "entries": exchanges.iter().map(entry).collect::<Vec<_>>(),
-            "comment": match personal_data {
-                PersonalData::Masked => "The token, phone numbers and call context are masked.",
-                PersonalData::Shown => "The token is masked. Phone numbers and call context are not.",
-            },
+            "entries": entries,
+            "comment": comment,
         },
     })
 }
 
-/// An exchange, and how much of it is to be seen.
-struct View<'a> {
-    exchange: &'a Exchange,
-    personal_data: PersonalData,
+fn entry(exchange: &Exchange) -> Value {
+    let date = OffsetDateTime::from(exchange.date).format(&Rfc3339);
+    // A request is sent until its body has passed, if that was seen before the answer.
+    let sent = match &exchange.body {
+        Some(body) if body.end == BodyEnd::Whole => body.until.min(exchange.duration),
+        _ => Duration::ZERO,
+    };
+    let received = exchange.answer_body.as_ref();
+    let received = received.map_or(exchange.duration, |body| body.until.max(exchange.duration));
+    json!({
+        "startedDateTime": date.expect("a year of four digits"),
+        "time": milliseconds(received),
+        "request": request(exchange),
+        "response": response(exchange),
+        // There is none, and HAR wants it said.
+        "cache": {},
+        // Connections are the pool's, so that their part is not known.
+        "timings": {
+            "send": milliseconds(sent),
+            "wait": milliseconds(exchange.duration - sent),
+            "receive": milliseconds(received - exchange.duration),
+        },
+    })
 }
 
-impl View<'_> {
-    /// What may be seen of a text, which is all of it where personal data is shown.
-    fn seen(&self, text: &str, masked: impl FnOnce(&str) -> String) -> String {
-        match self.personal_data {
-            PersonalData::Masked => masked(text),
-            PersonalData::Shown => text.to_owned(),
+fn request(exchange: &Exchange) -> Value {
+    let mut request = json!({
+        "method": exchange.method,
+        "url": url(&exchange.origin, &exchange.path_and_query),
+        "httpVersion": format!("{:?}", exchange.version),
+        "cookies": [],
+        "headers": pairs(&exchange.headers),
+        "queryString": query(&exchange.path_and_query),
+        "headersSize": UNKNOWN,
+        "bodySize": size(exchange.body.as_ref()),
+    });
+    let mime_type = header(&exchange.headers, "content-type");
+    // Of a request that never went out, nothing but its kind may be known.
+    let has_body =
+        |body: &&Body| body.size > 0 || (body.end != BodyEnd::Whole && mime_type.is_some());
+    if let Some(body) = exchange.body.as_ref().filter(has_body) {
+        let (text, encoding) = text(body);
+        request["postData"] = json!({ "mimeType": mime_type.unwrap_or_default(), "text": text });
+        if let Some(encoding) = encoding {
+            // HAR knows no encoding for what is sent, so that it says so here, as browsers do.
+            request["postData"]["_encoding"] = json!(encoding);
         }
     }
+    request
+}
 
-    fn entry(&self) -> Value {
-        let exchange = self.exchange;
-        let date = OffsetDateTime::from(exchange.date).format(&Rfc3339);
-        // A request is sent until its body has passed, if that was seen before the answer.
-        let sent = match &exchange.body {
-            Some(body) if body.end == BodyEnd::Whole => body.until.min(exchange.duration),
-            _ => Duration::ZERO,
-        };
-        let received = exchange.answer_body.as_ref();
-        let received = received.map_or(exchange.duration, |body| body.until.max(exchange.duration));
-        json!({
-            "startedDateTime": date.expect("a year of four digits"),
-            "time": milliseconds(received),
-            "request": self.request(),
-            "response": self.response(),
-            // There is none, and HAR wants it said.
-            "cache": {},
-            // Connections are the pool's, so that their part is not known.
-            "timings": {
-                "send": milliseconds(sent),
-                "wait": milliseconds(exchange.duration - sent),
-                "receive": milliseconds(received - exchange.duration),
-            },
-        })
-    }
-
-    fn request(&self) -> Value {
-        let exchange = self.exchange;
-        let path_and_query = self.seen(&exchange.path_and_query, masking::path_and_query);
-        let origin = self.seen(&exchange.origin, masking::origin);
-        let mut request = json!({
-            "method": self.seen(&exchange.method, masking::method),
-            "url": url(&origin, &path_and_query),
-            "httpVersion": format!("{:?}", exchange.version),
-            "cookies": [],
-            "headers": self.headers(&exchange.headers),
-            "queryString": query(&path_and_query),
-            "headersSize": UNKNOWN,
-            "bodySize": size(exchange.body.as_ref()),
-        });
-        let mime_type = self.mime_type(&exchange.headers);
-        // Of a request that never went out, nothing but its kind may be known.
-        let has_body =
-            |body: &&Body| body.size > 0 || (body.end != BodyEnd::Whole && mime_type.is_some());
-        if let Some(body) = exchange.body.as_ref().filter(has_body) {
-            let (text, encoding) = self.text(body);
-            request["postData"] =
-                json!({ "mimeType": mime_type.unwrap_or_default(), "text": text });
-            if let Some(encoding) = encoding {
-                // HAR knows no encoding for what is sent, so that it says so here, as browsers do.
-                request["postData"]["_encoding"] = json!(encoding);
-            }
+fn response(exchange: &Exchange) -> Value {
+    let body = exchange.answer_body.as_ref();
+    let mut content = json!({
+        "size": body.map_or(0, |body| body.size),
+        "mimeType": header(&exchange.answer_headers, "content-type").unwrap_or("x-unknown"),
+    });
+    if let Some(body) = body {
+        let (text, encoding) = text(body);
+        content["text"] = json!(text);
+        if let Some(encoding) = encoding {
+            content["encoding"] = json!(encoding);
         }
-        request
-    }
-
-    fn response(&self) -> Value {
-        let exchange = self.exchange;
-        let body = exchange.answer_body.as_ref();
-        let mime_type = self.mime_type(&exchange.answer_headers);
-        let mut content = json!({
-            "size": body.map_or(0, |body| body.size),
-            "mimeType": mime_type.as_deref().unwrap_or("x-unknown"),
-        });
-        if let Some(body) = body {
-            let (text, encoding) = self.text(body);
-            content["text"] = json!(text);
-            if let Some(encoding) = encoding {
-                content["encoding"] = json!(encoding);
-            }
-            if body.end_is_missing() {
-                content["comment"] = json!("The end of the body is missing.");
-            }
+        if body.end_is_missing() {
+            content["comment"] = json!("The end of the body is missing.");
         }
-        let (status, version) = match exchange.ending {
-            Ending::Status(status) => (status, format!("{:?}", exchange.answer_version)),
-            _ => (0, String::new()),
-        };
-        let reason = StatusCode::from_u16(status)
-            .ok()
-            .and_then(|it| it.canonical_reason());
-        let location = header(&exchange.answer_headers, "location").unwrap_or_default();
-        let mut response = json!({
-            "status": status,
-            "statusText": reason.unwrap_or_default(),
-            "httpVersion": version,
-            "cookies": [],
-            "headers": self.headers(&exchange.answer_headers),
-            "content": content,
-            "redirectURL": self.seen(location, |location| masking::header("location", location)),
-            "headersSize": UNKNOWN,
-            "bodySize": size(body),
-        });
-        let error = match (&exchange.ending, body.map(|body| &body.end)) {
-            (Ending::Error(error), _) | (Ending::Status(_), Some(BodyEnd::Broken(error))) => {
-                Some(self.seen(error, masking::error))
-            }
-            (Ending::Abandoned, _) => Some("abandoned".to_owned()),
-            (Ending::Status(_), _) => None,
-        };
-        if let Some(error) = error {
-            // Where browsers put what they have instead of an answer.
-            response["_error"] = json!(error);
-        }
-        response
     }
+    let (status, version) = match exchange.ending {
+        Ending::Status(status) => (status, format!("{:?}", exchange.answer_version)),
+        _ => (0, String::new()),
+    };
+    let reason = StatusCode::from_u16(status)
+        .ok()
+        .and_then(|it| it.canonical_reason());
+    let mut response = json!({
+        "status": status,
+        "statusText": reason.unwrap_or_default(),
+        "httpVersion": version,
+        "cookies": [],
+        "headers": pairs(&exchange.answer_headers),
+        "content": content,
+        "redirectURL": header(&exchange.answer_headers, "location").unwrap_or_default(),
+        "headersSize": UNKNOWN,
+        "bodySize": size(body),
+    });
+    let error = match (&exchange.ending, body.map(|body| &body.end)) {
+        (Ending::Error(error), _) | (Ending::Status(_), Some(BodyEnd::Broken(error))) => error,
+        (Ending::Abandoned, _) => "abandoned",
+        (Ending::Status(_), _) => return response,
+    };
+    // Where browsers put what they have instead of an answer.
+    response["_error"] = json!(error);
+    response
+}
 
-    fn headers(&self, headers: &[(String, String)]) -> Vec<Value> {
-        let header = |(name, value): &(String, String)| {
-            let value = self.seen(value, |value| masking::header(name, value));
-            name_value(&self.seen(name, masking::header_name), &value)
-        };
-        headers.iter().map(header).collect()
-    }
-
-    fn mime_type(&self, headers: &[(String, String)]) -> Option<String> {
-        let mime_type = header(headers, "content-type")?;
-        Some(self.seen(mime_type, |value| masking::header("content-type", value)))
-    }
-
-    /// A body's text as it may be seen, and its encoding.
-    fn text(&self, body: &Body) -> (String, Option<&'static str>) {
-        if self.personal_data == PersonalData::Masked {
-            return match body.is_cut {
-                // The beginning alone is not JSON.
-                true => (format!("[masked: {} bytes]", body.size), None),
-                false => (masking::body(&body.bytes), None),
-            };
+/// A body's text and its encoding.
+fn text(body: &Body) -> (String, Option<&'static str>) {
+    match std::str::from_utf8(&body.bytes) {
+        Ok(text) => (text.to_owned(), None),
+        // A letter that was cut in two does not make it binary.
+        Err(error) if error.error_len().is_none() && body.end_is_missing() => {
+            let whole = &body.bytes[..error.valid_up_to()];
+            (String::from_utf8_lossy(whole).into_owned(), None)
         }
-        match std::str::from_utf8(&body.bytes) {
-            Ok(text) => (text.to_owned(), None),
-            // A letter that was cut in two does not make it binary.
-            Err(error) if error.error_len().is_none() && body.end_is_missing() => {
-                let whole = &body.bytes[..error.valid_up_to()];
-                (String::from_utf8_lossy(whole).into_owned(), None)
-            }
-            Err(_) => (BASE64_STANDARD.encode(&body.bytes), Some("base64")),
-        }
+        Err(_) => (BASE64_STANDARD.encode(&body.bytes), Some("base64")),
     }
 }
 
@@ -206,8 +161,9 @@ fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
-fn name_value(name: &str, value: &str) -> Value {
-    json!({ "name": name, "value": value })
+fn pairs(pairs: &[(String, String)]) -> Vec<Value> {
+    let pair = |(name, value): &(String, String)| json!({ "name": name, "value": value });
+    pairs.iter().map(pair).collect()
 }
 
 /// What no URL has as it is, though what is left of one that was masked may have it.
@@ -243,9 +199,9 @@ fn query(path_and_query: &str) -> Vec<Value> {
     };
     let parameter = |parameter: &str| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        name_value(&decoded(name), &decoded(value))
+        (decoded(name), decoded(value))
     };
-    query.split('&').map(parameter).collect()
+    pairs(&query.split('&').map(parameter).collect::<Vec<_>>())
 }
 
 /// A body's size, which is not known if it was not kept or did not pass whole.
@@ -296,106 +252,62 @@ mod tests {
         archive(&[exchange], personal_data)["log"]["entries"][0].take()
     }
 
-    /// The specification is at <http://www.softwareishard.com/blog/har-12-spec/>.
+    /// It has every member that <http://www.softwareishard.com/blog/har-12-spec/> requires.
     #[test]
-    fn an_archive_has_every_member_that_har_1_2_requires() {
-        let whole = body(b"{}", BodyEnd::Whole, 290);
-        for ending in [Ending::Status(200), Ending::Abandoned] {
-            let exchange = exchange(ending, Some(whole.clone()));
-            let archive = archive(&[exchange], PersonalData::Masked);
-            for (place, members) in [
-                ("/log", &["version", "creator", "entries"][..]),
-                ("/log/creator", &["name", "version"]),
-                (
-                    "/log/entries/0",
-                    &[
-                        "startedDateTime",
-                        "time",
-                        "request",
-                        "response",
-                        "cache",
-                        "timings",
-                    ],
-                ),
-                ("/log/entries/0/timings", &["send", "wait", "receive"]),
-                (
-                    "/log/entries/0/request",
-                    &[
-                        "method",
-                        "url",
-                        "httpVersion",
-                        "cookies",
-                        "headers",
-                        "queryString",
-                        "headersSize",
-                        "bodySize",
-                    ],
-                ),
-                ("/log/entries/0/request/postData", &["mimeType", "text"]),
-                (
-                    "/log/entries/0/response",
-                    &[
-                        "status",
-                        "statusText",
-                        "httpVersion",
-                        "cookies",
-                        "headers",
-                        "content",
-                        "redirectURL",
-                        "headersSize",
-                        "bodySize",
-                    ],
-                ),
-                ("/log/entries/0/response/content", &["size", "mimeType"]),
-            ] {
-                let object = archive.pointer(place).and_then(Value::as_object);
-                let object = object.unwrap_or_else(|| panic!("{place} in {archive:#}"));
-                for member in members {
-                    assert!(
-                        object.get(*member).is_some_and(|it| !it.is_null()),
-                        "{place}/{member}"
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_times_of_an_entry_add_up() {
-        let slow = body(b"{}", BodyEnd::Whole, 290);
+    fn an_entry_is_whole_and_its_times_add_up() {
+        let answered = body(br#"{"task_id":"t-1"}"#, BodyEnd::Whole, 290);
         let entry = entry(
-            exchange(Ending::Status(200), Some(slow)),
+            exchange(Ending::Status(302), Some(answered)),
             PersonalData::Masked,
         );
-        let timings = json!({ "send": 10.0, "wait": 30.0, "receive": 250.0 });
-        assert_eq!(
-            (&entry["timings"], &entry["time"]),
-            (&timings, &json!(290.0))
-        );
-        assert_eq!(entry["startedDateTime"], "1970-01-01T00:00:00Z");
+        let expected = json!({
+            "startedDateTime": "1970-01-01T00:00:00Z",
+            "time": 290.0,
+            "request": {
+                "method": "POST",
+                "url": "http://127.0.0.1:8080/make_call?%5Bmasked%5D=%5Bmasked%5D",
+                "httpVersion": "HTTP/1.1",
+                "cookies": [],
+                "headers": [{ "name": "content-type", "value": "application/json" }],
+                "queryString": [{ "name": "[masked]", "value": "[masked]" }],
+                "headersSize": -1,
+                "bodySize": 24,
+                "postData": {
+                    "mimeType": "application/json",
+                    "text": r#"{"to_phone_number":"[masked]"}"#,
+                },
+            },
+            "response": {
+                "status": 302,
+                "statusText": "Found",
+                "httpVersion": "HTTP/1.1",
+                "cookies": [],
+                "headers": [{ "name": "location", "value": "[masked]" }],
+                "content": {
+                    "size": 17,
+                    "mimeType": "x-unknown",
+                    "text": r#"{"task_id":"t-1"}"#,
+                },
+                "redirectURL": "[masked]",
+                "headersSize": -1,
+                "bodySize": 17,
+            },
+            "cache": {},
+            "timings": { "send": 10.0, "wait": 30.0, "receive": 250.0 },
+        });
+        assert_eq!(entry, expected);
     }
 
     #[test]
-    fn people_are_in_an_entry_only_if_they_are_to_be_seen() {
-        for (personal_data, url, location, sent) in [
-            (
-                PersonalData::Masked,
-                "http://127.0.0.1:8080/make_call?%5Bmasked%5D=%5Bmasked%5D",
-                "[masked]",
-                r#"{"to_phone_number":"[masked]"}"#,
-            ),
-            (
-                PersonalData::Shown,
-                "http://127.0.0.1:8080/make_call?name=Asha",
-                "/Asha",
-                r#"{"to_phone_number":"91"}"#,
-            ),
-        ] {
-            let entry = entry(exchange(Ending::Status(302), None), personal_data);
-            assert_eq!(entry["request"]["url"], url);
-            assert_eq!(entry["request"]["postData"]["text"], sent);
-            assert_eq!(entry["response"]["redirectURL"], location);
-            assert_eq!(entry["response"]["statusText"], "Found");
+    fn people_are_in_an_entry_if_they_are_to_be_seen() {
+        let entry = entry(exchange(Ending::Status(302), None), PersonalData::Shown);
+        let (request, response) = (&entry["request"], &entry["response"]);
+        assert_eq!(request["url"], "http://127.0.0.1:8080/make_call?name=Asha");
+        assert_eq!(request["postData"]["text"], r#"{"to_phone_number":"91"}"#);
+        assert_eq!(response["redirectURL"], "/Asha");
+        let archive = archive(&[], PersonalData::Shown);
+        for member in ["/version", "/creator/name", "/creator/version"] {
+            assert!(archive["log"].pointer(member).is_some_and(Value::is_string));
         }
     }
 

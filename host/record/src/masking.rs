@@ -81,6 +81,43 @@ const PATH_WORDS: [&str; 7] = [
     "v2",
 ];
 
+/// What a text of an exchange is.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// A method, which may be any word of a guest.
+    Method,
+    /// Scheme, host and port: a guest could ask for a host that has a number for its name.
+    Origin,
+    /// A path with its query.
+    PathAndQuery,
+    /// A header's name.
+    HeaderName,
+    /// The value of the header by this name.
+    Header(&'a str),
+    /// A transport error: its kind is seen. What stands behind a colon or in brackets may be
+    /// anybody's words.
+    Error,
+}
+
+/// A text as it may be seen.
+pub fn text(part: Part<'_>, text: &str) -> String {
+    let or_mask = |seen| if seen { text } else { MASK }.to_owned();
+    match part {
+        Part::Method => or_mask(matches!(text, "GET" | "POST")),
+        Part::Origin => origin(text),
+        Part::PathAndQuery => path_and_query(text),
+        Part::HeaderName => {
+            let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+            or_mask(text.bytes().all(is_token) && !holds_number(text))
+        }
+        Part::Header(name) => or_mask(is_header_seen(name, text)),
+        Part::Error => {
+            let end = text.find([':', '(']).unwrap_or(text.len());
+            text[..end].trim_end().to_owned()
+        }
+    }
+}
+
 /// A body as it may be seen: JSON without its values, apart from the harmless ones;
 /// nothing of any other body.
 pub fn body(bytes: &[u8]) -> String {
@@ -127,8 +164,7 @@ fn is_harmless(name: &str, json: &str) -> bool {
     })
 }
 
-/// A path with its query as it may be seen.
-pub fn path_and_query(path_and_query: &str) -> String {
+fn path_and_query(path_and_query: &str) -> String {
     let (path, query) = match path_and_query.split_once('?') {
         Some((path, query)) => (path, Some(query)),
         None => (path_and_query, None),
@@ -155,9 +191,7 @@ pub fn path_and_query(path_and_query: &str) -> String {
     masked
 }
 
-/// Scheme, host and port as they may be seen: a guest could ask for a host that has a
-/// number for its name.
-pub fn origin(origin: &str) -> String {
+fn origin(origin: &str) -> String {
     let host = origin.split_once("://").map_or(origin, |(_, host)| host);
     let address =
         host.parse::<std::net::SocketAddr>().is_ok() || host.parse::<std::net::IpAddr>().is_ok();
@@ -167,36 +201,14 @@ pub fn origin(origin: &str) -> String {
     }
 }
 
-/// A header's value as it may be seen.
-pub fn header(name: &str, value: &str) -> String {
-    let seen = match name.to_ascii_lowercase().as_str() {
+fn is_header_seen(name: &str, value: &str) -> bool {
+    match name.to_ascii_lowercase().as_str() {
         // The recorder has masked it already.
         "auth_token" => true,
         "content-length" => value.len() <= 20 && value.bytes().all(|b| b.is_ascii_digit()),
         "host" => origin(value) == value,
         name => HEADERS.contains(&name) && (is_uuid(value) || !holds_number(value)),
-    };
-    if seen { value } else { MASK }.to_owned()
-}
-
-/// A header's name as it may be seen.
-pub fn header_name(name: &str) -> String {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    let seen = name.bytes().all(is_token) && !holds_number(name);
-    if seen { name } else { MASK }.to_owned()
-}
-
-/// A method as it may be seen, which may be any word of a guest.
-pub fn method(method: &str) -> String {
-    let seen = matches!(method, "GET" | "POST");
-    if seen { method } else { MASK }.to_owned()
-}
-
-/// A transport error as it may be seen: its kind. What stands behind a colon or in
-/// brackets may be anybody's words.
-pub fn error(error: &str) -> String {
-    let end = error.find([':', '(']).unwrap_or(error.len());
-    error[..end].trim_end().to_owned()
+    }
 }
 
 /// Whether a member's name looks like one that a program has.
@@ -371,25 +383,34 @@ mod tests {
             ("x-name", "Asha", false),
         ] {
             let expected = if seen { value } else { MASK };
-            assert_eq!(header(name, value), expected, "{name}: {value}");
+            let found = text(Part::Header(name), value);
+            assert_eq!(found, expected, "{name}: {value}");
         }
-        assert_eq!(header_name("x-919876543210"), MASK);
+        assert_eq!(text(Part::HeaderName, "x-919876543210"), MASK);
     }
 
     #[test]
     fn of_hosts_methods_and_errors_no_word_of_a_guest_is_seen() {
-        for shown in [
-            "http://127.0.0.1:18080",
-            "https://[::1]:18080",
-            "https://api.example:8443",
+        for (part, found, seen) in [
+            (
+                Part::Origin,
+                "http://127.0.0.1:18080",
+                "http://127.0.0.1:18080",
+            ),
+            (Part::Origin, "https://[::1]:18080", "https://[::1]:18080"),
+            (Part::Origin, "https://api.example", "https://api.example"),
+            (
+                Part::Origin,
+                "http://n919876543210.example",
+                "http://masked.invalid",
+            ),
+            (Part::Method, "GET", "GET"),
+            (Part::Method, "ASHA", MASK),
+            (Part::Error, "internal error: call Asha", "internal error"),
+            (Part::Error, "DNS error (info code 3)", "DNS error"),
+            (Part::Error, "connection refused", "connection refused"),
         ] {
-            assert_eq!(origin(shown), shown);
+            assert_eq!(text(part, found), seen);
         }
-        let masked = origin("http://n919876543210.example");
-        assert_eq!(masked, "http://masked.invalid");
-        assert_eq!((&*method("GET"), &*method("ASHA")), ("GET", MASK));
-        assert_eq!(error("internal error: call Asha"), "internal error");
-        assert_eq!(error("DNS error (info code 3)"), "DNS error");
-        assert_eq!(error("connection refused"), "connection refused");
     }
 }

@@ -4,7 +4,6 @@
 use anyhow::Result;
 use cpu_time::ThreadTime;
 use std::future::{Future, poll_fn};
-use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -82,8 +81,6 @@ pub(crate) fn look_after_guests(engine: &Engine) -> Result<()> {
 pub(crate) struct Memory {
     limit_bytes: usize,
     bytes: MemoryBytes,
-    /// What the last growth added, which the engine may still refuse.
-    added_bytes: usize,
 }
 
 /// How large all linear memories of an instance are, which is also the largest they ever were:
@@ -102,7 +99,6 @@ impl Memory {
         Self {
             limit_bytes: limits.memory_bytes,
             bytes: MemoryBytes::default(),
-            added_bytes: 0,
         }
     }
 
@@ -130,16 +126,12 @@ impl ResourceLimiter for Memory {
             );
         }
         self.bytes.0.store(grown, Ordering::Relaxed);
-        self.added_bytes = desired - current;
         Ok(true)
     }
 
-    /// wasmtime 48 calls it just after it was notified that the memory may grow, and only then,
-    /// unless a memory has pages of one byte, which `Sandbox` does not allow.
-    fn memory_grow_failed(&mut self, _: WasmtimeError) -> WasmtimeResult<()> {
-        let added_bytes = mem::take(&mut self.added_bytes);
-        self.bytes.0.fetch_sub(added_bytes, Ordering::Relaxed);
-        Ok(())
+    /// The machine has no more: a guest could not go on without what it asked for.
+    fn memory_grow_failed(&mut self, error: WasmtimeError) -> WasmtimeResult<()> {
+        Err(error.context("the guest was stopped: it got no more memory"))
     }
 
     fn table_growing(

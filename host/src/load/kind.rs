@@ -66,13 +66,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn what_is_no_component_counts_as_one_for_0_2() {
-        assert_eq!(GuestKind::of(b"not wasm"), GuestKind::V0_2);
-        assert_eq!(
-            GuestKind::of(&wat::parse_str("(module)").unwrap()),
-            GuestKind::V0_2
-        );
-    }
 }

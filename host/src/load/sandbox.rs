@@ -99,8 +99,6 @@ impl Sandbox {
 fn compiled(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component> {
     let mut config = Config::new();
     config.epoch_interruption(true);
-    // With pages of one byte the engine refuses growth of which the limiter was not asked.
-    config.wasm_custom_page_sizes(false);
     // What async functions need costs each call something.
     config.concurrency_support(kind == GuestKind::V0_3);
     loading.allocation.apply(&mut config, kind);

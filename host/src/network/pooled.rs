@@ -199,15 +199,14 @@ fn wasi_error(error: &hyper_util::client::legacy::Error) -> Error {
             _ => Error::ConnectionTerminated,
         };
     }
-    match causes().find_map(|cause| cause.downcast_ref()) {
-        Some(NotResolved::OutOfReach(_)) => return Error::DestinationIpProhibited,
-        Some(NotResolved::Unknown(_)) => {
-            return Error::DnsError {
+    if let Some(not_resolved) = causes().find_map(|cause| cause.downcast_ref()) {
+        return match not_resolved {
+            NotResolved::OutOfReach => Error::DestinationIpProhibited,
+            NotResolved::Unknown => Error::DnsError {
                 rcode: None,
                 info_code: None,
-            };
-        }
-        None => {}
+            },
+        };
     }
     let mut tls = causes().filter_map(tls_error);
     if let Some(error) = tls.next() {
@@ -284,7 +283,7 @@ impl WithinReach {
     /// Those of a name's addresses that may be used.
     fn used(&self, name: &str, found: Vec<IpAddr>) -> Result<Vec<SocketAddr>, NotResolved> {
         if found.is_empty() {
-            return Err(NotResolved::Unknown(name.to_owned()));
+            return Err(NotResolved::Unknown);
         }
         let (within, denied): (Vec<_>, Vec<_>) = found
             .into_iter()
@@ -293,7 +292,7 @@ impl WithinReach {
             tracing::warn!("{name} resolves to {address}, which is not allowed and not used");
         }
         match within.is_empty() {
-            true => Err(NotResolved::OutOfReach(name.to_owned())),
+            true => Err(NotResolved::OutOfReach),
             // The connector puts in the port.
             false => Ok(within
                 .into_iter()
@@ -303,23 +302,18 @@ impl WithinReach {
     }
 }
 
-/// A name that cannot be used.
+/// Why a name cannot be used. No one sees its text: the guest gets a code of wasi:http.
 #[derive(Debug)]
 enum NotResolved {
     /// It has no address.
-    Unknown(String),
+    Unknown,
     /// It has none within reach.
-    OutOfReach(String),
+    OutOfReach,
 }
 
 impl fmt::Display for NotResolved {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotResolved::Unknown(name) => write!(formatter, "the name {name} has no address"),
-            NotResolved::OutOfReach(name) => {
-                write!(formatter, "the name {name} has no allowed address")
-            }
-        }
+        fmt::Debug::fmt(self, formatter)
     }
 }
 
@@ -361,11 +355,8 @@ mod tests {
         let expected = ["203.0.113.7:0", "[2001:db8::7]:0", "10.0.0.7:0"];
         assert_eq!(used(&mixed).unwrap(), expected);
         let local = used(&["127.0.0.1", "169.254.169.254"]);
-        assert!(
-            matches!(local, Err(NotResolved::OutOfReach(_))),
-            "{local:?}"
-        );
+        assert!(matches!(local, Err(NotResolved::OutOfReach)), "{local:?}");
         let none = used(&[]);
-        assert!(matches!(none, Err(NotResolved::Unknown(_))), "{none:?}");
+        assert!(matches!(none, Err(NotResolved::Unknown)), "{none:?}");
     }
 }

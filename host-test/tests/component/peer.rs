@@ -1,7 +1,6 @@
 //! A service on loopback that speaks HTTP as its script says, with or without TLS, and
 //! keeps what it was sent.
 
-use crate::raw_http2;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use bytes::Bytes;
@@ -11,9 +10,10 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use std::error::Error;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,22 +23,19 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// Who vouches for a service; known to nobody.
+/// Who vouches for services of this machine, with a certificate that they show themselves.
 pub struct Authority {
     certificate: CertificateDer<'static>,
-    issuer: Issuer<'static, KeyPair>,
+    key: Vec<u8>,
 }
 
 impl Authority {
     pub fn new() -> Self {
-        let mut authority = CertificateParams::new([]).unwrap();
-        authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        let key = KeyPair::generate().unwrap();
-        let certificate = authority.self_signed(&key).unwrap().der().clone();
-        let issuer = Issuer::new(authority, key);
+        let made = generate_simple_self_signed(["127.0.0.1".to_owned()]);
+        let CertifiedKey { cert, signing_key } = made.unwrap();
         Self {
-            certificate,
-            issuer,
+            certificate: cert.der().clone(),
+            key: signing_key.serialize_der(),
         }
     }
 
@@ -49,24 +46,18 @@ impl Authority {
     /// The same as the contents of a PEM file.
     pub fn pem(&self) -> String {
         let text = BASE64.encode(&self.certificate);
-        let lines = text.as_bytes().chunks(64).map(String::from_utf8_lossy);
-        let lines: String = lines.map(|line| format!("{line}\n")).collect();
-        format!("-----BEGIN CERTIFICATE-----\n{lines}-----END CERTIFICATE-----\n")
+        format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
     }
 
     /// A server's side of TLS for this machine, which offers these protocols.
     pub fn vouch(&self, protocols: &[&str]) -> TlsAcceptor {
-        let key = KeyPair::generate().unwrap();
-        let certificate = CertificateParams::new(["127.0.0.1".to_owned()])
-            .and_then(|certificate| certificate.signed_by(&key, &self.issuer))
-            .unwrap();
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.clone()));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut server = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key)
+            .with_single_cert(vec![self.certificate()], key)
             .unwrap();
         let protocol = |name: &&str| name.as_bytes().to_vec();
         server.alpn_protocols = protocols.iter().map(protocol).collect();
@@ -75,7 +66,7 @@ impl Authority {
 }
 
 /// What the service does with a request, once it has read all of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// 200 with this body.
     Answer(&'static str),
@@ -85,11 +76,8 @@ pub enum Act {
     Break,
     /// No answer: the connection is closed without a word.
     HangUp,
-    /// Frame by frame: resets the stream as one that it has not looked at.
+    /// Over HTTP/2 the stream is reset as one that was not looked at; else as [`Act::Break`].
     RefuseStream,
-    /// Frame by frame: says that it goes away and has not looked at this request, nor will, and
-    /// closes the connection.
-    GoAway,
 }
 
 /// A request as it came.
@@ -125,20 +113,15 @@ impl Peer {
     /// Without TLS. The script is gone through request by request; its last entry is for
     /// all further ones.
     pub async fn plain(script: impl Into<Vec<Act>>) -> Self {
-        Self::start(None, script.into(), false).await
+        Self::start(None, script.into()).await
     }
 
     /// With TLS.
     pub async fn over_tls(tls: TlsAcceptor, script: impl Into<Vec<Act>>) -> Self {
-        Self::start(Some(tls), script.into(), false).await
+        Self::start(Some(tls), script.into()).await
     }
 
-    /// With TLS, and HTTP/2 frame by frame.
-    pub async fn frame_by_frame(tls: TlsAcceptor, script: impl Into<Vec<Act>>) -> Self {
-        Self::start(Some(tls), script.into(), true).await
-    }
-
-    async fn start(tls: Option<TlsAcceptor>, script: Vec<Act>, is_raw: bool) -> Self {
+    async fn start(tls: Option<TlsAcceptor>, script: Vec<Act>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let scheme = match tls {
@@ -147,7 +130,7 @@ impl Peer {
         };
         let seen = Arc::new(Mutex::default());
         let mut accepting = JoinSet::new();
-        accepting.spawn(accept(listener, tls, script.into(), is_raw, seen.clone()));
+        accepting.spawn(accept(listener, tls, script.into(), seen.clone()));
         Self {
             address,
             scheme,
@@ -212,7 +195,6 @@ async fn accept(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     script: Arc<[Act]>,
-    is_raw: bool,
     seen: Arc<Mutex<Seen>>,
 ) {
     let mut connections = JoinSet::new();
@@ -220,7 +202,6 @@ async fn accept(
         let connection = Connection {
             number: locked(&seen).connections,
             script: script.clone(),
-            is_raw,
             seen: seen.clone(),
             hangs_up: Arc::default(),
         };
@@ -235,30 +216,26 @@ async fn converse(stream: TcpStream, tls: Option<TlsAcceptor>, connection: Conne
         None => connection.serve(stream).await,
         Some(tls) => {
             // Who does not trust us is gone.
-            match tls.accept(stream).await {
-                Ok(stream) if connection.is_raw => {
-                    // A client that hangs up has its reasons.
-                    let _ = raw_http2::serve(stream, &connection).await;
-                }
-                Ok(stream) => connection.serve(stream).await,
-                Err(_) => {}
+            if let Ok(stream) = tls.accept(stream).await {
+                connection.serve(stream).await;
             }
         }
     }
 }
 
+type BoxError = Box<dyn Error + Send + Sync>;
+
 #[derive(Clone)]
-pub struct Connection {
+struct Connection {
     number: usize,
     script: Arc<[Act]>,
-    is_raw: bool,
     seen: Arc<Mutex<Seen>>,
     hangs_up: Arc<Notify>,
 }
 
 impl Connection {
     /// Keeps a request, and returns what to do with it.
-    pub fn receive(&self, version: Version, text: String) -> Act {
+    fn receive(&self, version: Version, text: String) -> Act {
         let mut seen = locked(&self.seen);
         let number = seen.requests.len();
         seen.requests.push(Received {
@@ -267,8 +244,11 @@ impl Connection {
             text,
         });
         seen.anew.notify_one();
-        let act = self.script.get(number).or(self.script.last());
-        act.expect("a script").clone()
+        *self
+            .script
+            .get(number)
+            .or(self.script.last())
+            .expect("a script")
     }
 
     async fn serve<S>(self, stream: S)
@@ -286,9 +266,9 @@ impl Connection {
         }
     }
 
-    async fn answer(self, request: Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
+    async fn answer(self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, BoxError> {
         let (head, body) = request.into_parts();
-        let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+        let body = body.collect().await?.to_bytes();
         let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
             format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes()))
         };
@@ -307,7 +287,8 @@ impl Connection {
                 let _unanswered = Unanswered(self.seen);
                 std::future::pending().await
             }
-            Act::Break | Act::RefuseStream | Act::GoAway => Err(io::Error::other("no answer")),
+            Act::Break => Err(io::Error::other("no answer").into()),
+            Act::RefuseStream => Err(h2::Error::from(h2::Reason::REFUSED_STREAM).into()),
             Act::HangUp => {
                 self.hangs_up.notify_one();
                 std::future::pending().await

@@ -1,13 +1,14 @@
-//! What the harness's connections carry, over both versions of HTTP: they are shared, and
-//! no request leaves twice.
+//! What the host's connections carry, over both versions of HTTP, and to whom: they are shared,
+//! and no request leaves twice.
 
 use crate::peer::{Act, Authority, Peer};
-use crate::stage::{CREATED, TOKEN, create, plugin, settings, settings_for};
+use crate::stage::{
+    SATISFYING, Script, Step, TOKEN, create, instance_at, outcome, plugin, settings,
+};
 use futures_util::future::{BoxFuture, join_all};
 use http::{Request, Response, Version};
 use std::sync::Arc;
-use voice_calling_check::operation::{external_id, outcome};
-use voice_calling_check::script::{Script, Step};
+use voice_calling_check::operation::external_id;
 use voice_calling_host::types::{CreatedDocketV2, RequestError};
 use voice_calling_host::{Network, Outgoing, PooledNetwork, Reach, Trust};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
@@ -32,8 +33,7 @@ impl Host {
 
     /// Creates the docket of this number in an instance of its own.
     async fn create(&self, number: usize) -> Result<CreatedDocketV2, RequestError> {
-        let settings = settings_for(&self.base_url, self.outgoing.clone());
-        let mut instance = plugin().instantiate(settings).await.expect("an instance");
+        let mut instance = instance_at(&self.base_url, &[], self.outgoing.clone()).await;
         create(&mut instance, number).await
     }
 }
@@ -43,8 +43,7 @@ impl Host {
 /// wrong with one that was kept.
 async fn met(rest: &[Act]) -> [(Version, Peer, Host); 2] {
     let authority = Authority::new();
-    let mut script = vec![Act::Answer(CREATED)];
-    script.extend_from_slice(rest);
+    let script = [&[Act::Answer(SATISFYING)], rest].concat();
     let http1 = Peer::plain(script.clone()).await;
     let http2 = Peer::over_tls(authority.vouch(&["h2"]), script).await;
     let versions = [(Version::HTTP_11, http1), (Version::HTTP_2, http2)];
@@ -71,13 +70,6 @@ fn times_sent(peer: &Peer, number: usize) -> usize {
     let requests = peer.requests();
     let own = requests.iter().filter(|sent| sent.text.ends_with(&own));
     own.count()
-}
-
-/// What went wrong in the transport of each attempt.
-fn transport_errors(error: &RequestError) -> Vec<Option<&str>> {
-    let attempts = error.attempts().iter();
-    let errors = attempts.map(|attempt| attempt.transport_error.as_deref());
-    errors.collect()
 }
 
 #[tokio::test]
@@ -116,7 +108,7 @@ async fn the_version_is_the_one_that_the_service_prefers() {
     ];
     for (protocols, expected) in offers {
         let tls = authority.vouch(protocols);
-        let peer = Peer::over_tls(tls, [Act::Answer(CREATED)]).await;
+        let peer = Peer::over_tls(tls, [Act::Answer(SATISFYING)]).await;
         let host = Host::trusting(peer.base_url(), &authority);
         host.create(0).await.unwrap();
         let versions: Vec<_> = peer.requests().iter().map(|sent| sent.version).collect();
@@ -129,7 +121,7 @@ async fn many_calls_before_there_is_a_connection_are_sent_once_each() {
     let authority = Authority::new();
     for protocols in [&["h2"], &["http/1.1"]] {
         let tls = authority.vouch(protocols);
-        let peer = Peer::over_tls(tls, [Act::Answer(CREATED)]).await;
+        let peer = Peer::over_tls(tls, [Act::Answer(SATISFYING)]).await;
         let host = Host::trusting(peer.base_url(), &authority);
         // Each opens a connection, since none knows what will be spoken; over HTTP/2 they
         // then share the first, and the others are closed unused.
@@ -142,47 +134,41 @@ async fn many_calls_before_there_is_a_connection_are_sent_once_each() {
 }
 
 #[tokio::test]
-async fn a_service_that_a_stranger_vouches_for_is_sent_nothing() {
+async fn a_service_that_a_stranger_vouches_for_or_without_tls_is_sent_nothing() {
     let authority = Authority::new();
-    let stranger = Trust::Only(vec![Authority::new().certificate()]);
-    for trust in [stranger, Trust::Public, Trust::Only(Vec::new())] {
-        for protocols in [&["h2"], &["http/1.1"]] {
-            let tls = authority.vouch(protocols);
-            let peer = Peer::over_tls(tls, [Act::Answer(CREATED)]).await;
-            let host = Host::new(peer.base_url(), &trust);
-            let error = host.create(0).await.unwrap_err();
-            assert_eq!(error.case(), "unreachable", "{error:?}");
-            assert_eq!(transport_errors(&error), [Some("TLS-certificate-error"); 4]);
-            // A create too is tried again: nothing was sent.
-            assert_eq!(peer.connections(), 4);
-            assert_eq!(peer.requests().len(), 0);
-        }
+    let own = || Trust::Only(vec![authority.certificate()]);
+    let stranger = || Trust::Only(vec![Authority::new().certificate()]);
+    let (certificate, protocol) = ("TLS-certificate-error", "TLS-protocol-error");
+    for (tls, trust, error) in [
+        (Some("h2"), stranger(), certificate),
+        (Some("http/1.1"), stranger(), certificate),
+        (Some("h2"), Trust::Public, certificate),
+        (Some("h2"), Trust::Only(Vec::new()), certificate),
+        (Some("spdy/3"), own(), protocol),
+        (None, own(), protocol),
+    ] {
+        let script = [Act::Answer(SATISFYING)];
+        let peer = match tls {
+            Some(offered) => Peer::over_tls(authority.vouch(&[offered]), script).await,
+            None => Peer::plain(script).await,
+        };
+        let host = Host::new(format!("https://{}", peer.address()), &trust);
+        let unreachable = host.create(0).await.unwrap_err();
+        assert_eq!(unreachable.case(), "unreachable", "{unreachable:?}");
+        let attempts = unreachable.attempts().iter();
+        let errors: Vec<_> = attempts.map(|it| it.transport_error.as_deref()).collect();
+        // A create too is tried again: nothing was sent.
+        assert_eq!(errors, [Some(error); 4]);
+        assert_eq!((peer.connections(), peer.requests().len()), (4, 0));
     }
 }
 
-#[tokio::test]
-async fn a_service_with_which_there_is_no_tls_is_sent_nothing() {
-    let authority = Authority::new();
-    let strange = authority.vouch(&["spdy/3"]);
-    let peers = [
-        Peer::plain([Act::Answer(CREATED)]).await,
-        Peer::over_tls(strange, [Act::Answer(CREATED)]).await,
-    ];
-    for peer in peers {
-        let base_url = format!("https://{}", peer.address());
-        let host = Host::trusting(base_url, &authority);
-        let error = host.create(0).await.unwrap_err();
-        assert_eq!(error.case(), "unreachable", "{error:?}");
-        assert_eq!(transport_errors(&error), [Some("TLS-protocol-error"); 4]);
-        assert_eq!(peer.connections(), 4);
-        assert_eq!(peer.requests().len(), 0);
-    }
-}
-
+/// A client may send again what HTTP/2 says that was not looked at. That is for the component to
+/// decide, which learns only that there is no answer.
 #[tokio::test]
 async fn a_create_without_an_answer_on_a_kept_connection_is_sent_once_and_unknown() {
-    for act in [Act::Break, Act::HangUp] {
-        for (version, peer, host) in met(&[act.clone(), Act::Answer(CREATED)]).await {
+    for act in [Act::Break, Act::RefuseStream, Act::HangUp] {
+        for (version, peer, host) in met(&[act, Act::Answer(SATISFYING)]).await {
             let error = host.create(1).await.unwrap_err();
             assert_eq!(error.case(), "permanent-outcome-unknown", "{version:?}");
             let [attempt] = error.attempts() else {
@@ -190,48 +176,24 @@ async fn a_create_without_an_answer_on_a_kept_connection_is_sent_once_and_unknow
             };
             assert_eq!(attempt.status, None);
             assert!(attempt.transport_error.is_some());
-            assert_eq!(connections_of(&peer), [0, 0], "{version:?}");
+            assert_eq!(connections_of(&peer), [0, 0], "{act:?} {version:?}");
 
             // What comes next is not held up, and a connection that broke is not used again.
             host.create(2).await.unwrap();
             host.create(3).await.unwrap();
-            let next = match (version, &act) {
-                (Version::HTTP_2, Act::Break) => 0,
+            let next = match (version, act) {
+                (Version::HTTP_2, Act::Break | Act::RefuseStream) => 0,
                 _ => 1,
             };
-            assert_eq!(connections_of(&peer), [0, 0, next, next], "{version:?}");
+            let expected = [0, 0, next, next];
+            assert_eq!(connections_of(&peer), expected, "{act:?} {version:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_create_that_is_taken_back_by_http_2_is_sent_once_and_unknown() {
-    let authority = Authority::new();
-    // A client may send again what it sent. That is for the component to decide, which learns only
-    // that the connection is gone.
-    for act in [Act::RefuseStream, Act::GoAway] {
-        let script = [Act::Answer(CREATED), act.clone(), Act::Answer(CREATED)];
-        let peer = Peer::frame_by_frame(authority.vouch(&["h2"]), script).await;
-        let host = Host::trusting(peer.base_url(), &authority);
-        host.create(0).await.expect("a docket");
-        let unanswered = host.create(1).await;
-        assert_eq!(outcome(&unanswered), "permanent-outcome-unknown", "{act:?}");
-        assert_eq!(unanswered.unwrap_err().attempts().len(), 1, "{act:?}");
-        assert_eq!(connections_of(&peer), [0, 0], "{act:?}");
-
-        host.create(2).await.expect("a docket");
-        // A stream that is reset leaves its connection as it is.
-        let next = match act {
-            Act::RefuseStream => 0,
-            _ => 1,
-        };
-        assert_eq!(connections_of(&peer), [0, 0, next], "{act:?}");
-    }
-}
-
-#[tokio::test]
 async fn a_call_that_is_dropped_ends_its_request_and_no_other() {
-    let script = [Act::Silence, Act::Silence, Act::Answer(CREATED)];
+    let script = [Act::Silence, Act::Silence, Act::Answer(SATISFYING)];
     for (version, peer, host) in met(&script).await {
         let kept = host.create(1);
         let others = async {
@@ -273,6 +235,22 @@ async fn of_many_creates_whose_connection_breaks_none_is_sent_twice() {
     }
 }
 
+/// Addresses do not go through the resolver.
+#[tokio::test]
+async fn a_network_connects_to_no_address_out_of_its_own_reach() {
+    let peer = Peer::plain([Act::Answer(SATISFYING)]).await;
+    let reach = Reach::of_url("https://api.example").unwrap();
+    let outgoing = Outgoing::loopback(PooledNetwork::new(reach).unwrap());
+    let mut instance = instance_at(&peer.base_url(), &[], outgoing).await;
+    let error = create(&mut instance, 0).await.unwrap_err();
+    let [attempt] = error.attempts() else {
+        panic!("{error:?}")
+    };
+    let denied = Some("HTTP-request-denied");
+    assert_eq!(attempt.transport_error.as_deref(), denied);
+    assert_eq!(peer.connections(), 0);
+}
+
 /// A network that says whether its connection timeouts are true.
 struct Reporting {
     network: Arc<dyn Network>,
@@ -296,7 +274,6 @@ impl Network for Reporting {
 /// Or a request that was sent might be sent again.
 #[tokio::test(start_paused = true)]
 async fn a_connection_timeout_is_believed_of_a_network_that_reports_true_ones_unless_it_is_set() {
-    const TRUST: &str = "VOICE_CALLING_TRUST_CONNECTION_TIMEOUT";
     let pooled = PooledNetwork::new(Reach::Loopback).expect("a network");
     assert!(pooled.has_true_connection_timeouts());
     for (has_true_connection_timeouts, set, requests) in [
@@ -305,16 +282,15 @@ async fn a_connection_timeout_is_believed_of_a_network_that_reports_true_ones_un
         (true, Some("false"), 1),
         (false, Some("true"), 2),
     ] {
-        let script = Script::new([Step::fail(ErrorCode::ConnectionTimeout), Step::ok(CREATED)]);
+        let timeout = Step::fail(ErrorCode::ConnectionTimeout);
+        let script = Script::new([timeout, Step::ok(SATISFYING)]);
         let mut outgoing = script.outgoing();
         outgoing.network = Arc::new(Reporting {
             network: outgoing.network,
             has_true_connection_timeouts,
         });
-        let mut settings = settings(outgoing);
-        settings.environment.retain(|(name, _)| name != TRUST);
-        let set = set.map(|value| (TRUST.to_owned(), value.to_owned()));
-        settings.environment.extend(set);
+        let set = set.map(|value| ("TRUST_CONNECTION_TIMEOUT", value));
+        let settings = settings(set.as_slice(), outgoing);
         let mut instance = plugin().instantiate(settings).await.expect("an instance");
         let created = create(&mut instance, 0).await;
         assert_eq!(

@@ -2,22 +2,22 @@
 //! reported once. All calls take the same way, those by name and those of a sandbox too.
 
 use crate::log::Log;
-use crate::stage::{CREATED, create, plugin, plugin_v0_3, settings};
+use crate::stage::{Piece, SATISFYING, Script, Step, both_plugins, create, settings};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use voice_calling_check::operation::item;
-use voice_calling_check::script::{Piece, Script, Step};
 use voice_calling_host::Instance;
 
 const CREATE: &str = "dockets.create-docket-v2";
 
 /// An instance of each component.
-async fn each(script: &Script) -> [Instance; 2] {
-    let instance = async |plugin: voice_calling_host::Plugin| {
-        let instance = plugin.instantiate(settings(script.outgoing())).await;
-        instance.expect("an instance")
-    };
-    [instance(plugin()).await, instance(plugin_v0_3()).await]
+async fn each(script: &Script) -> Vec<Instance> {
+    let mut instances = Vec::new();
+    for plugin in both_plugins() {
+        let instance = plugin.instantiate(settings(&[], script.outgoing())).await;
+        instances.push(instance.expect("an instance"));
+    }
+    instances
 }
 
 /// Waits for so long, and then no more.
@@ -48,7 +48,7 @@ async fn a_create_that_is_dropped_reports_its_attempts_once() {
 async fn a_batch_that_is_dropped_reports_how_many_creates_it_had_sent() {
     let log = Log::keep();
     let batch: Vec<_> = (0..5).map(item).collect();
-    let script = Script::new([Step::ok(CREATED), Step::silence()]);
+    let script = Script::new([Step::ok(SATISFYING), Step::silence()]);
     for mut instance in each(&script).await {
         log.clear();
         drop_after_ms(instance.create_dockets_v2(&batch, 60_000, None), 100).await;
@@ -64,7 +64,7 @@ async fn a_dropped_read_and_a_call_that_has_returned_leave_nothing_to_report() {
     for mut instance in each(&script).await {
         drop_after_ms(instance.list_agents("org-1", None), 100).await;
     }
-    let script = Script::new([Step::ok(CREATED).after_ms(10)]);
+    let script = Script::new([Step::ok(SATISFYING).after_ms(10)]);
     for mut instance in each(&script).await {
         create(&mut instance, 0).await.unwrap();
         // The next one has sent nothing yet.
@@ -76,13 +76,13 @@ async fn a_dropped_read_and_a_call_that_has_returned_leave_nothing_to_report() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_trapped_is_no_dropped_one_and_ends_what_it_had_open() {
     let log = Log::keep();
-    for plugin in [plugin(), plugin_v0_3()] {
+    for plugin in both_plugins() {
         let begun = [
             Piece::Bytes(vec![b' '; 6 << 20].into()),
             Piece::Pause(Duration::from_secs(5)),
         ];
         let script = Script::new([Step::status(200).pieces(begun).after_ms(100)]);
-        let mut settings = settings(script.outgoing());
+        let mut settings = settings(&[], script.outgoing());
         settings.limits.memory_bytes = 4 << 20;
         let mut instance = plugin.instantiate(settings).await.unwrap();
         // Of the answer to a create it would not read so much.
@@ -102,7 +102,7 @@ async fn a_call_that_trapped_is_no_dropped_one_and_ends_what_it_had_open() {
 #[tokio::test(start_paused = true)]
 async fn a_dropped_call_ends_its_request_at_that_moment_also_if_its_instance_is_kept() {
     let begun = [
-        Piece::Bytes(CREATED[..10].to_owned().into()),
+        Piece::Bytes(SATISFYING[..10].to_owned().into()),
         Piece::Pause(Duration::from_secs(5)),
     ];
     for step in [
