@@ -6,197 +6,121 @@
  *
  * With --short the figures mean nothing; it shows that they can be measured.
  *
- * Each client is measured in a process of its own, in rounds that alternate, so that what else the
- * machine does affects all alike. Medians of the rounds, and ratios to the client that a driver uses.
+ * The clients alternate, so that what else the machine does affects all alike. Medians of the
+ * rounds, and ratios to the client that a driver uses.
  */
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
+import http from 'node:http';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { Agent, request } from 'undici';
+import { VoiceClient } from 'voice-calling';
+import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 
 const TOKEN = 'mock-token-0001';
-const CLIENTS = ['undici', 'fetch', 'node:http', 'voice-calling', 'voice-calling/fetch'];
+const REQUEST = {
+  agentId: 7,
+  toPhoneNumber: '919876543210',
+  callContext: { reference: 'crm-1001' },
+  externalId: 'crm-1001',
+};
+const POST = {
+  method: 'POST',
+  headers: { auth_token: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+  body: JSON.stringify({
+    agent_id: 7,
+    to_phone_number: '919876543210',
+    extra_config: { call_context: { reference: 'crm-1001' } },
+    external_id: 'crm-1001',
+  }),
+};
+
+const isShort = process.argv.includes('--short');
+const SIZES = isShort ? { rounds: 1, calls: 50, atOnce: 8 } : { rounds: 5, calls: 4000, atOnce: 64 };
 
 /** The HTTP client below each of ours. */
 const DRIVERS = { 'voice-calling': 'node:http', 'voice-calling/fetch': 'fetch' };
 
-const BODY = {
-  agent_id: 7,
-  to_phone_number: '919876543210',
-  extra_config: { call_context: { reference: 'crm-1001' } },
-  external_id: 'crm-1001',
-};
-const HEADERS = { auth_token: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
-const PATH = '/api/v2/dockets';
-
-const short = process.argv.includes('--short');
-const SIZES = short
-  ? { rounds: 1, warm: 50, throughput: 128, atOnce: 64 }
-  : { rounds: 5, warm: 2000, throughput: 6000, atOnce: 64 };
-
-const [, , role, url, name] = process.argv;
-if (role === 'measure') console.log(JSON.stringify(await measured(name, url)));
-else await compare();
-
-// ------------------------------------------------------------------------------- all of them
-
-async function compare() {
-  const rounds = Object.fromEntries(CLIENTS.map((client) => [client, []]));
-  for (let round = 0; round < SIZES.rounds; round++) {
-    for (const client of CLIENTS) rounds[client].push(await inAProcess(client));
-  }
-  print(rounds);
-}
-
-async function inAProcess(client) {
-  const service = await mock();
-  try {
-    const arguments_ = [fileURLToPath(import.meta.url), 'measure', service.url, client];
-    if (short) arguments_.push('--short');
-    const { stdout } = await promisify(execFile)(process.execPath, arguments_);
-    return JSON.parse(stdout);
-  } finally {
-    service.process.kill();
-    await once(service.process, 'exit');
-  }
-}
-
-function print(rounds) {
-  const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
-  const of = (client, name) => median(rounds[client].map((figures) => figures[name]));
-  const columns = Object.entries({
-    importMs: ['import, ms', 1],
-    firstMs: ['first call, ms', 1],
-    warmUs: ['warm call, µs', 0],
-    cpuUs: ['CPU of it, µs', 0],
-    perSecond: [`calls/s, ${SIZES.atOnce} at once`, 0],
-    megabytes: ['memory, MB', 0],
-  });
-  console.log(`Node ${process.versions.node}, medians of ${SIZES.rounds} rounds`);
-  console.table(
-    Object.fromEntries(
-      CLIENTS.map((client) => [
-        client,
-        Object.fromEntries(
-          columns.map(([name, [title, digits]]) => [title, Number(of(client, name).toFixed(digits))]),
-        ),
-      ]),
-    ),
-  );
-  for (const [client, driver] of Object.entries(DRIVERS)) {
-    const ratio = (name) => (of(client, name) / of(driver, name)).toFixed(2);
-    console.log(`${client}, to ${driver}: CPU ${ratio('cpuUs')}, calls/s ${ratio('perSecond')}`);
-  }
-}
-
-async function mock() {
-  const program = process.env.HOST_TEST ?? fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
-  const child = spawn(program, ['mock', '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
-    if (url) return { url, process: child };
-  }
-  throw new Error(`${program} ended at once`);
-}
-
-// ------------------------------------------------------------------------------- one of them
-
-/** A function that creates a docket, and how long its import took. */
-async function client(name, url) {
-  const begin = performance.now();
-  switch (name) {
-    case 'undici': {
-      const { Agent, request } = await import('undici');
-      const dispatcher = new Agent({ connections: 1000 });
-      const importMs = performance.now() - begin;
-      const create = async () => {
-        const options = { method: 'POST', headers: HEADERS, body: JSON.stringify(BODY), dispatcher };
-        const { body } = await request(url + PATH, options);
-        return body.json();
-      };
-      return { importMs, create };
-    }
-    case 'fetch': {
-      const create = async () => {
-        const options = { method: 'POST', headers: HEADERS, body: JSON.stringify(BODY) };
-        return (await fetch(url + PATH, options)).json();
-      };
-      return { importMs: 0, create };
-    }
-    case 'node:http': {
-      const { Agent, request } = await import('node:http');
-      const agent = new Agent({ keepAlive: true });
-      const importMs = performance.now() - begin;
-      const create = () =>
-        new Promise((resolve, reject) => {
-          const options = { method: 'POST', headers: HEADERS, agent };
-          const sent = request(url + PATH, options, async (response) => {
-            const chunks = [];
-            for await (const chunk of response) chunks.push(chunk);
-            resolve(JSON.parse(Buffer.concat(chunks).toString()));
-          });
-          sent.on('error', reject);
-          sent.end(JSON.stringify(BODY));
-        });
-      return { importMs, create };
-    }
-    default: {
-      const { VoiceClient } = await import(name);
-      const importMs = performance.now() - begin;
-      const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, maxInFlight: 1000 });
-      const create = () =>
-        client.dockets.create({
-          agentId: 7,
-          toPhoneNumber: '919876543210',
-          callContext: { reference: 'crm-1001' },
-          externalId: 'crm-1001',
-        });
-      return { importMs, create };
-    }
-  }
-}
-
-async function measured(name, url) {
-  const { importMs, create } = await client(name, url);
-  const begin = performance.now();
-  await create();
-  const firstMs = importMs + performance.now() - begin;
-
-  await inARow(create, SIZES.warm / 2);
-  const before = process.cpuUsage();
-  const times = await inARow(create, SIZES.warm);
-  const { user, system } = process.cpuUsage(before);
-
-  await atOnce(create, SIZES.throughput / 4);
-  const throughputBegin = performance.now();
-  await atOnce(create, SIZES.throughput);
-  const perSecond = (SIZES.throughput / (performance.now() - throughputBegin)) * 1000;
+/** What creates a docket with each client. */
+function creators(baseUrl) {
+  const url = `${baseUrl}/api/v2/dockets`;
+  const dispatcher = new Agent({ connections: 1000 });
+  const agent = new http.Agent({ keepAlive: true });
+  const options = { baseUrl, token: TOKEN, env: {}, maxInFlight: 1000 };
+  const [own, onFetch] = [new VoiceClient(options), new FetchClient(options)];
   return {
-    importMs,
-    firstMs,
-    warmUs: times.sort((a, b) => a - b)[Math.floor(times.length / 2)] * 1000,
-    cpuUs: (user + system) / SIZES.warm,
-    perSecond,
-    megabytes: process.memoryUsage.rss() / 1e6,
+    undici: async () => (await request(url, { ...POST, dispatcher })).body.json(),
+    fetch: async () => (await fetch(url, POST)).json(),
+    'node:http': () =>
+      new Promise((resolve, reject) => {
+        const sent = http.request(url, { ...POST, agent }, async (response) => {
+          const chunks = [];
+          for await (const chunk of response) chunks.push(chunk);
+          resolve(JSON.parse(Buffer.concat(chunks).toString()));
+        });
+        sent.on('error', reject);
+        sent.end(POST.body);
+      }),
+    'voice-calling': () => own.dockets.create(REQUEST),
+    'voice-calling/fetch': () => onFetch.dockets.create(REQUEST),
   };
 }
 
-async function inARow(create, count) {
-  const times = [];
-  for (let i = 0; i < count; i++) {
-    const begin = performance.now();
-    const docket = await create();
-    times.push(performance.now() - begin);
-    if (!(docket.docketId ?? docket.docket_id)) throw new Error('no docket came');
-  }
-  return times;
+async function measured(create) {
+  await atOnce(create, 1, SIZES.calls / 4);
+  const before = process.cpuUsage();
+  const warmMs = await atOnce(create, 1, SIZES.calls);
+  const { user, system } = process.cpuUsage(before);
+  const busyMs = await atOnce(create, SIZES.atOnce, SIZES.calls);
+  return {
+    'warm call, µs': (warmMs / SIZES.calls) * 1000,
+    'CPU of it, µs': (user + system) / SIZES.calls,
+    [`calls/s, ${SIZES.atOnce} at once`]: (SIZES.calls / busyMs) * 1000,
+  };
 }
 
-async function atOnce(create, count) {
-  let waiting = count;
+/** Makes the calls, so many at a time, and returns how long they took. */
+async function atOnce(create, width, calls) {
+  let waiting = calls;
   const worker = async () => {
-    while (waiting-- > 0) await create();
+    while (waiting-- > 0) {
+      const docket = await create();
+      if (!(docket.docketId ?? docket.docket_id)) throw new Error('no docket came');
+    }
   };
-  await Promise.all(Array.from({ length: SIZES.atOnce }, worker));
+  const begin = performance.now();
+  await Promise.all(Array.from({ length: width }, worker));
+  return performance.now() - begin;
 }
+
+/** The median of each figure. */
+function medians(rounds) {
+  const middle = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+  const names = Object.keys(rounds[0]);
+  return Object.fromEntries(names.map((name) => [name, Math.round(middle(rounds.map((it) => it[name])))]));
+}
+
+const program = process.env.HOST_TEST ?? fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
+const mock = spawn(program, ['mock', '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+try {
+  let url;
+  for await (const line of createInterface({ input: mock.stdout })) {
+    [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+    if (url) break;
+  }
+  if (!url) throw new Error(`${program} ended at once`);
+  const rounds = {};
+  for (let round = 0; round < SIZES.rounds; round++) {
+    for (const [name, create] of Object.entries(creators(url))) (rounds[name] ??= []).push(await measured(create));
+  }
+  const table = Object.fromEntries(Object.entries(rounds).map(([name, figures]) => [name, medians(figures)]));
+  console.log(`Node ${process.versions.node}, medians of ${SIZES.rounds} rounds`);
+  console.table(table);
+  for (const [client, driver] of Object.entries(DRIVERS)) {
+    const ratios = Object.entries(table[client]).map(([name, value]) => `${name} ${(value / table[driver][name]).toFixed(2)}`);
+    console.log(`${client}, to ${driver}: ${ratios.join('; ')}`);
+  }
+} finally {
+  mock.kill();
+}
+process.exit();

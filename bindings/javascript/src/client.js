@@ -6,11 +6,20 @@ import { Signals, attemptLog } from './listeners.js';
 import { Machine } from './machine.js';
 import { operate, operateBatch, parse } from './operation.js';
 import { NONE, defaultOptions } from './options.js';
-import { environment, misconfigured, refuseUnknown, settingNames, settings } from './settings.js';
-import { absent, describe, describeType, isPlain, tag } from './words.js';
+import { environment, refuseUnknown, settings } from './settings.js';
+import { absent, describeType, isPlain, misconfigured, tag } from './words.js';
 
-/** Options that are not settings, beside those of a platform. */
-const OWN_OPTIONS = ['accounts', 'env', 'onAttempt', 'onCreated', 'transport', 'wasm'];
+const isFunction = (value) => typeof value === 'function';
+
+/** Options that are not settings, beside those of a platform: whether a value is allowed, and what is. */
+const OWN_OPTIONS = {
+  accounts: [isPlain, 'a plain object'],
+  env: [(value) => tag(value) === 'Object' || value === globalThis.process?.env, 'an object of variables'],
+  onAttempt: [isFunction, 'a function'],
+  onCreated: [isFunction, 'a function'],
+  transport: [(value) => isFunction(value?.send), 'a transport, such as a ScriptedService'],
+  wasm: [(value) => value instanceof WebAssembly.Module, 'a WebAssembly.Module'],
+};
 
 const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
@@ -57,7 +66,7 @@ class Derived {
 /**
  * Returns the class of the clients on a platform.
  *
- * @param platform the names of its `options`, `check(options)`, `variables()`,
+ * @param platform its `options` as `OWN_OPTIONS` are, `check(options)`, `variables()`,
  * `transport(options, variables)`, `writeLine(line)`, `warn(message, error)`
  */
 export function clientOn(platform) {
@@ -97,7 +106,7 @@ export function clientOn(platform) {
 
 /** The functions of a client, in their groups. */
 function groups(shared, defaults) {
-  const call = (name, options, ...given) => shared.run(() => operate(shared, name, given, options, defaults));
+  const call = (name, options, given) => shared.run(() => operate(shared, name, given, options, defaults));
   const groups = {
     agents: {
       create: (config, options) => call('CreateAgent', options, config),
@@ -127,7 +136,7 @@ function groups(shared, defaults) {
 function batch(shared, requests, options, defaults) {
   const drain = new AbortController();
   const run = (onResult) =>
-    shared.run(() => operateBatch(shared, [requests], options, defaults, drain.signal, onResult));
+    shared.run(() => operateBatch(shared, requests, options, defaults, drain.signal, onResult));
   return new Batch(Array.isArray(requests) ? requests.length : 0, run, {
     drain: (reason) => drain.abort(reason),
     onUnread: (error) => shared.warn('a batch that nobody awaits failed', error),
@@ -151,24 +160,14 @@ function logUndelivered({ index, ok, value, error }, requests, writeLine) {
 function checked(options, platform) {
   // It may be the token that is given in their place.
   if (!isPlain(options)) throw misconfigured('options', describeType(options), 'a plain object');
-  refuseUnknown(options, [...Object.keys(settings), ...OWN_OPTIONS, ...platform.options]);
-  const { env, onAttempt, onCreated, transport, wasm } = options;
-  if (env !== undefined && tag(env) !== 'Object' && env !== globalThis.process?.env) {
-    throw misconfigured('env', describeType(env), 'an object of variables');
+  const own = { ...OWN_OPTIONS, ...platform.options };
+  refuseUnknown(options, [...Object.keys(settings), ...Object.keys(own)]);
+  for (const [name, [isAllowed, allowed]] of Object.entries(own)) {
+    const { [name]: value } = options;
+    if (value !== undefined && !isAllowed(value)) throw misconfigured(name, describeType(value), allowed);
   }
-  for (const [name, listener] of Object.entries({ onAttempt, onCreated })) {
-    if (listener !== undefined && typeof listener !== 'function') {
-      throw misconfigured(name, describe(listener), 'a function');
-    }
-  }
-  if (transport !== undefined && typeof transport?.send !== 'function') {
-    throw misconfigured('transport', describeType(transport), 'a transport, such as a ScriptedService');
-  }
-  if (wasm !== undefined && !(wasm instanceof WebAssembly.Module)) {
-    throw misconfigured('wasm', describeType(wasm), 'a WebAssembly.Module');
-  }
-  if (wasm === undefined) checkThatItCompiles();
-  platform.check(options);
+  if (options.wasm === undefined) checkThatItCompiles();
+  platform.check?.(options);
   return options;
 }
 
@@ -186,7 +185,7 @@ function checkThatItCompiles() {
 
 function shared({ env, onAttempt, onCreated, transport: own, wasm, ...options }, platform) {
   const { warn, writeLine } = platform;
-  const variables = environment(options, env ?? platform.variables(), onAttempt !== undefined);
+  const { variables, settingNames } = environment(options, env ?? platform.variables(), onAttempt !== undefined);
   const transport = own ?? platform.transport(options, variables);
   const clock = transport.clock ?? systemClock;
   const machine = new Machine({
@@ -196,5 +195,5 @@ function shared({ env, onAttempt, onCreated, transport: own, wasm, ...options },
     clock,
     log: onAttempt ? attemptLog(onAttempt, warn) : writeLine,
   });
-  return new Shared({ machine, transport, clock, warn, writeLine, onCreated, settingNames: settingNames(options) });
+  return new Shared({ machine, transport, clock, warn, writeLine, onCreated, settingNames });
 }

@@ -4,19 +4,8 @@
  *
  * Arguments of users are checked here, before anything is sent.
  */
-import { InvalidInput } from './errors.js';
-import { NotJson, jsonText } from './json_text.js';
-import { types } from './wit.js';
-import { absent, camel, describe, pascal, refusal, screaming, snake, tag } from './words.js';
-
-/** Returns the error that refuses the value of an argument. */
-export function refuse(subject, value, allowed) {
-  return invalidInput(subject, describe(value), allowed);
-}
-
-export function invalidInput(subject, found, allowed, options = undefined) {
-  return refusal(InvalidInput, subject, found, allowed, options);
-}
+import { jsonText } from './json_text.js';
+import { absent, camel, invalidInput, kebab, refuse, snake, tag } from './words.js';
 
 const LEAST_S64 = -(2n ** 63n);
 const MOST_S64 = 2n ** 63n - 1n;
@@ -24,48 +13,22 @@ const MOST_S64 = 2n ** 63n - 1n;
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 // ---------------------------------------------------------------------------- what users give
+//
+// Each makes the JSON of what a user gave at `path`, which is empty for an argument that is a
+// record: errors name its fields alone, as the client without I/O does.
 
-/**
- * The JSON of what a user gave at `path`, which is empty for an argument that is a record: errors
- * name its fields alone, as the client without I/O does.
- */
-export function written(type, value, path) {
-  return writer(type)(value, path);
-}
+export const optional = (write) => (value, path) => (absent(value) ? undefined : write(value, path));
 
-const writers = new Map();
-
-/** Returns what makes the JSON of a type of what users give. */
-function writer(type) {
-  if (!writers.has(type)) writers.set(type, newWriter(type));
-  return writers.get(type);
-}
-
-function newWriter(type) {
-  if (type in SCALARS) return SCALARS[type];
-  if (type.option) {
-    const inner = writer(type.option);
-    return (value, path) => (absent(value) ? undefined : inner(value, path));
-  }
-  if (type.list?.tuple) return namesAndValues;
-  if (type.list) return listWriter(writer(type.list));
-  return recordWriter(types[type].record);
-}
-
-function listWriter(element) {
+export function list(write) {
   return (value, path) => {
     if (!Array.isArray(value)) throw refuse(path, value, 'an array');
-    return Array.from(value, (it, i) => element(it, `${path}[${i}]`));
+    return Array.from(value, (it, i) => write(it, `${path}[${i}]`));
   };
 }
 
-function recordWriter(record) {
-  const fields = Object.entries(record).map(([name, type]) => ({
-    from: camel(name),
-    to: snake(name),
-    write: writer(type),
-  }));
-  const known = new Set(fields.map(({ from }) => from));
+/** @param fields what makes the JSON of each field, by the name that users give it */
+export function record(fields) {
+  const known = new Map(Object.entries(fields));
   return (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw refuse(path || 'the argument', value, 'an object');
@@ -73,28 +36,28 @@ function recordWriter(record) {
     const inner = (name) => (path === '' ? name : `${path}.${name}`);
     for (const key of Object.keys(value)) {
       if (known.has(key)) continue;
-      throw invalidInput(inner(key), 'an unknown field', `only the fields ${[...known].join(', ')}`);
+      throw invalidInput(inner(key), 'an unknown field', `only the fields ${[...known.keys()].join(', ')}`);
     }
     const json = {};
-    for (const { from, to, write } of fields) json[to] = write(value[from], inner(from));
+    for (const [name, write] of known) json[snake(name)] = write(value[name], inner(name));
     return json;
   };
 }
 
 /** An object of strings, which may be left out if it is empty. */
-function namesAndValues(value, path) {
+export function namesAndValues(value, path) {
   if (absent(value)) return [];
   if (tag(value) !== 'Object') throw refuse(path, value, 'an object of strings');
   return Object.entries(value).map(([name, it]) => [text(name, path), text(it, `${path}.${name}`)]);
 }
 
-function s64(value, path) {
+export function integer(value, path) {
   const isInteger = typeof value === 'bigint' || Number.isSafeInteger(value) || isDigits(value);
   if (!isInteger || value < LEAST_S64 || value > MOST_S64) {
     const beyond = typeof value === 'number' && Number.isInteger(value) ? '; a bigint beyond 2^53' : '';
     throw refuse(path, value, `an integer from ${LEAST_S64} to ${MOST_S64}${beyond}`);
   }
-  return Number.isSafeInteger(Number(value)) ? Number(value) : BigInt(value);
+  return integerRead(value);
 }
 
 /** Returns `true` for an integer as `JSON.stringify` writes it beyond 2^53. */
@@ -102,29 +65,29 @@ function isDigits(value) {
   return typeof value === 'string' && /^-?[1-9]\d{0,18}$/.test(value);
 }
 
-function text(value, path) {
+export function bool(value, path) {
+  if (typeof value !== 'boolean') throw refuse(path, value, 'true or false');
+  return value;
+}
+
+export function text(value, path) {
   if (typeof value !== 'string') throw refuse(path, value, 'a string');
   if (!value.isWellFormed()) throw invalidInput(path, 'a lone surrogate', 'Unicode text');
   return value;
 }
 
-function json(value, path) {
+export function json(value, path) {
   if (typeof value === 'string') return text(value, path);
   if (value === undefined) throw refuse(path, value, 'JSON');
-  try {
-    return jsonText(value);
-  } catch (error) {
-    if (!(error instanceof NotJson)) throw error;
-    const options = error.cause === undefined ? undefined : { cause: error.cause };
-    throw invalidInput([path, ...error.path].join('.'), error.found, error.allowed, options);
-  }
+  return jsonText(value, path);
 }
 
 /** The body of a delivery, as text or as it came. */
-function body(value, path) {
-  const isText = typeof value === 'string';
-  if (!isText && !(value instanceof Uint8Array)) throw refuse(path, value, 'a string or a Uint8Array');
-  if (isText) return text(value, path);
+export function body(value, path) {
+  if (!(value instanceof Uint8Array)) {
+    if (typeof value !== 'string') throw refuse(path, value, 'a string or a Uint8Array');
+    return text(value, path);
+  }
   try {
     return decoder.decode(value);
   } catch (cause) {
@@ -132,64 +95,52 @@ function body(value, path) {
   }
 }
 
-const SCALARS = { string: text, json, body, bool, s64 };
-
-function bool(value, path) {
-  if (typeof value !== 'boolean') throw refuse(path, value, 'true or false');
-  return value;
-}
-
 // ----------------------------------------------------------------------------- what users get
 
-const readers = new Map();
-
-/** Returns what makes what users get of the JSON of a type. */
-export function reader(type) {
-  if (!readers.has(type)) readers.set(type, newReader(type));
-  return readers.get(type);
+/** Returns what users get of the JSON of a record, a list, a text or a number. */
+export function read(json) {
+  if (Array.isArray(json)) return Object.freeze(json.map((element) => read(element)));
+  return typeof json === 'object' && json !== null ? readRecord(json, MEMBERS) : json;
 }
 
-function newReader(type) {
+/** The members that are read in a way of their own: a name means the same in every record. */
+const MEMBERS = {
+  agent_id: integerRead,
+  outbound_call_count: integerRead,
   // The client without I/O has checked that it is JSON.
-  if (type === 'json') return JSON.parse;
-  if (type === 's64') return integerRead;
-  if (type.option) return reader(type.option);
-  if (type.list) {
-    const element = reader(type.list);
-    return (values) => Object.freeze(values.map(element));
+  call_context: JSON.parse,
+  metadata: JSON.parse,
+  call_metadata: JSON.parse,
+  // Those of a delivery are JSON.
+  attempts: (it) => (typeof it === 'string' ? JSON.parse(it) : read(it)),
+  status: readStatus,
+  call_status: readStatus,
+  outcome: readVariant,
+  // Its status is any text.
+  user_interest: (it) => readRecord(it, {}),
+};
+
+const names = new Map();
+
+function readRecord(json, members) {
+  const object = {};
+  for (const [key, value] of Object.entries(json)) {
+    if (value === null) continue;
+    let name = names.get(key);
+    if (name === undefined) names.set(key, (name = camel(key)));
+    object[name] = (members[key] ?? read)(value);
   }
-  const { record, variant } = types[type] ?? {};
-  if (record) return recordReader(record);
-  if (variant) return variantReader(variant);
-  return (value) => value;
+  if (object.rawJson !== undefined) Object.defineProperty(object, 'raw', RAW);
+  if (Object.values(object).some((value) => typeof value === 'bigint')) {
+    Object.defineProperty(object, 'toJSON', { value: withDigits });
+  }
+  return Object.freeze(object);
 }
 
 /** Beyond 2^53 a number would lose digits; it comes as text then. */
 function integerRead(value) {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : BigInt(value);
-}
-
-function recordReader(record) {
-  const fields = Object.entries(record).map(([name, type]) => ({
-    from: snake(name),
-    to: camel(name),
-    read: name === 'raw-json' ? (text) => text : reader(type),
-  }));
-  const isWhole = 'raw-json' in record;
-  const integers = fields.filter(({ read }) => read === integerRead).map(({ to }) => to);
-  return (json) => {
-    const object = {};
-    for (const { from, to, read } of fields) {
-      const value = json[from];
-      if (value !== null && value !== undefined) object[to] = read(value);
-    }
-    if (isWhole) Object.defineProperty(object, 'raw', RAW);
-    if (integers.some((name) => typeof object[name] === 'bigint')) {
-      Object.defineProperty(object, 'toJSON', { value: withDigits });
-    }
-    return Object.freeze(object);
-  };
 }
 
 /** `JSON.stringify` knows no bigint: its digits are written as text. */
@@ -208,70 +159,20 @@ const parsed = new WeakMap();
  */
 const RAW = {
   get() {
-    const { rawJson } = this;
-    if (rawJson !== undefined && !parsed.has(this)) parsed.set(this, JSON.parse(rawJson));
+    if (!parsed.has(this)) parsed.set(this, JSON.parse(this.rawJson));
     return parsed.get(this);
   },
 };
 
-/** A status is text, as the service writes it; others are objects, distinguished by their `kind`. */
-function variantReader(variant) {
-  const cases = Object.entries(variant);
-  const isStatus = cases.every(([, type]) => type === null || type === 'string');
-  const read = new Map(
-    cases.map(([kind, type]) => {
-      const status = screaming(kind);
-      if (isStatus) return [pascal(kind), (value) => value ?? status];
-      const inner = type && reader(type);
-      return [
-        pascal(kind),
-        (value) => Object.freeze(absent(value) ? { kind } : { kind, value: inner(value) }),
-      ];
-    }),
-  );
-  return (json) => {
-    if (typeof json === 'string') return read.get(json)(undefined);
-    const [name] = Object.keys(json);
-    return read.get(name)(json[name]);
-  };
+/** A status of the service is text, as the service writes it; that of HTTP is a number. */
+function readStatus(json) {
+  if (typeof json === 'number') return json;
+  return json.Other ?? kebab(json).replaceAll('-', '_').toUpperCase();
 }
 
-// -------------------------------------------------------------------------------------- names
-
-/** The parameters that users give among the options. */
-export const FROM_OPTIONS = ['wait', 'timeout-ms', 'options'];
-
-/** The names of options that have other names in the WIT. */
-const OPTIONS = { 'deadline-ms': 'timeoutMs', 'max-attempts': 'maxRetries' };
-
-/**
- * Returns the name of an argument for users: `toPhoneNumber` for `to-phone-number`, `options.timeoutMs` for a
- * time. Keys of free-form JSON stay as they are.
- */
-export function parameterName({ parameters, optionNames = {} }, name) {
-  const [, option] = /^(?:wait\.|options\.)?([^.]+)$/.exec(name) ?? [];
-  const isOption = (it) => it === option || (recordOf(parameters[it]) ?? {})[option] !== undefined;
-  const given = Object.entries(parameters);
-  if (given.some(([it]) => FROM_OPTIONS.includes(it) && isOption(it))) {
-    return `options.${optionNames[option] ?? OPTIONS[option] ?? camel(option)}`;
-  }
-  const positional = given.filter(([it]) => !FROM_OPTIONS.includes(it));
-  const fields = positional.map(([, type]) => recordOf(type));
-  return renamed(Object.assign(Object.fromEntries(positional), ...fields), name);
-}
-
-function renamed(fields, path) {
-  const [, first, rest] = /^([^.[]*(?:\[\d+\])?)\.?(.*)$/s.exec(path);
-  const type = fields[first.replace(/\[.*/, '')];
-  if (type === undefined) return path;
-  const inner = recordOf(type);
-  const translated = camel(first);
-  if (rest === '') return translated;
-  return `${translated}.${inner ? renamed(inner, rest) : rest}`;
-}
-
-/** Returns the fields of the record that a type is made of, if there is one. */
-function recordOf(type) {
-  if (typeof type === 'string') return types[type]?.record;
-  return type?.option || type?.list ? recordOf(type.option ?? type.list) : undefined;
+/** Returns one of several results, distinguished by its `kind`. */
+export function readVariant(json) {
+  const [[name, value]] = typeof json === 'string' ? [[json]] : Object.entries(json);
+  const kind = kebab(name);
+  return Object.freeze(absent(value) ? { kind } : { kind, value: read(value) });
 }

@@ -1,19 +1,13 @@
 /** The client on `fetch`, for Deno, Bun and edge workers. Types: `types/fetch.d.ts`. */
 import { clientOn } from './client.js';
 import { READ, messageOf } from './exchange.js';
-import { misconfigured } from './settings.js';
-import { NOT_FOR_BROWSERS, describeType } from './words.js';
+import { NOT_FOR_BROWSERS } from './words.js';
 
 export * from './errors.js';
 
 export const VoiceClient = clientOn({
-  options: ['fetch'],
-  check({ fetch }) {
-    refuseBrowsers();
-    if (fetch !== undefined && typeof fetch !== 'function') {
-      throw misconfigured('fetch', describeType(fetch), 'a function');
-    }
-  },
+  options: { fetch: [(value) => typeof value === 'function', 'a function'] },
+  check: refuseBrowsers,
   variables: () => globalThis.process?.env ?? {},
   transport: ({ fetch }) => new FetchHttp(fetch),
   writeLine,

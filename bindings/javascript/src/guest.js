@@ -4,9 +4,6 @@
  */
 import { jsonText } from './json_text.js';
 
-/** Longer texts are measured before room is made for them. */
-const SHORT = 16 * 1024;
-
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -36,10 +33,10 @@ export class Guest {
   /** Calls an export with a text, and returns its answer. */
   #call(name, text) {
     const { input, memory, [name]: run } = this.#exports;
-    const length = text.length > SHORT ? byteLength(text) : 3 * text.length;
-    const into = input(length) >>> 0;
-    const { written } = encoder.encodeInto(text, new Uint8Array(memory.buffer, into, length));
-    const at = run(written) >>> 0;
+    const bytes = encoder.encode(text);
+    const into = input(bytes.length) >>> 0;
+    new Uint8Array(memory.buffer, into).set(bytes);
+    const at = run(bytes.length) >>> 0;
     // The memory may have grown.
     const { buffer } = memory;
     const answerBytes = new DataView(buffer).getUint32(at, true);
@@ -56,10 +53,6 @@ function json(value) {
   } catch {
     return jsonText(value);
   }
-}
-
-function byteLength(text) {
-  return encoder.encode(text).length;
 }
 
 let compiled;

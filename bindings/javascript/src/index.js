@@ -3,14 +3,22 @@ import { X509Certificate } from 'node:crypto';
 import { inspect } from 'node:util';
 import { clientOn } from './client.js';
 import { NodeHttp } from './node_http.js';
-import { misconfigured, protocolsOf } from './settings.js';
-import { describeType } from './words.js';
+import { protocolsOf } from './settings.js';
+import { describeType, misconfigured } from './words.js';
 
 export * from './errors.js';
 
+const CERTIFICATES = 'certificates as PEM, or an array of them';
+
 export const VoiceClient = clientOn({
-  options: ['ca', 'agent'],
-  check,
+  options: {
+    agent: [(value) => typeof value?.addRequest === 'function', 'an Agent of node:http or node:https'],
+    ca: [() => true, CERTIFICATES],
+  },
+  check({ ca, agent, transport }) {
+    if (agent !== undefined && transport !== undefined) throw misconfigured('transport', 'an agent as well', 'one of them');
+    if (ca !== undefined) checkCertificates(ca);
+  },
   variables: () => process.env,
   transport({ ca, agent }, variables) {
     if (agent !== undefined) checkProtocol(agent, protocolsOf(variables));
@@ -20,26 +28,15 @@ export const VoiceClient = clientOn({
   warn: (message, error) => process.emitWarning(`${message}: ${inspect(error)}`, 'VoiceCallingWarning'),
 });
 
-function check({ ca, agent, transport }) {
-  if (agent !== undefined && typeof agent?.addRequest !== 'function') {
-    throw misconfigured('agent', describeType(agent), 'an Agent of node:http or node:https');
-  }
-  if (agent !== undefined && transport !== undefined) {
-    throw misconfigured('transport', 'an agent as well', 'one of them');
-  }
-  if (ca !== undefined) checkCertificates(ca);
-}
-
 /** Node itself leaves out what is not a certificate, without a word. */
 function checkCertificates(ca) {
   const given = [ca].flat();
-  const allowed = 'certificates as PEM, or an array of them';
-  if (given.length === 0) throw misconfigured('ca', 'an empty array', allowed);
+  if (given.length === 0) throw misconfigured('ca', 'an empty array', CERTIFICATES);
   for (const certificate of given) {
     try {
       new X509Certificate(certificate);
     } catch (error) {
-      throw misconfigured('ca', `${describeType(certificate)} that is not a certificate`, allowed, { cause: error });
+      throw misconfigured('ca', `${describeType(certificate)} that is not a certificate`, CERTIFICATES, { cause: error });
     }
   }
 }

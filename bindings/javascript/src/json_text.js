@@ -1,26 +1,25 @@
 /** JavaScript values as JSON text, without loss: what JSON cannot hold is refused. */
-import { describe, tag } from './words.js';
+import { describe, invalidInput, tag } from './words.js';
 
-/** Reports what JSON cannot hold in a value. */
-export class NotJson extends Error {
-  constructor(path, value, allowed, cause = undefined) {
-    super(path.join('.'), { cause });
-    this.path = path;
-    this.found = typeof value === 'string' ? value : describe(value);
-    this.allowed = allowed;
-  }
+const ANY = 'a value that JSON can represent';
+
+/**
+ * Returns text that holds the value of an argument. `bigint` keeps its digits; members that are
+ * `undefined` are left out.
+ */
+export function jsonText(value, argument = '') {
+  return written(value, [argument], []);
 }
 
-/** Returns text that holds the value. `bigint` keeps its digits; members that are `undefined` are left out. */
-export function jsonText(value) {
-  return written(value, [], []);
+function refuse(path, found, allowed = ANY, options = undefined) {
+  return invalidInput(path.join('.'), found, allowed, options);
 }
 
 function written(value, path, above) {
   // Their toJSON would make lists of numbers of them, and null.
-  if (ArrayBuffer.isView(value)) throw new NotJson(path, value, 'a value that JSON can represent');
+  if (ArrayBuffer.isView(value)) throw refuse(path, describe(value));
   if (tag(value) === 'Date' && Number.isNaN(value.getTime())) {
-    throw new NotJson(path, 'an invalid Date', 'a Date');
+    throw refuse(path, 'an invalid Date', 'a Date');
   }
   return plain(replaced(value, path), path, above);
 }
@@ -37,7 +36,7 @@ function read(path, run) {
   try {
     return run();
   } catch (cause) {
-    throw new NotJson(path, 'a value that cannot be read', 'a value that JSON can represent', cause);
+    throw refuse(path, 'a value that cannot be read', ANY, { cause });
   }
 }
 
@@ -50,19 +49,19 @@ function plain(value, path, above) {
     case 'bigint':
       return value.toString();
     case 'number':
-      if (!Number.isFinite(value)) throw new NotJson(path, value, 'a finite number');
+      if (!Number.isFinite(value)) throw refuse(path, describe(value), 'a finite number');
       return Object.is(value, -0) ? '-0' : String(value);
     case 'object':
       return value === null ? 'null' : structure(value, path, above);
     default:
-      throw new NotJson(path, value, 'a value that JSON can represent');
+      throw refuse(path, describe(value));
   }
 }
 
 function structure(value, path, above) {
-  if (above.includes(value)) throw new NotJson(path, 'a circle', 'a value that JSON can represent');
+  if (above.includes(value)) throw refuse(path, 'a circle');
   if (above.length >= DEEPEST) {
-    throw new NotJson(path.slice(0, 1), `more than ${DEEPEST} levels`, 'fewer, or JSON text');
+    throw refuse(path.slice(0, 2), `more than ${DEEPEST} levels`, 'fewer, or JSON text');
   }
   above.push(value);
   try {
@@ -71,7 +70,7 @@ function structure(value, path, above) {
       const elements = Array.from(value, (element, i) => written(element, [...path, i], above));
       return `[${elements.join(',')}]`;
     }
-    if (tag(value) !== 'Object') throw new NotJson(path, value, 'a value that JSON can represent');
+    if (tag(value) !== 'Object') throw refuse(path, describe(value));
     const members = [];
     for (const [key, member] of read(path, () => Object.entries(value))) {
       if (member === undefined) continue;

@@ -21,11 +21,8 @@ function notifyLater(name, listener, entry, warn) {
 /** Returns what passes on each line of the log of attempts, a JSON object, to `onAttempt`. */
 export function attemptLog(onAttempt, warn) {
   return (line) => {
-    const entry = {};
-    for (const [name, value] of Object.entries(JSON.parse(line))) {
-      entry[camel(name.replaceAll('_', '-'))] = value;
-    }
-    notifyLater('onAttempt', onAttempt, entry, warn);
+    const entries = Object.entries(JSON.parse(line)).map(([name, value]) => [camel(name), value]);
+    notifyLater('onAttempt', onAttempt, Object.fromEntries(entries), warn);
   };
 }
 

@@ -2,7 +2,8 @@
  * Requests on `node:http` and `node:https`. It knows at every moment whether anything was sent,
  * never follows a redirect, and never sends anything twice.
  */
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { pipeline } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { clock } from './clock.js';
 import { Connections, whenConnected } from './connections.js';
 import { READ, messageOf } from './exchange.js';
@@ -35,7 +36,6 @@ class Sending {
   #scheme;
   #options;
   #body;
-  #mostBytes;
   #exchange;
   #connections;
   #request;
@@ -43,12 +43,11 @@ class Sending {
   #isOver = false;
 
   constructor(request, exchange, connections) {
-    const { method, url, headers, body, connect_ms: connectMs, max_response_bytes: mostBytes } = request;
+    const { method, url, headers, body, connect_ms: connectMs } = request;
     const [, scheme, authority, path] = /^(https?):\/\/([^/?#]*)(.*)$/.exec(url);
     this.#scheme = scheme;
     this.#options = { method, path, setHost: false, headers: headersOf(authority, headers), ...placeOf(scheme, authority) };
     this.#body = method === 'POST' ? body : undefined;
-    this.#mostBytes = mostBytes;
     this.#exchange = exchange;
     exchange.isUnsent = true;
     this.#connections = connections;
@@ -100,10 +99,11 @@ class Sending {
       return;
     }
     const headers = pairs(response.rawHeaders);
-    const decode = decoderOf(headers);
-    const exchange = decode ? new Decoding(this.#exchange, decode, this.#mostBytes) : this.#exchange;
-    this.#exchange.head(response.statusCode, decode ? headers.filter(([name]) => name !== 'content-encoding') : headers);
-    response.on('data', (chunk) => {
+    const decoder = decoderOf(headers);
+    const body = decoder ? pipeline(response, decoder, () => {}) : response;
+    const exchange = this.#exchange;
+    exchange.head(response.statusCode, decoder ? headers.filter(([name]) => name !== 'content-encoding') : headers);
+    body.on('data', (chunk) => {
       if (this.#isOver || exchange.chunk(chunk)) return;
       this.cancel();
     });
@@ -113,9 +113,9 @@ class Sending {
       if (response.complete && !error) exchange.end();
       else exchange.end(messageOf(error ?? 'the body ended early'));
     };
-    response.once('end', () => end());
-    response.on('error', end);
-    response.once('close', () => end());
+    body.once('end', () => end());
+    body.on('error', end);
+    body.once('close', () => end());
   }
 
   #disconnected(request, error) {
@@ -188,7 +188,12 @@ function text(latin1) {
   return /^[\x00-\x7f]*$/.test(latin1) ? latin1 : Buffer.from(latin1, 'latin1').toString();
 }
 
-const DECODERS = { gzip: gunzipSync, 'x-gzip': gunzipSync, deflate: inflateSync, br: brotliDecompressSync };
+const DECODERS = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
 
 /**
  * Returns what takes off the encoding that these headers name, if it is known. Some proxies put one on
@@ -196,47 +201,5 @@ const DECODERS = { gzip: gunzipSync, 'x-gzip': gunzipSync, deflate: inflateSync,
  */
 function decoderOf(headers) {
   const [, encoding = ''] = headers.find(([name]) => name === 'content-encoding') ?? [];
-  return DECODERS[encoding.trim().toLowerCase()];
-}
-
-/** Takes an encoding off a body that is whole, and gives the exchange what is under it. */
-class Decoding {
-  #exchange;
-  #decode;
-  #mostBytes;
-  #chunks = [];
-  #bytes = 0;
-
-  constructor(exchange, decode, mostBytes) {
-    this.#exchange = exchange;
-    this.#decode = decode;
-    this.#mostBytes = mostBytes;
-  }
-
-  chunk(bytes) {
-    this.#chunks.push(bytes);
-    this.#bytes += bytes.length;
-    if (this.#bytes <= this.#mostBytes) return true;
-    this.#exchange.end(this.#tooLarge());
-    return false;
-  }
-
-  end(error = undefined) {
-    if (error !== undefined) {
-      this.#exchange.end(error);
-      return;
-    }
-    try {
-      // One byte more says that there is more.
-      const body = this.#decode(Buffer.concat(this.#chunks), { maxOutputLength: this.#mostBytes + 1 });
-      this.#exchange.chunk(body);
-      this.#exchange.end();
-    } catch (cause) {
-      this.#exchange.end(cause.code === 'ERR_BUFFER_TOO_LARGE' ? this.#tooLarge() : messageOf(cause));
-    }
-  }
-
-  #tooLarge() {
-    return `the encoded body is larger than ${this.#mostBytes} bytes`;
-  }
+  return DECODERS.get(encoding.trim().toLowerCase())?.();
 }

@@ -1,26 +1,27 @@
 /** One call of a function, from its arguments to its result or its error. */
-import { FROM_OPTIONS, parameterName, reader, written } from './conversion.js';
+import { read } from './conversion.js';
 import * as errors from './errors.js';
 import { notify, progress } from './listeners.js';
-import { accepted, optionNames } from './options.js';
-import { functions, types } from './wit.js';
-import { camel, pascal, sentence } from './words.js';
+import { DEADLINES, accepted } from './options.js';
+import { PREFIX } from './settings.js';
+import { functions } from './wit.js';
+import { camel, kebab, sentence } from './words.js';
 
 /**
  * Calls a function, and returns its result.
  *
  * @param {any} shared what clients share
  * @param name of the function
- * @param {any[]} given its arguments without the options
+ * @param given its argument
  * @param {any} options as they were given
  * @param defaults of them
  */
 export async function operate(shared, name, given, options, defaults) {
-  const fn = functionOf(name);
-  const { json, signal, onProgress } = checked(fn, given, options, defaults, operate);
-  const ended = await run(shared, fn, json, { signal, answer: onProgress && progress(onProgress, shared) });
+  const fn = functions[name];
+  const { json, call, signal, onProgress } = checked(name, given, options, defaults, operate);
+  const ended = await run(shared, fn, call, { signal, answer: onProgress && progress(onProgress, shared) });
   const { outcome, cause, creating, abort } = ended;
-  const row = fn.creates ? rowOf(json.call[name]) : {};
+  const row = fn.creates ? rowOf(json) : {};
   if (!outcome) throw Object.assign(driverFailure(fn.creates, creating.size > 0, cause), row);
   if (outcome.Err !== undefined) {
     const error = Object.assign(returnedError(outcome.Err, fn), row);
@@ -29,7 +30,7 @@ export async function operate(shared, name, given, options, defaults) {
   // An abandoned wait ends early with what it saw last, which is not the result of a wait that was aborted.
   if (abort && fn.form === 'wait' && 'Pending' in outcome.Ok[name].outcome) throw abort.reason;
   try {
-    return created(shared, fn, row, reader(fn.ok)(outcome.Ok[name]));
+    return created(shared, fn, row, fn.read(outcome.Ok[name]));
   } catch (cause) {
     // Whatever came, it was created.
     throw Object.assign(driverFailure(fn.creates, fn.creates, cause), row);
@@ -43,11 +44,8 @@ export async function operate(shared, name, given, options, defaults) {
  * @param {AbortSignal} drained finishes what is open, and begins nothing more
  */
 export async function operateBatch(shared, given, options, defaults, drained, onResult) {
-  const name = 'CreateDocketsV2';
-  const fn = functionOf(name);
-  const { json, signal } = checked(fn, given, options, defaults, operateBatch);
-  const [requests] = json.call[name];
-  const read = reader(fn.ok.list.result[0]);
+  const fn = functions.CreateDocketsV2;
+  const { json: requests, call, signal } = checked('CreateDocketsV2', given, options, defaults, operateBatch);
   let abort;
   const row = (index) => ({ index, ...rowOf(requests[index]) });
   const fail = (index, error) => onResult(Object.freeze({ index, ok: false, error: Object.assign(error, row(index)) }));
@@ -66,7 +64,7 @@ export async function operateBatch(shared, given, options, defaults, drained, on
     }
   };
   const onAbort = (it) => (abort = it);
-  const { outcome, cause, creating } = await run(shared, fn, json, { signal, drained, item, onAbort });
+  const { outcome, cause, creating } = await run(shared, fn, call, { signal, drained, item, onAbort });
   if (outcome?.Err !== undefined) throw returnedError(outcome.Err, fn);
   if (outcome) return;
   // Those that were reported stay as they are.
@@ -75,13 +73,12 @@ export async function operateBatch(shared, given, options, defaults, drained, on
 
 /** Reads a delivery, without any settings. */
 export async function parse(shared, body) {
-  const fn = functionOf('ParseDocketCompleted');
-  const delivery = written('body', body, 'body');
-  const { Ok: ok, Err: error } = await shared.machine.parse(delivery).catch((cause) => {
+  const fn = functions.ParseDocketCompleted;
+  const { Ok: ok, Err: error } = await shared.machine.parse(fn.write(body, fn.name)).catch((cause) => {
     throw driverFailure(false, false, cause);
   });
   if (error !== undefined) throw returnedError(error, fn);
-  return ok === null ? undefined : reader(fn.ok)(ok);
+  return ok === null ? undefined : fn.read(ok);
 }
 
 /**
@@ -138,11 +135,11 @@ function rowOf({ external_id: externalId }) {
 
 // -------------------------------------------------------------------------------- how it fails
 
-/** The classes of errors, by the names of their cases in the client without I/O. */
+/** The classes of errors, by their cases in the WIT. */
 const CLASSES = new Map(
   Object.values(/** @type {any} */ (errors))
     .filter(({ prototype }) => prototype.kind)
-    .map((Class) => [pascal(Class.prototype.kind), Class]),
+    .map((Class) => [Class.prototype.kind, Class]),
 );
 
 const NO_OPTIONS = new Map();
@@ -153,20 +150,30 @@ const NO_OPTIONS = new Map();
  * @param {Map<string, string>} settingNames the names of the options that stand for variables
  */
 function returnedError(json, fn, settingNames = NO_OPTIONS) {
-  if (typeof json === 'string') return new (CLASSES.get(json))('the host could not run it');
+  if (typeof json === 'string') return new errors.ExecutionFailed('the host could not run it');
   const [[name, failure]] = Object.entries(json);
-  const { message, ...attributes } = reader('failure')(failure);
+  const { message, ...attributes } = read(failure);
+  const Class = CLASSES.get(kebab(name));
   const { problem } = attributes;
-  if (!problem) return new (CLASSES.get(name))(message, attributes);
-  const translated = { ...problem, subject: inUsersWords(problem.subject, fn, settingNames) };
+  if (!problem) return new Class(message, attributes);
+  const translated = { ...problem, subject: subjectName(problem.subject, fn, settingNames) };
   attributes.problem = Object.freeze(translated);
-  return new (CLASSES.get(name))(message.replace(sentence(problem), sentence(translated)), attributes);
+  return new Class(message.replace(sentence(problem), sentence(translated)), attributes);
 }
 
-/** A setting is named with its option, if one stands over the variable. */
-function inUsersWords(subject, fn, settingNames) {
-  const option = settingNames.get(subject);
-  return option === undefined ? parameterName(fn, subject) : `${option} (${subject})`;
+/**
+ * Returns the name that users know of what is at fault: `toPhoneNumber`, `options.timeoutMs`, or a
+ * setting's variable, with its option if one stands over it. Keys of free-form JSON stay as they are.
+ */
+function subjectName(subject, { form }, settingNames) {
+  if (subject.startsWith(PREFIX)) {
+    const option = settingNames.get(subject);
+    return option === undefined ? subject : `${option} (${subject})`;
+  }
+  const [, option] = /^(?:(?:wait|options)\.)?(account|deadline-ms|timeout-ms)$/.exec(subject) ?? [];
+  if (option) return `options.${option === 'deadline-ms' ? DEADLINES[form] : camel(option)}`;
+  const [names] = /^.*?(?:\b(?:call-context|extra|tools|body)(?=\.)|$)/s.exec(subject);
+  return camel(names) + subject.slice(names.length);
 }
 
 /** Returns the error of a call that its caller aborted, and that ended in this error. */
@@ -188,28 +195,9 @@ function driverFailure(creates, mayHaveCreated, cause) {
 
 // ----------------------------------------------------------------------------- what it is given
 
-const known = new Map();
-
-/** Returns a function by its name, with how it is called. */
-function functionOf(name) {
-  if (!known.has(name)) {
-    const { parameters } = functions[name];
-    const positional = Object.entries(parameters).filter(([it]) => !FROM_OPTIONS.includes(it));
-    const given = positional.map(([it, type]) => ({ type, path: types[type]?.record ? '' : camel(it) }));
-    const form = formOf(parameters);
-    known.set(name, { ...functions[name], name, form, given, optionNames: optionNames(form) });
-  }
-  return known.get(name);
-}
-
-function formOf(parameters) {
-  if ('wait' in parameters) return 'wait';
-  return 'timeout-ms' in parameters ? 'batch' : 'call';
-}
-
-function checked(fn, given, options, defaults, beginning) {
+function checked(name, given, options, defaults, beginning) {
   try {
-    return argumentsOf(fn, given, options, defaults);
+    return argumentsOf(name, given, options, defaults);
   } catch (refusal) {
     // The stack begins where the user's call does.
     Error.captureStackTrace?.(refusal, beginning);
@@ -218,11 +206,14 @@ function checked(fn, given, options, defaults, beginning) {
 }
 
 /** Returns the call as the client without I/O has it, and beside it what is the driver's business. */
-function argumentsOf({ name, form, given }, values, options, defaults) {
-  const json = given.map(({ type, path }, i) => written(type, values[i], path));
+function argumentsOf(name, given, options, defaults) {
+  const { name: argument, write, form } = functions[name];
+  const json = write(given, argument);
   const { options: others, timeoutMs, notFoundIsPending, signal, onProgress } = accepted(form, options, defaults);
-  if (form === 'wait') json.push({ timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending });
-  if (form === 'batch') json.push(timeoutMs);
-  const call = { [name]: json.length === 1 ? json[0] : json };
-  return { json: { call, options: others }, signal, onProgress };
+  const calls = {
+    call: () => json,
+    wait: () => [json, { timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending }],
+    batch: () => [json, timeoutMs],
+  };
+  return { json, call: { call: { [name]: calls[form]() }, options: others }, signal, onProgress };
 }

@@ -1,32 +1,34 @@
 /** The options of a call, the last argument. */
-import { invalidInput, refuse, written } from './conversion.js';
-import { absent, isPlain } from './words.js';
-
-/** The options of every call. */
-const SHARED = ['account', 'maxRetries', 'signal'];
-
-/**
- * The options of calls by their form, and the name of the time that an operation of theirs may take:
- * a call itself, a poll of a wait, a request of a batch.
- */
-const FORMS = {
-  call: { names: ['timeoutMs'], deadline: 'timeoutMs' },
-  wait: { names: ['timeoutMs', 'pollTimeoutMs', 'notFoundIsPending', 'onProgress'], deadline: 'pollTimeoutMs' },
-  batch: { names: ['timeoutMs', 'requestTimeoutMs'], deadline: 'requestTimeoutMs' },
-};
+import { bool, optional, text } from './conversion.js';
+import { invalidInput, isPlain, refuse } from './words.js';
 
 const MOST_RETRIES = 99;
-const LONGEST_DEADLINE_MS = 86_400_000;
-const LONGEST_WAIT_MS = 2 ** 32 - 1;
+
+const deadline = optional(milliseconds(86_400_000));
+const duration = milliseconds(2 ** 32 - 1);
+
+/** What checks the options of every call. */
+const SHARED = { account: optional(text), maxRetries: optional(retries), signal: optional(abortSignal) };
+
+/** What checks the options of a call by its form. */
+const FORMS = {
+  call: { ...SHARED, timeoutMs: deadline },
+  wait: {
+    ...SHARED,
+    timeoutMs: duration,
+    pollTimeoutMs: deadline,
+    notFoundIsPending: optional(bool),
+    onProgress: optional(listener),
+  },
+  batch: { ...SHARED, timeoutMs: duration, requestTimeoutMs: deadline },
+};
+
+/** The option for the time that an operation may take: a call itself, a poll of a wait, a request of a batch. */
+export const DEADLINES = { call: 'timeoutMs', wait: 'pollTimeoutMs', batch: 'requestTimeoutMs' };
 
 /** Without any options. */
 export const NONE = Object.freeze({});
 const NOTHING = Object.freeze({ options: null });
-
-/** The names of times in errors, by the form of a call. */
-export function optionNames(form) {
-  return { 'deadline-ms': FORMS[form].deadline };
-}
 
 /**
  * Returns the options as the client without I/O has them, and beside them what is the driver's business.
@@ -38,68 +40,57 @@ export function optionNames(form) {
  */
 export function accepted(form, given = NONE, defaults = NONE) {
   if (form === 'call' && given === NONE && defaults === NONE) return NOTHING;
-  const { names, deadline } = FORMS[form];
-  refuseUnknown(given, [...SHARED, ...names]);
-  const shared = (name) => (absent(given[name]) ? defaults[name] : given[name]);
-  const { [deadline]: own } = given;
-  const signal = shared('signal') ?? undefined;
-  checkSignal(signal);
-  const { onProgress } = given;
-  if (!absent(onProgress) && typeof onProgress !== 'function') {
-    throw refuse('options.onProgress', onProgress, 'a function');
-  }
-  return {
-    signal,
-    onProgress: onProgress ?? undefined,
-    options: {
-      account: written({ option: 'string' }, shared('account'), 'options.account'),
-      deadline_ms: optional(milliseconds, absent(own) ? defaults.timeoutMs : own, `options.${deadline}`, LONGEST_DEADLINE_MS),
-      max_attempts: optional(attempts, shared('maxRetries'), 'options.maxRetries'),
-    },
-    timeoutMs: form === 'call' ? undefined : milliseconds(given.timeoutMs, 'options.timeoutMs', LONGEST_WAIT_MS),
-    notFoundIsPending:
-      form === 'wait'
-        ? written({ option: 'bool' }, given.notFoundIsPending, 'options.notFoundIsPending')
-        : undefined,
-  };
+  const own = checked(FORMS[form], given);
+  const { account = defaults.account, maxRetries = defaults.maxRetries, signal = defaults.signal } = own;
+  const { [DEADLINES[form]]: deadlineMs = defaults.timeoutMs } = own;
+  // Users give the number of retries.
+  const attempts = maxRetries === undefined ? undefined : maxRetries + 1;
+  return { ...own, signal, options: { account, deadline_ms: deadlineMs, max_attempts: attempts } };
 }
 
 /** Checks what `withOptions` takes. */
 export function defaultOptions(given) {
-  refuseUnknown(given, [...SHARED, 'timeoutMs']);
-  accepted('call', given);
-  return given;
+  return checked(FORMS.call, given);
 }
 
-function refuseUnknown(given, names) {
+/** @returns {any} */
+function checked(fields, given) {
   // A signal in place of the options would have no effect.
   if (!isPlain(given)) throw refuse('options', given, 'a plain object, such as { signal }');
+  const names = Object.keys(fields);
   const unknown = Object.keys(given).find((name) => !names.includes(name));
   if (unknown !== undefined) {
     throw invalidInput(`options.${unknown}`, 'an unknown option', names.join(', '));
   }
-}
-
-function checkSignal(signal) {
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw refuse('options.signal', signal, 'an AbortSignal');
+  const values = {};
+  for (const [name, check] of Object.entries(fields)) {
+    const value = check(given[name], `options.${name}`);
+    if (Object.hasOwn(given, name)) values[name] = value;
   }
+  return values;
 }
 
-/** Returns the number of attempts: users give the number of retries. */
-function attempts(maxRetries, path) {
-  if (!Number.isInteger(maxRetries) || maxRetries < 0 || maxRetries > MOST_RETRIES) {
-    throw refuse(path, maxRetries, `0 to ${MOST_RETRIES}`);
+function abortSignal(value, path) {
+  if (!(value instanceof AbortSignal)) throw refuse(path, value, 'an AbortSignal');
+  return value;
+}
+
+function listener(value, path) {
+  if (typeof value !== 'function') throw refuse(path, value, 'a function');
+  return value;
+}
+
+function retries(value, path) {
+  if (!Number.isInteger(value) || value < 0 || value > MOST_RETRIES) {
+    throw refuse(path, value, `0 to ${MOST_RETRIES}`);
   }
-  return maxRetries + 1;
+  return value;
 }
 
-function milliseconds(value, path, most) {
-  const isInteger = Number.isInteger(value) || typeof value === 'bigint';
-  if (!isInteger || value < 1 || value > most) throw refuse(path, value, `1 to ${most} milliseconds`);
-  return Number(value);
-}
-
-function optional(write, value, ...rest) {
-  return absent(value) ? undefined : write(value, ...rest);
+function milliseconds(most) {
+  return (value, path) => {
+    const isInteger = Number.isInteger(value) || typeof value === 'bigint';
+    if (!isInteger || value < 1 || value > most) throw refuse(path, value, `1 to ${most} milliseconds`);
+    return Number(value);
+  };
 }

@@ -1,6 +1,5 @@
 /** The options of the client that are settings, as variables. */
-import { ConfigurationProblem } from './errors.js';
-import { describe, describeType, isPlain, refusal } from './words.js';
+import { describe, describeType, isPlain, misconfigured } from './words.js';
 
 /** The settings, with the variables that they stand for and the types of their values. */
 export const settings = {
@@ -20,80 +19,58 @@ export const settings = {
   allowInsecureHttp: { variable: 'ALLOW_INSECURE_HTTP', type: 'flag' },
 };
 
-const PREFIX = 'VOICE_CALLING_';
+export const PREFIX = 'VOICE_CALLING_';
 const ACCOUNTS = `${PREFIX}ACCOUNTS`;
 
-/** Returns the error that refuses an option. */
-export function misconfigured(subject, found, allowed, options = undefined) {
-  return refusal(ConfigurationProblem, subject, found, allowed, options);
-}
-
 /**
- * The environment of the client without I/O, as pairs: `variables` with the prefix, and over them
- * the options that are given.
+ * The environment of the client without I/O: `variables`, as pairs, those given with the prefix and
+ * over them the options; and `settingNames`, the names of these options by their variables.
  */
-export function environment(options, variables, logsAttempts) {
+export function environment(options, given, logsAttempts) {
   const merged = new Map();
-  for (const [name, value] of Object.entries(variables)) {
+  const settingNames = new Map();
+  for (const [name, value] of Object.entries(given)) {
     // All with the prefix, since what looks like a misspelt setting is refused.
     if (!name.startsWith(PREFIX) || value === undefined) continue;
     // It may be the token.
     if (typeof value !== 'string') throw misconfigured(name, describeType(value), 'a string');
     merged.set(name, text(name, value));
   }
-  write(merged, PREFIX, options, '');
-  if (options.accounts !== undefined) writeAccounts(merged, options.accounts);
-  if (logsAttempts) merged.set(`${PREFIX}LOG`, 'attempts');
-  return [...merged];
-}
-
-/** Sets the variables, all with this prefix, of the settings among the options. */
-function write(merged, prefix, options, path) {
-  for (const [name, setting] of Object.entries(settings)) {
-    const value = options[name];
-    if (value !== undefined) merged.set(prefix + setting.variable, written(path + name, setting, value));
-  }
-}
-
-function writeAccounts(merged, accounts) {
-  if (!isPlain(accounts)) throw misconfigured('accounts', describeType(accounts), 'a plain object');
-  const names = merged.get(ACCOUNTS)?.split(',') ?? [];
-  for (const [name, options] of Object.entries(accounts)) {
-    // Names are looked at later as well, but `a,b` is two of them there.
-    if (!/^[a-z][a-z0-9-]*$/.test(name)) {
-      throw misconfigured('accounts', describe(name), 'names of lower-case letters, digits and hyphens');
+  /** Sets the variables, all with this prefix, of the settings among the options. */
+  const write = (prefix, options, path) => {
+    for (const [name, setting] of Object.entries(settings)) {
+      const value = options[name];
+      if (value === undefined) continue;
+      merged.set(prefix + setting.variable, written(path + name, setting, value));
+      settingNames.set(prefix + setting.variable, path + name);
     }
-    const path = `accounts.${name}`;
-    // It may be the token that is given in their place.
-    if (!isPlain(options)) throw misconfigured(path, describeType(options), 'a plain object');
-    refuseUnknown(options, Object.keys(settings), `${path}.`);
-    write(merged, prefixOf(name), options, `${path}.`);
+  };
+  write(PREFIX, options, '');
+  const names = merged.get(ACCOUNTS)?.split(',') ?? [];
+  for (const [name, account] of Object.entries(options.accounts ?? {})) {
+    checkAccount(name, account);
+    write(`${PREFIX}${name.replaceAll('-', '_').toUpperCase()}_`, account, `accounts.${name}.`);
     if (!names.includes(name)) names.push(name);
   }
   if (names.length > 0) merged.set(ACCOUNTS, names.join(','));
+  if (logsAttempts) merged.set(`${PREFIX}LOG`, 'attempts');
+  return { variables: [...merged], settingNames };
 }
 
-/** Returns the names of the options that are given in place of variables, by the variable. */
-export function settingNames(options) {
-  const names = new Map();
-  const add = (prefix, given, path) => {
-    for (const [name, { variable }] of Object.entries(settings)) {
-      if (given[name] !== undefined) names.set(prefix + variable, path + name);
-    }
-  };
-  add(PREFIX, options, '');
-  for (const [name, given] of Object.entries(options.accounts ?? {})) add(prefixOf(name), given, `accounts.${name}.`);
-  return names;
+function checkAccount(name, options) {
+  // Names are looked at later as well, but `a,b` is two of them there.
+  if (!/^[a-z][a-z0-9-]*$/.test(name)) {
+    throw misconfigured('accounts', describe(name), 'names of lower-case letters, digits and hyphens');
+  }
+  // It may be the token that is given in their place.
+  if (!isPlain(options)) throw misconfigured(`accounts.${name}`, describeType(options), 'a plain object');
+  refuseUnknown(options, Object.keys(settings), `accounts.${name}.`);
 }
 
 /** Refuses options with other names than these. */
 export function refuseUnknown(options, names, path = '') {
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown !== undefined) throw misconfigured(path + unknown, 'an unknown option', names.join(', '));
-}
-
-function prefixOf(account) {
-  return `${PREFIX}${account.replaceAll('-', '_').toUpperCase()}_`;
 }
 
 /** Returns `http:` or `https:` for each address of the service that has one of them. */

@@ -1,28 +1,37 @@
-/** Names of the WIT in JavaScript's spelling, and values in a few words for people. */
+/** Names in the spelling of JavaScript, of JSON and of the WIT, and values in a few words for people. */
+import { ConfigurationProblem, InvalidInput } from './errors.js';
 
-/** `to-phone-number` as `toPhoneNumber`. */
+/** `to-phone-number` or `to_phone_number` as `toPhoneNumber`. */
 export function camel(name) {
-  return name.replace(/-([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+  return name.replace(/[-_]([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 }
 
-/** `to-phone-number` as `to_phone_number`. */
+/** `toPhoneNumber` as `to_phone_number`. */
 export function snake(name) {
-  return name.replaceAll('-', '_');
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** `in-progress` as `InProgress`. */
-export function pascal(name) {
-  const camelled = camel(name);
-  return camelled[0].toUpperCase() + camelled.slice(1);
+/** `InProgress` as `in-progress`. */
+export function kebab(name) {
+  return name.replace(/(?!^)[A-Z]/g, '-$&').toLowerCase();
 }
 
-/** `in-progress` as `IN_PROGRESS`, which is how the service writes its statuses. */
-export function screaming(name) {
-  return snake(name).toUpperCase();
+/** Returns the error that refuses an option of a client. */
+export function misconfigured(subject, found, allowed, options = undefined) {
+  return refusal(ConfigurationProblem, subject, found, allowed, options);
+}
+
+/** Returns the error that refuses the value of an argument. */
+export function refuse(subject, value, allowed) {
+  return invalidInput(subject, describe(value), allowed);
+}
+
+export function invalidInput(subject, found, allowed, options = undefined) {
+  return refusal(InvalidInput, subject, found, allowed, options);
 }
 
 /** The error of something at fault, in a sentence as the client without I/O writes it. */
-export function refusal(Class, subject, found, allowed, options = undefined) {
+function refusal(Class, subject, found, allowed, options) {
   const problem = Object.freeze({ subject, found, allowed });
   return new Class(sentence(problem), { problem }, options);
 }

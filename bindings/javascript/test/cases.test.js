@@ -10,9 +10,9 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import * as onNode from 'voice-calling';
 import * as onFetch from 'voice-calling/fetch';
-import { FROM_OPTIONS } from '../src/conversion.js';
 import { jsonText } from '../src/json_text.js';
-import { functions, types } from '../src/wit.js';
+import { DEADLINES } from '../src/options.js';
+import { functions } from '../src/wit.js';
 import { camel, snake } from '../src/words.js';
 import { Fault, REASON, notHad } from './program.js';
 import { logged } from './service.js';
@@ -36,6 +36,13 @@ const METHODS = {
   'webhooks.parse-docket-completed': ({ webhooks }) => webhooks.parse,
   'webhooks.verify-docket-completed': ({ webhooks }) => webhooks.verify,
 };
+
+/** The members of a request that are passed as they are. */
+const FREE_FORM = ['call_context', 'extra', 'tools'];
+
+/** The members of results that have a way of their own in the table. */
+const STATUSES = { status: ['OPEN', 'IN_PROGRESS', 'COMPLETED'], callStatus: ['ANSWERED', 'NO_ANSWER', 'BUSY'] };
+const JSON_MEMBERS = ['callContext', 'metadata', 'callMetadata'];
 
 const MARK = `${randomUUID()}:`;
 const MARKED = new RegExp(`^${MARK}(.*)`);
@@ -100,7 +107,7 @@ async function played(VoiceClient, { operation, arguments: given, settings: env 
   try {
     const begun = METHODS[operation](client)(...arguments_(called, given, fault?.callOptions));
     const value = await (fault ? fault.outcome(begun) : begun);
-    return { value: value === undefined ? null : report(called, called.ok, value) };
+    return { value: report(called, value) };
   } catch (error) {
     // Nothing came of it.
     if (error === REASON) return { value: null };
@@ -121,88 +128,48 @@ async function playedWith(program, driver, VoiceClient, row) {
 
 // ---------------------------------------------------------------------------- what is given
 
-/** What the time of an operation is called in the options of this function. */
-function deadline({ parameters }) {
-  if ('wait' in parameters) return 'pollTimeoutMs';
-  return 'timeout-ms' in parameters ? 'requestTimeoutMs' : 'timeoutMs';
+function arguments_({ wit, name, form }, { options, wait, timeout_ms: timeoutMs, ...given }, callOptions) {
+  const value = name === '' ? (given.request ?? given.config ?? given) : Object.values(given)[0];
+  if (wit === 'webhooks.parse-docket-completed') return [value];
+  const { account, deadline_ms: deadline, max_attempts: attempts } = options ?? {};
+  const named = { account, [DEADLINES[form]]: deadline, maxRetries: typeof attempts === 'number' ? attempts - 1 : undefined };
+  if (form === 'batch') named.timeoutMs = timeoutMs;
+  return [passed(value), { ...named, ...passed(wait), ...callOptions }];
 }
 
-function arguments_(called, given, callOptions = {}) {
-  const { parameters } = called;
-  const positional = [];
-  const options = {};
-  for (const [name, type] of Object.entries(parameters)) {
-    const isLone = positional.length === 0 && types[type]?.record && !(snake(name) in given);
-    const value = passed(type, isLone ? given : given[snake(name)]);
-    if (!FROM_OPTIONS.includes(name)) positional.push(value);
-    else if (name === 'options') Object.assign(options, inOptions(called, value ?? {}));
-    else Object.assign(options, type === 'u32' ? { [camel(name)]: value } : value);
-  }
-  return 'options' in parameters ? [...positional, { ...options, ...callOptions }] : positional;
-}
-
-function inOptions(called, { account, deadlineMs, maxAttempts }) {
-  return {
-    account,
-    [deadline(called)]: deadlineMs,
-    maxRetries: maxAttempts === undefined ? undefined : maxAttempts - 1,
-  };
-}
-
-function passed(type, value) {
-  if (value === null || value === undefined) return undefined;
-  if (type.option) return passed(type.option, value);
-  if (type.list?.tuple) return value;
-  if (type.list) return value.map((element) => passed(type.list, element));
-  const { record } = types[type] ?? {};
-  if (!record) return value;
-  const camelized = {};
-  for (const [name, inner] of Object.entries(record)) {
-    if (snake(name) in value) camelized[camel(name)] = passed(inner, value[snake(name)]);
-  }
-  const unknown = Object.keys(value).filter((key) => !Object.keys(record).map(snake).includes(key));
-  assert.deepEqual(unknown, []);
-  return camelized;
+function passed(value) {
+  if (value === null) return undefined;
+  if (Array.isArray(value)) return value.map(passed);
+  if (typeof value !== 'object') return value;
+  const members = Object.entries(value);
+  return Object.fromEntries(members.map(([name, it]) => [camel(name), FREE_FORM.includes(name) ? (it ?? undefined) : passed(it)]));
 }
 
 // ------------------------------------------------------------------------- what is reported
 
 /** `whole` is the JSON that a value was read from, where that is known, with marked numbers. */
-function report(called, type, value, whole) {
-  if (value === undefined) return null;
-  if (type.option) return report(called, type.option, value, whole);
-  if (type.result) {
-    return value.ok
-      ? { ok: report(called, type.result[0], value.value) }
-      : { error: reportError(called, value.error) };
-  }
-  if (type.list) {
+function report(called, value, whole = undefined) {
+  if (Array.isArray(value)) {
     const wholes = Array.isArray(whole) ? whole : [whole];
-    return value.map((element, i) => report(called, type.list, element, wholes[i]));
+    return Array.from(value, (element, i) => report(called, element, wholes[i]));
   }
-  const { record, variant } = types[type] ?? {};
-  if (record) return reportRecord(called, record, value, whole);
-  if (type === 's64') return BigInt(value);
-  if (!variant) return value;
-  if (value.kind === undefined) {
-    const known = Object.keys(variant).find((name) => snake(name).toUpperCase() === value);
-    return known ? snake(known) : { other: value };
-  }
-  const of = variant[value.kind];
-  return of === null ? snake(value.kind) : { [snake(value.kind)]: report(called, of, value.value) };
-}
-
-function reportRecord(called, record, value, whole) {
+  if (typeof value !== 'object' || value === null) return value ?? null;
+  if ('ok' in value) return value.ok ? { ok: report(called, value.value) } : { error: reportError(called, value.error) };
+  if (value.kind === 'not-a-completion') return snake(camel(value.kind));
+  if ('kind' in value) return { [value.kind]: report(called, value.value) };
   const own = value.rawJson === undefined ? whole : marked(value.rawJson);
-  const fields = {};
-  for (const [name, type] of Object.entries(record)) {
-    const given = value[camel(name)];
-    const isJson = (type.option ?? type) === 'json' && name !== 'raw-json' && given !== undefined;
-    if (isJson) fields[snake(name)] = exact(own[snake(name)], given);
+  const members = Object.entries(value).map(([name, it]) => {
+    const member = own?.[snake(name)];
+    // The attempts of a delivery are JSON, those of the client have a time.
+    const isJson = JSON_MEMBERS.includes(name) || (name === 'attempts' && it[0]?.startedMs === undefined && member);
+    if (isJson) return [name, exact(member, it)];
+    if (typeof it === 'string' && STATUSES[name] && !('confidenceScore' in value || 'reasoning' in value)) {
+      return [name, STATUSES[name].includes(it) ? it.toLowerCase() : { other: it }];
+    }
     // The lists of agents and of calls are the whole answer.
-    else fields[snake(name)] = report(called, type, given, type.list ? own : own?.[snake(name)]);
-  }
-  return fields;
+    return [name, report(called, it, Array.isArray(it) ? own : member)];
+  });
+  return Object.fromEntries(members.map(([name, it]) => [snake(name), it]));
 }
 
 /** A member as a user who needs all digits finds it in `rawJson`. */
@@ -213,13 +180,13 @@ function exact(member, value) {
 
 function reportError(called, error) {
   if (!(error instanceof onNode.RequestError)) throw error;
-  const failure = report(called, 'failure', error);
-  if (error.problem) {
-    const problem = inWit(called, error.problem);
-    failure.message = failure.message.replace(sentence(error.problem), sentence(problem));
-    failure.problem = problem;
+  const { kind, message, problem, response, attempts, mayHaveCreated } = error;
+  const failure = report(called, { message, response, attempts, mayHaveCreated });
+  if (problem) {
+    failure.problem = inWit(called, problem);
+    failure.message = message.replace(sentence(problem), sentence(failure.problem));
   }
-  return { [snake(error.kind)]: failure };
+  return { [snake(camel(kind))]: failure };
 }
 
 function sentence({ subject, found, allowed }) {
@@ -235,12 +202,12 @@ function inWit(called, { subject, found, allowed }) {
   if (first === 'options') {
     const [name] = rest;
     if (name === 'account') return named('options.account');
-    if (name === deadline(called)) return named('options.deadline-ms');
+    if (name === DEADLINES[called.form]) return named('options.deadline-ms');
     if (name === 'maxRetries') {
       const oneMore = (text) => text.replace(/-?\d+/g, (digits) => String(Number(digits) + 1));
       return { subject: 'options.max-attempts', found: oneMore(found), allowed: oneMore(allowed) };
     }
-    return named('wait' in called.parameters ? `wait.${kebab(name)}` : kebab(name));
+    return named(called.form === 'wait' ? `wait.${kebab(name)}` : kebab(name));
   }
   const isJson = ['callContext', 'extra', 'tools'].includes(first);
   return named([kebab(first), ...rest.map((name) => (isJson ? name : kebab(name)))].join('.'));

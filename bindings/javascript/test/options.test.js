@@ -20,7 +20,7 @@ test('an option goes before its variable, and accounts are added to those of the
     VOICE_CALLING_ALPHA_API_TOKEN: 'a',
   };
   const accounts = { alpha: { maxAttempts: 2, allowInsecureHttp: true }, 'beta-2': { token: 'b', createRetry: 'never' } };
-  const merged = environment({ deadlineMs: 2, baseUrl: undefined, accounts }, variables, false);
+  const merged = environment({ deadlineMs: 2, baseUrl: undefined, accounts }, variables, false).variables;
   assert.deepEqual(Object.fromEntries(merged), {
     VOICE_CALLING_DEADLINE_MS: '2',
     VOICE_CALLING_BASE_URL: 'b',

@@ -2,12 +2,16 @@
 import type { Attempt, RequestError } from './errors.js';
 import type { BatchOptions, CallOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
 
-/** What every answer of the service comes with. */
-export interface ReadResult {
-  /** The whole answer as it came. */
+/** What came, as a whole. */
+export interface Raw {
+  /** The whole answer, or the whole delivery, as it came. */
   readonly rawJson: string;
   /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
   readonly raw: JsonValue;
+}
+
+/** What every answer of the service comes with. */
+export interface ReadResult extends Raw {
   /**
    * The service's id of the request: the header `x-request-id`, or else `requestId` or
    * `x-correlation-id`.
@@ -27,7 +31,9 @@ export interface CreateResult extends ReadResult {
 }
 
 /** How a wait went. Each poll is an operation of its own: what was seen has the attempts of its poll. */
-export interface WaitResult {
+export interface WaitResult<T> {
+  /** What was seen. */
+  readonly outcome: T;
   /** How many polls were made, not counting retries within a poll. */
   readonly polls: number;
   /** How many of these polls failed with an error that may be temporary. */
@@ -40,6 +46,12 @@ export interface WaitResult {
    */
   readonly heldBackMs: number;
 }
+
+/** Whether what is waited for is completed. */
+export type Outcome<T> =
+  | { readonly kind: 'completed'; readonly value: T }
+  /** Time ran out: the latest answer, or `undefined` where none came. */
+  | { readonly kind: 'pending'; readonly value?: T };
 
 /** A text of an agent: a JSON object with `default`. */
 export interface AgentText {
@@ -253,16 +265,12 @@ export type DocketStatus = 'OPEN' | 'IN_PROGRESS' | 'COMPLETED' | (string & {});
 export interface CreatedDocketV1 extends CreateResult {
   /** `docket_id`: a UUID. Keep it. */
   readonly docketId: string;
-  /** `status`: in progress, as a rule. */
+  /** `status`: as a rule open; of version 1 in progress. */
   readonly status?: DocketStatus;
 }
 
 /** The answer to the creation of a docket, version 2. */
-export interface CreatedDocket extends CreateResult {
-  /** `docket_id`: a UUID. Keep it. */
-  readonly docketId: string;
-  /** `status`: open, as a rule. */
-  readonly status?: DocketStatus;
+export interface CreatedDocket extends CreatedDocketV1 {
   /** `created`. What `false` means is not specified. */
   readonly created?: boolean;
 }
@@ -317,38 +325,23 @@ export interface Docket extends ReadResult {
   readonly updatedAt?: string;
 }
 
-/** Whether a call's details are ready. */
-export type CallDetailsOutcome =
-  /**
-   * There is at least one record, and every record is ready: it has insights (an
-   * object in which something is neither null nor empty), or its call was not
-   * answered.
-   */
-  | { readonly kind: 'completed'; readonly value: CallDetailsList }
-  /** Time ran out: the latest answer, or `undefined` where none came. */
-  | { readonly kind: 'pending'; readonly value?: CallDetailsList };
+/**
+ * Whether a call's details are ready: there is at least one record, and every record is ready. It has
+ * insights (an object in which something is neither null nor empty), or its call was not answered.
+ */
+export type CallDetailsOutcome = Outcome<CallDetailsList>;
 
 /** How a wait for a call's details ended. */
-export interface CallDetailsWait extends WaitResult {
-  /** What was seen. */
-  readonly outcome: CallDetailsOutcome;
-}
+export interface CallDetailsWait extends WaitResult<CallDetailsOutcome> {}
 
-/** Whether a docket is completed. */
-export type DocketOutcome =
-  /**
-   * Its status is `COMPLETED`, or it has `closedAt` and neither of the statuses
-   * `OPEN` and `IN_PROGRESS`.
-   */
-  | { readonly kind: 'completed'; readonly value: Docket }
-  /** Time ran out: the latest answer, or `undefined` where none came. */
-  | { readonly kind: 'pending'; readonly value?: Docket };
+/**
+ * Whether a docket is completed: its status is `COMPLETED`, or it has `closedAt` and neither of the
+ * statuses `OPEN` and `IN_PROGRESS`.
+ */
+export type DocketOutcome = Outcome<Docket>;
 
 /** How a wait for a docket ended. */
-export interface DocketWait extends WaitResult {
-  /** What was seen. */
-  readonly outcome: DocketOutcome;
-}
+export interface DocketWait extends WaitResult<DocketOutcome> {}
 
 /** Insights of a completed docket. (Those of a call are `CallInsights`.) */
 export interface DocketInsights {
@@ -359,7 +352,7 @@ export interface DocketInsights {
 }
 
 /** What the service reports when a docket is completed. */
-export interface DocketCompleted {
+export interface DocketCompleted extends Raw {
   /**
    * `docket_id`: which docket; a UUID. Deliveries are not known to be signed: use
    * `webhooks.verify` before you trust one.
@@ -376,10 +369,6 @@ export interface DocketCompleted {
    * answered.
    */
   readonly dashboardUrl?: string;
-  /** The whole payload as it came. */
-  readonly rawJson: string;
-  /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
-  readonly raw: JsonValue;
 }
 
 /** A delivery, and the docket as the service has it. */
