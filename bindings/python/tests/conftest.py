@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import re
+import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,31 +20,11 @@ import pytest
 import trio
 
 from voice_calling import AsyncVoiceClient, RequestError, VoiceClient
-from voice_calling.testing import ScriptedService
+from voice_calling.testing import CREATED, Answer, Request, ScriptedService
 
 TOKEN = "a-token-that-nobody-may-see"
-DOCKET_ID = "11111111-2222-3333-4444-555555555555"
 DOCKET: dict[str, Any] = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": {}}
-
-
-@dataclass
-class Answer:
-    """An answer of the service."""
-
-    status: int = 200
-    body: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
-
-
-CREATED = Answer(200, {"docket_id": DOCKET_ID, "status": "OPEN", "created": True})
-
-
-@dataclass
-class Request:
-    method: str
-    path: str
-    body: str
-    headers: dict[str, str]
+DOCKET_ID = CREATED.body["docket_id"]
 
 
 class Service:
@@ -95,20 +74,20 @@ class Service:
             return
         with self._lock:
             headers = {name.lower(): value for name, value in handler.headers.items()}
-            self.requests.append(Request(handler.command, handler.path, body.decode(), headers))
+            self.requests.append(Request(handler.command, handler.path, headers, body.decode()))
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
             hangs = self.hangs_after is not None and len(self.requests) > self.hangs_after
         if hangs:
             self._end.wait(30)
         self.arrived.release()
         self.gate.wait(30)
-        content = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
+        content = answer._content()
         handler.send_response(answer.status)
         for name, value in answer.headers.items():
             handler.send_header(name, value)
-        handler.send_header("content-length", str(len(content.encode())))
+        handler.send_header("content-length", str(len(content)))
         handler.end_headers()
-        handler.wfile.write(content.encode())
+        handler.wfile.write(content)
 
     def wait_for_request(self) -> None:
         assert self.arrived.acquire(timeout=20), "no request came"
@@ -147,6 +126,60 @@ def serve() -> Iterator[Serve]:
 def service(serve: Serve) -> Service:
     """A service that creates dockets."""
     return serve()
+
+
+class Peer:
+    """A server of one behaviour, for faults that no HTTP server has."""
+
+    def __init__(self, serve: Callable[[Peer, socket.socket], None]) -> None:
+        self.heads: list[str] = []
+        """The first lines of the requests."""
+        self.connections = 0
+        self._serve = serve
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._socket.accept()
+                self.connections += 1
+                threading.Thread(target=self._run, args=(connection,), daemon=True).start()
+
+    def _run(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            self._serve(self, connection)
+
+    def read_request(self, connection: socket.socket) -> bytes:
+        """Reads a request, whose body, if it has one, is an object."""
+        content = b""
+        while b"\r\n\r\n" not in content or (b"POST" in content and content[-1:] != b"}"):
+            if not (piece := connection.recv(65536)):
+                raise ConnectionError
+            content += piece
+        self.heads.append(content.split(b"\r\n")[0].decode())
+        return content
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+StartPeer: TypeAlias = Callable[[Callable[[Peer, socket.socket], None]], Peer]
+
+
+@pytest.fixture
+def start_peer() -> Iterator[StartPeer]:
+    """Starts peers, and ends them with the test."""
+    peers: list[Peer] = []
+
+    def started(serve: Callable[[Peer, socket.socket], None]) -> Peer:
+        peers.append(Peer(serve))
+        return peers[-1]
+
+    yield started
+    for each in peers:
+        each.close()
 
 
 drivers = pytest.mark.parametrize("driver", ["threads", "asyncio", "trio"])

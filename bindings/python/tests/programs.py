@@ -96,11 +96,11 @@ class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
         await self.inner.aclose()
 
 
-class Transport(httpx.BaseTransport):
-    """A user's transport around that of httpx."""
+class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """A user's transport around that of httpx, in threads or in coroutines."""
 
-    def __init__(self, step: Step) -> None:
-        self.inner = httpx.HTTPTransport()
+    def __init__(self, inner: Any, step: Step) -> None:
+        self.inner = inner
         self.step = step
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -113,21 +113,10 @@ class Transport(httpx.BaseTransport):
 
         request.extensions["trace"] = traced
         self.step.reach("before-request")
-        response = self.inner.handle_request(request)
+        response: httpx.Response = self.inner.handle_request(request)
         self.step.reach("head")
         response.stream = Body(response.stream, self.step)
         return response
-
-    def close(self) -> None:
-        self.inner.close()
-
-
-class AsyncTransport(httpx.AsyncBaseTransport):
-    """The same for coroutines."""
-
-    def __init__(self, step: Step) -> None:
-        self.inner = httpx.AsyncHTTPTransport()
-        self.step = step
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         trace = request.extensions["trace"]
@@ -139,13 +128,24 @@ class AsyncTransport(httpx.AsyncBaseTransport):
 
         request.extensions["trace"] = traced
         await self.step.reach_async("before-request")
-        response = await self.inner.handle_async_request(request)
+        response: httpx.Response = await self.inner.handle_async_request(request)
         await self.step.reach_async("head")
         response.stream = Body(response.stream, self.step)
         return response
 
+    def close(self) -> None:
+        self.inner.close()
+
     async def aclose(self) -> None:
         await self.inner.aclose()
+
+
+def client_at(step: Step) -> httpx.Client:
+    return httpx.Client(transport=Transport(httpx.HTTPTransport(), step))
+
+
+def async_client_at(step: Step) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=Transport(httpx.AsyncHTTPTransport(), step))
 
 
 class Log(logging.Handler):
@@ -215,7 +215,7 @@ def play_blocking(settings: dict[str, str], does: str, at: str, call: Call, requ
     step.is_every = does == "connection-error"
     # It is ignored where a shell runs the tests in the background.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with httpx.Client(transport=Transport(step)) as http_client:
+    with client_at(step) as http_client:
         client = VoiceClient(environ=settings, http_client=http_client)
         try:
             if does == "leave":
@@ -256,7 +256,7 @@ def play_async(settings: dict[str, str], does: str, at: str, call: Call, request
     step.is_every = does == "connection-error"
 
     async def main() -> Any:
-        http_client = held["http_client"] = httpx.AsyncClient(transport=AsyncTransport(step))
+        http_client = held["http_client"] = async_client_at(step)
         client = held["client"] = AsyncVoiceClient(environ=settings, http_client=http_client)
         if does == "leave":
             step.at = "never"
@@ -308,9 +308,7 @@ def go_away(client: str, case: dict[str, Any]) -> None:
     if client == VoiceClient.__name__:
         reached = threading.Event()
         step = Step(case["program"]["at"], reached.set, requests_of(case))
-        blocking = VoiceClient(
-            environ=case["settings"], http_client=httpx.Client(transport=Transport(step))
-        )
+        blocking = VoiceClient(environ=case["settings"], http_client=client_at(step))
         threading.Thread(target=call, args=(blocking, *arguments), daemon=True).start()
         assert reached.wait(HELD_S)
         return
@@ -319,7 +317,7 @@ def go_away(client: str, case: dict[str, Any]) -> None:
     step = Step(case["program"]["at"], loop.stop, requests_of(case))
 
     async def main() -> None:
-        http_client = httpx.AsyncClient(transport=AsyncTransport(step))
+        http_client = async_client_at(step)
         await call(AsyncVoiceClient(environ=case["settings"], http_client=http_client), *arguments)
 
     held = loop.create_task(main())

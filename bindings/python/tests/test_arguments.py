@@ -25,7 +25,7 @@ from voice_calling import (
     Unavailable,
     VoiceClient,
 )
-from voice_calling.testing import CREATED, Answer, ScriptedService
+from voice_calling.testing import Answer, ScriptedService
 
 HUGE = 10**5000
 """Python writes no integer of so many digits."""
@@ -137,20 +137,6 @@ def test_python_values_are_json_without_loss(value: Any, text: str) -> None:
     with service.client() as client:
         client.dockets.create(**{**DOCKET, "call_context": value})
     assert f'"call_context":{text}' in service.requests[0].body
-
-
-def test_a_batch_takes_any_iterable_and_one_failure_hides_no_other() -> None:
-    numbers = ["919876543210", "1", "919876543211"]
-    requests = (DocketRequest(**{**DOCKET, "to_phone_number": number}) for number in numbers)
-    late = Answer(body=CREATED.body, after=5)
-    seen: list[int] = []
-    with ScriptedService(late, CREATED).client() as client:
-        outcomes = client.dockets.create_many(
-            requests, timeout=60, on_result=lambda it: seen.append(it.index)
-        )
-    kinds = [type(outcome).__name__ for outcome in outcomes]
-    assert kinds == ["CreatedDocket", "InvalidInput", "CreatedDocket"]
-    assert sorted(seen) == [0, 1, 2]
 
 
 REQUESTS = [DocketRequest(**DOCKET)]

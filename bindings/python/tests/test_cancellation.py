@@ -10,9 +10,10 @@ import threading
 import weakref
 from typing import Any
 
+import anyio
 import pytest
 import trio
-from conftest import DOCKET, Answer, Serve, Service, create
+from conftest import DOCKET, Serve, Service, create
 
 from voice_calling import (
     AsyncVoiceClient,
@@ -26,9 +27,8 @@ from voice_calling import (
     _threads,
     outcome_of,
 )
-from voice_calling import testing as script
 from voice_calling._machine import Machine
-from voice_calling.testing import ScriptedService
+from voice_calling.testing import CREATED, Answer, ScriptedService
 
 REQUESTS = [DocketRequest(**DOCKET) for _ in range(6)]
 
@@ -41,63 +41,54 @@ async def requested(service: Service, count: int = 1) -> None:
     pytest.fail("no request came")
 
 
-def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [it.getMessage() for it in caplog.records if it.levelno >= logging.WARNING]
-
-
-def cancelled_outcome(service: Service, call: Any) -> Any:
-    """Returns what is known of a call that `asyncio.wait_for` cuts off after its request."""
-
-    async def main() -> BaseException:
-        async with AsyncVoiceClient(environ=service.environ()) as client:
-            with pytest.raises((TimeoutError, asyncio.TimeoutError)) as raised:
-                await asyncio.wait_for(call(client), 1)
-            return raised.value
-
-    return outcome_of(asyncio.run(main()))
-
-
-def test_what_a_timeout_cut_off_is_found_on_the_timeout_error(
-    service: Service, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("answer", "call", "may_have_created", "warned"),
+    [
+        (None, create, True, ["a call was cancelled:"]),
+        (None, lambda client: client.agents.list("org-1"), False, []),
+        (Answer(429, "", {"retry-after": "5"}), create, False, []),  # in the pause after it
+    ],
+)
+@pytest.mark.parametrize("driver", ["asyncio", "trio"])
+def test_a_cancelled_call_sends_nothing_more_and_says_what_is_known(
+    serve: Serve,
+    caplog: pytest.LogCaptureFixture,
+    driver: str,
+    answer: Answer | None,
+    call: Any,
+    may_have_created: bool,
+    warned: list[str],
 ) -> None:
-    service.gate.clear()
-    assert isinstance(cancelled_outcome(service, create), OutcomeUnknown)
-    [warning] = warnings(caplog)
-    assert warning.startswith("a call was cancelled: ")
-
-
-def test_a_cancelled_read_is_not_logged(service: Service, caplog: pytest.LogCaptureFixture) -> None:
-    service.gate.clear()
-    cancelled_outcome(service, lambda client: client.agents.list("org-1"))
-    assert warnings(caplog) == []
-
-
-def test_a_create_that_is_cancelled_in_a_pause_after_a_refusal_has_created_nothing(
-    serve: Serve, caplog: pytest.LogCaptureFixture
-) -> None:
-    service = serve(Answer(429, "", {"retry-after": "5"}))
-    outcome = cancelled_outcome(service, create)
-    assert isinstance(outcome, RequestError)
-    assert (outcome.may_have_created, len(service.requests)) == (False, 1)
-    assert warnings(caplog) == []
-
-
-def test_trio_cancels_as_well(service: Service) -> None:
-    service.gate.clear()
+    service = serve(answer or CREATED)
+    service.hangs_after = None if answer else 0
     seen: list[Any] = []
 
+    async def cancel(scope: anyio.CancelScope) -> None:
+        while not service.requests:
+            await anyio.sleep(0.01)
+        await anyio.sleep(0.5)
+        scope.cancel()
+
     async def main() -> None:
-        async with AsyncVoiceClient(environ=service.environ()) as client:
-            with trio.move_on_after(1) as scope:
+        async with (
+            AsyncVoiceClient(environ=service.environ()) as client,
+            anyio.create_task_group() as others,
+        ):
+            with anyio.CancelScope() as scope:
+                others.start_soon(cancel, scope)
                 try:
-                    await create(client)
-                except trio.Cancelled as cancelled:
+                    await call(client)
+                except anyio.get_cancelled_exc_class() as cancelled:
                     seen.append(outcome_of(cancelled))
                     raise
-            assert scope.cancelled_caught
 
-    trio.run(main)
-    assert isinstance(seen[0], OutcomeUnknown)
+    anyio.run(main, backend=driver)
+    [outcome] = seen
+    assert isinstance(outcome, RequestError)
+    assert outcome.may_have_created == isinstance(outcome, OutcomeUnknown) == may_have_created
+    assert [
+        it.getMessage()[:21] for it in caplog.records if it.levelno >= logging.WARNING
+    ] == warned
     assert len(service.requests) == 1
 
 
@@ -179,7 +170,7 @@ def test_a_client_that_was_collected_leaves_no_guest_behind() -> None:
 
 
 def test_a_client_serves_one_event_loop_after_another() -> None:
-    service = ScriptedService(script.Answer(503), script.CREATED)
+    service = ScriptedService(Answer(503), CREATED)
     client = service.async_client()
 
     async def main() -> None:
@@ -213,11 +204,10 @@ def test_a_create_whose_loop_was_closed_is_logged_when_the_client_is_used_again(
 
 
 def test_a_batch_gives_each_result_as_it_comes() -> None:
-    late = script.Answer(body=script.CREATED.body, after=5)
+    late = Answer(body=CREATED.body, after=5)
     requests = [*REQUESTS[:3], DocketRequest(**{**DOCKET, "to_phone_number": "1"})]
-    with ScriptedService(late, script.CREATED).client() as client:
-        results = list(client.dockets.create_each(requests, timeout=60))
-    assert sorted(result.index for result in results) == [0, 1, 2, 3]
+    with ScriptedService(late, CREATED).client() as client:
+        results = list(client.dockets.create_each(iter(requests), timeout=60))
     [refused] = [result for result in results if result.error]
     assert isinstance(refused.error, InvalidInput)
     assert refused.request is requests[3]

@@ -1,84 +1,85 @@
-"""What is httpx's own: proxies, authorities, certificates of clients, HTTP/2, its limits."""
+"""The user's httpx client and what is around it: proxies, authorities, HTTP/2, hooks, transports,
+encodings. A create that may have been sent is sent once, and one that was not is reported so."""
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+import tracemalloc
+import urllib.request
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 import trustme
-from conftest import CREATED, DOCKET_ID, TOKEN, Answer, Serve, Service, create, outcome_on
+from conftest import DOCKET_ID, TOKEN, Peer, Serve, Service, StartPeer, create, outcome_on
 
-from voice_calling import ConfigurationProblem, Unauthorized, Unreachable, VoiceClient
+from voice_calling import (
+    ConfigurationProblem,
+    CreatedDocket,
+    OutcomeUnknown,
+    Unauthorized,
+    UnexpectedResponse,
+    Unreachable,
+    VoiceClient,
+)
+from voice_calling.testing import CREATED, Answer
 
 both = pytest.mark.parametrize("driver", ["threads", "asyncio"])
 
 
-class Proxy:
-    """A proxy that tunnels and forwards, and counts."""
-
-    def __init__(self) -> None:
-        self.refuses = False
-        self.heads: list[str] = []
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with client:
-            head = b""
-            while b"\r\n\r\n" not in head:
-                piece = client.recv(65536)
-                if not piece:
-                    return
-                head += piece
-            self.heads.append(head.split(b"\r\n")[0].decode())
-            if self.refuses:
-                client.sendall(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")
-                return
-            method, target, _ = self.heads[-1].split(" ")
-            address = target if method == "CONNECT" else httpx.URL(target).netloc.decode()
-            _, _, port = address.rpartition(":")
-            # Every service of these tests is on this machine, whatever it is called.
-            with socket.create_connection(("127.0.0.1", int(port))) as service:
-                if method == "CONNECT":
-                    client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-                else:
-                    service.sendall(head)
-                back = threading.Thread(target=self._pump, args=(service, client), daemon=True)
-                back.start()
-                self._pump(client, service)
-
-    @staticmethod
-    def _pump(source: socket.socket, target: socket.socket) -> None:
-        try:
-            while piece := source.recv(65536):
-                target.sendall(piece)
-            target.shutdown(socket.SHUT_WR)
-        except OSError:
-            return
-
-    def close(self) -> None:
-        self._socket.close()
+def outcome(service: Service, url: str | None = None, **http: Any) -> Any:
+    return outcome_on("threads", create, http, environ=service.environ(BASE_URL=url or service.url))
 
 
-@pytest.fixture
-def proxy() -> Iterator[Proxy]:
-    made = Proxy()
-    yield made
-    made.close()
+def assert_unknown(error: Any, service: Service) -> None:
+    assert (type(error), error.may_have_created) == (OutcomeUnknown, True)
+    assert len(service.requests) == 1
+
+
+def assert_not_sent(error: Any, service: Service) -> None:
+    assert (type(error), error.may_have_created) == (Unreachable, False)
+    assert (len(error.attempts), service.requests) == (4, [])
+
+
+# ----------------------------------------------------------------------- proxies and authorities
+
+
+def forward(proxy: Peer, client: socket.socket) -> None:
+    """Is a proxy that tunnels and forwards."""
+    head = proxy.read_request(client)
+    method, target, _ = proxy.heads[-1].split(" ")
+    address = target if method == "CONNECT" else httpx.URL(target).netloc.decode()
+    _, _, port = address.rpartition(":")
+    # Every service of these tests is on this machine, whatever it is called.
+    with socket.create_connection(("127.0.0.1", int(port))) as service:
+        if method == "CONNECT":
+            client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        else:
+            service.sendall(head)
+        threading.Thread(target=pump, args=(service, client), daemon=True).start()
+        pump(client, service)
+
+
+def pump(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while piece := source.recv(65536):
+            target.sendall(piece)
+        target.shutdown(socket.SHUT_WR)
+
+
+def refuse(proxy: Peer, client: socket.socket) -> None:
+    proxy.read_request(client)
+    client.sendall(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")
+
+
+def hang(proxy: Peer, client: socket.socket) -> None:
+    proxy.read_request(client)
+    client.recv(1)
 
 
 AUTHORITY = trustme.CA()
@@ -100,33 +101,26 @@ def secured(service: Service, *, asks: bool = False) -> str:
 def trusting() -> ssl.SSLContext:
     context = ssl.create_default_context()
     AUTHORITY.configure_trust(context)
+    AUTHORITY.issue_cert("client.test").configure_cert(context)
     return context
 
 
 @both
-def test_a_private_authority_is_trusted_by_the_context_of_the_http_client(
-    service: Service, driver: str
+@pytest.mark.parametrize("asks", [False, True])
+def test_authorities_and_certificates_are_those_of_the_http_client(
+    service: Service, driver: str, asks: bool
 ) -> None:
-    options: Any = {"environ": service.environ(BASE_URL=secured(service)), "max_attempts": 1}
-    trusted = outcome_on(driver, create, {"verify": trusting()}, **options)
-    assert trusted.docket_id == DOCKET_ID
-    assert isinstance(outcome_on(driver, create, **options), Unreachable)
-    assert len(service.requests) == 1
-
-
-@both
-def test_a_service_may_ask_for_a_certificate_of_the_client(service: Service, driver: str) -> None:
-    environ = service.environ(BASE_URL=secured(service, asks=True))
-    context = trusting()
-    AUTHORITY.issue_cert("client.test").configure_cert(context)
-    assert outcome_on(driver, create, {"verify": context}, environ=environ).docket_id == DOCKET_ID
+    environ = service.environ(BASE_URL=secured(service, asks=asks))
+    created = outcome_on(driver, create, {"verify": trusting()}, environ=environ)
+    assert created.docket_id == DOCKET_ID
 
 
 @both
 @pytest.mark.parametrize("is_secure", [False, True])
 def test_requests_go_through_a_proxy(
-    service: Service, proxy: Proxy, is_secure: bool, driver: str
+    service: Service, start_peer: StartPeer, is_secure: bool, driver: str
 ) -> None:
+    proxy = start_peer(forward)
     environ = service.environ(BASE_URL=secured(service) if is_secure else service.url)
     http = {"proxy": proxy.url, "verify": trusting()}
     assert outcome_on(driver, create, http, environ=environ).docket_id == DOCKET_ID
@@ -135,21 +129,21 @@ def test_requests_go_through_a_proxy(
 
 
 @both
-def test_a_proxy_that_refuses_the_tunnel_has_sent_nothing(
-    service: Service, proxy: Proxy, driver: str
+@pytest.mark.parametrize("conduct", [refuse, hang])
+def test_a_proxy_that_makes_no_tunnel_has_sent_nothing(
+    service: Service, start_peer: StartPeer, conduct: Any, driver: str
 ) -> None:
-    proxy.refuses = True
-    environ = service.environ(BASE_URL=secured(service))
-    http = {"proxy": proxy.url, "verify": trusting()}
-    error = outcome_on(driver, create, http, environ=environ, max_attempts=2)
-    assert isinstance(error, Unreachable)
-    assert (len(error.attempts), service.requests) == (2, [])
+    proxy = start_peer(conduct)
+    environ = service.environ(BASE_URL="https://service.test", ATTEMPT_TIMEOUT_MS="300")
+    assert_not_sent(outcome_on(driver, create, {"proxy": proxy.url}, environ=environ), service)
+    assert len(proxy.heads) == 4
 
 
 @both
 def test_a_proxy_in_the_environment_is_used(
-    service: Service, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, driver: str
+    service: Service, start_peer: StartPeer, monkeypatch: pytest.MonkeyPatch, driver: str
 ) -> None:
+    proxy = start_peer(forward)
     monkeypatch.setenv("HTTP_PROXY", proxy.url)
     monkeypatch.setenv("NO_PROXY", "")
     url = service.url.replace("127.0.0.1", "service.test")
@@ -166,13 +160,14 @@ def test_a_proxy_in_the_environment_is_used(
 )
 def test_no_proxy_sees_the_token_for_a_service_on_loopback(
     service: Service,
-    proxy: Proxy,
+    start_peer: StartPeer,
     monkeypatch: pytest.MonkeyPatch,
     host: str,
     account: str | None,
     variable: str,
     driver: str,
 ) -> None:
+    proxy = start_peer(forward)
     monkeypatch.setenv(variable, proxy.url)
     monkeypatch.setenv("NO_PROXY", "")
     # The service listens at one of these addresses, the proxy would get there from all of them.
@@ -181,17 +176,16 @@ def test_no_proxy_sees_the_token_for_a_service_on_loopback(
     if account is not None:
         own = {"ACCOUNTS": account, "ALPHA_BASE_URL": url, "ALPHA_API_TOKEN": TOKEN}
         environ = service.environ(BASE_URL="https://service.test", **own)
-    outcome = outcome_on(
+    ended = outcome_on(
         driver, lambda it: create(it.with_options(account=account)), environ=environ, max_attempts=1
     )
-    if isinstance(outcome, Unreachable):
+    if isinstance(ended, Unreachable):
         assert host not in ("127.0.0.1", "localhost", "LocalHost")
     else:
-        assert outcome.docket_id == DOCKET_ID
+        assert ended.docket_id == DOCKET_ID
     assert proxy.heads == []
 
 
-@both
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
@@ -201,16 +195,19 @@ def test_no_proxy_sees_the_token_for_a_service_on_loopback(
     ],
 )
 def test_a_proxy_variable_that_httpx_cannot_use_is_named(
-    service: Service, monkeypatch: pytest.MonkeyPatch, url: str, shown: str, driver: str
+    service: Service, monkeypatch: pytest.MonkeyPatch, url: str, shown: str
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", url)
-    error = outcome_on(driver, create, environ=service.environ())
+    error = outcome_on("threads", create, environ=service.environ())
     assert isinstance(error, ConfigurationProblem)
     assert error.problem is not None
     assert "HTTPS_PROXY" in error.problem.subject
     assert shown in error.problem.found
     assert "password" not in str(error)
     assert service.requests == []
+
+
+# --------------------------------------------------------------------- the user's own http_client
 
 
 def test_http_2_is_refused_for_threads_and_switched_on_for_coroutines(service: Service) -> None:
@@ -273,3 +270,145 @@ def test_the_http_client_of_a_user_is_not_closed_and_a_closed_one_has_sent_nothi
         with pytest.raises(Unreachable, match="closed"):
             create(client)
     assert len(service.requests) == 1
+
+
+# -------------------------------------------------------------------------- hooks and transports
+
+ERRORS = [httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError]
+
+
+def refused() -> str:
+    """Returns a URL at which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@both
+def test_a_hook_that_fails_to_connect_elsewhere_decides_by_when_it_runs(
+    serve: Serve, error: type[httpx.TransportError], driver: str
+) -> None:
+    def fail(_: Any) -> None:
+        raise error("elsewhere")
+
+    async def fail_async(_: Any) -> None:
+        fail(_)
+
+    hook = fail if driver == "threads" else fail_async
+    for kind, check in [("request", assert_not_sent), ("response", assert_unknown)]:
+        service = serve()
+        http = {"event_hooks": {kind: [hook]}}
+        check(outcome_on(driver, create, http, environ=service.environ()), service)
+
+
+def by_httpx(request: httpx.Request) -> None:
+    httpx.HTTPTransport().handle_request(request).close()
+
+
+def by_a_copy(request: httpx.Request) -> None:
+    httpx.post(request.url, headers=request.headers, content=request.read())
+
+
+def by_another_library(request: httpx.Request) -> None:
+    sent = urllib.request.Request(str(request.url), request.content, dict(request.headers))
+    urllib.request.urlopen(sent).close()
+
+
+def not_at_all(request: httpx.Request) -> None:
+    pass
+
+
+@pytest.mark.parametrize("send", [by_httpx, by_a_copy, by_another_library, not_at_all])
+def test_a_transport_that_goes_on_to_one_that_refuses_may_have_sent_the_create_before(
+    service: Service, send: Callable[[httpx.Request], object]
+) -> None:
+    class GoesOn(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            send(request)
+            request.url = httpx.URL(refused() + request.url.path)
+            return httpx.HTTPTransport().handle_request(request)
+
+    check = assert_not_sent if send is not_at_all else assert_unknown
+    check(outcome(service, transport=GoesOn()), service)
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_a_transport_that_takes_the_body_may_have_sent_it_whatever_it_raises(
+    service: Service, error: type[httpx.TransportError]
+) -> None:
+    def fail(request: httpx.Request) -> httpx.Response:
+        by_another_library(request)
+        raise error(f"illegal header {request.headers['auth_token']!r}")
+
+    unknown = outcome(service, transport=httpx.MockTransport(fail))
+    assert_unknown(unknown, service)
+    assert TOKEN not in repr(vars(unknown)) + str(unknown)
+
+
+def test_a_hook_may_read_the_body_and_replace_the_trace(service: Service) -> None:
+    seen: list[str] = []
+
+    def look(request: httpx.Request) -> None:
+        seen.append(request.content.decode() + request.read().decode())
+        request.extensions["trace"] = lambda name, info: seen.append(name)
+
+    def fail(_: Any) -> None:
+        raise httpx.ConnectError("elsewhere")
+
+    hooks: dict[str, list[Any]] = {"request": [look], "response": [fail]}
+    assert_not_sent(outcome(service, refused(), event_hooks=hooks), service)
+    assert_unknown(outcome(service, event_hooks=hooks), service)
+    assert any(name.endswith("send_request_headers.started") for name in seen)
+
+
+# --------------------------------------------------------------------------- content encodings
+
+
+class Encoded(httpx.BaseTransport, httpx.SyncByteStream):
+    """Answers with these bytes, a few at a time."""
+
+    def __init__(self, encoding: str, content: bytes) -> None:
+        self.encoding = encoding
+        self.content = content
+        self.accepted: list[str] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        self.accepted.append(request.headers["accept-encoding"])
+        return httpx.Response(200, headers={"content-encoding": self.encoding}, stream=self)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (self.content[at : at + 64] for at in range(0, len(self.content), 64))
+
+
+def test_an_answer_may_be_compressed_once(service: Service) -> None:
+    transport = Encoded("gzip", gzip.compress(CREATED._content()))
+    created = outcome(service, transport=transport)
+    assert isinstance(created, CreatedDocket)
+    assert created.raw_json == CREATED._content().decode()
+    assert transport.accepted == ["gzip"]
+
+
+BOMB = gzip.compress(b" " * (64 * 1024 * 1024))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "content"),
+    [
+        ("gzip", gzip.compress(CREATED._content())[:-20]),  # ends early
+        ("gzip", BOMB),
+        ("gzip, gzip", gzip.compress(BOMB)),
+        ("deflate", BOMB),
+        ("br", BOMB),
+    ],
+)
+def test_a_few_bytes_that_stand_for_gigabytes_or_end_early_are_no_answer(
+    service: Service, encoding: str, content: bytes
+) -> None:
+    transport = Encoded(encoding, content)
+    tracemalloc.start()
+    error = outcome(service, transport=transport)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (type(error), error.may_have_created) == (UnexpectedResponse, True)
+    assert peak < 8 * 1024 * 1024

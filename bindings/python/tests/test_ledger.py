@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import CREATED, DOCKET, DOCKET_ID, Answer, Serve, Service, drivers, outcome_on
+from conftest import DOCKET, DOCKET_ID, Serve, Service, drivers, outcome_on
 
 from voice_calling import (
     AsyncVoiceClient,
@@ -38,6 +38,7 @@ from voice_calling import (
     VoiceClient,
 )
 from voice_calling._ledger import Claim
+from voice_calling.testing import CREATED, Answer
 
 KEY = "crm-1001"
 

@@ -31,17 +31,6 @@ def test_each_attempt_is_logged_without_secrets(caplog: pytest.LogCaptureFixture
         assert secret not in caplog.text
 
 
-def test_a_level_may_change_at_any_time(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    logger = logging.getLogger("voice_calling")
-    with ScriptedService().client() as client:
-        for level, logged in [("WARNING", 0), ("DEBUG", 1), ("WARNING", 1)]:
-            caplog.set_level(level, logger.name)
-            create(client)
-            assert len([it for it in caplog.records if it.name == logger.name]) == logged
-
-
 def test_each_created_id_is_logged_with_what_its_caller_knows_the_request_by(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -14,10 +14,11 @@ from importlib import metadata
 
 import pytest
 import wasmtime
-from conftest import CREATED, DOCKET, Answer, Serve, Service
+from conftest import DOCKET, Serve, Service
 from readme import README
 
 from voice_calling import RequestError, VoiceClient, _workers
+from voice_calling.testing import CREATED, Answer
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a matter of POSIX")
 

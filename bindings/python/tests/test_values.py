@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import json
 import pickle
 from importlib import metadata
@@ -14,7 +13,6 @@ from conftest import DOCKET_ID, create
 
 import voice_calling
 from voice_calling import (
-    Attempt,
     DocketStatus,
     InvalidInput,
     NoAnswerError,
@@ -50,15 +48,6 @@ def test_no_json_costs_the_docket_id(value: str) -> None:
     with ScriptedService(Answer(body=text)).client() as client:
         created = create(client)
     assert (created.docket_id, created.raw_json) == (DOCKET_ID, text)
-
-
-def test_records_do_not_change_and_take_no_unknown_fields() -> None:
-    attempt = Attempt(status=200, started_ms=0, duration_ms=1)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        attempt.status = 201  # type: ignore[misc] # pyright: ignore
-    with pytest.raises(TypeError):
-        Attempt(state=200, started_ms=0, duration_ms=1)  # type: ignore[call-arg] # pyright: ignore
-    assert not hasattr(attempt, "__dict__")
 
 
 @pytest.mark.parametrize(
@@ -115,21 +104,12 @@ def test_an_error_can_be_pickled_copied_and_written_as_json() -> None:
     assert written["attempts"][0]["status"] == 409
 
 
-@pytest.mark.parametrize("kind", [str, str.encode, lambda it: bytearray(it, "utf-8")])
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, bytes.decode])
 def test_a_delivery_may_be_text_or_bytes_of_any_kind(kind: Any) -> None:
-    body = kind(f'{{"docket_id": "{DOCKET_ID}", "dashboard_url": "é"}}')
-    with VoiceClient(environ={}) as client:
-        for parse in [client.webhooks.parse, parse_docket_completed]:
-            for given in [body, body if isinstance(body, str) else memoryview(body)]:
-                completed = parse(given)
-                assert completed is not None
-                assert (completed.docket_id, completed.dashboard_url) == (DOCKET_ID, "é")
-
-
-def test_bytes_of_a_delivery_that_are_not_utf_8_are_replaced() -> None:
-    completed = parse_docket_completed(
-        f'{{"docket_id": "{DOCKET_ID}", "dashboard_url": "?"}}'.encode().replace(b"?", b"\xff")
-    )
+    body = f'{{"docket_id": "{DOCKET_ID}", "dashboard_url": "é"}}'.encode()
+    assert parse_docket_completed(kind(body)).dashboard_url == "é"  # type: ignore[union-attr]
+    with VoiceClient(environ={}) as client:  # bytes that are not UTF-8 are replaced
+        completed = client.webhooks.parse(body.replace("é".encode(), b"\xff"))
     assert completed is not None
     assert completed.dashboard_url == "\N{REPLACEMENT CHARACTER}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 from . import _coroutines, _threads
@@ -48,8 +47,7 @@ class Batch(_Batch):
     def __init__(
         self, driver: _threads.Threads, operation: Operation[Any], defaults: dict[str, Any]
     ) -> None:
-        self._driver = driver
-        self._running = driver.prepare(operation, defaults, _threads.Signal())
+        super().__init__(driver, operation, defaults)
         driver.begin(self._running)
 
     def __iter__(self) -> Batch:
@@ -79,12 +77,7 @@ class Batch(_Batch):
     def __enter__(self) -> Batch:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._cancel(error)
 
 
@@ -135,8 +128,7 @@ class AsyncBatch(_Batch):
         if self._running is None:
             if self._is_closed:
                 raise StopAsyncIteration
-            signal = _coroutines.Signal()
-            self._running = self._driver.prepare(self._operation, self._defaults, signal)
+            self._running = self._driver.prepare(self._operation, self._defaults)
             self._driver.begin(self._running)
         running: Running = self._running
         return running
@@ -145,11 +137,6 @@ class AsyncBatch(_Batch):
         self._begun()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._cancel(error)
         await self.aclose()

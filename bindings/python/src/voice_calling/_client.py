@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import os
-from collections.abc import Iterable, Mapping
-from types import TracebackType
-from typing import Any, Generic, Literal, NoReturn, TypeVar
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Generic, NoReturn, TypeVar
 
 import httpx
 
-from ._batch import AsyncBatch, Batch
 from ._coroutines import Coroutines
 from ._errors import configuration_problem
 from ._http import Http, has_http_2
 from ._ledger import Ledger
-from ._methods import (
-    AgentMethods,
-    CallMethods,
-    DocketMethods,
-    InCoroutines,
-    InThreads,
-    WebhookMethods,
-    batch,
-)
+from ._methods import Agents, Calls, Dockets, Webhooks
 from ._operation import options
 from ._settings import Account, Settings
 from ._threads import Threads
-from ._types import DocketRequest
 
 __all__ = ["AsyncVoiceClient", "VoiceClient"]
 
@@ -61,22 +50,8 @@ class _Client(Generic[Http]):
         http_client: Http | None = None,
         ledger: str | os.PathLike[str] | Ledger | None = None,
     ) -> None:
-        given = Account(
-            base_url=base_url,
-            token=token,
-            max_attempts=max_attempts,
-            backoff=backoff,
-            max_backoff=max_backoff,
-            connect_timeout=connect_timeout,
-            attempt_timeout=attempt_timeout,
-            deadline=deadline,
-            create_retry=create_retry,
-            max_in_flight=max_in_flight,
-            max_request_bytes=max_request_bytes,
-            max_response_bytes=max_response_bytes,
-            max_delivery_bytes=max_delivery_bytes,
-            allow_insecure_http=allow_insecure_http,
-        )
+        arguments = locals()
+        given = Account(**{option.name: arguments[option.name] for option in fields(Account)})
         settings = Settings(given, accounts, environ)
         http_class = self._driver_class.http_class
         if http_client is not None and not isinstance(http_client, http_class):
@@ -105,7 +80,8 @@ class _Client(Generic[Http]):
     ) -> C:
         """The same client, with these options for each of its calls. It has the same connections
         and settings, and is closed with it."""
-        made = copy.copy(self)
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
         made._defaults = {**self._defaults, **options(account, timeout, max_retries)}
         made._make_groups()
         return made
@@ -131,75 +107,9 @@ class _Client(Generic[Http]):
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} holds the token and cannot be pickled")
 
-    def __copy__(self: C) -> C:
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
 
-
-_NO_DRIVER: Any = None
-
-
-# ----------------------------------------------------------------------------------- for threads
-
-
-class Agents(AgentMethods, InThreads):
-    """Agents: the voices that make calls. An agent is configured once, before calls are made."""
-
-    __slots__ = ()
-
-
-class Calls(CallMethods, InThreads):
-    """Calls that are made directly, without a docket."""
-
-    __slots__ = ()
-
-
-class Webhooks(WebhookMethods, InThreads):
-    """Notifications that the service sends by itself."""
-
-    __slots__ = ()
-
-
-class Dockets(DocketMethods, InThreads):
-    """Dockets: business tasks, each of which groups the call attempts made for it.
-
-    A docket is for a task that may need several calls, and reports its completion once, by the
-    webhook, with its insights. For one call whose details you fetch by task id use `calls.make`.
-    """
-
-    __slots__ = ()
-
-    def create_each(
-        self,
-        requests: Iterable[DocketRequest],
-        *,
-        timeout: float,
-        account: str | None = None,
-        item_timeout: float | None = None,
-        max_retries: int | None = None,
-        once: Literal["external_id"] | None = None,
-    ) -> Batch:
-        """Makes phones ring: `POST /api/v2/dockets` for each request, at most `max_in_flight` at a
-        time; the results come as they are known, in any order.
-
-        `requests`: 0 to 1000, with texts of 16777216 bytes in all. One failure never hides
-        another. A rate limit that one request meets slows the others. A request that the service
-        does not allow fails in its place, and the others are sent.
-
-        - `timeout`: For how long new requests may be begun. Unit: seconds; 0.001 or more. Those
-          that were not begun by then are `TimedOut` with no attempts. Those that were are
-          finished, each within its deadline, so that no docket id is lost.
-        - `item_timeout`: In place of the client's `deadline`, for each request. Unit: seconds.
-        - `account`, `max_retries`: see `calls.make`; retries are those of a request.
-        - `once`: `"external_id"` takes the key of each request in the ledger from its
-          `external_id`, if the request has no `once`.
-
-        `ConfigurationProblem`, or `InvalidInput` for `requests`, `timeout` or options, is raised
-        by the first step of the iterator; then nothing was sent.
-        """
-        operation = batch(requests, timeout, None, account, item_timeout, max_retries, once)
-        return Batch(self._driver, operation, self._defaults)
+_THREADS: Any = Threads
+_COROUTINES: Any = Coroutines
 
 
 class VoiceClient(_Client[httpx.Client]):
@@ -230,10 +140,10 @@ class VoiceClient(_Client[httpx.Client]):
     _driver_class = Threads
 
     # Of the class too, for `unittest.mock.create_autospec`.
-    agents: Agents = Agents(_NO_DRIVER, {})
-    calls: Calls = Calls(_NO_DRIVER, {})
-    dockets: Dockets = Dockets(_NO_DRIVER, {})
-    webhooks: Webhooks = Webhooks(_NO_DRIVER, {})
+    agents: Agents[Threads] = Agents(_THREADS, {})
+    calls: Calls[Threads] = Calls(_THREADS, {})
+    dockets: Dockets[Threads] = Dockets(_THREADS, {})
+    webhooks: Webhooks[Threads] = Webhooks(_THREADS, {})
 
     def close(self) -> None:
         """Refuses further calls with `RuntimeError`. Calls in flight are finished, but not waited
@@ -243,54 +153,8 @@ class VoiceClient(_Client[httpx.Client]):
     def __enter__(self) -> VoiceClient:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-
-# -------------------------------------------------------------------------------- for coroutines
-
-
-class AsyncAgents(AgentMethods, InCoroutines):
-    """As `Agents`, to be awaited."""
-
-    __slots__ = ()
-
-
-class AsyncCalls(CallMethods, InCoroutines):
-    """As `Calls`, to be awaited."""
-
-    __slots__ = ()
-
-
-class AsyncWebhooks(WebhookMethods, InCoroutines):
-    """As `Webhooks`, to be awaited."""
-
-    __slots__ = ()
-
-
-class AsyncDockets(DocketMethods, InCoroutines):
-    """As `Dockets`, to be awaited."""
-
-    __slots__ = ()
-
-    def create_each(
-        self,
-        requests: Iterable[DocketRequest],
-        *,
-        timeout: float,
-        account: str | None = None,
-        item_timeout: float | None = None,
-        max_retries: int | None = None,
-        once: Literal["external_id"] | None = None,
-    ) -> AsyncBatch:
-        """As `Dockets.create_each`, for `async for`."""
-        operation = batch(requests, timeout, None, account, item_timeout, max_retries, once)
-        return AsyncBatch(self._driver, operation, self._defaults)
 
 
 class AsyncVoiceClient(_Client[httpx.AsyncClient]):
@@ -306,10 +170,10 @@ class AsyncVoiceClient(_Client[httpx.AsyncClient]):
     _driver_class = Coroutines
 
     # Of the class too, for `unittest.mock.create_autospec`.
-    agents: AsyncAgents = AsyncAgents(_NO_DRIVER, {})
-    calls: AsyncCalls = AsyncCalls(_NO_DRIVER, {})
-    dockets: AsyncDockets = AsyncDockets(_NO_DRIVER, {})
-    webhooks: AsyncWebhooks = AsyncWebhooks(_NO_DRIVER, {})
+    agents: Agents[Coroutines] = Agents(_COROUTINES, {})
+    calls: Calls[Coroutines] = Calls(_COROUTINES, {})
+    dockets: Dockets[Coroutines] = Dockets(_COROUTINES, {})
+    webhooks: Webhooks[Coroutines] = Webhooks(_COROUTINES, {})
 
     async def aclose(self) -> None:
         """Refuses further calls with `RuntimeError`. Calls in flight are finished, but not waited
@@ -319,10 +183,5 @@ class AsyncVoiceClient(_Client[httpx.AsyncClient]):
     async def __aenter__(self) -> AsyncVoiceClient:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()

@@ -11,17 +11,16 @@ import types
 import typing
 from collections import UserString
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from enum import Enum
-from typing import Any, TypeAlias, TypeVar, Union
+from typing import Any, TypeVar, Union
 
 from . import _errors, _types, _values
-from ._errors import ExecutionFailed, RequestError, described, invalid_input, sentence
+from ._errors import RequestError, described, invalid_input, sentence
 from ._types import AgentText, Attempt, DocketRequest, HttpResponse, Problem
+from ._values import snake
 
 T = TypeVar("T")
-
-Decoder: TypeAlias = Callable[[Any], Any]
 
 # ----------------------------------------------------------------------------------- arguments
 
@@ -229,17 +228,55 @@ def argument_name(path: str, deadline: str = "timeout") -> str:
 
 def decode(made: type[T], wire: Any) -> T:
     """Returns a record, or an outcome, of its JSON."""
-    hint: Any = made
-    decoder = _decoder_of(hint)
-    assert decoder is not None
-    decoded: T = decoder(wire)
+    decoded: T = _decode(made, wire)
     return decoded
+
+
+def _decode(hint: Any, wire: Any) -> Any:
+    """Returns a value of this type, of its JSON."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if wire is None:
+        return None
+    if origin in (Union, types.UnionType):
+        cases = [part for part in parts if part is not type(None)]
+        return _decode(cases[0], wire) if len(cases) == 1 else _decode_outcome(cases, wire)
+    if origin is tuple:
+        return tuple([_decode(parts[0], it) for it in wire])
+    if hint in (int, float):
+        return hint(wire)  # large integers are texts of digits
+    if issubclass(hint, Enum):
+        return hint[snake(wire).upper()] if isinstance(wire, str) else hint(wire["Other"])
+    if not hasattr(hint, "__dataclass_fields__"):
+        return wire
+    values = {
+        name: _decode(type_, wire[wire_name])
+        for name, wire_name, type_ in _members(hint)
+        if wire_name in wire
+    }
+    if values.get("retry_after") is not None:
+        values["retry_after"] /= 1000
+    return hint(**values)
+
+
+@functools.cache
+def _members(record: Any) -> list[tuple[str, str, Any]]:
+    """Returns the fields of a record: their names, here and in the JSON of the core, and types."""
+    hints = typing.get_type_hints(record)
+    names = [field.name for field in fields(record)]
+    return [(name, _types.RENAMED.get(name, name), hints[name]) for name in names]
+
+
+def _decode_outcome(cases: list[Any], wire: Any) -> Any:
+    """Decodes one of the outcomes in `_values`, whose payload is the argument of its type."""
+    if isinstance(wire, str):
+        return getattr(_values, wire)()
+    ((case, payload),) = wire.items()
+    (of,) = [it for it in cases if (typing.get_origin(it) or it).__name__ == case]
+    return getattr(_values, case)(_decode(typing.get_args(of)[0], payload))
 
 
 def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> RequestError:
     """Returns the exception for an error. `name_of` is what the user calls what the core names."""
-    if wire == "ExecutionFailed":
-        return ExecutionFailed("the component could not be run")
     ((case, failure),) = wire.items()
     problem, response = failure.get("problem"), failure.get("response")
     error = _errors_by_case()[case](
@@ -261,78 +298,6 @@ def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> Re
 def _errors_by_case() -> dict[str, type[RequestError]]:
     classes = [getattr(_errors, name) for name in _errors.__all__]
     return {_pascal(it.kind): it for it in classes if it.kind}
-
-
-@functools.cache
-def _record_decoder(made: Any) -> Decoder:
-    hints = typing.get_type_hints(made)
-    members: list[tuple[str, str, Decoder | None]] = []
-    for field in fields(made):
-        name = field.name
-        decoder = _decode_seconds if name == "retry_after" else _decoder_of(hints[name])
-        members.append((name, _types.RENAMED.get(name, name), decoder))
-
-    def decode_record(wire: Any) -> Any:
-        values = {}
-        for name, wire_name, decoder in members:
-            if wire_name in wire:
-                value = wire[wire_name]
-                values[name] = value if value is None or decoder is None else decoder(value)
-        return made(**values)
-
-    return decode_record
-
-
-@functools.cache
-def _decoder_of(hint: Any) -> Decoder | None:
-    """Returns what changes the value of a field that is there; `None` if nothing does."""
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (Union, types.UnionType):
-        parts = tuple([part for part in parts if part is not type(None)])
-        cases = {(typing.get_origin(part) or part).__name__: part for part in parts}
-        if len(cases) > 1:
-            return _outcome_decoder(cases)
-        return _decoder_of(parts[0])
-    if origin is tuple:
-        inner = _decoder_of(parts[0])
-        return tuple if inner is None else lambda wire: tuple([inner(it) for it in wire])
-    if hint is int:
-        return int  # large ones are texts of digits
-    if hint is float:
-        return float
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return _status_decoder(hint)
-    if is_dataclass(hint) and isinstance(hint, type):
-        return lambda wire: _record_decoder(hint)(wire)
-    return None
-
-
-def _outcome_decoder(cases: dict[str, Any]) -> Decoder:
-    """Decodes one of the outcomes in `_values`, whose payload is the argument of its type."""
-    payloads = {
-        name: _decoder_of(parts[0]) if (parts := typing.get_args(case)) else None
-        for name, case in cases.items()
-    }
-
-    def decode_outcome(wire: Any) -> Any:
-        if isinstance(wire, str):
-            return getattr(_values, wire)()
-        ((case, payload),) = wire.items()
-        decoder = payloads[case]
-        return getattr(_values, case)(
-            payload if payload is None or decoder is None else decoder(payload)
-        )
-
-    return decode_outcome
-
-
-def _status_decoder(made: type[Enum]) -> Decoder:
-    known = {_pascal(name.lower().replace("_", "-")): made[name] for name in list(made.__members__)}
-    return lambda wire: known[wire] if isinstance(wire, str) else made(wire["Other"])
-
-
-def _decode_seconds(milliseconds: Any) -> float:
-    return int(milliseconds) / 1000
 
 
 def _pascal(name: str) -> str:

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import sys
+import time
 import traceback
-import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +17,12 @@ import httpx
 from ._driver import Driver
 from ._exchange import Exchange
 from ._http import AnswerReader, request_of
-from ._ledger import IN_PROGRESS_POLL_S, Claim, Ledger
+from ._ledger import IN_PROGRESS_POLL_S, Claim
 from ._log import log
-from ._operation import Operation
 from ._running import Caller, Running
-from ._settings import Settings
 from ._workers import Tick
 
 if TYPE_CHECKING:
-    import asyncio
-
     import anyio
 
 
@@ -56,18 +51,13 @@ class Coroutines(Driver[httpx.AsyncClient]):
     """Runs operations on one event loop."""
 
     http_class = httpx.AsyncClient
+    signal_class = Signal
+    is_async = True
 
-    def __init__(
-        self,
-        settings: Settings,
-        http_client: httpx.AsyncClient | None,
-        ledger: str | os.PathLike[str] | Ledger | None,
-    ) -> None:
-        super().__init__(settings, http_client, ledger)
-        self._loop: Any = None
-        self._is_asyncio = True
-        self._tasks: set[Any] = set()
-        self._timer: Any = None
+    _loop: Any = None
+    _is_asyncio = True
+    _tasks: set[Any]
+    _timer: Any = None
 
     # ------------------------------------------------------------------------------- callers
 
@@ -103,15 +93,9 @@ class Coroutines(Driver[httpx.AsyncClient]):
                 await self._own.aclose()
             self._close_ledger_if_idle()
 
-    def settle(self, running: Running) -> None:
-        super().settle(running)
-        self._close_ledger_if_idle()
-
-    def _close_ledger_if_idle(self) -> None:
-        if not self.is_closed or self._open or self._orphans or not self._machine.is_idle:
-            return
-        if self.ledger is not None and self._owns_ledger:
-            self.ledger.close()
+    @property
+    def _is_idle(self) -> bool:
+        return super()._is_idle and self._machine.is_idle
 
     async def flush(self, claims: Iterable[Claim]) -> None:
         """Waits until the ledger has on the disk how creates ended."""
@@ -152,15 +136,8 @@ class Coroutines(Driver[httpx.AsyncClient]):
         self._loop = loop
         self._own = None  # its connections are the other loop's
         self._tasks = set()
-        tick: Tick = weakref.WeakMethod(self._machine.tick)
         self._is_asyncio = isinstance(loop, asyncio.AbstractEventLoop)
-        if self._time_of_test is not None:
-            self._time_of_test.attach(self._machine, tick)
-            self._timer = self._time_of_test
-        elif self._is_asyncio:
-            self._timer = AsyncioTimer(loop, tick, self._clock)
-        else:
-            self._timer = TrioTimer(tick, self._clock)
+        self._timer = self._time_of_test or LoopTimer(loop, self._tick_reference)
 
     def start(self, exchange: Exchange) -> None:
         running = exchange.running
@@ -258,12 +235,6 @@ class Coroutines(Driver[httpx.AsyncClient]):
 class Call(Caller):
     """The caller of an operation that ends in one outcome."""
 
-    def __init__(
-        self, driver: Coroutines, operation: Operation[Any], defaults: dict[str, Any]
-    ) -> None:
-        self._driver = driver
-        self._running = driver.prepare(operation, defaults, Signal())
-
     async def run(self) -> Any:
         """Runs it to its end."""
         running = self._running
@@ -285,47 +256,29 @@ class Call(Caller):
         return outcome
 
 
-class AsyncioTimer:
-    """Calls a tick when it is time."""
+class LoopTimer:
+    """Calls a tick on an event loop when it is time. One that was asked for an earlier time since
+    has nothing to do at the later one."""
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, tick: Tick, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, loop: Any, tick: Tick) -> None:
         self._loop = loop
         self._tick = tick
-        self._clock = clock
-        self._at = 0.0
-        self._handle: asyncio.TimerHandle | None = None
-
-    def wake(self, at: float) -> None:
-        if self._handle is not None:
-            if self._at <= at:
-                return
-            self._handle.cancel()
-        self._at = at
-        self._handle = self._loop.call_later(max(0.0, at - self._clock()), self._fire)
-
-    def _fire(self) -> None:
-        self._handle = None
-        if (tick := self._tick()) is not None:
-            tick()
-
-
-class TrioTimer:
-    """The same on trio."""
-
-    def __init__(self, tick: Tick, clock: Callable[[], float]) -> None:
-        self._tick = tick
-        self._clock = clock
         self._at: float | None = None
 
     def wake(self, at: float) -> None:
-        if self._at is None or at < self._at:
-            self._at = at
+        if self._at is not None and self._at <= at:
+            return
+        self._at = at
+        if hasattr(self._loop, "call_later"):
+            self._loop.call_later(max(0.0, at - time.monotonic()), self._fire, at)
+        else:
             _trio().lowlevel.spawn_system_task(self._sleep, at)
 
     async def _sleep(self, at: float) -> None:
-        await _trio().sleep(max(0.0, at - self._clock()))
+        await _trio().sleep(max(0.0, at - time.monotonic()))
+        self._fire(at)
+
+    def _fire(self, at: float) -> None:
         if self._at == at:
             self._at = None
             if (tick := self._tick()) is not None:

@@ -17,6 +17,7 @@ from ._machine import Machine, Network
 from ._operation import Operation
 from ._running import Running
 from ._settings import Settings
+from ._workers import Tick
 
 DRIVERS: weakref.WeakSet[Driver[Any]] = weakref.WeakSet()
 """All drivers of this process."""
@@ -26,6 +27,9 @@ class Driver(Network, ABC, Generic[Http]):
     """Runs operations."""
 
     http_class: type[Http]
+    signal_class: type[Any]
+    """What wakes a caller."""
+    is_async: bool
 
     is_refusing: ClassVar[bool] = False
     """Whether the process is at its end: no thread and no event loop goes on any more."""
@@ -57,11 +61,14 @@ class Driver(Network, ABC, Generic[Http]):
         if self._time_of_test is not None:
             self._clock = self._time_of_test.now
         self._machine = Machine(settings, self, self._clock, self.ledger)
+        self._tick_reference: Tick = weakref.WeakMethod(self._tick)
+        if self._time_of_test is not None:
+            self._time_of_test.attach(self._machine, self._tick_reference)
         DRIVERS.add(self)
 
     # ------------------------------------------------------------------------------- callers
 
-    def prepare(self, operation: Operation[Any], defaults: dict[str, Any], signal: Any) -> Running:
+    def prepare(self, operation: Operation[Any], defaults: dict[str, Any]) -> Running:
         """Returns an operation that is to be begun, or raises why it cannot be."""
         self._refuse_if_closed()
         if Driver.is_refusing:
@@ -76,6 +83,7 @@ class Driver(Network, ABC, Generic[Http]):
             raise invalid_input("once", shown, "a key for a client that was made with ledger=…")
         self._enter()
         self._http_client()  # takes a while, which is not part of an attempt
+        signal = self.signal_class()
         return self._machine.operation(operation, {**defaults, **operation.options}, signal)
 
     def _refuse_if_closed(self) -> None:
@@ -110,6 +118,10 @@ class Driver(Network, ABC, Generic[Http]):
     def _soon(self, job: Callable[[], None]) -> None:
         """Does a job where the machine may be stepped."""
 
+    def _tick(self) -> None:
+        """Steps the machine, since it is time."""
+        self._machine.tick()
+
     def settle(self, running: Running) -> None:
         """Notes that the caller of an operation has all of its outcome."""
         running.record_rest()
@@ -117,6 +129,15 @@ class Driver(Network, ABC, Generic[Http]):
         self._orphans.discard(running)
         running.is_settled = True
         running.signal.set()  # for others who wait
+        self._close_ledger_if_idle()
+
+    @property
+    def _is_idle(self) -> bool:
+        return not (self._open or self._orphans)
+
+    def _close_ledger_if_idle(self) -> None:
+        if self.is_closed and self._is_idle and self.ledger is not None and self._owns_ledger:
+            self.ledger.close()
 
     # ------------------------------------------------------------------------------- network
 

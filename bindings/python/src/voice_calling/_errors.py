@@ -1,4 +1,4 @@
-"""The exceptions: one for each case of the component's errors."""
+"""The exceptions: one for each error of the interface that all languages share."""
 
 from __future__ import annotations
 
@@ -30,19 +30,17 @@ __all__ = [
 class RequestError(Exception):
     """Why an operation did not succeed.
 
-    **An error of this component without `permanent` in its name means that nothing was
-    created**: retry the same call later, as workflow engines do by themselves. Do not retry a
-    case with `permanent` in its name unchanged: the same call would fail again, or might call a
-    person twice; `may_have_created` says which. `ExecutionFailed` is no error of this component
-    but its host's, and says nothing about what was created.
+    **An error that is not permanent (`is_permanent`) means that nothing was created**: retry the
+    same call later. Do not retry one that is permanent unchanged: the same call would fail again,
+    or might call a person twice; `may_have_created` says which.
 
-    This is about errors. What the component itself retries before it returns is set by
-    `create_retry`, whose default sends a create again after 5xx and 408.
+    This is about errors. What is retried before a call returns is set by `create_retry`, whose
+    default sends a create again after 5xx and 408.
 
-    Here `is_permanent` stands for that part of the name. All errors have the same attributes."""
+    All errors have the same attributes."""
 
     kind: str = ""
-    """The error's name in the component's WIT."""
+    """The error's name in the interface that all languages share."""
 
     message: str
     """What went wrong, in a sentence for people."""
@@ -59,7 +57,7 @@ class RequestError(Exception):
 
     may_have_created: bool
     """Whether something may have been created: a phone may be ringing. Always `False` for reading
-    requests, and for errors without `permanent` in their names."""
+    requests, and for errors that are not permanent."""
 
     def __init__(
         self,
@@ -101,10 +99,8 @@ class NoAnswerError(RequestError):
 
 
 class ExecutionFailed(RequestError):
-    """The host could not run the component (a trap, a timeout of the host). Only hosts make this
-    case; the component never returns it. After a creating request the call or docket may exist:
-    give the host a longer timeout than the component's own (`deadline`; for a wait its
-    `timeout`; for a batch both together)."""
+    """The package's module could not be run (a trap, no memory, no thread, a fork after calls with
+    your own `http_client`). Nothing was created."""
 
     kind: str = "execution-failed"
 

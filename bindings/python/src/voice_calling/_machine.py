@@ -53,7 +53,8 @@ class Machine:
         self._clock = clock
         self._began = clock()
         self._numbers = itertools.count(1)
-        self._inbox: deque[Running | Exchange | Callable[[], list[dict[str, Any]]]] = deque()
+        self._inbox: deque[Callable[[], list[dict[str, Any]]]] = deque()
+        """Jobs, which return events for the core."""
         self._lock = threading.Lock()
         self._guest: Guest | None = None
         self._running: dict[int, Running] = {}
@@ -70,12 +71,12 @@ class Machine:
 
     def begin(self, running: Running) -> None:
         """Begins it."""
-        self._inbox.append(running)
+        self._inbox.append(lambda: self._begin_events(running))
         self._step_all()
 
     def end(self, exchange: Exchange) -> None:
         """An exchange has ended."""
-        self._inbox.append(exchange)
+        self._inbox.append(lambda: self._end_events(exchange))
         self._step_all()
 
     def cancel(self, running: Running) -> None:
@@ -116,36 +117,12 @@ class Machine:
                 self._lock.release()
 
     def _step(self) -> None:
-        jobs: list[Any] = []
-        while self._inbox:
-            job = self._inbox.popleft()
-            if not isinstance(job, Running) or self._is_ready(job):
-                jobs.append(job)
-        if self._guest is None:
-            for job in jobs:
-                if callable(job):
-                    job()
-            return
-        # Rounded, since 1.001 s is less than 1001 ms to a float. The module is compiled by now.
-        now_ms = int(round((self._clock() - self._began) * 1000, 3))
         events: list[dict[str, Any]] = []
-        for job in jobs:
-            if isinstance(job, Running):
-                job.began_ms = now_ms
-                self._running[job.number] = job
-                options = job.options or None
-                begin = {"operation": job.number, "call": job.operation.call, "options": options}
-                if job.operation.keys:
-                    begin["once"] = True
-                events.append({"Begin": begin})
-            elif isinstance(job, Exchange):
-                # Another guest's may have the same number.
-                if self._exchanges.get(job.number) is job:
-                    del self._exchanges[job.number]
-                    events += job.events_at_end()
-                    self._note_progress(job, now_ms)
-            else:
-                events += job()
+        while self._inbox:
+            events += self._inbox.popleft()()
+        if self._guest is None:
+            return
+        now_ms = self._now_ms()
         is_due = self._wake_at_ms is not None and now_ms >= self._wake_at_ms
         if is_due:
             for exchange in list(self._exchanges.values()):
@@ -156,17 +133,36 @@ class Machine:
         elif self._wake_at_ms is not None:  # called too early
             self._network.wake(self._began + self._wake_at_ms / 1000)
 
-    def _note_progress(self, exchange: Exchange, now_ms: int) -> None:
+    def _now_ms(self) -> int:
+        # Rounded, since 1.001 s is less than 1001 ms to a float.
+        return int(round((self._clock() - self._began) * 1000, 3))
+
+    def _begin_events(self, running: Running) -> list[dict[str, Any]]:
+        if not self._is_ready(running):
+            return []
+        running.began_ms = self._now_ms()  # the module is compiled by now
+        self._running[running.number] = running
+        options = running.options or None
+        begin = {"operation": running.number, "call": running.operation.call, "options": options}
+        if running.operation.keys:
+            begin["once"] = True
+        return [{"Begin": begin}]
+
+    def _end_events(self, exchange: Exchange) -> list[dict[str, Any]]:
+        if self._exchanges.get(exchange.number) is not exchange:
+            return []  # another guest's may have the same number
+        del self._exchanges[exchange.number]
         running = exchange.running
         if running.operation.on_progress is not None:
             progress = Progress(
                 requests=running.requests,
-                waited_ms=now_ms - running.began_ms,
+                waited_ms=self._now_ms() - running.began_ms,
                 status=exchange.status,
                 raw_json=None if exchange.status is None else exchange.body(),
             )
             running.progress.append(progress)
             running.signal.set()
+        return exchange.events_at_end()
 
     def _is_ready(self, running: Running) -> bool:
         """Returns `True` if there is a guest for it; otherwise it gets an error."""
@@ -285,8 +281,12 @@ class Machine:
         for exchange in exchanges.values():
             self._drop(exchange)
         for it in running.values():
-            it.fail(f"the component failed ({reason})")
-        log(logging.ERROR, "the component failed, and everything under way with it: %s", reason)
+            it.fail(f"the module of the package failed ({reason})")
+        log(
+            logging.ERROR,
+            "the module of the package failed, and everything under way with it: %s",
+            reason,
+        )
 
     def stop(self) -> None:
         """Begins nothing any more, at the end of the process, and frees the guest in time."""

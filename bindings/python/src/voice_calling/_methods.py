@@ -11,6 +11,7 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overl
 
 from . import _conversion as conversion
 from . import _coroutines, _guest, _threads
+from ._batch import AsyncBatch, Batch
 from ._conversion import (
     decode,
     encode_agent_text,
@@ -45,78 +46,103 @@ from ._values import Json
 
 T = TypeVar("T")
 P = ParamSpec("P")
+S = TypeVar("S")
+A = TypeVar("A")
 
 _VERIFICATION: Any = Verification
 
 
-class InThreads:
-    """A group of methods that return when all is done."""
+D = TypeVar("D", _threads.Threads, _coroutines.Coroutines)
+
+
+class Group(Generic[D]):
+    """A group of methods: in threads they return when all is done, in coroutines they are
+    awaited."""
 
     __slots__ = ("_defaults", "_driver")
 
-    def __init__(self, driver: _threads.Threads, defaults: dict[str, Any]) -> None:
-        self._driver = driver
+    def __init__(self, driver: D, defaults: dict[str, Any]) -> None:
+        self._driver: D = driver
         self._defaults = defaults
 
 
-class InCoroutines:
-    """A group of methods that are awaited."""
-
-    __slots__ = ("_defaults", "_driver")
-
-    def __init__(self, driver: _coroutines.Coroutines, defaults: dict[str, Any]) -> None:
-        self._driver = driver
-        self._defaults = defaults
-
-
-class method(Generic[P, T]):
+class Method(Generic[P, S, A]):
     """A method of both clients, of a function that makes its operation."""
 
-    def __init__(self, make: Callable[Concatenate[Any, P], Operation[T]]) -> None:
-        def in_threads(group: InThreads, *args: P.args, **kwargs: P.kwargs) -> Any:
-            call = _threads.Call(group._driver, make(group, *args, **kwargs), group._defaults)
-            try:
-                return call.run()
-            except BaseException as error:
-                call._fail(error)
-                raise
-
-        async def in_coroutines(group: InCoroutines, *args: P.args, **kwargs: P.kwargs) -> Any:
-            call = _coroutines.Call(group._driver, make(group, *args, **kwargs), group._defaults)
-            try:
-                return await call.run()
-            except BaseException as error:
-                call._fail(error)
-                raise
-
+    def __init__(self, make: Callable[..., Any], in_threads: Any, in_coroutines: Any) -> None:
         self.__doc__ = make.__doc__
-        signature = inspect.signature(make)
-        returned = str(signature.return_annotation).removeprefix("Operation[").removesuffix("]")
-        functions: tuple[Any, ...] = (in_threads, in_coroutines)
-        for function in functions:
-            functools.update_wrapper(function, make)
-            del function.__wrapped__
-            function.__annotations__ = {**make.__annotations__, "return": returned}
-            function.__signature__ = signature.replace(return_annotation=returned)
         self._in_threads = in_threads
         self._in_coroutines = in_coroutines
 
     @overload
-    def __get__(self, group: InThreads, owner: type[Any]) -> Callable[P, T]: ...
+    def __get__(self, group: Group[_threads.Threads], owner: type[Any]) -> Callable[P, S]: ...
     @overload
-    def __get__(
-        self, group: InCoroutines, owner: type[Any]
-    ) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, group: Group[_coroutines.Coroutines], owner: type[Any]) -> Callable[P, A]: ...
     @overload
-    def __get__(self, group: None, owner: type[Any]) -> method[P, T]: ...
+    def __get__(self, group: None, owner: type[Any]) -> Method[P, S, A]: ...
     def __get__(self, group: Any, owner: type[Any]) -> Any:
         if group is None:
             return self
-        function = self._in_threads if isinstance(group, InThreads) else self._in_coroutines
-        return function.__get__(group, owner)
+        is_async = group._driver.is_async
+        return (self._in_coroutines if is_async else self._in_threads).__get__(group, owner)
 
 
-class AgentMethods:
+def method(
+    make: Callable[Concatenate[Any, P], Operation[T]],
+) -> Method[P, T, Coroutine[Any, Any, T]]:
+    """Makes a method that ends in one outcome."""
+
+    def in_threads(group: Group[_threads.Threads], *args: P.args, **kwargs: P.kwargs) -> Any:
+        call = _threads.Call(group._driver, make(group, *args, **kwargs), group._defaults)
+        try:
+            return call.run()
+        except BaseException as error:
+            call._fail(error)
+            raise
+
+    async def in_coroutines(
+        group: Group[_coroutines.Coroutines], *args: P.args, **kwargs: P.kwargs
+    ) -> Any:
+        call = _coroutines.Call(group._driver, make(group, *args, **kwargs), group._defaults)
+        try:
+            return await call.run()
+        except BaseException as error:
+            call._fail(error)
+            raise
+
+    returned = str(make.__annotations__["return"]).removeprefix("Operation[").removesuffix("]")
+    _dress(in_threads, make, returned)
+    _dress(in_coroutines, make, returned)
+    return Method(make, in_threads, in_coroutines)
+
+
+def batch_method(
+    make: Callable[Concatenate[Any, P], Operation[Any]],
+) -> Method[P, Batch, AsyncBatch]:
+    """Makes a method that returns an iterator over many outcomes."""
+
+    def in_threads(group: Group[_threads.Threads], *args: P.args, **kwargs: P.kwargs) -> Batch:
+        return Batch(group._driver, make(group, *args, **kwargs), group._defaults)
+
+    def in_coroutines(
+        group: Group[_coroutines.Coroutines], *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncBatch:
+        return AsyncBatch(group._driver, make(group, *args, **kwargs), group._defaults)
+
+    _dress(in_threads, make, "Batch")
+    _dress(in_coroutines, make, "AsyncBatch")
+    return Method(make, in_threads, in_coroutines)
+
+
+def _dress(function: Any, make: Callable[..., Any], returned: str) -> None:
+    """Lets a function look as if it had the parameters of another one."""
+    functools.update_wrapper(function, make)
+    del function.__wrapped__
+    function.__annotations__ = {**make.__annotations__, "return": returned}
+    function.__signature__ = inspect.signature(make).replace(return_annotation=returned)
+
+
+class Agents(Group[D]):
     """Agents: the voices that make calls. An agent is configured once, before calls are made."""
 
     __slots__ = ()
@@ -216,7 +242,7 @@ class AgentMethods:
         )
 
 
-class CallMethods:
+class Calls(Group[D]):
     """Calls that are made directly, without a docket."""
 
     __slots__ = ()
@@ -350,7 +376,7 @@ class CallMethods:
         )
 
 
-class DocketMethods:
+class Dockets(Group[D]):
     """Dockets: business tasks, each of which groups the call attempts made for it.
 
     A docket is for a task that may need several calls, and reports its completion once, by the
@@ -445,7 +471,38 @@ class DocketMethods:
 
         - `on_result`: Is called with each result as it comes. What it raises gives the batch up.
         """
-        return batch(requests, timeout, on_result, account, item_timeout, max_retries, once)
+        return _batch(requests, timeout, on_result, account, item_timeout, max_retries, once)
+
+    @batch_method
+    def create_each(
+        self,
+        requests: Iterable[DocketRequest],
+        *,
+        timeout: float,
+        account: str | None = None,
+        item_timeout: float | None = None,
+        max_retries: int | None = None,
+        once: Literal["external_id"] | None = None,
+    ) -> Operation[Any]:
+        """Makes phones ring: `POST /api/v2/dockets` for each request, at most `max_in_flight` at a
+        time; the results come as they are known, in any order. In coroutines it is for `async for`.
+
+        `requests`: 0 to 1000, with texts of 16777216 bytes in all. One failure never hides
+        another. A rate limit that one request meets slows the others. A request that the service
+        does not allow fails in its place, and the others are sent.
+
+        - `timeout`: For how long new requests may be begun. Unit: seconds; 0.001 or more. Those
+          that were not begun by then are `TimedOut` with no attempts. Those that were are
+          finished, each within its deadline, so that no docket id is lost.
+        - `item_timeout`: In place of the client's `deadline`, for each request. Unit: seconds.
+        - `account`, `max_retries`: see `calls.make`; retries are those of a request.
+        - `once`: `"external_id"` takes the key of each request in the ledger from its
+          `external_id`, if the request has no `once`.
+
+        `ConfigurationProblem`, or `InvalidInput` for `requests`, `timeout` or options, is raised
+        by the first step of the iterator; then nothing was sent.
+        """
+        return _batch(requests, timeout, None, account, item_timeout, max_retries, once)
 
     @method
     def get(
@@ -494,8 +551,8 @@ class DocketMethods:
         )
 
 
-class WebhookMethods:
-    """What the service sends by itself."""
+class Webhooks(Group[D]):
+    """Notifications that the service sends by itself."""
 
     __slots__ = ()
 
@@ -561,7 +618,7 @@ def parse_docket_completed(body: str | bytes | bytearray | memoryview) -> Docket
     return None if completed is None else decode(DocketCompleted, completed)
 
 
-def batch(
+def _batch(
     requests: Iterable[DocketRequest],
     timeout: float,
     on_result: Callable[[BatchResult], object] | None,

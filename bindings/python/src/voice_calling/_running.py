@@ -304,9 +304,12 @@ class Caller:
     """The caller's side of an operation. When it is gone, nothing waits for the operation any
     more."""
 
-    _driver: Any
     _running: Any = None
     """The `Running`, once there is one."""
+
+    def __init__(self, driver: Any, operation: Operation[Any], defaults: dict[str, Any]) -> None:
+        self._driver = driver
+        self._running = driver.prepare(operation, defaults)
 
     def _cancel(self, error: BaseException | None) -> None:
         """Cancels the operation, unless it has ended."""

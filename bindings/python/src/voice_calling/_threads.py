@@ -7,12 +7,10 @@ then."""
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import threading
 import time
 import traceback
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -25,12 +23,9 @@ from ._driver import Driver
 from ._errors import ExecutionFailed
 from ._exchange import Exchange
 from ._http import AnswerReader, request_of
-from ._ledger import IN_PROGRESS_POLL_S, Claim, Ledger
+from ._ledger import IN_PROGRESS_POLL_S, Claim
 from ._log import log
-from ._operation import Operation
 from ._running import Caller, Done, NoSignal, Running
-from ._settings import Settings
-from ._workers import Tick
 
 _INTERRUPT_POLL_S = 0.2
 
@@ -38,6 +33,10 @@ _CANCEL_TIMEOUT_S = 2.0
 """How long a cancelled caller waits to learn what is known, which takes a step of the machine."""
 
 _EXIT_TIMEOUT_S = 0.5
+
+
+_worker = threading.local()
+"""Of this thread: `next` has the exchange that it sends after its job."""
 
 
 class Signal:
@@ -66,18 +65,8 @@ class Threads(Driver[httpx.Client]):
     """Runs operations for any number of threads."""
 
     http_class = httpx.Client
-
-    def __init__(
-        self,
-        settings: Settings,
-        http_client: httpx.Client | None,
-        ledger: str | os.PathLike[str] | Ledger | None,
-    ) -> None:
-        super().__init__(settings, http_client, ledger)
-        self._local = threading.local()
-        self._tick_reference: Tick = weakref.WeakMethod(self._tick)
-        if self._time_of_test is not None:
-            self._time_of_test.attach(self._machine, self._tick_reference)
+    signal_class = Signal
+    is_async = False
 
     # ------------------------------------------------------------------------------- callers
 
@@ -116,11 +105,9 @@ class Threads(Driver[httpx.Client]):
         self._close_if_idle()
 
     def _close_if_idle(self) -> None:
-        if self.is_closed and not (self._open or self._orphans):
-            if self._own is not None:
-                self._own.close()
-            if self.ledger is not None and self._owns_ledger:
-                self.ledger.close()
+        if self.is_closed and self._is_idle and self._own is not None:
+            self._own.close()
+        self._close_ledger_if_idle()
 
     def flush(self, claims: Iterable[Claim]) -> None:
         """Waits until the ledger has on the disk how creates ended."""
@@ -133,22 +120,22 @@ class Threads(Driver[httpx.Client]):
 
     def _work(self, job: Callable[..., None], *arguments: Any) -> None:
         """Does, in a worker, a job and the first of the exchanges that it leads to."""
-        local = self._local
-        local.next = own = deque[Exchange]()
+        _worker.next = own = deque[Callable[[], None]]()
         try:
             job(*arguments)
             while own:
-                self._perform(own.popleft())
+                own.popleft()()
         finally:
-            local.next = None
+            _worker.next = None
 
     def start(self, exchange: Exchange) -> None:
-        own = getattr(self._local, "next", None)
+        perform = partial(self._perform, exchange)
+        own = getattr(_worker, "next", None)
         if own is not None and not own:
-            own.append(exchange)
+            own.append(perform)
             return
         try:
-            _workers.WORKERS.submit(partial(self._work, self._perform, exchange))
+            _workers.WORKERS.submit(partial(self._work, perform))
         except RuntimeError as error:  # no thread can be started
             exchange.on_not_sent(str(error))
             self._machine.end(exchange)
@@ -213,10 +200,6 @@ class Threads(Driver[httpx.Client]):
 
     # ------------------------------------------------------------------------------- process
 
-    def after_fork(self) -> None:
-        super().after_fork()
-        self._local = threading.local()
-
     def at_exit(self) -> None:
         still_open = {*self._open, *self._orphans}
         for running in still_open:
@@ -232,12 +215,6 @@ class Threads(Driver[httpx.Client]):
 
 class Call(Caller):
     """The caller of an operation that ends in one outcome."""
-
-    def __init__(
-        self, driver: Threads, operation: Operation[Any], defaults: dict[str, Any]
-    ) -> None:
-        self._driver = driver
-        self._running = driver.prepare(operation, defaults, Signal())
 
     def run(self) -> Any:
         """Runs it, and waits for its end."""

@@ -1,4 +1,4 @@
-"""The records of requests and answers, as the component's WIT describes them."""
+"""The records of requests and answers, as the WIT describes them."""
 
 from __future__ import annotations
 

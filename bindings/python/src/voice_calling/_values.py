@@ -51,7 +51,7 @@ def plain(value: Any) -> Any:
     if not is_dataclass(value) or isinstance(value, type):
         return value
     if not isinstance(value, Record):
-        case = _snake(type(value).__name__)
+        case = snake(type(value).__name__)
         payload = [plain(getattr(value, field.name)) for field in fields(value)]
         return {case: payload[0]} if payload else case
     made: dict[str, Any] = {}
@@ -62,7 +62,8 @@ def plain(value: Any) -> Any:
     return made
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
+    """Returns the name of a case, such as `InProgress`, as `in_progress`."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)[1:]
 
 
