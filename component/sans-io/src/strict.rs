@@ -11,8 +11,6 @@ use serde::forward_to_deserialize_any;
 use serde_json::value::RawValue;
 use std::fmt::{self, Display};
 
-type Names = &'static [&'static str];
-
 /// Puts a step of the path to it before an error, whose place in the JSON is not known then.
 fn within<E: Error>(step: impl Display, error: &serde_json::Error) -> E {
     let text = error.to_string();
@@ -47,9 +45,17 @@ impl<'de> Deserializer<'de> for Strict<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         let json = self.0.get();
         let mut reader = serde_json::Deserializer::from_str(json);
-        match json.starts_with(['{', '[']) {
-            true => reader.deserialize_any(Inner(visitor)),
-            false => reader.deserialize_any(visitor),
+        match json.as_bytes()[0] {
+            b'{' => reader.deserialize_map(Inner(visitor)),
+            b'[' => reader.deserialize_seq(Inner(visitor)),
+            b'"' => visitor.visit_string(serde_json::from_str(json)?),
+            b't' | b'f' => visitor.visit_bool(json == "true"),
+            b'n' => visitor.visit_unit(),
+            _ => match (json.parse(), json.parse()) {
+                (Ok(value), _) => visitor.visit_u64(value),
+                (_, Ok(value)) => visitor.visit_i64(value),
+                _ => visitor.visit_f64(serde_json::from_str(json)?),
+            },
         }
     }
 
@@ -70,16 +76,16 @@ impl<'de> Deserializer<'de> for Strict<'de> {
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        name: &'static str,
-        variants: Names,
+        _name: &'static str,
+        _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
         let json = self.0.get();
-        let mut reader = serde_json::Deserializer::from_str(json);
-        match json.starts_with('{') {
-            true => reader.deserialize_map(Variant(visitor)),
-            false => reader.deserialize_enum(name, variants, visitor),
+        if json.starts_with('{') {
+            return serde_json::Deserializer::from_str(json).deserialize_map(Variant(visitor));
         }
+        let name: String = serde_json::from_str(json)?;
+        visitor.visit_enum(name.into_deserializer())
     }
 
     /// What derived code ignores is the value of a field that it does not know.
@@ -204,7 +210,7 @@ mod tests {
         {"events":[],"now_ms":1} x => trailing characters
         events => expected value
         => EOF while parsing a value
-        event 7 => events.1: expected value
+        event 7 => events.1: invalid type: integer, expected a string
         event {"Begun":1} => events.1: unknown variant `Begun`, expected one of `Begin`, `Answered`
         event {"Abandon":null} => events.1.Abandon: invalid type: null
         event "Abandon" => events.1: invalid type: unit variant
