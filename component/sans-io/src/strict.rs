@@ -88,6 +88,20 @@ impl<'de> Deserializer<'de> for Strict<'de> {
         visitor.visit_enum(name.into_deserializer())
     }
 
+    /// Only from an object: reading one from an array as well would make the module larger.
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        serde_json::Deserializer::from_str(self.0.get()).deserialize_map(Inner(visitor))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.deserialize_map(visitor)
+    }
+
     /// What derived code ignores is the value of a field that it does not know.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
         Err(Error::custom("unknown field"))
@@ -95,7 +109,7 @@ impl<'de> Deserializer<'de> for Strict<'de> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 u8 u16 u32 f32 f64 char str string bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct identifier
+        newtype_struct seq tuple tuple_struct identifier
     }
 }
 
