@@ -87,9 +87,9 @@ fn quotient(dividend: u64, divisor: u64) -> f64 {
     let dividend = u128::from(dividend) << shift;
     let divisor = u128::from(divisor);
     // Whether anything follows them decides between two that are as near.
-    let follows = u128::from(dividend % divisor != 0);
+    let follows = u128::from(!dividend.is_multiple_of(divisor));
     let power_of_two = f64::from_bits(u64::from(1023 - shift) << 52);
-    (dividend / divisor | follows) as f64 * power_of_two
+    ((dividend / divisor) | follows) as f64 * power_of_two
 }
 
 #[cfg(test)]

@@ -11,8 +11,6 @@ use serde::forward_to_deserialize_any;
 use serde_json::value::RawValue;
 use std::fmt::{self, Display};
 
-type Names = &'static [&'static str];
-
 /// Puts a step of the path to it before an error, whose place in the JSON is not known then.
 fn within<E: Error>(step: impl Display, error: &serde_json::Error) -> E {
     let text = error.to_string();
@@ -47,9 +45,17 @@ impl<'de> Deserializer<'de> for Strict<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         let json = self.0.get();
         let mut reader = serde_json::Deserializer::from_str(json);
-        match json.starts_with(['{', '[']) {
-            true => reader.deserialize_any(Inner(visitor)),
-            false => reader.deserialize_any(visitor),
+        match json.as_bytes()[0] {
+            b'{' => reader.deserialize_map(Inner(visitor)),
+            b'[' => reader.deserialize_seq(Inner(visitor)),
+            b'"' => visitor.visit_string(serde_json::from_str(json)?),
+            b't' | b'f' => visitor.visit_bool(json == "true"),
+            b'n' => visitor.visit_unit(),
+            _ => match (json.parse(), json.parse()) {
+                (Ok(value), _) => visitor.visit_u64(value),
+                (_, Ok(value)) => visitor.visit_i64(value),
+                _ => visitor.visit_f64(serde_json::from_str(json)?),
+            },
         }
     }
 
@@ -70,16 +76,30 @@ impl<'de> Deserializer<'de> for Strict<'de> {
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        name: &'static str,
-        variants: Names,
+        _name: &'static str,
+        _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Self::Error> {
         let json = self.0.get();
-        let mut reader = serde_json::Deserializer::from_str(json);
-        match json.starts_with('{') {
-            true => reader.deserialize_map(Variant(visitor)),
-            false => reader.deserialize_enum(name, variants, visitor),
+        if json.starts_with('{') {
+            return serde_json::Deserializer::from_str(json).deserialize_map(Variant(visitor));
         }
+        let name: String = serde_json::from_str(json)?;
+        visitor.visit_enum(name.into_deserializer())
+    }
+
+    /// Only from an object: reading one from an array as well would make the module larger.
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        serde_json::Deserializer::from_str(self.0.get()).deserialize_map(Inner(visitor))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.deserialize_map(visitor)
     }
 
     /// What derived code ignores is the value of a field that it does not know.
@@ -89,7 +109,7 @@ impl<'de> Deserializer<'de> for Strict<'de> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 u8 u16 u32 f32 f64 char str string bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct identifier
+        newtype_struct seq tuple tuple_struct identifier
     }
 }
 
@@ -204,7 +224,7 @@ mod tests {
         {"events":[],"now_ms":1} x => trailing characters
         events => expected value
         => EOF while parsing a value
-        event 7 => events.1: expected value
+        event 7 => events.1: invalid type: integer, expected a string
         event {"Begun":1} => events.1: unknown variant `Begun`, expected one of `Begin`, `Answered`
         event {"Abandon":null} => events.1.Abandon: invalid type: null
         event "Abandon" => events.1: invalid type: unit variant
