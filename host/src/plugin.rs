@@ -3,13 +3,13 @@
 use crate::guest::settings::InstanceSettings;
 use crate::load::interface::{exported_interface, package};
 use crate::load::kind::GuestKind;
-use crate::load::sandbox::{Loading, Running, Sandbox};
+use crate::load::sandbox::{Loading, Running, Sandbox, read_and};
 use crate::network::outgoing::Outgoing;
 use crate::types::*;
 use anyhow::Result;
 use std::path::Path;
 use std::sync::Arc;
-use wasmtime::component::{ComponentExportIndex, TypedFunc};
+use wasmtime::component::ComponentExportIndex;
 use wasmtime::error::Context;
 
 /// A component that was compiled and linked, ready to be instantiated.
@@ -28,14 +28,7 @@ impl Plugin {
 
     /// As [`Plugin::load`], in a way that is chosen.
     pub fn load_with(path: &Path, loading: &Loading) -> Result<Self> {
-        let wasm = std::fs::read(path).with_context(|| {
-            format!(
-                "cannot read the component {} (`cargo xtask build` builds it)",
-                path.display()
-            )
-        })?;
-        Self::compile_with(&wasm, loading)
-            .map_err(|error| error.context(format!("cannot load {}", path.display())))
+        read_and(path, |wasm| Self::compile_with(wasm, loading))
     }
 
     /// As [`Plugin::load_with`], from memory.
@@ -61,7 +54,6 @@ impl Plugin {
         Ok(Instance {
             running: self.sandbox.instantiate(settings).await?,
             places: self.places.clone(),
-            functions: Functions::default(),
             kind: self.kind(),
         })
     }
@@ -75,7 +67,6 @@ impl Plugin {
 pub struct Instance {
     pub(crate) running: Running,
     places: Arc<Places>,
-    functions: Functions,
     pub(crate) kind: GuestKind,
 }
 
@@ -118,9 +109,13 @@ fn place(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex
 type Called<T> = Result<Result<T, RequestError>>;
 
 /// Defines what an instance has for each function of the world: name, name in the WIT, arguments
-/// as they are given and as they are taken, and what is returned.
+/// that are borrowed (`&`) and those that are not, and what is returned.
 macro_rules! functions {
-    ($($name:ident = $full_name:literal ($($argument:ident: $given:ty as $taken:ty),*) -> $returned:ty;)+) => {
+    ($(
+        $name:ident = $full_name:literal (
+            $(&$lent:ident: $of:ty),+ $(, $given:ident: $taken:ty)*
+        ) -> $returned:ty;
+    )+) => {
         /// Where each function is in a component.
         struct Places {
             $($name: ComponentExportIndex,)+
@@ -134,25 +129,21 @@ macro_rules! functions {
             }
         }
 
-        /// The functions of an instance, each looked at (types and all) when it is called for
-        /// the first time: many instances are made for a single call.
-        #[derive(Default)]
-        struct Functions {
-            $($name: Option<TypedFunc<($($taken,)*), (Result<$returned, RequestError>,)>>,)+
-        }
-
         impl Instance {
             $(
                 #[doc = concat!("`", $full_name, "`")]
-                pub async fn $name(&mut self, $($argument: $given),*) -> Called<$returned> {
-                    let Self { running, places, functions, .. } = self;
+                pub async fn $name(
+                    &mut self,
+                    $($lent: &$of,)+
+                    $($given: $taken),*
+                ) -> Called<$returned> {
+                    type Arguments = ($(<$of as ToOwned>::Owned,)+ $($taken,)*);
+                    type Returned = (Result<$returned, RequestError>,);
+                    let Self { running, places, .. } = self;
                     let call = running.call_named($full_name, async |store, instance| {
-                        let function = match functions.$name {
-                            Some(function) => function,
-                            None => instance.get_typed_func(&mut *store, places.$name)?,
-                        };
-                        functions.$name = Some(function);
-                        function.call_async(store, ($($argument.to_owned(),)*)).await
+                        let function = instance
+                            .get_typed_func::<Arguments, Returned>(&mut *store, places.$name)?;
+                        function.call_async(store, ($($lent.to_owned(),)+ $($given,)*)).await
                     });
                     Ok(call.await?.0)
                 }
@@ -162,53 +153,32 @@ macro_rules! functions {
 }
 
 functions! {
-    create_agent = "agents.create-agent" (
-        config: &AgentConfig as AgentConfig,
-        options: Option<CallOptions> as Option<CallOptions>
-    ) -> CreatedAgent;
-    list_agents = "agents.list-agents" (
-        organization_id: &str as String,
-        options: Option<CallOptions> as Option<CallOptions>
-    ) -> AgentList;
-    make_call = "calls.make-call" (
-        request: &CallRequest as CallRequest,
-        options: Option<CallOptions> as Option<CallOptions>
-    ) -> StartedCall;
-    get_call_details = "calls.get-call-details" (
-        task_id: &str as String,
-        options: Option<CallOptions> as Option<CallOptions>
-    ) -> CallDetailsList;
+    create_agent = "agents.create-agent" (&config: AgentConfig, options: Option<CallOptions>)
+        -> CreatedAgent;
+    list_agents = "agents.list-agents" (&organization_id: str, options: Option<CallOptions>)
+        -> AgentList;
+    make_call = "calls.make-call" (&request: CallRequest, options: Option<CallOptions>)
+        -> StartedCall;
+    get_call_details = "calls.get-call-details" (&task_id: str, options: Option<CallOptions>)
+        -> CallDetailsList;
     wait_for_call_details = "calls.wait-for-call-details" (
-        task_id: &str as String,
-        wait: WaitOptions as WaitOptions,
-        options: Option<CallOptions> as Option<CallOptions>
+        &task_id: str, wait: WaitOptions, options: Option<CallOptions>
     ) -> CallDetailsWait;
-    create_docket = "dockets.create-docket" (
-        request: &DocketRequest as DocketRequest,
-        options: Option<CallOptions> as Option<CallOptions>
-    ) -> CreatedDocket;
+    create_docket = "dockets.create-docket" (&request: DocketRequest, options: Option<CallOptions>)
+        -> CreatedDocket;
     create_docket_v2 = "dockets.create-docket-v2" (
-        request: &DocketRequestV2 as DocketRequestV2,
-        options: Option<CallOptions> as Option<CallOptions>
+        &request: DocketRequestV2, options: Option<CallOptions>
     ) -> CreatedDocketV2;
-    get_docket = "dockets.get-docket" (
-        docket_id: &str as String,
-        options: Option<CallOptions> as Option<CallOptions>
-    ) -> Docket;
+    get_docket = "dockets.get-docket" (&docket_id: str, options: Option<CallOptions>) -> Docket;
     wait_for_docket = "dockets.wait-for-docket" (
-        docket_id: &str as String,
-        wait: WaitOptions as WaitOptions,
-        options: Option<CallOptions> as Option<CallOptions>
+        &docket_id: str, wait: WaitOptions, options: Option<CallOptions>
     ) -> DocketWait;
     create_dockets_v2 = "bulk.create-dockets-v2" (
-        requests: &[DocketRequestV2] as Vec<DocketRequestV2>,
-        timeout_ms: u32 as u32,
-        options: Option<CallOptions> as Option<CallOptions>
+        &requests: [DocketRequestV2], timeout_ms: u32, options: Option<CallOptions>
     ) -> Vec<DocketResult>;
-    parse_docket_completed = "webhooks.parse-docket-completed" (body: &str as String)
+    parse_docket_completed = "webhooks.parse-docket-completed" (&body: str)
         -> Option<DocketCompleted>;
     verify_docket_completed = "webhooks.verify-docket-completed" (
-        body: &str as String,
-        options: Option<CallOptions> as Option<CallOptions>
+        &body: str, options: Option<CallOptions>
     ) -> Verification;
 }

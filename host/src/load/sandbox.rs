@@ -38,10 +38,7 @@ impl Sandbox {
     /// Compiles the component in a file and checks that it imports no more than the
     /// harness gives.
     pub fn load(path: &Path, loading: &Loading) -> Result<Self> {
-        let wasm = std::fs::read(path)
-            .with_context(|| format!("cannot read the component {}", path.display()))?;
-        Self::compile(&wasm, loading)
-            .map_err(|error| error.context(format!("cannot load {}", path.display())))
+        read_and(path, |wasm| Self::compile(wasm, loading))
     }
 
     /// As [`Sandbox::load`], from memory.
@@ -93,6 +90,17 @@ impl Sandbox {
             memory,
         })
     }
+}
+
+/// What is made of the component in a file; the error names the file.
+pub(crate) fn read_and<T>(path: &Path, load: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+    let wasm = std::fs::read(path).with_context(|| {
+        format!(
+            "cannot read the component {} (`cargo xtask build` builds it)",
+            path.display()
+        )
+    })?;
+    load(&wasm).map_err(|error| error.context(format!("cannot load {}", path.display())))
 }
 
 /// Compiles a component for an engine of its own, which looks after its guests.

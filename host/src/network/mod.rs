@@ -6,10 +6,8 @@ pub mod pooled;
 pub mod reach;
 pub mod trust;
 
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use http::{Request, Response, StatusCode};
-use http_body_util::BodyExt;
+use http::{Request, Response};
 use std::future::Future;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
@@ -48,12 +46,4 @@ where
     ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>> {
         Box::pin((self.0)(request, options))
     }
-}
-
-/// An answer made up on the spot, for networks that are not there.
-pub fn answer(status: StatusCode, body: impl Into<Bytes>) -> Response<WasiBody> {
-    let body = http_body_util::Full::new(body.into()).map_err(|never| match never {});
-    let mut response = Response::new(body.boxed_unsync());
-    *response.status_mut() = status;
-    response
 }
