@@ -97,9 +97,10 @@ const functions = (client) => ({
 });
 
 function logCreated(what, id, externalId) {
-  const matched = externalId === undefined ? '' : ` (external id ${shown(externalId)})`;
-  console.error(`voice-calling-mcp: ${what} ${shown(id)}${matched} was created`);
+  console.error(`voice-calling-mcp: ${what} ${shown(id)}${matched(externalId)} was created`);
 }
+
+const matched = (externalId) => (externalId === undefined ? '' : ` (external id ${shown(externalId)})`);
 
 function contextOfCall(text) {
   if (text === undefined) return undefined;
@@ -256,11 +257,9 @@ function serve(client, readOnly) {
         return { content: [{ type: 'text', text: text(result) }] };
       } catch (error) {
         // An agent that has given up reads no answer.
-        if (error.mayHaveCreated) {
-          const matched = given['external-id'] === undefined ? '' : ` (external id ${shown(given['external-id'])})`;
-          console.error(`voice-calling-mcp: ${name}${matched}: ${advice(error, rings)}`);
-        }
-        return failed(advice(error, rings));
+        const message = advice(error, rings);
+        if (error.mayHaveCreated) console.error(`voice-calling-mcp: ${name}${matched(given['external-id'])}: ${message}`);
+        return failed(message);
       }
     });
   }

@@ -95,12 +95,6 @@ export function clientOn(platform) {
     [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() {
       return this.close();
     }
-
-    /** Shows what runs, and nothing of the settings: one of them is the token. */
-    [Symbol.for('nodejs.util.inspect.custom')](_depth, options, inspect) {
-      const { isClosed, machine } = this.#shared;
-      return `VoiceClient ${inspect({ isClosed, running: machine.running }, options)}`;
-    }
   };
 }
 

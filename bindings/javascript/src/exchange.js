@@ -29,6 +29,8 @@ export class Exchange {
   operation;
   /** The index of its request, in a batch. */
   item;
+  /** Ends its request, as the transport gave it. */
+  cancel = undefined;
   /** The HTTP status, once it came. */
   status = undefined;
 

@@ -9,11 +9,7 @@ import { Guest } from './guest.js';
 const NOT_SENT = new Set(['NotSent', 'Refused', 'Denied']);
 
 export class Machine {
-  #module;
-  #environment;
-  #transport;
-  #clock;
-  #log;
+  #host;
 
   /** None before the first operation, and after one was lost. */
   #guest;
@@ -39,31 +35,22 @@ export class Machine {
    *   log: (line: string) => void,
    * }} host what it has of the world
    */
-  constructor({ module, environment, transport, clock, log }) {
-    this.#module = module;
-    this.#environment = environment;
-    this.#transport = transport;
-    this.#clock = clock;
-    this.#log = log;
-  }
-
-  /** How many operations are under way. */
-  get running() {
-    return this.#operations.size;
+  constructor(host) {
+    this.#host = host;
   }
 
   /** Reads a delivery, in an instance without settings. */
   async parse(delivery) {
-    return new Guest(await this.#module()).parse(delivery);
+    return new Guest(await this.#host.module()).parse(delivery);
   }
 
   /** Makes an instance ready; returns the error with which it refuses its settings, if it does. */
   async ready() {
     if (this.#guest) return undefined;
-    const module = await this.#module();
+    const module = await this.#host.module();
     if (this.#guest) return undefined;
     const guest = new Guest(module);
-    const error = guest.configure(this.#environment, { Seed: Math.floor(Math.random() * 2 ** 53) });
+    const error = guest.configure(this.#host.environment, { Seed: Math.floor(Math.random() * 2 ** 53) });
     if (!error) this.#guest = guest;
     return error;
   }
@@ -94,7 +81,7 @@ export class Machine {
   }
 
   #isOpen(number) {
-    for (const { exchange } of this.#exchanges.values()) if (exchange.operation === number) return true;
+    for (const exchange of this.#exchanges.values()) if (exchange.operation === number) return true;
     return false;
   }
 
@@ -109,11 +96,11 @@ export class Machine {
     this.#events.push(...events);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    this.#clock.soon(() => {
+    this.#host.clock.soon(() => {
       this.#isScheduled = false;
       // Nothing may be sent meanwhile for what was abandoned.
       if (this.#isReading) return;
-      if (this.#isDue(this.#clock.now())) this.#stepAfterInput();
+      if (this.#isDue(this.#host.clock.now())) this.#stepAfterInput();
       else this.#step();
     });
   }
@@ -126,7 +113,7 @@ export class Machine {
   #stepAfterInput() {
     if (this.#isReading) return;
     this.#isReading = true;
-    this.#clock.afterPendingInput(() => {
+    this.#host.clock.afterPendingInput(() => {
       this.#isReading = false;
       this.#step();
     });
@@ -137,7 +124,7 @@ export class Machine {
       this.#lose(new Error('the instance was lost before this began'));
       return;
     }
-    const nowMs = Math.floor(this.#clock.now());
+    const nowMs = Math.floor(this.#host.clock.now());
     const events = this.#events;
     const abandoned = this.#abandoned;
     this.#events = [];
@@ -145,14 +132,14 @@ export class Machine {
     try {
       const isDue = this.#isDue(nowMs);
       if (isDue || abandoned.size > 0) {
-        for (const [number, { exchange }] of this.#exchanges) {
+        for (const [number, exchange] of this.#exchanges) {
           if (abandoned.has(exchange.operation)) events.push(...exchange.withdrawn());
           else if (isDue) events.push(...exchange.arrived());
           if (exchange.isOver) this.#cancel(number);
         }
         for (const number of abandoned) if (this.#operations.has(number)) events.push({ Abandon: number });
       }
-      const { effects, wake_at_ms: wakeAtMs } = this.#guest.step(events, nowMs, secondsOf(this.#clock.date()));
+      const { effects, wake_at_ms: wakeAtMs } = this.#guest.step(events, nowMs, secondsOf(this.#host.clock.date()));
       this.#wakeAtMs = wakeAtMs ?? undefined;
       for (const effect of effects) this.#do(effect);
     } catch (cause) {
@@ -165,7 +152,7 @@ export class Machine {
     if (effect.Send) this.#send(effect.Send);
     else if (effect.Done) this.#end(effect.Done);
     else if (effect.Item) this.#endItem(effect.Item);
-    else if (effect.Log !== undefined) this.#log(effect.Log);
+    else if (effect.Log !== undefined) this.#host.log(effect.Log);
     else if (effect.Abandon !== undefined) this.#cancel(effect.Abandon);
     else throw new Error(`an unknown effect: ${Object.keys(effect)}`);
   }
@@ -184,28 +171,25 @@ export class Machine {
       this.#emit(events);
       this.#onEnd(operation);
     });
-    this.#exchanges.set(number, { exchange, cancel: undefined });
+    this.#exchanges.set(number, exchange);
     if (isDraining) {
       exchange.fail('NotSent', 'the batch was left before this was sent');
       return;
     }
-    let cancel;
     try {
-      cancel = this.#transport.send(request, exchange);
+      exchange.cancel = this.#host.transport.send(request, exchange);
     } catch (refusal) {
       exchange.fail('Refused', messageOf(refusal));
     }
-    const entry = this.#exchanges.get(number);
-    if (entry) entry.cancel = cancel;
   }
 
   #cancel(number) {
-    const entry = this.#exchanges.get(number);
-    if (!entry) return;
+    const exchange = this.#exchanges.get(number);
+    if (!exchange) return;
     this.#exchanges.delete(number);
-    entry.exchange.isOver = true;
-    entry.cancel?.();
-    this.#onEnd(entry.exchange.operation);
+    exchange.isOver = true;
+    exchange.cancel?.();
+    this.#onEnd(exchange.operation);
   }
 
   /** Abandons an operation that drains, after its last exchange. */
@@ -246,9 +230,9 @@ export class Machine {
     this.#disarm = undefined;
     if (wakeAtMs === undefined) return;
     this.#armedForMs = wakeAtMs;
-    this.#disarm = this.#clock.after(Math.max(0, wakeAtMs - this.#clock.now()), () => {
+    this.#disarm = this.#host.clock.after(Math.max(0, wakeAtMs - this.#host.clock.now()), () => {
       this.#disarm = undefined;
-      if (this.#isDue(this.#clock.now())) this.#stepAfterInput();
+      if (this.#isDue(this.#host.clock.now())) this.#stepAfterInput();
       else this.#arm();
     });
   }

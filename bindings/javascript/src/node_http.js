@@ -14,21 +14,11 @@ const REFUSED = new Set(['ERR_INVALID_CHAR', 'ERR_UNESCAPED_CHARACTERS', 'ERR_HT
 /** Not an error, which would have a trace for each request. */
 const CLOSED = { message: 'the connection was closed' };
 
-export class NodeHttp {
-  #connections;
-
-  constructor(options) {
-    this.#connections = new Connections(options);
-  }
-
+export class NodeHttp extends Connections {
   /** Sends a request, and returns what ends it. */
   send(request, exchange) {
-    const sending = new Sending(request, exchange, this.#connections);
+    const sending = new Sending(request, exchange, this);
     return () => sending.cancel();
-  }
-
-  close() {
-    this.#connections.close();
   }
 }
 

@@ -105,7 +105,6 @@ test('nothing shows the token: not the client, not an error', async () => {
     assert.ok(!JSON.stringify(shown).includes(TOKEN));
   }
   assert.ok(!`${client}${error}${error.stack}`.includes(TOKEN));
-  assert.match(inspect(client), /VoiceClient \{.*running: 0/);
 });
 
 test('classes of a second copy of the package are the same to instanceof', async () => {

@@ -88,23 +88,6 @@ test('a docket is created once a person has agreed, with an id of many digits', 
     assert.match(requests[0].body, /"agent_id":9223372036854775807,/);
   }));
 
-/** What a person answers, and what the agent reads of it. */
-const REFUSALS = [
-  [{ action: 'decline' }, /declined\. Nothing was created/],
-  [{ action: 'cancel' }, /closed the question.* Nothing was created; ask them/],
-  [{ action: 'accept', content: { call: false } }, /declined\. Nothing was created/],
-];
-
-for (const [person, expected] of REFUSALS) {
-  test(`a person who answers ${JSON.stringify(person)} is obeyed`, () =>
-    withBoth(usual, { person }, async (client, { requests }) => {
-      const { isError, text } = await call(client, 'create-docket-and-call', CREATE);
-      assert.ok(isError);
-      assert.match(text, expected);
-      assert.deepEqual(requests, []);
-    }));
-}
-
 test('a program that can show a person a page, but no form, places the call', () =>
   withBoth(() => ({ body: { task_id: 'task-1' } }), { person: AGREES, forms: { url: {} } }, async (client, { requests }, asked) => {
     await call(client, 'place-call', CALL);
@@ -141,8 +124,11 @@ test('a wrong argument is named, and neither is a person asked nor anything sent
     assert.deepEqual([asked, requests], [[], []]);
   }));
 
-/** What the service answers to a create, and what the agent reads; each is sent once. */
+/** What a person or the service answers to a create, and what the agent reads; each is sent once, if at all. */
 const ANSWERS = [
+  [{ action: 'decline' }, /declined\. Nothing was created/],
+  [{ action: 'cancel' }, /closed the question.* Nothing was created; ask them/],
+  [{ action: 'accept', content: { call: false } }, /declined\. Nothing was created/],
   [{ status: 503 }, /^OUTCOME UNKNOWN: .*Do not repeat this call; ask a person\.$/],
   [{ status: 429, headers: { 'retry-after': '86400' } }, /Nothing was created; try again in 86400 s\.$/],
   [
@@ -157,12 +143,13 @@ const ANSWERS = [
 ];
 
 for (const [answer, expected] of ANSWERS) {
-  test(`a create that is answered ${answer.status} is sent once, and the agent reads what to do`, () =>
-    withBoth(() => answer, {}, async (client, { requests }) => {
+  const person = answer.action && answer;
+  test(`a create that a ${person ? 'person' : 'service'} answers with ${JSON.stringify(answer)}: the agent reads what to do`, () =>
+    withBoth(() => answer, { person }, async (client, { requests }) => {
       const { isError, text } = await call(client, 'create-docket-and-call', CREATE);
       assert.ok(isError);
       assert.match(text, expected);
-      assert.equal(requests.length, 1);
+      assert.equal(requests.length, person ? 0 : 1);
     }));
 }
 

@@ -1,37 +1,39 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import puppeteer from 'puppeteer-core';
 import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.js';
 import { NodeRed, docketIn } from './node_red.mjs';
 
-/** Runs `test` with the editor of a Node-RED in a browser. */
+let nodeRed;
+let browser;
+before(async () => {
+  nodeRed = await NodeRed.start();
+  browser = await puppeteer.launch({
+    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+    // As root, in containers, Chromium starts only without its sandbox; it opens only loopback.
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  });
+});
+after(async () => {
+  await browser?.close();
+  await nodeRed.stop();
+});
+
+/** Runs `test` with the editor in a browser. */
 async function withEditor(test) {
-  const nodeRed = await NodeRed.start();
-  try {
-    const browser = await puppeteer.launch({
-      executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-      // As root, in containers, Chromium starts only without its sandbox; it opens only loopback.
-      args: ['--no-sandbox', '--disable-dev-shm-usage'],
-    });
-    try {
-      const page = await browser.newPage();
-      page.setDefaultTimeout(20_000);
-      await page.setViewport({ width: 1400, height: 900 });
-      const failures = [];
-      page.on('pageerror', (error) => failures.push(error));
-      await page.goto(nodeRed.url);
-      await page.waitForSelector('.red-ui-palette-node[data-palette-type="voice-calling-docket"]');
-      await page.waitForSelector('#red-ui-loading-progress', { hidden: true });
-      await test(page, nodeRed);
-      assert.deepEqual(failures, []);
-    } finally {
-      await browser.close();
-    }
-  } finally {
-    await nodeRed.stop();
-  }
+  const page = await browser.newPage();
+  page.setDefaultTimeout(20_000);
+  await page.setViewport({ width: 1400, height: 900 });
+  const failures = [];
+  page.on('pageerror', (error) => failures.push(error));
+  await page.goto(nodeRed.url);
+  await page.waitForSelector('.red-ui-palette-node[data-palette-type="voice-calling-docket"]');
+  await page.waitForSelector('#red-ui-loading-progress', { hidden: true });
+  await test(page);
+  assert.deepEqual(failures, []);
+  await page.close();
 }
 
 /** Clicks what the page shows with this text in `where`, once it no longer moves. */
@@ -67,11 +69,45 @@ async function fillIn(page, values) {
   await page.waitForSelector('#node-config-dialog-ok', { hidden: true });
 }
 
+test('every example is imported into a flow of its own, with nodes that are all known', () =>
+  withEditor(async (page) => {
+    const files = readdirSync(new URL('../examples/', import.meta.url));
+    assert.ok(files.length > 2, String(files));
+    for (const file of files) {
+      const name = basename(file, '.json');
+      await importExample(page, name);
+      const nodes = JSON.parse(readFileSync(new URL(`../examples/${file}`, import.meta.url)));
+      const { label } = nodes.find(({ type }) => type === 'tab');
+      await page.waitForSelector(`#red-ui-workspace-tabs ::-p-text(${label})`, { visible: true });
+      const types = await page.evaluate((label) => {
+        const { nodes } = window.RED;
+        const tab = nodes.getWorkspaceOrder().find((id) => nodes.workspace(id).label === label);
+        return nodes.filterNodes({ z: tab }).map(({ type }) => type);
+      }, label);
+      assert.ok(types.includes(`voice-calling-${name}`), `${name}: ${types}`);
+      assert.ok(!types.includes('unknown'), `${name}: ${types}`);
+    }
+  }));
+
+test('the palette shows the help of each node', () =>
+  withEditor(async (page) => {
+    for (const [type, sentence] of [
+      ['docket', 'Creates a docket'],
+      ['call', 'Makes one call'],
+      ['fetch', 'Fetches a docket'],
+      ['completed', 'Receives the webhook'],
+      ['account', "An organization's account"],
+    ]) {
+      await page.evaluate((type) => window.RED.sidebar.help.show(`voice-calling-${type}`), type);
+      await page.waitForSelector(`.red-ui-help ::-p-text(${sentence})`, { visible: true });
+    }
+  }));
+
 test('the example is imported, its account filled in, deployed and injected, and the result seen', () =>
   withService(
     ({ method }) => (method === 'POST' ? {} : docketIn('COMPLETED')),
     ({ url, requests }) =>
-      withEditor(async (page, nodeRed) => {
+      withEditor(async (page) => {
         await importExample(page, 'docket');
         await click(page, '#red-ui-workspace-tabs', 'Docket');
         await page.locator('.red-ui-flow-node-button-button').wait();
@@ -93,41 +129,3 @@ test('the example is imported, its account filled in, deployed and injected, and
         assert.equal(JSON.parse(requests[0].body).external_id, 'crm-1001');
       }),
   ));
-
-test('every example is imported into a flow of its own, with nodes that are all known', () =>
-  withEditor(async (page) => {
-    const files = readdirSync(new URL('../examples/', import.meta.url));
-    assert.ok(files.length > 2, String(files));
-    for (const file of files) {
-      const name = basename(file, '.json');
-      await importExample(page, name);
-      const { label } = JSON.parse(readFileSync(new URL(`../examples/${file}`, import.meta.url))).find(
-        ({ type }) => type === 'tab',
-      );
-      await page.waitForSelector(`#red-ui-workspace-tabs ::-p-text(${label})`, { visible: true });
-      const types = await page.evaluate((label) => {
-        const { RED } = window;
-        let tab;
-        RED.nodes.eachWorkspace((it) => {
-          if (it.label === label) tab = it.id;
-        });
-        return RED.nodes.filterNodes({ z: tab }).map(({ type }) => type);
-      }, label);
-      assert.ok(types.includes(`voice-calling-${name}`), `${name}: ${types}`);
-      assert.ok(!types.includes('unknown'), `${name}: ${types}`);
-    }
-  }));
-
-test('the palette shows the help of each node', () =>
-  withEditor(async (page) => {
-    for (const [type, sentence] of [
-      ['docket', 'Creates a docket'],
-      ['call', 'Makes one call'],
-      ['fetch', 'Fetches a docket'],
-      ['completed', 'Receives the webhook'],
-      ['account', "An organization's account"],
-    ]) {
-      await page.evaluate((type) => window.RED.sidebar.help.show(`voice-calling-${type}`), type);
-      await page.waitForSelector(`.red-ui-help ::-p-text(${sentence})`, { visible: true });
-    }
-  }));

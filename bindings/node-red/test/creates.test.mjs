@@ -26,26 +26,22 @@ const call = { type: 'voice-calling-call' };
 const CREATORS = [['docket', docket, REQUEST], ['call', call, CALL]];
 const creating = (then) => ({ method }, _body, count) => (method === 'POST' ? {} : then(count));
 
-test('a docket is created from the payload, and comes out of the first output', () =>
-  withNode({ ...docket, agentId: '7' }, () => ({}), async ({ requests }) => {
-    const { agentId, ...payload } = REQUEST;
-    const msg = await nodeRed.send({ payload, topic: 'lead' });
-    assert.equal(msg.output, 1);
-    assert.equal(msg.topic, 'lead');
-    assert.equal(msg.docketId, DOCKET);
-    assert.equal(msg.payload.status, 'OPEN');
-    assert.equal(msg.error, undefined);
-    assert.deepEqual(lines(requests), ['POST /api/v2/dockets']);
-    assert.equal(requests[0].headers.auth_token, `Bearer ${TOKEN}`);
-    assert.equal(JSON.parse(requests[0].body).agent_id, agentId);
-  }));
+/** Where a request comes from: the message, and the agent that is asked for where the node has another. */
+const TAKEN = [
+  ['the payload, with the agent of the node', { payload: { ...REQUEST, agentId: undefined } }, 8],
+  ['msg.docket before the payload, and its agent before that of the node', { payload: 'a lead', docket: REQUEST }, 7],
+];
 
-test('msg.docket is taken before the payload, and its fields before those of the node', () =>
-  withNode({ ...docket, agentId: '8' }, () => ({}), async ({ requests }) => {
-    const msg = await nodeRed.send({ payload: 'a lead', docket: REQUEST });
-    assert.equal(msg.output, 1);
-    assert.equal(JSON.parse(requests[0].body).agent_id, 7);
-  }));
+for (const [what, msg, agentId] of TAKEN) {
+  test(`a docket is created from ${what}, and comes out of the first output`, () =>
+    withNode({ ...docket, agentId: '8' }, () => ({}), async ({ requests }) => {
+      const { output, topic, docketId, payload, error } = await nodeRed.send({ ...msg, topic: 'lead' });
+      assert.deepEqual([output, topic, docketId, payload.status, error], [1, 'lead', DOCKET, 'OPEN', undefined]);
+      assert.deepEqual(lines(requests), ['POST /api/v2/dockets']);
+      assert.equal(requests[0].headers.auth_token, `Bearer ${TOKEN}`);
+      assert.equal(Number(JSON.parse(requests[0].body).agent_id), agentId);
+    }));
+}
 
 test('a call is made, and its details are waited for', () =>
   withNode(
