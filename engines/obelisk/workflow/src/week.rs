@@ -147,9 +147,12 @@ mod tests {
         }
     }
 
+    /// In hours since Monday 00:00.
+    type Stretches<'a> = &'a [(i64, i64)];
+
     #[test]
     fn what_crosses_midnight_belongs_to_its_day_and_what_adjoins_is_one() {
-        let cases: [(&[CallingTime], &[(i64, i64)]); 9] = [
+        let cases: [(&[CallingTime], Stretches); 9] = [
             (&[time(&[Friday], "22:00", "02:00")], &[(118, 122)]),
             (&[time(&[Sunday], "22:00", "02:00")], &[(0, 2), (166, 168)]),
             // As late as `from` is on the next day.
