@@ -17,7 +17,6 @@ import os
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -58,7 +57,6 @@ def main() -> None:
             count = calls if in_flight == 1 else calls * 5
             in_threads(url, rounds, count, in_flight)
             asyncio.run(in_coroutines(url, rounds, count, in_flight))
-    imports(rounds)
 
 
 @contextlib.contextmanager
@@ -91,8 +89,8 @@ class Figures:
         self.cpu.setdefault(name, []).append((time.process_time() - cpu) / calls * 1e6)
 
     def print(self, title: str) -> None:
-        table(f"{title}: wall time of a call", "µs", self.wall)
-        table("The same: CPU", "µs", self.cpu)
+        table(f"{title}: wall time of a call", self.wall)
+        table("The same: CPU", self.cpu)
 
 
 def in_threads(url: str, rounds: int, count: int, in_flight: int) -> None:
@@ -157,33 +155,14 @@ async def in_coroutines(url: str, rounds: int, count: int, in_flight: int) -> No
     figures.print(f"{in_flight} in flight, in coroutines")
 
 
-def imports(rounds: int) -> None:
-    """Until a process of its own has imported a client, or has a first value from it."""
-    programs = {
-        "voice-calling, imported": "import voice_calling",
-        "voice-calling, and a first value from it": "from voice_calling import "
-        "parse_docket_completed as p; p(b'null')",
-        "httpx": "import httpx",
-        "aiohttp": "import aiohttp",
-    }
-    times: dict[str, list[float]] = {name: [] for name in programs}
-    for _ in range(rounds):
-        for name, program in programs.items():
-            program = f"import time; began = time.perf_counter(); {program}; "
-            program += "print((time.perf_counter() - began) * 1e3)"
-            printed = subprocess.check_output([sys.executable, "-c", program], text=True)
-            times[name].append(float(printed))
-    table("Import in a new process", "ms", times)
-
-
-def table(title: str, unit: str, figures: dict[str, list[float]]) -> None:
+def table(title: str, figures: dict[str, list[float]]) -> None:
     """Medians of the rounds, from the lowest to the highest, and the ratio to httpx."""
     base = statistics.median(figures["httpx"])
     print(f"\n{title}")
     for name, values in figures.items():
         median = statistics.median(values)
         spread = f"{min(values):.0f} to {max(values):.0f}"
-        print(f"  {name:<42}{median:>9.0f} {unit:<3} ({spread}){median / base:>7.2f} x httpx")
+        print(f"  {name:<42}{median:>9.0f} µs ({spread}){median / base:>7.2f} x httpx")
 
 
 if __name__ == "__main__":

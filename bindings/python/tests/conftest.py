@@ -46,11 +46,10 @@ class Service:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_GET(self) -> None:
-                service.serve(self)
-
             def do_POST(self) -> None:
                 service.serve(self)
+
+            do_GET = do_POST
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass
@@ -191,29 +190,28 @@ def outcome_on(
     """Returns what a call of a new client ends in: a value, or the error that it raises. `http`:
     options of an `httpx` client of the user's."""
 
+    is_async = driver != "threads"
+    http_class: Any = httpx.AsyncClient if is_async else httpx.Client
+    client_class: Any = AsyncVoiceClient if is_async else VoiceClient
+    http_client = None if http is None else http_class(**http)
+    if http_client is not None:
+        options["http_client"] = http_client
+    client = client_class(**options)
+    if not is_async:
+        with client, http_client or contextlib.nullcontext():
+            try:
+                return call(client)
+            except RequestError as error:
+                return error
+
     async def main() -> Any:
-        async with contextlib.AsyncExitStack() as stack:
-            if http is not None:
-                given = await stack.enter_async_context(httpx.AsyncClient(**http))
-                options["http_client"] = given
-            client = await stack.enter_async_context(AsyncVoiceClient(**options))
+        async with client, http_client or contextlib.nullcontext():
             try:
                 return await call(client)
             except RequestError as error:
                 return error
 
-    if driver == "trio":
-        return trio.run(main)
-    if driver == "asyncio":
-        return asyncio.run(main())
-    with contextlib.ExitStack() as stack:
-        if http is not None:
-            options["http_client"] = stack.enter_context(httpx.Client(**http))
-        client = stack.enter_context(VoiceClient(**options))
-        try:
-            return call(client)
-        except RequestError as error:
-            return error
+    return trio.run(main) if driver == "trio" else asyncio.run(main())
 
 
 def scripted_outcome(service: ScriptedService, driver: str, call: Callable[[Any], Any]) -> Any:

@@ -6,9 +6,7 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
-import sys
 import time
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -153,21 +151,3 @@ def test_an_idle_connection_that_is_closed_under_a_create_sends_no_post_twice(
     call = create_two if driver != "threads" else lambda it: [create(it), create(it)][1]
     assert type(outcome_on(driver, call, base_url=peer.url, **OPTIONS)) is OutcomeUnknown
     assert len(peer.heads) == 1  # the second was never read
-
-
-@drivers
-def test_a_create_that_gets_no_connection_is_retried_and_has_created_nothing(driver: str) -> None:
-    if sys.platform != "linux":
-        pytest.skip("other systems refuse connections when the queue of a server is full")
-    with ExitStack() as sockets:
-        server = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
-        for _ in range(8):
-            waiting = sockets.enter_context(socket.socket())
-            waiting.setblocking(False)
-            waiting.connect_ex(server.getsockname())
-        time.sleep(0.1)
-        url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        options = {**OPTIONS, "max_attempts": 2, "connect_timeout": 0.2}
-        outcome = outcome_on(driver, create, base_url=url, **options)
-    assert (type(outcome), outcome.may_have_created) == (Unreachable, False)
-    assert len(outcome.attempts) == 2

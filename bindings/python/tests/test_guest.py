@@ -5,11 +5,19 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from conftest import DOCKET, DOCKET_ID, Service, create, drivers, scripted_outcome
 
-from voice_calling import DocketRequest, ExecutionFailed, OutcomeUnknown, RequestError, VoiceClient
+from voice_calling import (
+    CreatedDocket,
+    DocketRequest,
+    ExecutionFailed,
+    OutcomeUnknown,
+    RequestError,
+    VoiceClient,
+)
 from voice_calling._guest import Guest, GuestLost
 from voice_calling._machine import Machine
 from voice_calling._operation import Operation
@@ -109,27 +117,14 @@ def test_a_guest_that_cannot_be_made_has_created_nothing(monkeypatch: pytest.Mon
 
 
 def test_an_answer_to_a_lost_guest_is_not_read_by_the_next() -> None:
-    class Starting:
-        """A network that only notes what it is to send."""
-
-        def __init__(self) -> None:
-            self.started: list[Any] = []
-
-        def start(self, exchange: Any) -> None:
-            self.started.append(exchange)
-
-        def end(self, exchange: Any) -> None: ...
-
-        def wake(self, at: float) -> None: ...
-
     environ = {"BASE_URL": "https://service.test", "API_TOKEN": "test-token"}
     settings = Settings(environ={f"VOICE_CALLING_{name}": it for name, it in environ.items()})
-    network = Starting()
+    network = Mock()
     machine = Machine(settings, network)
 
     def begin() -> Running:
         call = {"CreateDocketV2": {**DOCKET, "call_context": "{}"}}
-        operation: Operation[Any] = Operation(call, lambda payload: payload, {}, creates=True)
+        operation: Operation[Any] = Operation(call, CreatedDocket, {}, creates=True)
         running = machine.operation(operation, {}, Signal())
         machine.begin(running)
         return running
@@ -137,10 +132,10 @@ def test_an_answer_to_a_lost_guest_is_not_read_by_the_next() -> None:
     begin()
     machine._fail(RuntimeError("a trap"))
     begin()
-    old, new = network.started
+    old, new = [call.args[0] for call in network.start.call_args_list]
     assert old.number == new.number
     old.on_not_sent("no one listens")
     machine.end(old)
     machine.tick()
-    assert network.started == [old, new]
+    assert network.start.call_count == 2
     assert machine.exchanges == [new]

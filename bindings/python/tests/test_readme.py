@@ -236,13 +236,6 @@ def test_the_tables_have_every_error_and_every_setting_with_its_default() -> Non
         assert default in " ".join(docs.split()).lower(), option.name
 
 
-def test_the_constructors_take_every_setting() -> None:
-    named = {field.name for field in dataclasses.fields(Account)}
-    for client in [VoiceClient, AsyncVoiceClient]:
-        parameters = set(inspect.signature(client).parameters)
-        assert parameters == named | {"accounts", "environ", "http_client", "ledger"}
-
-
 def test_methods_look_like_functions_to_those_who_inspect_them() -> None:
     with VoiceClient(environ={}) as client:
         create = client.dockets.create

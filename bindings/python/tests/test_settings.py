@@ -82,13 +82,11 @@ def test_options_stand_over_the_environment_which_environ_replaces(
     monkeypatch.setenv("VOICE_CALLING_API_TOKEN", "token-of-the-environment")
     monkeypatch.setenv("VOICE_CALLING_BASE_URL", URL)
     service = ScriptedService()
-    with VoiceClient(http_client=service.http_client()) as client:
-        create(client)
     environ = {"VOICE_CALLING_API_TOKEN": "token-of-environ", "VOICE_CALLING_BASE_URL": URL}
-    with VoiceClient(environ=environ, http_client=service.http_client()) as client:
-        create(client)
-    with VoiceClient(environ=environ, token="own", http_client=service.http_client()) as client:
-        create(client)
+    given: list[dict[str, Any]] = [{}, {"environ": environ}, {"environ": environ, "token": "own"}]
+    for options in given:
+        with VoiceClient(http_client=service.http_client(), **options) as client:
+            create(client)
     tokens = [request.headers["auth_token"] for request in service.requests]
     assert tokens == [
         f"Bearer {it}" for it in ("token-of-the-environment", "token-of-environ", "own")

@@ -15,10 +15,7 @@ import voice_calling
 from voice_calling import (
     DocketStatus,
     InvalidInput,
-    NoAnswerError,
     Rejected,
-    RequestError,
-    ServiceError,
     VoiceClient,
     parse_docket_completed,
 )
@@ -70,23 +67,6 @@ def test_a_status_is_text_and_one_that_is_new_is_kept(
         assert (kept, kept.is_known) == (text, is_known)
     with pytest.raises(ValueError, match="3 is not a valid DocketStatus"):
         DocketStatus(3)
-
-
-SERVICE_ERRORS = "Unauthorized NotFound Rejected UnexpectedResponse RateLimited Unavailable"
-NO_ANSWER_ERRORS = "Unreachable TimedOut"
-
-
-def test_every_error_has_its_base_and_can_be_made_by_those_who_test_with_it() -> None:
-    for name in voice_calling._errors.__all__:
-        error = getattr(voice_calling, name)("what happened")
-        assert isinstance(error, RequestError)
-        assert (str(error), error.message) == ("what happened", "what happened")
-        assert (error.problem, error.response, error.attempts) == (None, None, ())
-        assert error.may_have_created is False
-        assert error.is_permanent == error.kind.startswith("permanent-")
-        if error.kind:
-            assert isinstance(error, ServiceError) == (name in SERVICE_ERRORS.split())
-            assert isinstance(error, NoAnswerError) == (name in NO_ANSWER_ERRORS.split())
 
 
 def test_an_error_can_be_pickled_copied_and_written_as_json() -> None:

@@ -19,9 +19,10 @@ was carried out: then two phones ring, and the result has `may_be_duplicate`. Wi
 cannot be known is `OutcomeUnknown`.
 """
 
-from . import _batch, _errors, _ledger, _operation, _process, _types, _values
+from . import _batch, _errors, _ledger, _operation, _types, _values
 from ._batch import *
 from ._client import AsyncVoiceClient, VoiceClient
+from ._driver import watch_process
 from ._errors import *
 from ._ledger import *
 from ._methods import parse_docket_completed
@@ -33,7 +34,7 @@ from ._values import *
 
 __version__ = "0.2.0"
 
-_process.watch()
+watch_process()
 
 __all__ = [
     "Account",

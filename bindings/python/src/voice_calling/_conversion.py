@@ -25,8 +25,8 @@ T = TypeVar("T")
 # ----------------------------------------------------------------------------------- arguments
 
 _LARGEST_U32 = 2**32 - 1
-_LONGEST_DEADLINE_S = 86400
-_LONGEST_WAIT_S = _LARGEST_U32 / 1000
+LONGEST_DEADLINE_S = 86400
+LONGEST_WAIT_S = _LARGEST_U32 / 1000
 _MOST_RETRIES = 99
 _LONGEST_KEY = 60
 
@@ -54,15 +54,8 @@ def encode_boolean(value: object, at: str) -> bool:
     return value
 
 
-def encode_deadline(seconds: object, at: str) -> int:
-    return _encode_seconds(seconds, at, _LONGEST_DEADLINE_S)
-
-
-def encode_wait(seconds: object, at: str) -> int:
-    return _encode_seconds(seconds, at, _LONGEST_WAIT_S)
-
-
-def _encode_seconds(seconds: object, at: str, most: float) -> int:
+def encode_seconds(seconds: object, at: str, most: float) -> int:
+    """Returns milliseconds."""
     allowed = f"0.001 to {most} seconds"
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise _wrong(at, seconds, allowed)

@@ -156,6 +156,11 @@ class _Moment:
         if self.has_come:
             self._call_all()
 
+    def wait(self) -> None:
+        came = threading.Event()
+        self.call_back(came.set)
+        came.wait()
+
     def come(self) -> None:
         self.has_come = True
         self._call_all()
@@ -316,14 +321,8 @@ class Ledger:
             self._submit(_Task(lambda _: None, lambda _: ended.set()))
             ended.wait()
         with self._file_lock:
-            database, self._database = self._database, None
-            presence = None
-            if not self._open_claims:  # otherwise others must see that this process lives
-                presence, self._presence = self._presence, None
-            if database is not None:
-                database.close()
-            if presence is not None:
-                presence.end()
+            # While there are claims, others must see that this process lives.
+            self._close_files(ends_presence=not self._open_claims)
 
     def __enter__(self) -> Ledger:
         return self
@@ -333,12 +332,16 @@ class Ledger:
 
     def __del__(self) -> None:
         """Closes the connections: nothing uses them any more."""
-        database, presence = getattr(self, "_database", None), getattr(self, "_presence", None)
         with contextlib.suppress(Exception):
-            if database is not None:
-                database.close()
-            if presence is not None:
-                presence.end()
+            self._close_files(ends_presence=True)
+
+    def _close_files(self, *, ends_presence: bool) -> None:
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
+        if ends_presence and self._presence is not None:
+            presence, self._presence = self._presence, None
+            presence.end()
 
     def __repr__(self) -> str:
         return f"Ledger({self._path!r})"
@@ -454,9 +457,7 @@ class Ledger:
     def before_fork(self) -> None:
         """Closes the file, since a child of a process that has it open cannot lock it."""
         self._file_lock.acquire()
-        database, self._database = self._database, None
-        if database is not None:
-            database.close()
+        self._close_files(ends_presence=False)
         if self._presence is not None:
             self._presence.suspend()
 

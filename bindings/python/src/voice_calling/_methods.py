@@ -13,15 +13,16 @@ from . import _conversion as conversion
 from . import _coroutines, _guest, _threads
 from ._batch import AsyncBatch, Batch
 from ._conversion import (
+    LONGEST_WAIT_S,
     decode,
     encode_agent_text,
     encode_boolean,
     encode_docket_request,
     encode_integer,
     encode_json,
+    encode_seconds,
     encode_text,
     encode_texts,
-    encode_wait,
     given,
 )
 from ._errors import ExecutionFailed, RequestError, described, invalid_input
@@ -210,13 +211,8 @@ class Agents(Group[D]):
             **given(encode_integer, {"version": version}),
             **given(encode_json, {"tools": tools, "extra": extra}),
         }
-        return Operation(
-            {"CreateAgent": config},
-            functools.partial(decode, CreatedAgent),
-            options(account, timeout, max_retries),
-            keys=keys_of({None: once}),
-            creates=True,
-        )
+        given_options = options(account, timeout, max_retries)
+        return _creation({"CreateAgent": config}, CreatedAgent, given_options, once)
 
     @method
     def list(
@@ -235,11 +231,8 @@ class Agents(Group[D]):
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        return Operation(
-            {"ListAgents": encode_text(organization_id, "organization_id")},
-            functools.partial(decode, AgentList),
-            options(account, timeout, max_retries),
-        )
+        call = {"ListAgents": encode_text(organization_id, "organization_id")}
+        return Operation(call, AgentList, options(account, timeout, max_retries))
 
 
 class Calls(Group[D]):
@@ -301,13 +294,8 @@ class Calls(Group[D]):
             "call_context": encode_texts(call_context, "call_context"),
             **given(encode_json, {"extra": extra}),
         }
-        return Operation(
-            {"MakeCall": call},
-            functools.partial(decode, StartedCall),
-            options(account, timeout, max_retries),
-            keys=keys_of({None: once}),
-            creates=True,
-        )
+        given_options = options(account, timeout, max_retries)
+        return _creation({"MakeCall": call}, StartedCall, given_options, once)
 
     @method
     def get_details(
@@ -327,11 +315,8 @@ class Calls(Group[D]):
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        return Operation(
-            {"GetCallDetails": encode_text(task_id, "task_id")},
-            functools.partial(decode, CallDetailsList),
-            options(account, timeout, max_retries),
-        )
+        call = {"GetCallDetails": encode_text(task_id, "task_id")}
+        return Operation(call, CallDetailsList, options(account, timeout, max_retries))
 
     @method
     def wait_for_details(
@@ -367,12 +352,10 @@ class Calls(Group[D]):
         - `account`, `max_retries`: see `calls.make`; retries are those of a poll.
         """
         wait = _encode_wait(timeout, not_found_is_pending)
+        call = {"WaitForCallDetails": (encode_text(task_id, "task_id"), wait)}
+        given_options = options(account, poll_timeout, max_retries, "poll_timeout")
         return Operation(
-            {"WaitForCallDetails": (encode_text(task_id, "task_id"), wait)},
-            functools.partial(decode, CallDetailsWait),
-            options(account, poll_timeout, max_retries, "poll_timeout"),
-            deadline="poll_timeout",
-            on_progress=on_progress,
+            call, CallDetailsWait, given_options, "poll_timeout", on_progress=on_progress
         )
 
 
@@ -406,12 +389,9 @@ class Dockets(Group[D]):
             call_context=call_context,
             extra=extra,
         )
-        return Operation(
-            {"CreateDocket": encode_docket_request(request)},
-            functools.partial(decode, CreatedDocketV1),
-            options(account, timeout, max_retries),
-            keys=keys_of({None: once}),
-            creates=True,
+        given_options = options(account, timeout, max_retries)
+        return _creation(
+            {"CreateDocket": encode_docket_request(request)}, CreatedDocketV1, given_options, once
         )
 
     @method
@@ -447,12 +427,9 @@ class Dockets(Group[D]):
             external_id=external_id,
             extra=extra,
         )
-        return Operation(
-            {"CreateDocketV2": encode_docket_request(request)},
-            functools.partial(decode, CreatedDocket),
-            options(account, timeout, max_retries),
-            keys=keys_of({None: once}),
-            creates=True,
+        given_options = options(account, timeout, max_retries)
+        return _creation(
+            {"CreateDocketV2": encode_docket_request(request)}, CreatedDocket, given_options, once
         )
 
     @method
@@ -520,11 +497,8 @@ class Dockets(Group[D]):
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        return Operation(
-            {"GetDocket": encode_text(docket_id, "docket_id")},
-            functools.partial(decode, Docket),
-            options(account, timeout, max_retries),
-        )
+        call = {"GetDocket": encode_text(docket_id, "docket_id")}
+        return Operation(call, Docket, options(account, timeout, max_retries))
 
     @method
     def wait_for(
@@ -542,13 +516,9 @@ class Dockets(Group[D]):
         arguments are those of `calls.wait_for_details`, but 404 ends this wait with `NotFound`
         unless `not_found_is_pending` is `True`."""
         wait = _encode_wait(timeout, not_found_is_pending)
-        return Operation(
-            {"WaitForDocket": (encode_text(docket_id, "docket_id"), wait)},
-            functools.partial(decode, DocketWait),
-            options(account, poll_timeout, max_retries, "poll_timeout"),
-            deadline="poll_timeout",
-            on_progress=on_progress,
-        )
+        call = {"WaitForDocket": (encode_text(docket_id, "docket_id"), wait)}
+        given_options = options(account, poll_timeout, max_retries, "poll_timeout")
+        return Operation(call, DocketWait, given_options, "poll_timeout", on_progress=on_progress)
 
 
 class Webhooks(Group[D]):
@@ -576,11 +546,8 @@ class Webhooks(Group[D]):
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        return Operation(
-            {"VerifyDocketCompleted": conversion.encode_body(body)},
-            functools.partial(decode, _VERIFICATION),
-            options(account, timeout, max_retries),
-        )
+        call = {"VerifyDocketCompleted": conversion.encode_body(body)}
+        return Operation(call, _VERIFICATION, options(account, timeout, max_retries))
 
     def parse(self, body: str | bytes | bytearray | memoryview) -> DocketCompleted | None:
         """As the function `parse_docket_completed`; it needs neither settings nor an `await`."""
@@ -618,6 +585,13 @@ def parse_docket_completed(body: str | bytes | bytearray | memoryview) -> Docket
     return None if completed is None else decode(DocketCompleted, completed)
 
 
+def _creation(
+    call: dict[str, Any], made: type[T], given_options: dict[str, Any], once: str | None
+) -> Operation[T]:
+    """Returns an operation that creates one thing."""
+    return Operation(call, made, given_options, keys=keys_of({None: once}), creates=True)
+
+
 def _batch(
     requests: Iterable[DocketRequest],
     timeout: float,
@@ -636,12 +610,12 @@ def _batch(
     keys = keys_of(dict(enumerate(own)))
     _warn_of_equal_requests(encoded, keys)
     return Operation(
-        {"CreateDocketsV2": (encoded, encode_wait(timeout, "timeout"))},
-        lambda _: [],
+        {"CreateDocketsV2": (encoded, encode_seconds(timeout, "timeout", LONGEST_WAIT_S))},
+        list,
         options(account, item_timeout, max_retries, "item_timeout"),
+        "item_timeout",
         keys=keys,
         creates=True,
-        deadline="item_timeout",
         on_result=on_result,
         requests=listed,
     )
@@ -661,6 +635,6 @@ def _warn_of_equal_requests(
 
 def _encode_wait(timeout: float, not_found_is_pending: bool | None) -> dict[str, Any]:
     return {
-        "timeout_ms": encode_wait(timeout, "timeout"),
+        "timeout_ms": encode_seconds(timeout, "timeout", LONGEST_WAIT_S),
         **given(encode_boolean, {"not_found_is_pending": not_found_is_pending}),
     }

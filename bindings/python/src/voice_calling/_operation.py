@@ -73,11 +73,14 @@ class Operation(Generic[T]):
     call: dict[str, Any]
     """The case of the variant `call`."""
 
-    decode: Callable[[Any], T]
-    """Decodes the payload of the answer."""
+    made: type[T]
+    """The type of the payload of the answer."""
 
     options: dict[str, Any]
     """The options that were given."""
+
+    deadline: str = "timeout"
+    """The name that the method has for its deadline: a wait has another timeout."""
 
     keys: dict[int | None, str] = field(default_factory=dict)
     """The keys in the ledger, of the requests of a batch by their indexes; `None` stands for an
@@ -85,9 +88,6 @@ class Operation(Generic[T]):
 
     creates: bool = False
     """Whether it creates something, which may exist although its answer was lost."""
-
-    deadline: str = "timeout"
-    """The name that the method has for its deadline: a wait has another timeout."""
 
     on_progress: Callable[[Progress], object] | None = None
 
@@ -131,7 +131,9 @@ def options(
     if account is not None:
         encoded["account"] = conversion.encode_text(account, "account")
     if timeout is not None:
-        encoded["deadline_ms"] = conversion.encode_deadline(timeout, name)
+        encoded["deadline_ms"] = conversion.encode_seconds(
+            timeout, name, conversion.LONGEST_DEADLINE_S
+        )
     if max_retries is not None:
         encoded["max_attempts"] = conversion.encode_retries(max_retries, "max_retries")
     return encoded

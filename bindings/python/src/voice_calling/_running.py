@@ -230,7 +230,7 @@ class Running:
     def outcome(self) -> Any:
         """Returns what the user gets, or raises its error."""
         if self.operation.requests is None:
-            return self.operation.decode(self.payload())
+            return decode(self.operation.made, self.payload())
         try:
             self.payload()
         except RequestError as error:

@@ -112,9 +112,7 @@ class Threads(Driver[httpx.Client]):
     def flush(self, claims: Iterable[Claim]) -> None:
         """Waits until the ledger has on the disk how creates ended."""
         for claim in claims:
-            recorded = threading.Event()
-            claim.recorded.call_back(recorded.set)
-            recorded.wait()
+            claim.recorded.wait()
 
     # ------------------------------------------------------------------------------- workers
 
@@ -163,9 +161,7 @@ class Threads(Driver[httpx.Client]):
         """Waits until the ledger has on the disk that it is begun. Returns `False` if its key
         forbids to send it."""
         while (claim := exchange.running.claim(exchange)) is not None:
-            decided = threading.Event()
-            claim.decided.call_back(decided.set)
-            decided.wait()
+            claim.decided.wait()
             if claim.may_be_sent:
                 break
             if exchange.is_abandoned or not exchange.running.waits_for(claim):

@@ -176,36 +176,17 @@ class AgentText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedAgent(Record):
+class CreatedAgent(Creation):
     """The answer to `agents.create`, whose form is not specified."""
 
     agent_id: int | None = None
     """`agent_id`, where the answer is an object that has it as an integer."""
 
-    raw_json: str | None = None
+    raw_json: str | None = None  # type: ignore[assignment] # pyright: ignore
     """The answer, where it is JSON."""
 
     raw_text: str | None = None
     """The answer, where it is not JSON and not empty."""
-
-    request_id: str | None = None
-    """The service's id of the request: the header `x-request-id`, or else `request_id` or
-    `x-correlation-id`."""
-
-    attempts: tuple[Attempt, ...]
-    """All attempts of this operation, in order; the last one succeeded."""
-
-    may_be_duplicate: bool
-    """Whether an attempt before the last may have created as well: then there may be two of them.
-    """
-
-    from_ledger: bool = False
-    """Whether the ledger has recorded this answer before, and nothing was sent now."""
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
