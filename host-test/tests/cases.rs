@@ -3,27 +3,16 @@
 
 mod compiled;
 
-use anyhow::{Context, Result, ensure};
-use bytes::Bytes;
+use anyhow::{Context, Result};
 use compiled::{component_path, in_repository, loading};
 use futures_util::stream::{self, TryStreamExt};
-use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::json;
-use serde_json::value::RawValue;
-use std::collections::{BTreeMap, BTreeSet};
-use voice_calling_cases::{Case, ExpectedOutcome, Judge, Table};
+use std::collections::BTreeSet;
+use voice_calling_cases::{Case, Failed, Judge, Report, Summary, Table, Task};
 use voice_calling_core::settings::NAMES;
 use voice_calling_host::invoke::functions;
 use voice_calling_host::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach};
 use wit_parser::{Resolve, TypeDefKind};
-
-/// The URL of a judge that runs already.
-const JUDGE: &str = "VOICE_CALLING_CASES";
 
 /// How many cases are played at the same time.
 const AT_ONCE: usize = 8;
@@ -32,129 +21,65 @@ fn table() -> Table {
     Table::read(&in_repository("host-test/cases/table")).expect("the table")
 }
 
-/// A case as the judge hands it out.
-#[derive(Deserialize)]
-struct Task {
-    id: usize,
-    name: String,
-    operation: String,
-    arguments: Box<RawValue>,
-    settings: BTreeMap<String, String>,
-    #[serde(default)]
-    program: Option<IgnoredAny>,
+/// Every difference of every case.
+fn told(summary: &Summary) -> String {
+    let case = |failed: &Failed| {
+        let differences = failed.differences.join("\n    ");
+        format!("\n{}: {}\n    {differences}", failed.file, failed.name)
+    };
+    summary.failed.iter().map(case).collect()
 }
 
-#[derive(Deserialize)]
-struct Summary {
-    cases: usize,
-    judged: usize,
-    failed: Vec<Failed>,
-    not_judged: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Failed {
-    file: String,
-    name: String,
-    differences: Vec<String>,
-}
-
-impl Summary {
-    /// Every difference of every case.
-    fn told(&self) -> String {
-        let case = |failed: &Failed| {
-            let differences = failed.differences.join("\n    ");
-            format!("\n{}: {}\n    {differences}", failed.file, failed.name)
+/// A run of the table by one component, whose variables are these beside the settings of a case:
+/// every case that is `wanted`.
+async fn play(
+    judge: &Judge,
+    run: &str,
+    plugin: &Plugin,
+    environment: &[(&str, &str)],
+    wanted: impl Fn(&Task) -> bool,
+) -> Result<Summary> {
+    let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
+    let own = environment.iter();
+    let own: Vec<_> = own
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect();
+    let tasks = judge.tasks(run).into_iter().filter(wanted).map(Ok);
+    let play_one = async |task: Task| -> Result<()> {
+        let outcome = match task.program {
+            Some(_) => {
+                json!({ "not_had": "the caller of a component is its host, which decides what is lost with it" })
+            }
+            None => {
+                let environment = own.iter().cloned().chain(task.settings);
+                let settings = InstanceSettings::new(environment, outgoing.clone());
+                let mut instance = plugin.instantiate(settings).await?;
+                let answer = instance.invoke(&task.operation, &task.arguments).await;
+                match answer.with_context(|| task.name.clone())? {
+                    Ok(value) => json!({ "value": value }),
+                    Err(error) => json!({ "error": error }),
+                }
+            }
         };
-        self.failed.iter().map(case).collect()
-    }
-}
-
-/// A run of the table: one component, one judge.
-struct Runner {
-    plugin: Plugin,
-    /// Variables beside the settings of each case.
-    environment: Vec<(String, String)>,
-    outgoing: Outgoing,
-    /// The run at the judge: its base URL and a name.
-    run: String,
-    client: Client<HttpConnector, Full<Bytes>>,
-}
-
-impl Runner {
-    fn new(plugin: Plugin, environment: &[(&str, &str)], judge: &str, name: &str) -> Result<Self> {
-        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        Ok(Self {
-            plugin,
-            environment: environment.iter().map(owned).collect(),
-            outgoing: Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?),
-            run: format!("{judge}/runs/{name}"),
-            client: Client::builder(TokioExecutor::new()).build_http(),
-        })
-    }
-
-    /// Plays every case that is `wanted`.
-    async fn play(&self, wanted: impl Fn(&Task) -> bool) -> Result<Summary> {
-        let tasks: Vec<Task> = self.ask("GET", "", String::new()).await?;
-        stream::iter(tasks.into_iter().filter(wanted).map(Ok))
-            .try_for_each_concurrent(AT_ONCE, |task| self.play_one(task))
-            .await?;
-        self.ask("GET", "/summary", String::new()).await
-    }
-
-    async fn play_one(&self, task: Task) -> Result<()> {
-        let path = format!("/cases/{}/outcome", task.id);
-        if task.program.is_some() {
-            let reason =
-                "the caller of a component is its host, which decides what is lost with it";
-            let outcome = json!({ "not_had": reason });
-            let _: IgnoredAny = self.ask("POST", &path, outcome.to_string()).await?;
-            return Ok(());
-        }
-        let environment = self.environment.iter().cloned().chain(task.settings);
-        let settings = InstanceSettings::new(environment, self.outgoing.clone());
-        let mut instance = self.plugin.instantiate(settings).await?;
-        let answer = instance.invoke(&task.operation, &task.arguments).await;
-        let outcome = match answer.with_context(|| task.name.clone())? {
-            Ok(value) => json!({ "value": value }),
-            Err(error) => json!({ "error": error }),
-        };
+        let report: Report = serde_json::from_str(&outcome.to_string())?;
         // The summary has the differences of all.
-        let _: IgnoredAny = self.ask("POST", &path, outcome.to_string()).await?;
-        Ok(())
-    }
-
-    async fn ask<R: DeserializeOwned>(&self, method: &str, path: &str, body: String) -> Result<R> {
-        let uri = format!("{}{path}", self.run);
-        let request = http::Request::builder().method(method).uri(&uri);
-        let answer = self.client.request(request.body(body.into())?).await?;
-        let status = answer.status();
-        let body = answer.into_body().collect().await?.to_bytes();
-        ensure!(status == 200, "{method} {uri}: {status} {body:?}");
-        serde_json::from_slice(&body).with_context(|| format!("{method} {uri}"))
-    }
+        let judged = judge.judge(run, task.id, report).await;
+        judged.map(drop).map_err(anyhow::Error::msg)
+    };
+    stream::iter(tasks)
+        .try_for_each_concurrent(AT_ONCE, play_one)
+        .await?;
+    Ok(judge.summary(run))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_component_does_what_every_case_says() -> Result<()> {
-    let _own_judge;
-    let judge = match std::env::var(JUDGE) {
-        Ok(judge) => judge,
-        Err(_) => {
-            let judge = Judge::start(table(), 0).await?;
-            let base_url = judge.base_url();
-            _own_judge = judge;
-            base_url
-        }
-    };
-    let name = format!("rust-{}", std::process::id());
+    let judge = Judge::start(table(), 0).await?;
     let plugin = Plugin::load_with(&component_path(), &loading())?;
-    let summary = Runner::new(plugin, &[], &judge, &name)?
-        .play(|_| true)
-        .await?;
+    let summary = play(&judge, "rust", &plugin, &[], |_| true).await?;
     assert_eq!(summary.not_judged, [""; 0]);
     assert_eq!(summary.judged, summary.cases);
-    assert!(summary.failed.is_empty(), "{}", summary.told());
+    assert!(summary.failed.is_empty(), "{}", told(&summary));
     Ok(())
 }
 
@@ -191,9 +116,9 @@ fn every_error_that_the_component_returns_is_expected_somewhere_in_the_table() {
         .filter(|case| case.name != "execution-failed");
     let returned: BTreeSet<_> = returned.map(|case| case.name.replace('-', "_")).collect();
     let table = table();
-    let errors = table.cases.iter().filter_map(|case| match &case.outcome {
-        ExpectedOutcome::Error(error) => error.lone_member().map(str::to_owned),
-        ExpectedOutcome::Value(_) | ExpectedOutcome::Accounted => None,
+    let errors = table.cases.iter().filter_map(|case| {
+        let (name, _) = case.error.as_ref()?.lone_member()?;
+        Some(name.to_owned())
     });
     assert_eq!(errors.collect::<BTreeSet<_>>(), returned);
 }
@@ -236,22 +161,21 @@ mod once {
         let judge = Judge::start(table(), 0).await?;
         let plugin = Plugin::load_with(&in_repository("target/mutants.wasm"), &loading())
             .context("the mutants, which `cargo xtask mutants` makes")?;
-        let runner = |mutant: &str| {
-            let environment = [("MUTANT", mutant)];
-            Runner::new(plugin.clone(), &environment, &judge.base_url(), mutant)
-        };
         let caught: Vec<_> = CAUGHT
             .lines()
             .filter_map(|line| line.split_once(": "))
             .collect();
         let cases: BTreeSet<_> = caught.iter().map(|(_, case)| *case).collect();
-        let summary = runner("none")?
-            .play(|task| cases.contains(&*task.name))
-            .await?;
-        assert_eq!(summary.told(), "");
+        let wanted = |task: &Task| cases.contains(&*task.name);
+        let summary = play(&judge, "none", &plugin, &[("MUTANT", "none")], wanted).await?;
+        assert_eq!(told(&summary), "");
         assert_eq!(summary.judged, cases.len());
         for (mutant, case) in caught {
-            let summary = runner(mutant)?.play(|task| task.name == case).await?;
+            let environment = [("MUTANT", mutant)];
+            let summary = play(&judge, mutant, &plugin, &environment, |task| {
+                task.name == case
+            });
+            let summary = summary.await?;
             assert_eq!(
                 (summary.judged, summary.failed.len()),
                 (1, 1),

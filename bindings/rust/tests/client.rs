@@ -4,10 +4,9 @@
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Once};
 use std::time::Duration;
-use tokio::io::AsyncReadExt;
-use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use voice_calling::{Client, DocketOutcome, DocketRequestV2, Wait};
+use voice_calling_mock::{Behaviour, RawPeer};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -91,24 +90,6 @@ async fn a_wait_reports_each_answer() {
     assert_eq!((waited.polls, seen.load(SeqCst)), (3, 3));
 }
 
-/// A service that reads a request and closes the connection. Returns its URL and the number of
-/// requests that it has read.
-async fn that_closes() -> (String, Arc<AtomicU32>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let requests = Arc::new(AtomicU32::new(0));
-    let counted = requests.clone();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let mut piece = [0; 4096];
-            if stream.read(&mut piece).await.is_ok_and(|bytes| bytes > 0) {
-                counted.fetch_add(1, SeqCst);
-            }
-        }
-    });
-    (url, requests)
-}
-
 #[tokio::test]
 async fn a_retry_policy_of_the_users_own_client_sends_no_create_again() {
     static PROVIDER: Once = Once::new();
@@ -116,7 +97,10 @@ async fn a_retry_policy_of_the_users_own_client_sends_no_create_again() {
         let provider = rustls::crypto::ring::default_provider();
         provider.install_default().expect("no other provider");
     });
-    let (url, requests) = that_closes().await;
+    let peer = RawPeer::start([Behaviour::CloseAfterReading])
+        .await
+        .unwrap();
+    let url = peer.base_url();
     let policy = reqwest::retry::for_host("127.0.0.1")
         .no_budget()
         .max_retries_per_request(3)
@@ -125,7 +109,7 @@ async fn a_retry_policy_of_the_users_own_client_sends_no_create_again() {
     // With a body that can be sent again, the policy applies.
     let body = http.post(&url).body("{}").send().await;
     assert!(body.is_err());
-    assert_eq!(requests.swap(0, SeqCst), 4);
+    assert_eq!(peer.requests().len(), 4);
 
     let client = Client::builder()
         .base_url(&url)
@@ -133,5 +117,5 @@ async fn a_retry_policy_of_the_users_own_client_sends_no_create_again() {
     let client = client.http_client(http).build().unwrap();
     let error = client.create_docket_v2(&request()).await.unwrap_err();
     assert!(error.may_have_created() && error.is_permanent(), "{error}");
-    assert_eq!(requests.load(SeqCst), 1);
+    assert_eq!(peer.requests().len(), 5);
 }

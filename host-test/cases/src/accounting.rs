@@ -1,11 +1,10 @@
 //! Whether every create is accounted for, whatever the caller's own program did: pure, over what
 //! the service received and what reached the caller.
 
-use super::answer::Step;
 use super::json::Json;
 use super::program::Program;
-use super::report::Outcome;
 use super::request::Received;
+use super::step::Step;
 
 /// How the report of the creates that the service received falls short, one line for each. The
 /// service answered each of them with the step at the same place.
@@ -13,10 +12,9 @@ pub(crate) fn unaccounted(
     program: Program,
     received: &[Received],
     steps: &[Step],
-    outcome: &Outcome,
+    outcome: &Json,
     log: &[String],
 ) -> Vec<String> {
-    let (Outcome::Value(outcome) | Outcome::Error(outcome)) = outcome;
     let report = format!("{outcome} {}", log.join(" "));
     if !program.lets_the_request_out() {
         let is_alarm = says_may_have_created(outcome);
@@ -73,13 +71,8 @@ fn says_may_have_created(json: &Json) -> bool {
 
 /// The `external_id` of a create.
 fn external_id(body: &[u8]) -> Option<String> {
-    let Json::Object(members) = Json::parse(std::str::from_utf8(body).ok()?).ok()? else {
-        return None;
-    };
-    members.into_iter().find_map(|(name, value)| match value {
-        Json::Text(text) if name == "external_id" => Some(text),
-        _ => None,
-    })
+    let body = Json::parse(std::str::from_utf8(body).ok()?).ok()?;
+    body.get("external_id")?.as_text().map(str::to_owned)
 }
 
 /// The index of a request in its batch: in the table the first of them is `crm-0`.
@@ -91,73 +84,53 @@ fn place_in_batch(external_id: &str) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::program::{At, Fault};
-    use serde_json::value::RawValue;
 
-    const BODY: &str = r#"{"external_id":"crm-1"}"#;
-
-    /// What is missing of a create with the id `d-1` and the external id `crm-1`.
-    fn missing(at: At, outcome: &str, log: &[&str]) -> usize {
+    /// What is missing of creates with the ids `d-1`, … and the external ids `crm-1`, …
+    fn missing(at: At, creates: usize, outcome: &str, log: &str) -> usize {
         let program = Program {
             does: Fault::Interrupt,
             at,
         };
-        let request = Received {
-            method: "POST".to_owned(),
-            path: "/api/v2/dockets".to_owned(),
-            headers: Vec::new(),
-            body: BODY.into(),
-        };
-        let answer = r#"{"status": 200, "body": {"docket_id": "d-1"}}"#;
-        let answer = RawValue::from_string(answer.to_owned()).unwrap();
-        let answer = Step::parse(&answer).unwrap();
-        let received = if at == At::BeforeRequest {
-            vec![]
-        } else {
-            vec![request]
-        };
-        let log: Vec<_> = log.iter().map(|line| (*line).to_owned()).collect();
-        let outcome = Outcome::Value(Json::parse(outcome).unwrap());
-        unaccounted(program, &received, &[answer], &outcome, &log).len()
+        let received: Vec<_> = (1..=creates)
+            .map(|create| Received {
+                method: "POST".to_owned(),
+                path: "/api/v2/dockets".to_owned(),
+                headers: Vec::new(),
+                body: format!(r#"{{"external_id":"crm-{create}"}}"#).into(),
+            })
+            .collect();
+        let answer = |create| Step::answer(200, &format!(r#"{{"docket_id":"d-{create}"}}"#));
+        let answers: Vec<_> = (1..=creates).map(answer).collect();
+        let log: Vec<_> = log.lines().map(str::to_owned).collect();
+        let outcome = Json::parse(outcome).unwrap();
+        unaccounted(program, &received, &answers, &outcome, &log).len()
     }
 
     #[test]
     fn a_create_is_accounted_for_by_its_id_or_where_the_answer_is_not_known_as_unknown() {
         const UNKNOWN: &str = r#"{"failure": {"may_have_created": true}}"#;
-        for (at, outcome, log, expected) in [
-            (At::Head, r#"{"docket_id": "d-1"}"#, &[][..], 0),
-            (At::Head, "null", &["d-1 was created"], 0),
-            (At::Head, "null", &["crm-1 may have been created"], 0),
-            (At::Head, UNKNOWN, &[], 0),
-            (At::Head, "null", &["crm-2 may have been created"], 1),
-            (
-                At::Head,
-                r#"{"failure": {"may_have_created": false}}"#,
-                &[],
-                1,
-            ),
-            (At::End, "null", &["d-1 was created"], 0),
-            (At::End, UNKNOWN, &["crm-1 may have been created"], 1),
-            (At::Result, UNKNOWN, &[], 1),
-            (At::Body, &format!("[null, {UNKNOWN}]"), &[], 0),
-            (At::Body, &format!("[{UNKNOWN}, null]"), &[], 1),
-            (At::BeforeRequest, "null", &[], 0),
-            (At::BeforeRequest, UNKNOWN, &[], 1),
+        const KNOWN: &str = r#"{"failure": {"may_have_created": false}}"#;
+        for (at, creates, outcome, log, expected) in [
+            (At::Head, 1, r#"{"docket_id": "d-1"}"#, "", 0),
+            (At::Head, 1, "null", "d-1 was created", 0),
+            (At::Head, 1, "null", "crm-1 may have been created", 0),
+            (At::Head, 1, UNKNOWN, "", 0),
+            (At::Head, 1, "null", "crm-2 may have been created", 1),
+            (At::Head, 1, KNOWN, "", 1),
+            (At::End, 1, "null", "d-1 was created", 0),
+            (At::End, 1, UNKNOWN, "crm-1 may have been created", 1),
+            (At::Result, 1, UNKNOWN, "", 1),
+            (At::Body, 1, &format!("[null, {UNKNOWN}]"), "", 0),
+            (At::Body, 1, &format!("[{UNKNOWN}, null]"), "", 1),
+            (At::Head, 2, "null", "crm-1 may have been\ncrm-2 too", 0),
+            (At::Head, 2, "null", "crm-1 may have been created", 1),
+            (At::BeforeRequest, 0, "null", "", 0),
+            (At::BeforeRequest, 0, UNKNOWN, "", 1),
+            // A client that sends nothing is not accounted for.
+            (At::Head, 0, "null", "", 1),
         ] {
-            assert_eq!(
-                missing(at, outcome, log),
-                expected,
-                "{at}: {outcome} {log:?}"
-            );
+            let missing = missing(at, creates, outcome, log);
+            assert_eq!(missing, expected, "{at}: {outcome} {log}");
         }
-    }
-
-    #[test]
-    fn a_client_that_sends_nothing_is_not_accounted_for() {
-        let program = Program {
-            does: Fault::Interrupt,
-            at: At::Head,
-        };
-        let nothing = Outcome::Value(Json::Null);
-        assert_eq!(unaccounted(program, &[], &[], &nothing, &[]).len(), 1);
     }
 }

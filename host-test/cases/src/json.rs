@@ -1,6 +1,7 @@
 //! JSON whose numbers keep their digits, and whose objects keep all they came with.
 
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use serde_json::Error;
 use serde_json::value::RawValue;
 use std::fmt;
@@ -9,7 +10,8 @@ use std::fmt;
 const MAX_DEPTH: usize = 500;
 
 /// A JSON value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Box<RawValue>", into = "Box<RawValue>")]
 pub enum Json {
     /// `null`
     Null,
@@ -75,26 +77,70 @@ impl Json {
         }
     }
 
-    /// Whether it is an object with this member.
-    pub fn has(&self, name: &str) -> bool {
-        matches!(self, Json::Object(members) if members.iter().any(|(other, _)| other == name))
+    /// The last member of this name, as maps have it.
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        let Json::Object(members) = self else {
+            return None;
+        };
+        let named = members.iter().rfind(|(other, _)| other == name);
+        named.map(|(_, value)| value)
+    }
+
+    /// A text.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Json::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The name and the value of the one member of an object that has no other.
+    pub fn lone_member(&self) -> Option<(&str, &Json)> {
+        match self {
+            Json::Object(members) => match members.as_slice() {
+                [(name, value)] => Some((name, value)),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Whether it is a number without a fraction, not negative.
     pub fn is_count(&self) -> bool {
-        matches!(self, Json::Number(number) if Decimal::of(number).is_some_and(|number| {
-            !number.negative && number.exponent >= 0
-        }))
+        matches!(self, Json::Number(number) if decimal(number).is_some_and(
+            |(is_negative, _, exponent)| !is_negative && exponent >= 0
+        ))
     }
 
     /// Whether two numbers are the same, however they are written: `1`, `1.0` and `1e0` are.
     pub(crate) fn same_number(one: &str, other: &str) -> bool {
-        match (Decimal::of(one), Decimal::of(other)) {
+        match (decimal(one), decimal(other)) {
             (Some(one), Some(other)) => one == other,
             // An exponent that no machine holds.
             _ => one == other,
         }
     }
+}
+
+impl TryFrom<Box<RawValue>> for Json {
+    type Error = Error;
+
+    fn try_from(written: Box<RawValue>) -> Result<Self, Error> {
+        Self::parse(written.get())
+    }
+}
+
+impl From<Json> for Box<RawValue> {
+    fn from(json: Json) -> Self {
+        RawValue::from_string(json.to_string()).expect("JSON")
+    }
+}
+
+/// A member that is null is not one that is missing.
+pub(crate) fn even_null<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
 }
 
 /// As short as JSON can be written.
@@ -105,7 +151,10 @@ impl fmt::Display for Json {
             Json::Boolean(flag) => write!(formatter, "{flag}"),
             Json::Number(token) | Json::Undecodable(token) => formatter.write_str(token),
             Json::Text(text) => formatter.write_str(&written(text)),
-            Json::Array(elements) => write!(formatter, "[{}]", joined(elements, ",")),
+            Json::Array(elements) => {
+                let elements: Vec<_> = elements.iter().map(ToString::to_string).collect();
+                write!(formatter, "[{}]", elements.join(","))
+            }
             Json::Object(members) => {
                 let member = |(name, value): &(String, Json)| format!("{}:{value}", written(name));
                 let members: Vec<_> = members.iter().map(member).collect();
@@ -120,49 +169,21 @@ fn written(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// All of them in their order, with this in between.
-pub(crate) fn joined(values: &[impl fmt::Display], between: &str) -> String {
-    let values: Vec<_> = values.iter().map(ToString::to_string).collect();
-    values.join(between)
-}
-
-/// A number by its value: the digits from the first to the last that is not zero, and how many
-/// zeros come after them (fewer than none where there is a fraction).
-#[derive(Debug, PartialEq, Eq)]
-struct Decimal {
-    negative: bool,
-    digits: String,
-    exponent: i64,
-}
-
-impl Decimal {
-    fn of(number: &str) -> Option<Self> {
-        let (negative, number) = match number.strip_prefix('-') {
-            Some(number) => (true, number),
-            None => (false, number),
-        };
-        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let all = format!("{whole}{fraction}");
-        let digits = all.trim_matches('0');
-        if digits.is_empty() {
-            // -0 is 0: some languages have no other.
-            return Some(Self {
-                negative: false,
-                digits: String::new(),
-                exponent: 0,
-            });
-        }
-        let zeros_after = all.len() - all.trim_end_matches('0').len();
-        let exponent = exponent.parse::<i64>().ok()?;
-        let exponent = exponent.checked_add(i64::try_from(zeros_after).ok()?)?;
-        let exponent = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?;
-        Some(Self {
-            negative,
-            digits: digits.to_owned(),
-            exponent,
-        })
+/// A number by its value: whether it is negative, its digits from the first to the last that is not
+/// zero, and how many zeros come after them (fewer than none for a fraction).
+fn decimal(number: &str) -> Option<(bool, String, i64)> {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_start_matches(['-', '0']).trim_end_matches('0');
+    if digits.is_empty() {
+        // -0 is 0: some languages have no other.
+        return Some((false, String::new(), 0));
     }
+    let zeros_after = all.len() - all.trim_end_matches('0').len();
+    let shift = i64::try_from(zeros_after).ok()? - i64::try_from(fraction.len()).ok()?;
+    let exponent = exponent.parse::<i64>().ok()?.checked_add(shift)?;
+    Some((number.starts_with('-'), digits.to_owned(), exponent))
 }
 
 /// The members of an object in their order, as a map would not keep them.

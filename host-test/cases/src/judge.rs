@@ -1,12 +1,12 @@
 //! The judge on loopback: hands out the cases, plays the service for them, and says how what a
 //! client did differs.
 
-use super::answer::Step;
 use super::case::{Case, Service, Table};
 use super::report::Report;
 use super::request::Received;
-use super::run::Run;
-use anyhow::{Context, Result};
+use super::run::{Run, Summary, Task};
+use super::step::Step;
+use anyhow::Context;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::HashMap;
@@ -45,7 +45,7 @@ impl Judge {
     ///
     /// # Errors
     /// Where the port cannot be had.
-    pub async fn start(table: Table, port: u16) -> Result<Self> {
+    pub async fn start(table: Table, port: u16) -> anyhow::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .await
             .with_context(|| format!("cannot listen on 127.0.0.1:{port}"))?;
@@ -64,6 +64,24 @@ impl Judge {
     /// `http://127.0.0.1:PORT`
     pub fn base_url(&self) -> String {
         self.court.base_url()
+    }
+
+    /// The cases of a run. It begins with the first that is heard of it.
+    pub fn tasks(&self, run: &str) -> Vec<Task> {
+        self.court.tasks(run)
+    }
+
+    /// Judges what a client made of a case: how that differs from what is expected.
+    ///
+    /// # Errors
+    /// Where there is no such case, or it was judged before.
+    pub async fn judge(&self, run: &str, id: usize, report: Report) -> Result<Vec<String>, String> {
+        self.court.judge(run, id, report).await
+    }
+
+    /// How a run went until now.
+    pub fn summary(&self, run: &str) -> Summary {
+        self.court.with_run(run, |run| run.summary())
     }
 
     /// Ends everything.
@@ -91,39 +109,9 @@ async fn serve(mut stream: TcpStream, court: Arc<Court>) {
     behaviour.answer(stream).await;
 }
 
-/// What a request asks for: below `/runs/{run}`.
-enum Asked {
-    Tasks,
-    Summary,
-    Outcome(usize),
-    /// Something of the service of a case; the path is what comes after the base URL.
-    Service(usize, String),
-}
-
-/// Takes the path of a request apart: the name of the run, and what is asked for.
-fn route(method: &str, path: &str) -> Option<(String, Asked)> {
-    let (run, rest) = path
-        .strip_prefix("/runs/")?
-        .split_once('/')
-        .unwrap_or_else(|| (path.strip_prefix("/runs/").unwrap_or_default(), ""));
-    if !is_name(run) {
-        return None;
-    }
-    let asked = match (method, rest) {
-        ("GET", "") => Asked::Tasks,
-        ("GET", "summary") => Asked::Summary,
-        (method, rest) => {
-            let rest = rest.strip_prefix("cases/")?;
-            let (id, path) = rest.split_at(rest.find('/')?);
-            let id = id.parse().ok()?;
-            match (method, path) {
-                ("POST", "/outcome") => Asked::Outcome(id),
-                _ => Asked::Service(id, path.to_owned()),
-            }
-        }
-    };
-    Some((run.to_owned(), asked))
-}
+const ALLOWED: &str = "allowed: GET /runs/{run}, POST /runs/{run}/cases/{id}/outcome, \
+     GET /runs/{run}/summary, and the service of a case below /runs/{run}/cases/{id}; \
+     a run's name has letters, digits and -._";
 
 /// Whether a run may have this name, which stands in base URLs.
 fn is_name(run: &str) -> bool {
@@ -137,39 +125,51 @@ impl Court {
     }
 
     async fn answer(&self, request: Received) -> Behaviour {
-        let Some((run, asked)) = route(&request.method, &request.path) else {
-            let told = "allowed: GET /runs/{run}, POST /runs/{run}/cases/{id}/outcome, \
-                        GET /runs/{run}/summary, and the service of a case below \
-                        /runs/{run}/cases/{id}; a run's name has letters, digits and -._";
-            return refusal(404, told);
+        let parts: Vec<_> = request.path.splitn(6, '/').collect();
+        let ["", "runs", run, asked @ ..] = &parts[..] else {
+            return refusal(404, ALLOWED);
         };
-        match asked {
-            Asked::Tasks => self.with_run(&run, |entered| {
-                json_answer(&entered.tasks(|id, case| self.base_url_of(&run, id, case)))
-            }),
-            Asked::Summary => self.with_run(&run, |entered| json_answer(&entered.summary())),
-            Asked::Service(id, path) => {
-                let request = Received { path, ..request };
-                let step = self.with_run(&run, |entered| entered.receive(id, request));
+        let id = asked.get(1).and_then(|id| id.parse().ok());
+        match (request.method.as_str(), asked, id) {
+            _ if !is_name(run) => refusal(404, ALLOWED),
+            ("GET", [], _) => json_answer(&self.tasks(run)),
+            ("GET", ["summary"], _) => json_answer(&self.with_run(run, |run| run.summary())),
+            ("POST", ["cases", _, "outcome"], Some(id)) => {
+                match serde_json::from_slice(&request.body) {
+                    Ok(report) => match self.judge(run, id, report).await {
+                        Ok(differences) => json_answer(&json!({ "differences": differences })),
+                        Err(told) => refusal(409, &told),
+                    },
+                    Err(error) => refusal(400, &error.to_string()),
+                }
+            }
+            // Something of the service of a case: the path is what comes after the base URL.
+            (_, ["cases", _, path], Some(id)) => {
+                let path = format!("/{path}");
+                let received = Received {
+                    path,
+                    ..request.clone()
+                };
+                let step = self.with_run(run, |entered| entered.receive(id, received));
                 self.received.notify_waiters();
                 step.map_or_else(|| refusal(404, "no such case"), |step| step.behaviour)
             }
-            Asked::Outcome(id) => match Report::parse(&String::from_utf8_lossy(&request.body)) {
-                Ok(report) => self.judge(&run, id, report).await,
-                Err(told) => refusal(400, &told),
-            },
+            _ => refusal(404, ALLOWED),
         }
     }
 
-    async fn judge(&self, run: &str, id: usize, report: Report) -> Behaviour {
+    fn tasks(&self, run: &str) -> Vec<Task> {
+        self.with_run(run, |entered| {
+            entered.tasks(|id, case| self.base_url_of(run, id, case))
+        })
+    }
+
+    async fn judge(&self, run: &str, id: usize, report: Report) -> Result<Vec<String>, String> {
         if matches!(report, Report::Played { .. }) {
             // The time is for a client that sent less than it should.
             let _whatever_came = timeout(UNDER_WAY, self.all_requests(run, id)).await;
         }
-        match self.with_run(run, |entered| entered.judge(id, report)) {
-            Ok(differences) => json_answer(&json!({ "differences": differences })),
-            Err(told) => refusal(409, &told),
-        }
+        self.with_run(run, |entered| entered.judge(id, report))
     }
 
     /// Waits until every request that a case expects has come.
@@ -203,53 +203,11 @@ impl Court {
 
 fn json_answer(body: &impl Serialize) -> Behaviour {
     match serde_json::to_string(body) {
-        Ok(body) => Step::ok(&body).behaviour,
+        Ok(body) => Step::answer(200, &body).behaviour,
         Err(error) => refusal(500, &error.to_string()),
     }
 }
 
 fn refusal(status: u16, told: &str) -> Behaviour {
-    Step::refusal(status, told).behaviour
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_below_a_cases_base_url_is_its_services() {
-        let routed = |method: &str, path: &str| {
-            route(method, path).map(|(run, asked)| match asked {
-                Asked::Tasks => format!("{run}: tasks"),
-                Asked::Summary => format!("{run}: summary"),
-                Asked::Outcome(id) => format!("{run}: outcome of {id}"),
-                Asked::Service(id, path) => format!("{run}: {path} of {id}"),
-            })
-        };
-        for (method, path, expected) in [
-            ("GET", "/runs/python-3.11", "python-3.11: tasks"),
-            ("GET", "/runs/a/summary", "a: summary"),
-            ("POST", "/runs/a/cases/12/outcome", "a: outcome of 12"),
-            ("GET", "/runs/a/cases/12/outcome", "a: /outcome of 12"),
-            (
-                "GET",
-                "/runs/a/cases/0/api/v1/agents?organizationId=a%2Fb",
-                "a: /api/v1/agents?organizationId=a%2Fb of 0",
-            ),
-            ("POST", "/runs/a/cases/0//agents/", "a: //agents/ of 0"),
-        ] {
-            assert_eq!(routed(method, path).as_deref(), Some(expected), "{path}");
-        }
-        for path in [
-            "/",
-            "/runs/",
-            "/runs/a%20b",
-            "/runs/..",
-            "/runs/a/cases",
-            "/runs/a/cases/x/y",
-            "/runs/a/b",
-        ] {
-            assert_eq!(routed("GET", path), None, "{path}");
-        }
-    }
+    Step::answer(status, &json!({ "detail": told }).to_string()).behaviour
 }

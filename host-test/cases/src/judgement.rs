@@ -1,10 +1,10 @@
 //! Whether a client did what a case expects: pure, over what was seen.
 
 use super::accounting::unaccounted;
-use super::case::{Case, ExpectedBody, ExpectedOutcome, ExpectedRequest};
-use super::expected::{Null, cut, differences};
+use super::case::{Case, ExpectedRequest};
+use super::difference::{Null, cut, differences};
 use super::json::Json;
-use super::report::{Outcome, Report};
+use super::report::Report;
 use super::request::Received;
 
 /// How what a client did differs from what the case expects, one line for each place.
@@ -15,53 +15,48 @@ pub fn judge(case: &Case, received: &[Received], report: &Report) -> Vec<String>
         (Report::Played { outcome, log }, _) => (outcome, log),
     };
     let expected = &case.requests.expected;
-    let Some(program) = case.program else {
-        let mut found = match case.requests.in_any_order {
-            true => of_requests_in_any_order(expected, received),
-            false => of_requests(expected, received),
-        };
-        found.extend(of_outcome(&case.outcome, outcome));
+    if let Some(program) = case.program {
+        // What is not sent needs no account: a program may leave a batch before its last request.
+        let (mut found, _) = matched(expected, received);
+        let (Ok(outcome) | Err(outcome)) = outcome;
+        let steps = case.service.steps();
+        found.extend(unaccounted(program, received, steps, outcome, log));
         return found;
+    }
+    let mut found = match case.requests.in_any_order {
+        true => {
+            let (unexpected, missing) = matched(expected, received);
+            [unexpected, missing].concat()
+        }
+        false => of_requests(expected, received),
     };
-    // What is not sent needs no account: a program may leave a batch before its last request.
-    let (mut found, _) = matched(expected, received);
-    found.extend(unaccounted(
-        program,
-        received,
-        case.service.steps(),
-        outcome,
-        log,
-    ));
+    found.extend(of_outcome(case, outcome));
     found
 }
 
-fn of_outcome(expected: &ExpectedOutcome, found: &Outcome) -> Vec<String> {
-    match (expected, found) {
-        (ExpectedOutcome::Value(expected), Outcome::Value(found)) => {
-            differences("value", expected, Some(found), Null::MayBeMissing)
+fn of_outcome(case: &Case, outcome: &Result<Json, Json>) -> Vec<String> {
+    let (at, expected, found) = match (&case.value, &case.error, outcome) {
+        (Some(expected), _, Ok(found)) => ("value", expected, found),
+        (_, Some(expected), Err(found)) => ("error", expected, found),
+        (Some(expected), _, Err(found)) => {
+            let (expected, found) = (cut(expected), cut(found));
+            return vec![format!(
+                "value: expected {expected}, found the error {found}"
+            )];
         }
-        (ExpectedOutcome::Error(expected), Outcome::Error(found)) => {
-            match expected.lone_member().filter(|case| !found.has(case)) {
-                Some(case) => vec![format!("error: expected {case}, found {}", cut(found))],
-                None => differences("error", expected, Some(found), Null::MayBeMissing),
-            }
+        (_, Some(expected), Ok(found)) => {
+            let (expected, found) = (cut(expected), cut(found));
+            return vec![format!(
+                "error: expected {expected}, found the value {found}"
+            )];
         }
-        // It is judged by what the service received.
-        (ExpectedOutcome::Accounted, _) => Vec::new(),
-        (ExpectedOutcome::Value(expected), Outcome::Error(found)) => {
-            vec![format!(
-                "value: expected {}, found the error {}",
-                cut(expected),
-                cut(found)
-            )]
+        (None, None, _) => return Vec::new(),
+    };
+    match expected.lone_member() {
+        Some((case, _)) if at == "error" && found.get(case).is_none() => {
+            vec![format!("error: expected {case}, found {}", cut(found))]
         }
-        (ExpectedOutcome::Error(expected), Outcome::Value(found)) => {
-            vec![format!(
-                "error: expected {}, found the value {}",
-                cut(expected),
-                cut(found)
-            )]
-        }
+        _ => differences(at, expected, Some(found), Null::MayBeMissing),
     }
 }
 
@@ -76,12 +71,6 @@ fn of_requests(expected: &[ExpectedRequest], received: &[Received]) -> Vec<Strin
         }
     }
     told
-}
-
-fn of_requests_in_any_order(expected: &[ExpectedRequest], received: &[Received]) -> Vec<String> {
-    let (mut unexpected, missing) = matched(expected, received);
-    unexpected.extend(missing);
-    unexpected
 }
 
 /// Where the order does not matter, each request that was received stands for one that is
@@ -139,31 +128,26 @@ fn of_request(at: &str, expected: &ExpectedRequest, received: &Received) -> Vec<
             (None, None) => {}
         }
     }
-    told.extend(of_body(
-        &format!("{at}.body"),
-        &expected.body,
-        &received.body,
-    ));
+    told.extend(of_body(&format!("{at}.body"), expected, &received.body));
     told
 }
 
-fn of_body(at: &str, expected: &ExpectedBody, found: &[u8]) -> Vec<String> {
+fn of_body(at: &str, expected: &ExpectedRequest, found: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(found);
-    match expected {
-        ExpectedBody::Empty if found.is_empty() => Vec::new(),
-        ExpectedBody::Empty => vec![format!("{at}: expected nothing, found {}", cut(&text))],
-        ExpectedBody::Text(expected) if expected.as_bytes() == found => Vec::new(),
-        ExpectedBody::Text(expected) => {
-            vec![format!(
-                "{at}: expected the text {}, found {}",
-                cut(expected),
-                cut(&text)
-            )]
-        }
-        ExpectedBody::Json(expected) => match Json::parse(&text) {
+    if let Some(expected) = &expected.body {
+        return match Json::parse(&text) {
             Ok(json) => differences(at, expected, Some(&json), Null::IsAValue),
             Err(error) => vec![format!("{at}: not JSON ({error}): {}", cut(&text))],
-        },
+        };
+    }
+    let expected = expected.text.as_deref().unwrap_or_default();
+    match expected.as_bytes() == found {
+        true => Vec::new(),
+        false => vec![format!(
+            "{at}: expected the text {:?}, found {:?}",
+            cut(&expected),
+            cut(&text)
+        )],
     }
 }
 
@@ -178,152 +162,106 @@ mod tests {
         {"method": "GET", "path": "/c"}
     ]"#;
 
-    fn case(requests: &str, outcome: &str) -> Case {
+    /// What was sent, one request a line.
+    const SENT: &str = r#"POST | /a | auth_token: Bearer t | {"tools": null, "id": 7.0}
+        POST | /b | auth_token: Bearer t | {"id": 7}
+        GET | /c | auth_token: Bearer t | "#;
+
+    fn judged(requests: &str, outcome: &str, sent: &str, found: &str) -> Vec<String> {
         let text = format!(
             r#"[{{"name": "n", "operation": "agents.list-agents", "arguments": {{}},
                 "service": ["close", "close", "close"], "requests": {requests}, {outcome}}}]"#
         );
-        Table::parse("n.json", &text).unwrap().cases.remove(0)
+        let case = Table::parse("n.json", &text).unwrap().cases.remove(0);
+        let received = |line: &str| {
+            let [method, path, headers, body] = line.split(" | ").collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let headers = headers.split(", ").filter_map(|it| it.split_once(": "));
+            Received {
+                method: method.trim().to_owned(),
+                path: path.to_owned(),
+                headers: headers
+                    .map(|(name, value)| (name.into(), value.into()))
+                    .collect(),
+                body: body.into(),
+            }
+        };
+        let received: Vec<_> = sent.lines().map(received).collect();
+        judge(&case, &received, &serde_json::from_str(found).unwrap())
     }
 
-    fn request(method: &str, path: &str, body: &str) -> Received {
-        Received {
-            method: method.to_owned(),
-            path: path.to_owned(),
-            headers: vec![("auth_token".to_owned(), "Bearer t".to_owned())],
-            body: body.as_bytes().to_vec(),
+    /// Replaces something in what was found; a row says what, by what, and how the first
+    /// difference then begins.
+    fn judge_replaced(right: &str, judged: impl Fn(&str) -> Vec<String>, rows: &str) {
+        assert_eq!(judged(right), [""; 0]);
+        for row in rows.trim().lines() {
+            let [from, to, told] = row.trim_start().split(" => ").collect::<Vec<_>>()[..] else {
+                panic!("{row}")
+            };
+            assert!(right.contains(from), "{from}");
+            let differences = judged(&right.replacen(from, to, 1));
+            assert!(differences[0].starts_with(told), "{to}: {differences:?}");
         }
-    }
-
-    fn sent() -> Vec<Received> {
-        vec![
-            request("POST", "/a", r#"{"tools": null, "id": 7.0}"#),
-            request("POST", "/b", r#"{"id": 7}"#),
-            request("GET", "/c", ""),
-        ]
-    }
-
-    fn played(value: Json) -> Report {
-        Report::Played {
-            outcome: Outcome::Value(value),
-            log: Vec::new(),
-        }
-    }
-
-    type Change = fn(&mut Vec<Received>);
-
-    fn of_sent(change: impl FnOnce(&mut Vec<Received>)) -> Vec<String> {
-        let mut sent = sent();
-        change(&mut sent);
-        judge(
-            &case(REQUESTS, r#""value": 1"#),
-            &sent,
-            &played(Json::Number("1".into())),
-        )
-    }
-
-    fn of_outcome(expected: &str, found: &str) -> Vec<String> {
-        judge(
-            &case(REQUESTS, expected),
-            &sent(),
-            &Report::parse(found).unwrap(),
-        )
-    }
-
-    #[test]
-    fn who_does_what_is_expected_differs_in_nothing() {
-        assert_eq!(of_sent(|_| ()), [""; 0]);
     }
 
     #[test]
     fn each_way_in_which_requests_differ_is_told_by_its_place() {
-        let changed: [(Change, &[&str]); 13] = [
-            (
-                |sent| drop(sent.pop()),
-                &["requests[2]: expected GET /c, found nothing"],
-            ),
-            (
-                |sent| sent.push(request("POST", "/a", "{}")),
-                &["requests[3]: expected nothing, found POST /a {}"],
-            ),
-            (
-                |sent| sent.swap(1, 2),
-                &[
-                    "requests[1].method: expected POST, found GET",
-                    "requests[1].path: expected /b, found /c",
-                    "requests[1].body: expected the text {\"id\": 7}, found ",
-                    "requests[2].method: expected GET, found POST",
-                    "requests[2].path: expected /c, found /b",
-                    "requests[2].body: expected nothing, found {\"id\": 7}",
-                ],
-            ),
-            (
-                |sent| sent[0].path.push('?'),
-                &["requests[0].path: expected /a, found /a?"],
-            ),
-            (
-                |sent| sent[0].method = "PUT".into(),
-                &["requests[0].method: expected POST, found PUT"],
-            ),
-            (
-                |sent| sent[0].headers[0].1.push('!'),
-                &["requests[0].headers.auth_token: expected \"Bearer t\", found \"Bearer t!\""],
-            ),
-            (
-                |sent| sent[0].headers.clear(),
-                &["requests[0].headers.auth_token: expected \"Bearer t\", found nothing"],
-            ),
-            (
-                |sent| sent[0].headers.push(("authorization".into(), "x".into())),
-                &["requests[0].headers.authorization: expected nothing, found \"x\""],
-            ),
-            (
-                |sent| sent[0].body = br#"{"tools": null, "id": 8}"#.into(),
-                &["requests[0].body.id: expected 7, found 8"],
-            ),
-            (
-                |sent| sent[0].body = br#"{"id": 7}"#.into(),
-                &["requests[0].body.tools: expected null, found nothing"],
-            ),
-            (
-                |sent| sent[0].body = br#"{"id": 6, "tools": null, "id": 7, "x": null}"#.into(),
-                &[
-                    "requests[0].body.id (again): expected nothing, found 7",
-                    "requests[0].body.x: expected nothing, found null",
-                ],
-            ),
-            (
-                |sent| sent[0].body = b"{".into(),
-                &["requests[0].body: not JSON (EOF while parsing an object at line 1 column 1): {"],
-            ),
-            (
-                |sent| sent[1].body = br#"{"id":7}"#.into(),
-                &["requests[1].body: expected the text {\"id\": 7}, found {\"id\":7}"],
-            ),
-        ];
-        for (change, told) in changed {
-            assert_eq!(of_sent(change), told);
-        }
+        let judged = |sent: &str| judged(REQUESTS, r#""value": 1"#, sent, r#"{"value": 1}"#);
+        judge_replaced(
+            SENT,
+            judged,
+            r#"
+            POST => PUT => requests[0].method: expected POST, found PUT
+            /a => /a? => requests[0].path: expected /a, found /a?
+            Bearer t => Bearer u => requests[0].headers.auth_token: expected "Bearer t", found "Bearer u"
+            auth_token: Bearer t =>  => requests[0].headers.auth_token: expected "Bearer t", found nothing
+            Bearer t => Bearer t, authorization: x => requests[0].headers.authorization: expected nothing, found "x"
+            7.0 => 8 => requests[0].body.id: expected 7, found 8
+            "tools": null,  =>  => requests[0].body.tools: expected null, found nothing
+            7.0 => 7, "id": 7 => requests[0].body.id (again): expected nothing, found 7
+            7.0 => 7, "x": null => requests[0].body.x: expected nothing, found null
+            7.0} => 7 => requests[0].body: not JSON (EOF while parsing an object
+            {"id": 7} => {"id":7} => requests[1].body: expected the text "{\"id\": 7}", found "{\"id\":7}"
+            {"id": 7} =>  => requests[1].body: expected the text "{\"id\": 7}", found ""
+            "#,
+        );
+        let more = format!("{SENT}{{}}\nPOST | /a |  | {{}}");
+        assert_eq!(
+            judged(&more),
+            [
+                r#"requests[2].body: expected the text "", found "{}""#,
+                "requests[3]: expected nothing, found POST /a {}",
+            ]
+        );
+        let (fewer, _) = SENT.rsplit_once('\n').unwrap();
+        assert_eq!(
+            judged(fewer),
+            ["requests[2]: expected GET /c, found nothing"]
+        );
     }
 
     #[test]
     fn where_their_order_does_not_matter_requests_are_still_counted() {
-        let case = case(
-            &format!(r#"{{"$in_any_order": {REQUESTS}}}"#),
-            r#""value": null"#,
-        );
-        let judged = |sent: &[Received]| judge(&case, sent, &played(Json::Null));
-        let mut sent = sent();
-        sent.reverse();
-        assert_eq!(judged(&sent), [""; 0]);
-        sent.push(sent[0].clone());
+        let requests = format!(r#"{{"$in_any_order": {REQUESTS}}}"#);
+        let judged = |lines: &[&str]| {
+            judged(
+                &requests,
+                r#""value": 1"#,
+                &lines.join("\n"),
+                r#"{"value": 1}"#,
+            )
+        };
+        let [a, b, c] = SENT.lines().collect::<Vec<_>>()[..] else {
+            panic!("{SENT}")
+        };
+        assert_eq!(judged(&[c, b, a]), [""; 0]);
         assert_eq!(
-            judged(&sent),
+            judged(&[c, b, a, c]),
             ["requests[3]: expected nothing, found GET /c"]
         );
-        sent.remove(1);
         assert_eq!(
-            judged(&sent),
+            judged(&[c, a, c]),
             [
                 "requests[2]: expected nothing, found GET /c",
                 "requests[1]: expected POST /b, found nothing",
@@ -331,31 +269,16 @@ mod tests {
         );
     }
 
-    /// Replaces something in what was found; a row says what, by what, and how the first
-    /// difference then begins.
-    fn judge_replaced(expected: &str, found: &str, rows: &str) {
-        assert_eq!(of_outcome(expected, found), [""; 0]);
-        for row in rows.trim().lines() {
-            let [right, wrong, told] = row.trim_start().split(" => ").collect::<Vec<_>>()[..]
-            else {
-                panic!("{row}")
-            };
-            assert!(found.contains(right), "{right}");
-            let differences = of_outcome(expected, &found.replacen(right, wrong, 1));
-            assert!(differences[0].starts_with(told), "{wrong}: {differences:?}");
-        }
-    }
-
     #[test]
     fn each_way_in_which_a_value_differs_is_told_by_its_place() {
         let expected = r#""value": {"id": 9007199254740993, "text": "ä", "list": [1, {"none": null}],
-            "is": {"$is": "integer"}, "told": {"$contains": "within"}, "one": {"$one_of": ["a", null]},
+            "is": {"$is": "integer"}, "told": {"$contains": "within"},
             "call_context": "{\"b\":0.10,\"a\":1}", "raw_json": {"$compact": {"a": [1, 2]}}}"#;
         let found = r#"{"value": {"id": 9007199254740993, "text": "ä", "list": [1.0, {}],
             "is": 0, "told": "within", "call_context": {"a": 1, "b": 0.1}, "raw_json": "{\"a\":[1,2]}", "new": null}}"#;
         judge_replaced(
-            expected,
             found,
+            |found| judged(REQUESTS, expected, SENT, found),
             r#"
             9007199254740993 => 9007199254740992 => value.id: expected 9007199254740993, found 9007199254740992
             "text": "ä" => "text": "a" => value.text: expected "ä", found "a"
@@ -364,10 +287,9 @@ mod tests {
             [1.0, {}] => [1] => value.list[1]: expected {"none":null}, found nothing
             [1.0, {}] => [1, {}, 2] => value.list[2]: expected nothing, found 2
             {} => {"none": 1} => value.list[1].none: expected null, found 1
-            "is": 0 => "is": -1 => value.is: expected a whole number, found -1
-            "is": 0,  =>  => value.is: expected a whole number, found null
-            within => without => value.told: expected a string with "within" in it
-            "told" => "one": "b", "told" => value.one: expected "a" or null, found "b"
+            "is": 0 => "is": -1 => value.is: expected {"$is":"integer"}, found -1
+            "is": 0,  =>  => value.is: expected {"$is":"integer"}, found null
+            within => without => value.told: expected {"$contains":"within"}
             {"a": 1, "b": 0.1} => {"a": 1, "b": 0.11} => value.call_context.b: expected 0.10, found 0.11
             {"a": 1, "b": 0.1} => "{\"a\":1,\"b\":0.10}" => value.call_context: expected "{\"b\":0.10
             "{\"a\":[1,2]}" => "{\"a\":[1, 2]}" => value.raw_json: expected "{\"a\":[1,2]}"
@@ -383,17 +305,18 @@ mod tests {
         let found = r#"{"error": {"unavailable": {"attempts": [{"status": 503, "started_ms": 0, "duration_ms": 7},
             {"status": null, "transport_error": "x", "started_ms": 8, "duration_ms": 1}]}}}"#;
         judge_replaced(
-            expected,
             found,
+            |found| judged(REQUESTS, expected, SENT, found),
             r#"
             unavailable => timed_out => error: expected unavailable, found {"timed_out":
             503 => 500 => error.unavailable.attempts[0].status: expected 503, found 500
             "status": null => "status": 200 => error.unavailable.attempts[1].status: expected nothing, found 200
-            "started_ms": 0,  =>  => error.unavailable.attempts[0].started_ms: expected a whole number, found null
+            "started_ms": 0,  =>  => error.unavailable.attempts[0].started_ms: expected {"$is":"integer"}, found null
             {"error":  => {"value":  => error: expected {
             "#,
         );
-        let differences = of_outcome(r#""value": 1"#, r#"{"error": {"timed_out": {}}}"#);
+        let error = r#"{"error": {"timed_out": {}}}"#;
+        let differences = judged(REQUESTS, r#""value": 1"#, SENT, error);
         assert_eq!(
             differences,
             [r#"value: expected 1, found the error {"timed_out":{}}"#]

@@ -7,9 +7,8 @@
 //! table, so that they cannot differ; `host-test/cases/README.md` says how.
 
 mod accounting;
-mod answer;
 mod case;
-mod expected;
+mod difference;
 mod json;
 mod judge;
 mod judgement;
@@ -17,13 +16,12 @@ mod program;
 mod report;
 mod request;
 mod run;
+mod step;
 
-pub use answer::Step;
-pub use case::{Case, ExpectedBody, ExpectedOutcome, ExpectedRequest, Requests, Service, Table};
-pub use expected::Expected;
+pub use case::{Case, ExpectedRequest, Requests, Service, Table};
 pub use json::Json;
 pub use judge::Judge;
-pub use judgement::judge;
 pub use program::{At, Fault, Program};
-pub use report::{Outcome, Report};
-pub use request::Received;
+pub use report::Report;
+pub use run::{Failed, Summary, Task};
+pub use step::Step;

@@ -47,7 +47,7 @@ pub enum At {
 }
 
 /// A fault as it stands in the table: once for several steps.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenProgram {
     does: Fault,

@@ -1,24 +1,16 @@
 //! What a client reports of a case.
 
-use super::expected::cut;
 use super::json::Json;
-
-/// What a client's caller got.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// A value.
-    Value(Json),
-    /// An error.
-    Error(Json),
-}
+use serde::Deserialize;
 
 /// What a client reports of a case.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Written")]
 pub enum Report {
     /// It was played.
     Played {
-        /// What the caller got.
-        outcome: Outcome,
+        /// The value or the error that the caller got.
+        outcome: Result<Json, Json>,
         /// The lines that were logged, which only a case with a fault of the program has.
         log: Vec<String>,
     },
@@ -26,59 +18,28 @@ pub enum Report {
     NotHad(String),
 }
 
-impl Report {
-    /// Reads `{"value": …}` or `{"error": …}`, either perhaps with `"log": ["…"]`, or
-    /// `{"not_had": "…"}`.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let members = match Json::parse(text) {
-            Ok(Json::Object(members)) => members,
-            Ok(other) => return Err(format!("found {}; {ALLOWED}", cut(&other))),
-            Err(error) => return Err(format!("not JSON: {error}; {ALLOWED}")),
-        };
-        let (mut outcomes, mut log) = (Vec::new(), Vec::new());
-        for (name, json) in members {
-            match (name.as_str(), json) {
-                ("value", json) => outcomes.push(Outcome::Value(json)),
-                ("error", json) => outcomes.push(Outcome::Error(json)),
-                ("not_had", Json::Text(reason)) => return Ok(Self::NotHad(reason)),
-                ("log", Json::Array(lines)) => {
-                    log.extend(lines.iter().map(|line| line.to_string()));
-                }
-                (name, _) => return Err(format!("found the member {name:?}; {ALLOWED}")),
-            }
-        }
-        match (outcomes.pop(), outcomes.pop()) {
-            (Some(outcome), None) => Ok(Self::Played { outcome, log }),
-            _ => Err(format!("found no outcome, or more than one; {ALLOWED}")),
-        }
-    }
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default, deserialize_with = "super::json::even_null")]
+    value: Option<Json>,
+    error: Option<Json>,
+    #[serde(default)]
+    log: Vec<Json>,
+    not_had: Option<String>,
 }
 
-const ALLOWED: &str = "allowed: {\"value\": …} or {\"error\": {…}}, each perhaps with \
-     \"log\": [\"…\"], or {\"not_had\": \"…\"}";
+impl TryFrom<Written> for Report {
+    type Error = &'static str;
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_that_has_not_one_outcome_is_refused() {
-        for (text, told) in [
-            ("", "not JSON"),
-            ("[]", "found []"),
-            ("{}", "found no outcome, or more than one"),
-            (
-                r#"{"value": 1, "error": {}}"#,
-                "found no outcome, or more than one",
-            ),
-            (r#"{"values": 1}"#, r#"found the member "values""#),
-            (r#"{"value": 1, "log": "x"}"#, r#"found the member "log""#),
-        ] {
-            let error = Report::parse(text).unwrap_err();
-            assert!(
-                error.starts_with(told) && error.ends_with(ALLOWED),
-                "{error}"
-            );
-        }
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        let outcome = match (written.value, written.error, written.not_had) {
+            (Some(value), None, None) => Ok(value),
+            (None, Some(error), None) => Err(error),
+            (None, None, Some(reason)) => return Ok(Self::NotHad(reason)),
+            _ => return Err("it must have one of `value`, `error` and `not_had`"),
+        };
+        let log = written.log.iter().map(Json::to_string).collect();
+        Ok(Self::Played { outcome, log })
     }
 }

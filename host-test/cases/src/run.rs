@@ -1,12 +1,12 @@
 //! One client's walk through the table: what was received in each case, and how it was judged.
 
-use super::answer::Step;
 use super::case::{Case, Table};
 use super::judgement::{has, judge};
 use super::program::Program;
 use super::report::Report;
 use super::request::Received;
-use serde::Serialize;
+use super::step::Step;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,41 +27,54 @@ struct Walk {
 
 struct Judged {
     report: Report,
-    differences: Vec<String>,
     /// How many requests there were by then.
     requests: usize,
 }
 
 /// A case as a client gets it.
-#[derive(Serialize)]
-pub(crate) struct Task<'a> {
-    id: usize,
-    name: &'a str,
-    operation: &'a str,
-    arguments: &'a RawValue,
-    settings: BTreeMap<String, String>,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// Where it stands in the table.
+    pub id: usize,
+    /// The case's name.
+    pub name: String,
+    /// Interface and function, such as `calls.make-call`.
+    pub operation: String,
+    /// The arguments, as they were written.
+    pub arguments: Box<RawValue>,
+    /// Variables by their whole names, and no other.
+    pub settings: BTreeMap<String, String>,
+    /// What the caller's own program does meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
-    program: Option<Program>,
+    pub program: Option<Program>,
 }
 
 /// How a run went.
-#[derive(Debug, Serialize, PartialEq, Eq)]
-pub(crate) struct Summary {
-    cases: usize,
-    judged: usize,
-    failed: Vec<Failed>,
-    /// Names and reasons.
-    not_had: Vec<(String, String)>,
-    not_judged: Vec<String>,
+#[derive(Debug, Default, Serialize, PartialEq, Eq)]
+pub struct Summary {
+    /// How many cases the table has.
+    pub cases: usize,
+    /// How many of them were judged.
+    pub judged: usize,
+    /// Those in which the client did something else than it should.
+    pub failed: Vec<Failed>,
+    /// Names of the cases that the language has not, and reasons.
+    pub not_had: Vec<(String, String)>,
+    /// Names of the cases that were not judged.
+    pub not_judged: Vec<String>,
 }
 
 /// A case in which a client did something else than it should.
 #[derive(Debug, Serialize, PartialEq, Eq)]
-struct Failed {
-    id: usize,
-    file: String,
-    name: String,
-    differences: Vec<String>,
+pub struct Failed {
+    /// Where it stands in the table.
+    pub id: usize,
+    /// The file that it comes from.
+    pub file: String,
+    /// The case's name.
+    pub name: String,
+    /// One line for each place.
+    pub differences: Vec<String>,
 }
 
 impl Run {
@@ -71,13 +84,13 @@ impl Run {
     }
 
     /// What a client must do; `base_url` says where the service of a case is.
-    pub(crate) fn tasks(&self, base_url: impl Fn(usize, &Case) -> String) -> Vec<Task<'_>> {
+    pub(crate) fn tasks(&self, base_url: impl Fn(usize, &Case) -> String) -> Vec<Task> {
         let cases = self.table.cases.iter().enumerate();
         let tasks = cases.map(|(id, case)| Task {
             id,
-            name: &case.name,
-            operation: &case.operation,
-            arguments: &case.arguments,
+            name: case.name.clone(),
+            operation: case.operation.clone(),
+            arguments: case.arguments.clone(),
             settings: case.variables(&base_url(id, case)),
             program: case.program,
         });
@@ -116,11 +129,8 @@ impl Run {
             );
         }
         let differences = judge(&self.table.cases[id], &walk.received, &report);
-        walk.judged = Some(Judged {
-            report,
-            differences: differences.clone(),
-            requests: walk.received.len(),
-        });
+        let requests = walk.received.len();
+        walk.judged = Some(Judged { report, requests });
         Ok(differences)
     }
 
@@ -128,10 +138,7 @@ impl Run {
     pub(crate) fn summary(&self) -> Summary {
         let mut summary = Summary {
             cases: self.walks.len(),
-            judged: 0,
-            failed: Vec::new(),
-            not_had: Vec::new(),
-            not_judged: Vec::new(),
+            ..Summary::default()
         };
         for (id, (walk, case)) in self.walks.iter().zip(&self.table.cases).enumerate() {
             let Some(judged) = &walk.judged else {
@@ -164,11 +171,12 @@ impl Walk {
             // sent: such a request may come after the outcome, and is accounted for by it.
             return judge(case, &self.received, &judged.report);
         }
+        let mut differences = judge(case, &self.received[..judged.requests], &judged.report);
         let late = self.received.iter().enumerate().skip(judged.requests);
-        let late = late.map(|(index, request)| {
+        differences.extend(late.map(|(index, request)| {
             has(&format!("requests[{index}] (after the outcome)"), request)
-        });
-        judged.differences.iter().cloned().chain(late).collect()
+        }));
+        differences
     }
 }
 
@@ -176,7 +184,6 @@ impl Walk {
 mod tests {
     use super::*;
     use crate::json::Json;
-    use crate::report::Outcome;
     use voice_calling_mock::Behaviour;
 
     fn run() -> Run {
@@ -195,19 +202,21 @@ mod tests {
         Run::new(Arc::new(table))
     }
 
-    fn request() -> Received {
+    fn request(method: &str, body: &str) -> Received {
         Received {
-            method: "GET".to_owned(),
+            method: method.to_owned(),
             path: "/a".to_owned(),
             headers: Vec::new(),
-            body: Vec::new(),
+            body: body.into(),
         }
     }
 
-    const DONE: Report = Report::Played {
-        outcome: Outcome::Value(Json::Null),
-        log: Vec::new(),
-    };
+    fn done(log: &[&str]) -> Report {
+        Report::Played {
+            outcome: Ok(Json::Null),
+            log: log.iter().map(|line| (*line).to_owned()).collect(),
+        }
+    }
 
     #[test]
     fn a_client_is_told_what_to_do_and_not_what_is_expected() {
@@ -221,61 +230,34 @@ mod tests {
     }
 
     #[test]
-    fn each_request_gets_the_next_step_and_then_599() {
-        let mut run = run();
-        assert_eq!(run.has_all_requests(0), Some(false));
-        let step = run.receive(0, request()).unwrap();
-        assert_eq!(step.behaviour, Behaviour::CloseAfterReading);
-        assert_eq!(run.has_all_requests(0), Some(true));
-        for (id, step) in [
-            (0, run.receive(0, request())),
-            (1, run.receive(1, request())),
-        ] {
-            let Some(Behaviour::Send(answer)) = step.map(|step| step.behaviour) else {
-                panic!("case {id}")
-            };
-            assert!(answer.starts_with(b"HTTP/1.1 599 "));
-            let differences = run.judge(id, DONE).unwrap();
-            assert_eq!(
-                differences,
-                [format!(
-                    "requests[{}]: expected nothing, found GET /a",
-                    1 - id
-                )]
-            );
-        }
-        assert!(run.receive(2, request()).is_none());
-        assert_eq!(run.has_all_requests(2), None);
-    }
-
-    #[test]
-    fn the_summary_names_what_was_not_judged_and_what_failed() {
+    fn each_request_gets_the_next_step_and_then_599_and_a_case_is_judged_once() {
         let mut run = run();
         assert_eq!(run.summary().not_judged, ["sends", "sends nothing"]);
-        assert_eq!(
-            run.judge(0, DONE).unwrap(),
-            ["requests[0]: expected GET /a, found nothing"]
+        assert_eq!(run.has_all_requests(0), Some(false));
+        let step = run.receive(0, request("GET", "")).unwrap();
+        assert_eq!(step.behaviour, Behaviour::CloseAfterReading);
+        assert_eq!(run.has_all_requests(0), Some(true));
+        let step = run.receive(0, request("GET", "")).unwrap();
+        assert!(
+            matches!(step.behaviour, Behaviour::Send(answer) if answer.starts_with(b"HTTP/1.1 599 "))
         );
+        let differences = run.judge(0, done(&[])).unwrap();
+        assert_eq!(differences, ["requests[1]: expected nothing, found GET /a"]);
+        assert!(
+            run.judge(0, done(&[]))
+                .unwrap_err()
+                .contains("already judged")
+        );
+        assert_eq!(run.judge(2, done(&[])).unwrap_err(), "unknown case 2");
         let summary = run.summary();
         assert_eq!((summary.cases, summary.judged), (2, 1));
-        assert_eq!(summary.not_judged, ["sends nothing"]);
-        assert_eq!(
-            (summary.failed.len(), summary.failed[0].name.as_str()),
-            (1, "sends")
-        );
-    }
+        assert_eq!(summary.failed[0].name, "sends");
 
-    #[test]
-    fn a_case_is_judged_once_and_what_is_sent_later_is_a_failure() {
-        let mut run = run();
-        assert_eq!(run.judge(1, DONE).unwrap(), [""; 0]);
-        assert_eq!(run.summary().failed, []);
-        assert!(run.judge(1, DONE).unwrap_err().contains("already judged"));
-        assert_eq!(run.judge(2, DONE).unwrap_err(), "unknown case 2");
-        run.receive(1, request());
-        let failed = run.summary().failed;
+        // What is sent later is a failure.
+        assert_eq!(run.judge(1, done(&[])).unwrap(), [""; 0]);
+        run.receive(1, request("GET", ""));
         assert_eq!(
-            failed[0].differences,
+            run.summary().failed[1].differences,
             ["requests[0] (after the outcome): expected nothing, found GET /a"]
         );
     }
@@ -287,28 +269,19 @@ mod tests {
             "program": {"does": "interrupt", "at": ["head"]},
             "service": [{"status": 200, "body": {"docket_id": "d-0"}},
                         {"status": 200, "body": {"docket_id": "d-1"}}],
-            "requests": [{"method": "POST", "path": "/d", "body": {"external_id": "crm-0"}},
-                         {"method": "POST", "path": "/d", "body": {"external_id": "crm-1"}}]}]"#;
-        let create = |number: usize| Received {
-            method: "POST".to_owned(),
-            path: "/d".to_owned(),
-            headers: Vec::new(),
-            body: format!(r#"{{"external_id":"crm-{number}"}}"#).into_bytes(),
-        };
-        let logged = |number: usize| format!("crm-{number} may have been created");
-        for (log, failures) in [(vec![logged(0), logged(1)], 0), (vec![logged(0)], 1)] {
+            "requests": [{"method": "POST", "path": "/a", "body": {"external_id": "crm-0"}},
+                         {"method": "POST", "path": "/a", "body": {"external_id": "crm-1"}}]}]"#;
+        let create =
+            |external_id: &str| request("POST", &format!(r#"{{"external_id":"{external_id}"}}"#));
+        for (log, failures) in [(&["crm-0", "crm-1"][..], 0), (&["crm-0"], 1)] {
             let table = Table::parse("program.json", row).unwrap();
             let mut run = Run::new(Arc::new(table));
-            run.receive(0, create(0));
-            let report = Report::Played {
-                outcome: Outcome::Value(Json::Null),
-                log,
-            };
-            assert_eq!(run.judge(0, report).unwrap(), [""; 0]);
-            run.receive(0, create(1));
+            run.receive(0, create("crm-0"));
+            assert_eq!(run.judge(0, done(log)).unwrap(), [""; 0]);
+            run.receive(0, create("crm-1"));
             assert_eq!(run.summary().failed.len(), failures);
             // No create is sent twice, also late.
-            run.receive(0, create(1));
+            run.receive(0, create("crm-1"));
             assert_eq!(run.summary().failed.len(), 1);
         }
     }

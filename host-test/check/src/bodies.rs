@@ -43,16 +43,15 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
             false => object(&format!("\"x\":{elements}")),
         }
     };
-    let gigabyte = Piece::Repeat {
-        bytes: vec![b'x'; 1 << 20].into(),
-        times: Some(1 << 10),
-        pause: Duration::ZERO,
+    let repeated = |status: u16, bytes: Vec<u8>, times: Option<u64>| {
+        Step::status(status).pieces([Piece::Repeat {
+            bytes: bytes.into(),
+            times,
+            pause: Duration::ZERO,
+        }])
     };
-    let endless = Piece::Repeat {
-        bytes: vec![b' '; 1 << 16].into(),
-        times: None,
-        pause: Duration::ZERO,
-    };
+    let gigabyte = |status: u16| repeated(status, vec![b'x'; 1 << 20], Some(1 << 10));
+    let endless = |status: u16| repeated(status, vec![b' '; 1 << 16], None);
     let strange = |step: Step| self::strange(operation, step);
     // No list is asked for where an object comes, and the other way round.
     let perhaps = |step: Step| Turn {
@@ -79,26 +78,11 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
     let gzip = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\xe6\x02\x00\x06\xb0\xa1\xdd";
     let html = "<!doctype html><title>Welcome</title>";
     let mut cases = vec![
-        (
-            "a body of 1 GB",
-            strange(Step::status(200).pieces([gigabyte.clone()])),
-        ),
-        (
-            "422 with a body of 1 GB",
-            Step::status(422).pieces([gigabyte.clone()]).into(),
-        ),
-        (
-            "503 with a body of 1 GB",
-            Step::status(503).pieces([gigabyte]).into(),
-        ),
-        (
-            "an endless body",
-            strange(Step::status(200).pieces([endless.clone()])),
-        ),
-        (
-            "429 with an endless body",
-            Step::status(429).pieces([endless]).into(),
-        ),
+        ("a body of 1 GB", strange(gigabyte(200))),
+        ("422 with a body of 1 GB", gigabyte(422).into()),
+        ("503 with a body of 1 GB", gigabyte(503).into()),
+        ("an endless body", strange(endless(200))),
+        ("429 with an endless body", endless(429).into()),
         ("JSON nested 100,000 deep", perhaps(Step::ok(deep))),
         ("a list of 10,000 elements", elements_of(10_000)),
         ("a list of 10,001 elements", elements_of(10_001)),
@@ -164,18 +148,18 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
             ),
         ]);
     }
-    for code in [
-        ErrorCode::ConnectionTerminated,
-        ErrorCode::HttpResponseIncomplete,
+    for (name, begun, code) in [
+        (
+            "a body that ends early after all of its JSON",
+            operation.satisfying(),
+            ErrorCode::ConnectionTerminated,
+        ),
+        (
+            "a body that ends early before its first byte",
+            "",
+            ErrorCode::HttpResponseIncomplete,
+        ),
     ] {
-        let name = match code {
-            ErrorCode::ConnectionTerminated => "a body that ends early after all of its JSON",
-            _ => "a body that ends early before its first byte",
-        };
-        let begun = match code {
-            ErrorCode::ConnectionTerminated => operation.satisfying(),
-            _ => "",
-        };
         let pieces = [Piece::Bytes(begun.into()), Piece::Break(code)];
         cases.push((name, Step::status(200).pieces(pieces).into()));
     }
@@ -186,22 +170,21 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
 /// Heads that are too much.
 fn heads(operation: Operation) -> Vec<Scenario> {
     let megabyte = "9".repeat(1 << 20);
-    let mut many = Step::ok(operation.satisfying());
     // More do not fit into what hosts have for headers; real ones refuse them earlier.
-    for index in 0..24_000 {
-        many = many.header(format!("x-{index}"), "x");
-    }
-    let mut same = Step::ok(operation.satisfying());
-    for _ in 0..24_000 {
-        same = same.header("x-request-id", "x");
-    }
+    let headers = |name: fn(usize) -> String| {
+        let satisfying = Step::ok(operation.satisfying());
+        (0..24_000).fold(satisfying, |step, index| step.header(name(index), "x"))
+    };
     let of_a_megabyte = |name: &str, status: u16| {
         let step = Step::status(status).body(operation.satisfying());
         step.header(name, &megabyte)
     };
     let cases = [
-        ("24,000 headers", many),
-        ("24,000 times the same header", same),
+        ("24,000 headers", headers(|index| format!("x-{index}"))),
+        (
+            "24,000 times the same header",
+            headers(|_| "x-request-id".to_owned()),
+        ),
         ("a header of 1 MB", of_a_megabyte("x-large", 200)),
         ("a request id of 1 MB", of_a_megabyte("x-request-id", 422)),
         ("a Retry-After of 1 MB", of_a_megabyte("retry-after", 429)),

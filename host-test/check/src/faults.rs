@@ -9,32 +9,25 @@ use crate::error_codes::{all, meaning, name};
 use crate::operation::{Operation, outcome};
 use crate::script::{Piece, Step};
 use anyhow::Result;
+use strum::{EnumMessage, VariantArray};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// When the error comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, VariantArray)]
 enum Moment {
+    /// Before the request is taken
     BeforeTaken,
+    /// After the request, instead of an answer
     NoHead,
+    /// After the head of a 200, instead of its body
     NoBody,
+    /// In the middle of the body of a 200
     MidBody,
 }
 
 impl Moment {
-    const ALL: [Moment; 4] = [
-        Moment::BeforeTaken,
-        Moment::NoHead,
-        Moment::NoBody,
-        Moment::MidBody,
-    ];
-
     fn title(self) -> &'static str {
-        match self {
-            Moment::BeforeTaken => "Before the request is taken",
-            Moment::NoHead => "After the request, instead of an answer",
-            Moment::NoBody => "After the head of a 200, instead of its body",
-            Moment::MidBody => "In the middle of the body of a 200",
-        }
+        self.get_documentation().unwrap_or_default()
     }
 
     fn turn(self, code: ErrorCode, operation: Operation) -> Turn {
@@ -54,14 +47,12 @@ impl Moment {
 
 /// Those of an operation: each code at each moment.
 pub fn scenarios(operation: Operation) -> Vec<Scenario> {
-    let moments = Moment::ALL.into_iter();
-    moments
-        .flat_map(|moment| {
-            all()
-                .into_iter()
-                .map(move |code| scenario(moment, code, operation))
-        })
-        .collect()
+    let of_moment = |moment: &Moment| {
+        let moment = *moment;
+        let codes = all().into_iter();
+        codes.map(move |code| scenario(moment, code, operation))
+    };
+    Moment::VARIANTS.iter().flat_map(of_moment).collect()
 }
 
 fn scenario(moment: Moment, code: ErrorCode, operation: Operation) -> Scenario {
@@ -88,9 +79,9 @@ pub fn play(subject: &Subject) -> Result<FaultTable> {
     let runtime = paused_runtime()?;
     let mut sections = String::new();
     let mut findings = Vec::new();
-    for moment in Moment::ALL {
+    for &moment in Moment::VARIANTS {
         let mut columns = Columns::new();
-        for operation in Operation::ALL {
+        for &operation in Operation::ALL {
             let mut cells = Vec::new();
             for code in all() {
                 let run = runtime.block_on(scenario(moment, code, operation).run(subject));
@@ -104,7 +95,7 @@ pub fn play(subject: &Subject) -> Result<FaultTable> {
         }
         sections.push_str(&section(moment, &columns));
     }
-    let (codes, moments, operations) = (all().len(), Moment::ALL.len(), Operation::ALL.len());
+    let (codes, moments, operations) = (all().len(), Moment::VARIANTS.len(), Operation::ALL.len());
     let runs = codes * moments * operations;
     let mut markdown = format!(
         "# What becomes of every transport error\n\n\
@@ -132,7 +123,7 @@ fn found(run: &Run) -> Vec<String> {
         operation, name, ..
     } = &run.scenario;
     let mut found = Vec::new();
-    for (check, findings) in judge(run) {
+    for (check, findings) in judge(run).0 {
         let told = |it: &String| format!("{}: {operation}, {name}: {it}", Check::name(check));
         found.extend(findings.iter().map(told));
     }

@@ -63,7 +63,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
             prop::collection::vec(turn(operation), 1..=10),
         )
     };
-    let played = select(&Operation::ALL[..]).prop_flat_map(turns);
+    let played = select(Operation::ALL).prop_flat_map(turns);
     let date = 0..4_102_444_800_u64;
     (settings(), arguments(), any::<u64>(), date, played).prop_map(
         |(settings, arguments, random, unix_time_s, (operation, turns))| Scenario {

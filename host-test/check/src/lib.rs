@@ -132,7 +132,7 @@ fn play(
     let work = || -> Result<()> {
         let runtime = paused_runtime()?;
         while let Some(play) = plays.get(taken.fetch_add(1, Ordering::Relaxed)) {
-            for scenario in play.scenarios() {
+            for scenario in play() {
                 if tally.gave_up() {
                     return Ok(());
                 }
@@ -165,39 +165,30 @@ pub fn paused_runtime() -> Result<tokio::runtime::Runtime> {
 }
 
 /// Some scenarios. They are made when they are played, since some are large.
-#[derive(Clone, Copy)]
-enum Play {
-    Of(Source, Operation),
-    History(u64),
-}
-
-impl Play {
-    fn scenarios(self) -> Vec<Scenario> {
-        match self {
-            Play::Of(Source::Faults, operation) => faults::scenarios(operation),
-            Play::Of(Source::Statuses, operation) => directed::statuses(operation),
-            Play::Of(Source::Directed, operation) => directed::scenarios(operation),
-            Play::Of(Source::Bodies, operation) => bodies::scenarios(operation),
-            Play::Of(Source::Histories, _) => Vec::new(),
-            Play::History(seed) => vec![history::of_seed(seed)],
-        }
-    }
-}
+type Play = Box<dyn Fn() -> Vec<Scenario> + Sync>;
 
 impl Options {
     fn plays(&self) -> Vec<Play> {
-        let mut plays = Vec::new();
+        let mut plays: Vec<Play> = Vec::new();
         for source in &self.sources {
-            match source {
+            let of_operation = match source {
+                Source::Faults => faults::scenarios,
+                Source::Statuses => directed::statuses,
+                Source::Directed => directed::scenarios,
+                Source::Bodies => bodies::scenarios,
                 Source::Histories => {
                     let seeds = self.seed..self.seed.saturating_add(self.histories);
-                    plays.extend(seeds.map(Play::History));
+                    plays
+                        .extend(seeds.map(|seed| -> Play {
+                            Box::new(move || vec![history::of_seed(seed)])
+                        }));
+                    continue;
                 }
-                source => {
-                    let operations = self.operations.iter();
-                    plays.extend(operations.map(|operation| Play::Of(*source, *operation)));
-                }
-            }
+            };
+            let operations = self.operations.iter().copied();
+            plays.extend(
+                operations.map(|operation| -> Play { Box::new(move || of_operation(operation)) }),
+            );
         }
         plays
     }
@@ -206,55 +197,42 @@ impl Options {
 /// What was found so far.
 #[derive(Default)]
 struct Tally {
-    found: Mutex<BTreeMap<Check, Found>>,
+    rows: Mutex<BTreeMap<Check, Row>>,
     gave_up: AtomicBool,
     memory_bytes: AtomicUsize,
-}
-
-#[derive(Default)]
-struct Found {
-    runs: u64,
-    failed: u64,
-    examples: Vec<String>,
-    /// The first random history that failed.
-    seed: Option<u64>,
 }
 
 impl Tally {
     fn judge(&self, run: &Run) {
         self.memory_bytes
             .fetch_max(run.memory_bytes, Ordering::Relaxed);
-        for (check, findings) in properties::judge(run) {
-            let Scenario {
-                name,
-                operation,
-                seed,
-                ..
-            } = &run.scenario;
-            self.add(check, &format!("{operation}, {name}"), *seed, &findings);
-            if check == Check::Returns && self.failed(check) >= PATIENCE {
+        let Scenario {
+            name,
+            operation,
+            seed,
+            ..
+        } = &run.scenario;
+        for (check, findings) in properties::judge(run).0 {
+            let failed = self.add(check, &format!("{operation}, {name}"), *seed, &findings);
+            if check == Check::Returns && failed >= PATIENCE {
                 self.gave_up.store(true, Ordering::Relaxed);
             }
         }
     }
 
-    fn add(&self, check: Check, scenario: &str, seed: Option<u64>, findings: &[String]) {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = found.entry(check).or_default();
-        found.runs += 1;
-        found.failed += u64::from(!findings.is_empty());
-        let Some(finding) = findings.first() else {
-            return;
-        };
-        if found.examples.len() < EXAMPLES {
-            found.examples.push(format!("{scenario}: {finding}"));
+    /// Returns in how many scenarios the component has failed the check.
+    fn add(&self, check: Check, scenario: &str, seed: Option<u64>, findings: &[String]) -> u64 {
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let row = rows.entry(check).or_insert_with(|| Row::of(check));
+        row.runs += 1;
+        if let Some(finding) = findings.first() {
+            row.failed += 1;
+            if row.examples.len() < EXAMPLES {
+                row.examples.push(format!("{scenario}: {finding}"));
+            }
+            row.seed = [row.seed, seed].into_iter().flatten().min();
         }
-        found.seed = [found.seed, seed].into_iter().flatten().min();
-    }
-
-    fn failed(&self, check: Check) -> u64 {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.get(&check).map_or(0, |found| found.failed)
+        row.failed
     }
 
     fn gave_up(&self) -> bool {
@@ -263,24 +241,11 @@ impl Tally {
 
     fn into_report(self, options: &Options) -> Report {
         let gave_up = self.gave_up();
-        let mut found = self
-            .found
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let rows = self.rows.into_inner();
+        let mut rows = rows.unwrap_or_else(PoisonError::into_inner);
         let all = Check::VARIANTS.iter().copied();
         let wanted = all.filter(|check| options.only.is_empty() || options.only.contains(check));
-        let rows = wanted.map(|check| {
-            let found = found.remove(&check).unwrap_or_default();
-            Row {
-                check,
-                expected: check.expectation(),
-                runs: found.runs,
-                failed: found.failed,
-                examples: found.examples,
-                seed: found.seed,
-                simplest: None,
-            }
-        });
+        let rows = wanted.map(|check| rows.remove(&check).unwrap_or_else(|| Row::of(check)));
         // Where not everything was to be played, nobody expects every check to be tried.
         let all_played = Source::VARIANTS
             .iter()
@@ -299,7 +264,9 @@ fn simplest_failing(subject: &Subject, check: Check, seed: u64) -> Result<Scenar
     let runtime = paused_runtime()?;
     Ok(history::simplest(seed, |scenario| {
         let judged = properties::judge(&runtime.block_on(scenario.run(subject)));
-        let mut judged = judged.into_iter();
-        judged.any(|(judged, findings)| judged == check && !findings.is_empty())
+        judged
+            .0
+            .get(&check)
+            .is_some_and(|findings| !findings.is_empty())
     }))
 }

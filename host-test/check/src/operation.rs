@@ -2,7 +2,10 @@
 //! what they have in common.
 
 use anyhow::Result;
-use std::fmt;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use strum::{Display, VariantArray};
 use voice_calling_host::Instance;
 use voice_calling_host::types::*;
 
@@ -19,20 +22,32 @@ pub const SATISFYING: &str = r#"{"task_id":"task-1","docket_id":"7f8d3b0e-0d51-4
 const DELIVERY: &str =
     r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"COMPLETED"}"#;
 
-/// A function that sends requests, and the arguments it is called with.
+/// A function that sends requests, and the arguments it is called with. Its text is that of the
+/// WIT: interface and function.
 #[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, VariantArray)]
 pub enum Operation {
+    #[strum(to_string = "agents.create-agent")]
     CreateAgent,
+    #[strum(to_string = "agents.list-agents")]
     ListAgents,
+    #[strum(to_string = "calls.make-call")]
     MakeCall,
+    #[strum(to_string = "calls.get-call-details")]
     GetCallDetails,
+    #[strum(to_string = "calls.wait-for-call-details")]
     WaitForCallDetails,
+    #[strum(to_string = "dockets.create-docket")]
     CreateDocket,
+    #[strum(to_string = "dockets.create-docket-v2")]
     CreateDocketV2,
+    #[strum(to_string = "dockets.get-docket")]
     GetDocket,
+    #[strum(to_string = "dockets.wait-for-docket")]
     WaitForDocket,
+    #[strum(to_string = "bulk.create-dockets-v2")]
     CreateDocketsV2,
+    #[strum(to_string = "webhooks.verify-docket-completed")]
     VerifyDocketCompleted,
 }
 
@@ -40,19 +55,7 @@ use Operation::*;
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Operation; 11] = [
-        CreateAgent,
-        ListAgents,
-        MakeCall,
-        GetCallDetails,
-        WaitForCallDetails,
-        CreateDocket,
-        CreateDocketV2,
-        GetDocket,
-        WaitForDocket,
-        CreateDocketsV2,
-        VerifyDocketCompleted,
-    ];
+    pub const ALL: &'static [Operation] = Self::VARIANTS;
 
     /// Those that make a phone ring.
     pub const RINGING: [Operation; 4] = [MakeCall, CreateDocket, CreateDocketV2, CreateDocketsV2];
@@ -70,23 +73,6 @@ impl Operation {
         match self {
             ListAgents => "[]",
             _ => SATISFYING,
-        }
-    }
-
-    /// Interface and function, as in the WIT.
-    pub fn function(self) -> &'static str {
-        match self {
-            CreateAgent => "agents.create-agent",
-            ListAgents => "agents.list-agents",
-            MakeCall => "calls.make-call",
-            GetCallDetails => "calls.get-call-details",
-            WaitForCallDetails => "calls.wait-for-call-details",
-            CreateDocket => "dockets.create-docket",
-            CreateDocketV2 => "dockets.create-docket-v2",
-            GetDocket => "dockets.get-docket",
-            WaitForDocket => "dockets.wait-for-docket",
-            CreateDocketsV2 => "bulk.create-dockets-v2",
-            VerifyDocketCompleted => "webhooks.verify-docket-completed",
         }
     }
 
@@ -125,8 +111,8 @@ impl Operation {
             "task-1".to_owned()
         };
         let wait = WaitOptions {
+            timeout_ms: arguments.timeout_ms,
             not_found_is_pending: arguments.not_found_is_pending,
-            ..wait(arguments.timeout_ms)
         };
         let organization_id = if too_long {
             "o".repeat(70_000)
@@ -134,14 +120,25 @@ impl Operation {
             "org-1".to_owned()
         };
         let lone = match self {
-            CreateAgent => answered(instance.create_agent(&agent("renewals"), options)).await?,
+            CreateAgent => {
+                let config = record(json!({ "agent_name": "renewals" }));
+                answered(instance.create_agent(&config, options)).await?
+            }
             ListAgents => answered(instance.list_agents(&organization_id, options)).await?,
-            MakeCall => answered(instance.make_call(&call(), options)).await?,
+            MakeCall => {
+                let request = record(json!({ "to_phone_number": NUMBER, "call_context": [],
+                    "from_agent_name": "renewals" }));
+                answered(instance.make_call(&request, options)).await?
+            }
             GetCallDetails => answered(instance.get_call_details(&task_id, options)).await?,
             WaitForCallDetails => {
                 answered(instance.wait_for_call_details(&task_id, wait, options)).await?
             }
-            CreateDocket => answered(instance.create_docket(&docket(), options)).await?,
+            CreateDocket => {
+                let request = record(json!({ "agent_id": 7, "to_phone_number": NUMBER,
+                    "call_context": "{}" }));
+                answered(instance.create_docket(&request, options)).await?
+            }
             CreateDocketV2 => answered(instance.create_docket_v2(&docket_v2(), options)).await?,
             GetDocket => answered(instance.get_docket(DOCKET_ID, options)).await?,
             WaitForDocket => answered(instance.wait_for_docket(DOCKET_ID, wait, options)).await?,
@@ -158,19 +155,13 @@ impl Operation {
                 return Ok(match created.await? {
                     Ok(created) => {
                         let created = created.into_iter();
-                        created.map(|one| one.map(Answered::from)).collect()
+                        created.map(|one| one.map(Answered::of)).collect()
                     }
                     Err(error) => vec![Err(error)],
                 });
             }
         };
         Ok(vec![lone])
-    }
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.function())
     }
 }
 
@@ -214,10 +205,10 @@ pub enum Given {
 }
 
 /// What a function that is called returns, in short.
-async fn answered<R: Into<Answered>>(
+async fn answered<R: Serialize>(
     call: impl Future<Output = Result<std::result::Result<R, RequestError>>>,
 ) -> Result<Returned> {
-    Ok(call.await?.map(Into::into))
+    Ok(call.await?.map(Answered::of))
 }
 
 /// What a function returned.
@@ -249,8 +240,9 @@ pub struct Answered {
 
 /// What a wait reports about itself.
 #[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Waited {
+    #[serde(skip)]
     pub completed: bool,
     pub polls: u32,
     pub failed_polls: u32,
@@ -258,110 +250,51 @@ pub struct Waited {
     pub held_back_ms: u32,
 }
 
-macro_rules! answered {
-    ($($record:ty: |$of:ident| $($field:ident = $value:expr),+;)+) => {$(
-        impl From<$record> for Answered {
-            fn from($of: $record) -> Self {
-                Self {
-                    $($field: $value,)+
-                    attempts: $of.attempts,
-                    ..Self::default()
-                }
-            }
+impl Answered {
+    fn of(record: impl Serialize) -> Self {
+        Self::read(&serde_json::to_value(record).expect("a record is JSON"))
+    }
+
+    /// Takes what all have in common out of a record of any function; none is in it twice.
+    fn read(record: &Value) -> Self {
+        if let Some(outcome) = record.get("outcome") {
+            let completed = outcome.get("Completed");
+            let waited = Waited::deserialize(record).expect("a wait");
+            return Self {
+                waited: Some(Waited {
+                    completed: completed.is_some(),
+                    ..waited
+                }),
+                ..Self::read(completed.unwrap_or(&outcome["Pending"]))
+            };
         }
-    )+};
-}
-
-answered! {
-    CreatedAgent: |of| raw = of.raw_json.or(of.raw_text).or(Some(String::new())), may_be_duplicate = of.may_be_duplicate;
-    AgentList: |of| raw = Some(of.raw_json), records = Some(of.agents.len());
-    StartedCall: |of| id = Some(of.task_id), raw = Some(of.raw_json), may_be_duplicate = of.may_be_duplicate;
-    CallDetailsList: |of| raw = Some(of.raw_json), records = Some(of.calls.len());
-    CreatedDocket: |of| id = Some(of.docket_id), raw = Some(of.raw_json), may_be_duplicate = of.may_be_duplicate;
-    CreatedDocketV2: |of| id = Some(of.docket_id), raw = Some(of.raw_json), may_be_duplicate = of.may_be_duplicate;
-    Docket: |of| id = Some(of.docket_id), raw = Some(of.raw_json);
-}
-
-macro_rules! waits {
-    ($($wait:ty: $outcome:ident;)+) => {$(
-        impl From<$wait> for Answered {
-            fn from(wait: $wait) -> Self {
-                let (completed, seen) = match wait.outcome {
-                    $outcome::Completed(seen) => (true, Some(seen)),
-                    $outcome::Pending(seen) => (false, seen),
+        for (case, confirmed) in [("Confirmed", true), ("Contradicted", false)] {
+            if let Some(verified) = record.get(case) {
+                return Self {
+                    confirmed: Some(confirmed),
+                    ..Self::read(&verified["docket"])
                 };
-                Self {
-                    waited: Some(Waited {
-                        completed,
-                        polls: wait.polls,
-                        failed_polls: wait.failed_polls,
-                        waited_ms: wait.waited_ms,
-                        held_back_ms: wait.held_back_ms,
-                    }),
-                    ..seen.map(Self::from).unwrap_or_default()
-                }
             }
         }
-    )+};
-}
-
-waits! {
-    CallDetailsWait: CallDetailsOutcome;
-    DocketWait: DocketOutcome;
-}
-
-impl From<Verification> for Answered {
-    fn from(verification: Verification) -> Self {
-        let (confirmed, verified) = match verification {
-            Verification::NotACompletion => return Self::default(),
-            Verification::Confirmed(verified) => (true, verified),
-            Verification::Contradicted(verified) => (false, verified),
-        };
+        let text = |name: &str| record[name].as_str().map(str::to_owned);
+        let records = |name: &str| Some(record[name].as_array()?.len());
+        // A new agent may be answered with nothing.
+        let empty = record.get("raw_text").map(|_| String::new());
         Self {
-            confirmed: Some(confirmed),
-            ..Self::from(verified.docket)
+            id: text("docket_id").or(text("task_id")),
+            raw: text("raw_json").or(text("raw_text")).or(empty),
+            records: records("agents").or(records("calls")),
+            attempts: Vec::deserialize(&record["attempts"]).unwrap_or_default(),
+            may_be_duplicate: record["may_be_duplicate"] == true,
+            waited: None,
+            confirmed: None,
         }
     }
 }
 
-/// An agent's configuration with nothing but a name.
-pub fn agent(agent_name: &str) -> AgentConfig {
-    AgentConfig {
-        prompt: None,
-        agent_name: agent_name.into(),
-        agent_phone_number: None,
-        voice_id: None,
-        version: None,
-        welcome_text: None,
-        tools: None,
-        enabled: None,
-        save_stats: None,
-        server_type: None,
-        call_type: None,
-        created_at: None,
-        updated_at: None,
-        extra: None,
-    }
-}
-
-/// A call without context.
-pub fn call() -> CallRequest {
-    CallRequest {
-        from_agent_name: Some("renewals".into()),
-        to_phone_number: NUMBER.into(),
-        call_context: Vec::new(),
-        extra: None,
-    }
-}
-
-/// A docket of version 1 without context.
-pub fn docket() -> DocketRequest {
-    DocketRequest {
-        agent_id: 7,
-        to_phone_number: NUMBER.into(),
-        call_context: "{}".into(),
-        extra: None,
-    }
+/// A record with these members, all others missing.
+fn record<R: DeserializeOwned>(members: Value) -> R {
+    serde_json::from_value(members).expect("a record")
 }
 
 /// A docket of version 2 without context and identifier.
@@ -395,12 +328,4 @@ fn large_item(index: usize, bytes: usize) -> DocketRequestV2 {
 /// give it back as the id of the docket.
 pub fn external_id(index: usize) -> String {
     format!("00000000-0000-4000-8000-{index:012}")
-}
-
-/// A wait in which a 404 is what the function takes it for.
-pub fn wait(timeout_ms: u32) -> WaitOptions {
-    WaitOptions {
-        timeout_ms,
-        not_found_is_pending: None,
-    }
 }

@@ -38,6 +38,19 @@ pub struct Row {
 }
 
 impl Row {
+    /// That of a check that was not tried yet.
+    pub(super) fn of(check: Check) -> Self {
+        Self {
+            check,
+            expected: check.expectation(),
+            runs: 0,
+            failed: 0,
+            examples: Vec::new(),
+            seed: None,
+            simplest: None,
+        }
+    }
+
     /// Whether the component does what is expected. What was never tried does not count
     /// as done.
     pub fn passed(&self) -> bool {

@@ -247,31 +247,32 @@ impl Scenario {
 
     /// Runs it. Nothing real passes but the time to compute: the clock must be paused.
     pub async fn run(&self, subject: &Subject) -> Run {
-        let script = Script::new(
-            self.turns
-                .iter()
-                .map(|turn| turn.step.clone())
-                .collect::<Vec<_>>(),
-        );
+        let steps = self.turns.iter().map(|turn| turn.step.clone());
+        let script = Script::new(steps.collect::<Vec<_>>());
         let clock = Clock::start();
-        let mut seen = Seen::default();
-        let returned = self.call(subject, &script, &mut seen).await;
-        Run {
-            returned: returned.map_err(|error| format!("{error:#}")),
-            ended_ms: u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX),
-            sent: script.sent(),
-            origins: origins(&script),
-            stderr: seen.stderr,
-            memory_bytes: seen.memory_bytes,
+        let mut run = Run {
             scenario: self.clone(),
-        }
+            returned: Ok(Vec::new()),
+            ended_ms: 0,
+            sent: Vec::new(),
+            origins: Vec::new(),
+            stderr: String::new(),
+            memory_bytes: 0,
+        };
+        let returned = self.call(subject, &script, &mut run).await;
+        run.returned = returned.map_err(|error| format!("{error:#}"));
+        run.ended_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
+        run.sent = script.sent();
+        let exchanges = script.outgoing().recorder.exchanges().into_iter();
+        run.origins = exchanges.map(|exchange| exchange.origin).collect();
+        run
     }
 
     async fn call(
         &self,
         subject: &Subject,
         script: &Script,
-        seen: &mut Seen,
+        run: &mut Run,
     ) -> Result<Vec<Returned>> {
         let mut outgoing = script.outgoing();
         if self.remote_host().is_some() {
@@ -296,8 +297,8 @@ impl Scenario {
         let returned = tokio::time::timeout(FOR_EVER, call).await;
         let stderr = instance.stderr();
         let now = stderr.strip_prefix(&stderr_before);
-        seen.stderr = now.unwrap_or(&stderr).to_owned();
-        seen.memory_bytes = instance.memory_bytes();
+        run.stderr = now.unwrap_or(&stderr).to_owned();
+        run.memory_bytes = instance.memory_bytes();
         returned.context("no end within a week of virtual time")?
     }
 
@@ -348,17 +349,6 @@ impl From<Plugin> for Subject {
             is_reused: false,
         }
     }
-}
-
-fn origins(script: &Script) -> Vec<String> {
-    let exchanges = script.outgoing().recorder.exchanges().into_iter();
-    exchanges.map(|exchange| exchange.origin).collect()
-}
-
-#[derive(Default)]
-struct Seen {
-    stderr: String,
-    memory_bytes: usize,
 }
 
 /// What was to be seen of a scenario from outside.

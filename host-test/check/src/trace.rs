@@ -2,7 +2,7 @@
 //! what a component that is right makes of it. This is the table of docs/errors.md written
 //! a second time, from the service's side, so that the component can be judged by it.
 
-use super::scenario::{CreateRetry, Run, Satisfies, Scenario, Turn};
+use super::scenario::{CreateRetry, Run, Satisfies, Turn};
 use crate::error_codes::{Meaning, meaning};
 use crate::operation::{Operation, external_id};
 use crate::script::{Heard, HeardBody, Sent};
@@ -168,18 +168,15 @@ impl<'a> Trace<'a> {
 impl Attempt<'_> {
     /// What it came to.
     pub fn outcome(&self) -> Outcome {
-        let Scenario {
-            operation,
-            settings,
-            ..
-        } = &self.run.scenario;
+        let scenario = &self.run.scenario;
         match &self.sent.heard {
             Heard::Nothing => Outcome::Unknown,
             Heard::Answer(status, body) => Outcome::Status(*status, *body),
             Heard::Failure(code) => match meaning(code) {
                 Meaning::NotSent => Outcome::NotSent,
                 Meaning::ConnectionTimeout
-                    if operation.is_create() && !settings.trust_connection_timeout =>
+                    if scenario.operation.is_create()
+                        && !scenario.settings.trust_connection_timeout =>
                 {
                     Outcome::Unknown
                 }
@@ -193,12 +190,11 @@ impl Attempt<'_> {
 
     /// Whether another may follow.
     pub fn may_be_repeated(&self) -> bool {
-        let Scenario {
-            operation,
-            settings,
-            ..
-        } = &self.run.scenario;
-        let retry = operation.is_create().then_some(settings.create_retry);
+        let scenario = &self.run.scenario;
+        let retry = scenario
+            .operation
+            .is_create()
+            .then_some(scenario.settings.create_retry);
         match self.outcome() {
             Outcome::NotSent | Outcome::Status(429 | 425, _) => retry != Some(CreateRetry::Never),
             Outcome::Status(408 | 500..=599, _) => {
@@ -212,14 +208,10 @@ impl Attempt<'_> {
 
     /// Whether a wait goes on after it, as after what is not ready yet.
     pub fn is_pending(&self) -> bool {
-        let Scenario {
-            operation,
-            arguments,
-            ..
-        } = &self.run.scenario;
-        let of_calls = *operation == Operation::WaitForCallDetails;
-        let not_found = arguments.not_found_is_pending.unwrap_or(of_calls);
-        operation.is_wait()
+        let scenario = &self.run.scenario;
+        let of_calls = scenario.operation == Operation::WaitForCallDetails;
+        let not_found = scenario.arguments.not_found_is_pending.unwrap_or(of_calls);
+        scenario.operation.is_wait()
             && match self.outcome() {
                 Outcome::Status(404, _) => not_found,
                 Outcome::Status(200..=299, _) => self.satisfies() && !self.is_ready(),

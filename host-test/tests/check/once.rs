@@ -21,54 +21,49 @@ fn mutants() -> Plugin {
 
 /// The check that is meant for a mutant, and the scenarios of a function in which it shows.
 fn meant(mutant: Mutant) -> (Check, Source, Operation) {
+    use Mutant::*;
     use Operation::*;
     use Source::{Bodies, Directed};
     match mutant {
-        Mutant::None => (Check::Returns, Directed, ListAgents),
-        Mutant::ReplaysUnknownOutcome | Mutant::TrustsConnectionTimeout => {
+        None => (Check::Returns, Directed, ListAgents),
+        ReplaysUnknownOutcome | TrustsConnectionTimeout => {
             (Check::NoReplay, Directed, CreateDocketV2)
         }
-        Mutant::ReplaysServerErrors | Mutant::RetriesDespiteNever => {
-            (Check::CreateRetry, Directed, CreateDocketV2)
-        }
-        Mutant::RepeatsRejections => (Check::FinalAnswers, Directed, CreateDocketV2),
-        Mutant::CallsSilenceHarmless | Mutant::CallsServerErrorsHarmless => {
+        ReplaysServerErrors | RetriesDespiteNever => (Check::CreateRetry, Directed, CreateDocketV2),
+        RepeatsRejections => (Check::FinalAnswers, Directed, CreateDocketV2),
+        CallsSilenceHarmless | CallsServerErrorsHarmless => {
             (Check::NothingCreated, Directed, CreateDocketV2)
         }
-        Mutant::ForgetsCreations => (Check::CreationsAreReported, Directed, CreateDocketV2),
-        Mutant::ForgetsDuplicates => (Check::DuplicatesAreReported, Directed, CreateDocketV2),
-        Mutant::MistakesIds => (Check::RightDocket, Directed, CreateDocketV2),
-        Mutant::ConfirmsEverything => (Check::Confirmations, Directed, VerifyDocketCompleted),
-        Mutant::LosesOrder => (Check::BatchOrder, Directed, CreateDocketsV2),
-        Mutant::DropsFailedItems => (Check::BatchIsComplete, Directed, CreateDocketsV2),
-        Mutant::GivesUpForOthers => (Check::LimitsOnlyDelay, Directed, CreateDocketsV2),
-        Mutant::ExceedsMaxInFlight => (Check::MaxInFlight, Directed, CreateDocketsV2),
-        Mutant::LeaksToken | Mutant::LeaksEscapedToken | Mutant::LogsToken => {
+        ForgetsCreations => (Check::CreationsAreReported, Directed, CreateDocketV2),
+        ForgetsDuplicates => (Check::DuplicatesAreReported, Directed, CreateDocketV2),
+        MistakesIds => (Check::RightDocket, Directed, CreateDocketV2),
+        ConfirmsEverything => (Check::Confirmations, Directed, VerifyDocketCompleted),
+        LosesOrder => (Check::BatchOrder, Directed, CreateDocketsV2),
+        DropsFailedItems => (Check::BatchIsComplete, Directed, CreateDocketsV2),
+        GivesUpForOthers => (Check::LimitsOnlyDelay, Directed, CreateDocketsV2),
+        ExceedsMaxInFlight => (Check::MaxInFlight, Directed, CreateDocketsV2),
+        LeaksToken | LeaksEscapedToken | LogsToken => {
             (Check::TokenIsNotLeaked, Directed, ListAgents)
         }
-        Mutant::CopiesToken => (Check::TokenInItsHeader, Directed, ListAgents),
-        Mutant::FollowsRedirects => (Check::OnlyTheService, Directed, CreateDocketV2),
-        Mutant::CallsInsecureHosts => (Check::InsecureHttp, Directed, ListAgents),
-        Mutant::CutsLongIds => (Check::Bounds, Directed, ListAgents),
-        Mutant::IgnoresRetryAfter => (Check::RetryAfter, Directed, CreateDocketV2),
-        Mutant::PollsTooSoon => (Check::RetryAfter, Directed, WaitForDocket),
-        Mutant::NeverRetries | Mutant::HurriesRetries => (Check::Retries, Directed, ListAgents),
-        Mutant::TriesTooOften => (Check::MaxAttempts, Directed, ListAgents),
-        Mutant::BeginsLate => (Check::TimeForAnswer, Directed, ListAgents),
-        Mutant::OverrunsDeadline => (Check::Deadline, Directed, ListAgents),
-        Mutant::OverrunsAttemptTimeout => (Check::AttemptTimeout, Directed, ListAgents),
-        Mutant::MistakesReadiness => (Check::WaitsEnd, Directed, WaitForDocket),
-        Mutant::CountsUnsentPolls => (Check::PollsAreCounted, Directed, WaitForDocket),
-        Mutant::HidesAttempts => (Check::AttemptsAreReported, Directed, ListAgents),
-        Mutant::DropsBodies | Mutant::HidesLocation => {
-            (Check::AnswerIsKept, Directed, CreateDocketV2)
-        }
-        Mutant::RoundsNumbers => (Check::AnswerIsWhole, Directed, GetDocket),
-        Mutant::SwallowsBrokenBodies => (Check::ErrorCase, Bodies, CreateDocketV2),
-        Mutant::ReadsWithoutEnd => (Check::Memory, Bodies, ListAgents),
-        Mutant::LoopsForever | Mutant::AllocatesWithoutEnd => {
-            (Check::Returns, Directed, ListAgents)
-        }
+        CopiesToken => (Check::TokenInItsHeader, Directed, ListAgents),
+        FollowsRedirects => (Check::OnlyTheService, Directed, CreateDocketV2),
+        CallsInsecureHosts => (Check::InsecureHttp, Directed, ListAgents),
+        CutsLongIds => (Check::Bounds, Directed, ListAgents),
+        IgnoresRetryAfter => (Check::RetryAfter, Directed, CreateDocketV2),
+        PollsTooSoon => (Check::RetryAfter, Directed, WaitForDocket),
+        NeverRetries | HurriesRetries => (Check::Retries, Directed, ListAgents),
+        TriesTooOften => (Check::MaxAttempts, Directed, ListAgents),
+        BeginsLate => (Check::TimeForAnswer, Directed, ListAgents),
+        OverrunsDeadline => (Check::Deadline, Directed, ListAgents),
+        OverrunsAttemptTimeout => (Check::AttemptTimeout, Directed, ListAgents),
+        MistakesReadiness => (Check::WaitsEnd, Directed, WaitForDocket),
+        CountsUnsentPolls => (Check::PollsAreCounted, Directed, WaitForDocket),
+        HidesAttempts => (Check::AttemptsAreReported, Directed, ListAgents),
+        DropsBodies | HidesLocation => (Check::AnswerIsKept, Directed, CreateDocketV2),
+        RoundsNumbers => (Check::AnswerIsWhole, Directed, GetDocket),
+        SwallowsBrokenBodies => (Check::ErrorCase, Bodies, CreateDocketV2),
+        ReadsWithoutEnd => (Check::Memory, Bodies, ListAgents),
+        LoopsForever | AllocatesWithoutEnd => (Check::Returns, Directed, ListAgents),
     }
 }
 

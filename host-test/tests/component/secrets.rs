@@ -24,7 +24,7 @@ fn assert_log(stderr: &str, path: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn every_request_has_the_token_in_its_header_and_nowhere_else_and_the_log_has_no_secret() {
-    for operation in Operation::ALL {
+    for &operation in Operation::ALL {
         let refused = Step::status(503)
             .header("retry-after", "0")
             .body(format!("wrong: {CANARY}"));
@@ -57,7 +57,7 @@ async fn every_request_has_the_token_in_its_header_and_nowhere_else_and_the_log_
 
 #[tokio::test(start_paused = true)]
 async fn without_a_log_stderr_is_silent() {
-    for operation in Operation::ALL {
+    for &operation in Operation::ALL {
         let script = Script::new([Step::status(503), Step::status(400)]);
         let mut instance = instance(&[("BACKOFF_MS", "1")], script.outgoing()).await;
         run_in(&mut instance, operation).await.unwrap_err();

@@ -38,7 +38,7 @@ fn in_order(request: &[u8]) -> String {
 
 #[tokio::test]
 async fn the_request_of_every_function_is_on_the_wire_whole() {
-    for operation in Operation::ALL {
+    for &operation in Operation::ALL {
         let answer = operation.satisfying();
         let answer = format!(
             "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{answer}",
@@ -129,7 +129,7 @@ async fn the_host_is_told_the_timeouts() {
         between_bytes_timeout: Some(Duration::from_millis(attempt_ms)),
     };
     let set = [("CONNECT_TIMEOUT_MS", "70"), ("ATTEMPT_TIMEOUT_MS", "900")];
-    for operation in Operation::ALL {
+    for &operation in Operation::ALL {
         // The time of a wait bounds them as well: a connection has three quarters of it.
         let usual = match operation.is_wait() {
             true => told(1_125, 1_500),

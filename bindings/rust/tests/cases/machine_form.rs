@@ -1,7 +1,7 @@
 //! Records as the table has them: the names of cases in snake case.
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use voice_calling::Error;
 
 /// Cases without a payload, which look like texts.
@@ -51,9 +51,4 @@ fn snake(name: &str) -> String {
         snake.push(character.to_ascii_lowercase());
     }
     snake
-}
-
-/// Says that the language has no such step.
-pub fn not_had(reason: &str) -> Value {
-    json!({ "not_had": reason })
 }

@@ -6,53 +6,17 @@ mod program;
 mod relay;
 
 use machine_form::{error_in_machine_form, in_machine_form};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 use voice_calling::{
-    Builder, CallRequest, Client, DocketRequest, DocketRequestV2, Error, Wait, webhooks,
+    AgentConfig, Builder, CallRequest, Client, DocketRequest, DocketRequestV2, Error, Wait,
+    webhooks,
 };
-use voice_calling_cases::{Json, Judge, Program, Table};
-
-/// A case as the judge hands it out.
-#[derive(Clone, serde::Deserialize)]
-pub struct Task {
-    id: usize,
-    name: String,
-    operation: String,
-    arguments: Box<RawValue>,
-    settings: BTreeMap<String, String>,
-    program: Option<Program>,
-}
-
-/// A run of the table.
-pub struct Run {
-    url: String,
-    http: reqwest::Client,
-}
-
-impl Run {
-    async fn ask(&self, path: &str) -> Value {
-        let answer = self
-            .http
-            .get(format!("{}{path}", self.url))
-            .send()
-            .await
-            .unwrap();
-        serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap()
-    }
-
-    /// Reports the outcome of a case.
-    async fn report(&self, task: &Task, outcome: &Value) {
-        let url = format!("{}/cases/{}/outcome", self.url, task.id);
-        let body = serde_json::to_vec(outcome).unwrap();
-        let answer = self.http.post(url).body(body).send().await.unwrap();
-        assert_eq!(answer.status(), 200, "{}", answer.text().await.unwrap());
-    }
-}
+use voice_calling_cases::{Json, Judge, Table, Task};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_client_does_what_every_case_says() {
@@ -64,35 +28,37 @@ async fn the_client_does_what_every_case_says() {
         "/../../host-test/cases/table"
     )));
     let judge = Judge::start(table.unwrap(), 0).await.unwrap();
-    let run = Run {
-        url: format!("{}/runs/rust", judge.base_url()),
-        http: reqwest::Client::builder().no_proxy().build().unwrap(),
-    };
-    let tasks: Vec<Task> = serde_json::from_value(run.ask("").await).unwrap();
+    let tasks = judge.tasks("rust");
     for task in &tasks {
-        match &task.program {
-            Some(program) => program::play(&run, task, *program, &log).await,
-            None => play(&run, task).await,
-        }
+        let outcome = match task.program {
+            Some(program) => program::play(task, program, &log).await,
+            None => play(task).await,
+        };
+        let report = serde_json::from_str(&outcome.to_string()).unwrap();
+        // The summary has the differences of all.
+        judge.judge("rust", task.id, report).await.unwrap();
     }
-    let summary = run.ask("/summary").await;
-    assert_eq!(summary["failed"], json!([]));
-    assert_eq!(summary["not_judged"], json!([]));
-    assert_eq!(summary["judged"], json!(tasks.len()));
-    assert_eq!(summary["not_had"], program::not_had_in(&tasks));
+    let summary = judge.summary("rust");
+    assert_eq!(summary.failed, []);
+    assert_eq!(summary.not_judged, [""; 0]);
+    assert_eq!(summary.judged, tasks.len());
+    assert_eq!(summary.not_had, program::not_had_in(&tasks));
 }
 
-async fn play(run: &Run, task: &Task) {
-    let outcome = match client(&task.settings, None) {
+async fn play(task: &Task) -> Value {
+    reported(match client(&task.settings, None) {
         _ if task.operation == PARSE => parse(task),
         Ok(client) => call(&client, task).await,
         Err(error) => Err(error),
-    };
-    let outcome = match outcome {
+    })
+}
+
+/// An outcome as the judge takes it.
+pub fn reported(outcome: Result<Value, Error>) -> Value {
+    match outcome {
         Ok(value) => json!({ "value": value }),
         Err(error) => json!({ "error": error_in_machine_form(&error) }),
-    };
-    run.report(task, &outcome).await;
+    }
 }
 
 /// A client with these variables, and perhaps another base URL.
@@ -126,7 +92,7 @@ fn builder(settings: &BTreeMap<String, String>) -> Builder {
 const PARSE: &str = "webhooks.parse-docket-completed";
 
 fn parse(task: &Task) -> Result<Value, Error> {
-    let body = Arguments::of(task).text("body");
+    let body = Arguments::of(task).body;
     Ok(in_machine_form(&webhooks::parse_docket_completed(&body)?))
 }
 
@@ -136,130 +102,118 @@ pub async fn call(client: &Client, task: &Task) -> Result<Value, Error> {
     let client = given.options(client.clone());
     Ok(match task.operation.as_str() {
         "agents.create-agent" => {
-            let config = given.record("config");
+            let config: AgentConfig = record(task, "config");
             in_machine_form(&client.create_agent(&config).await?)
         }
-        "agents.list-agents" => {
-            in_machine_form(&client.list_agents(&given.text("organization_id")).await?)
-        }
+        "agents.list-agents" => in_machine_form(&client.list_agents(&given.organization_id).await?),
         "calls.make-call" => {
-            let request: CallRequest = given.record("request");
+            let request: CallRequest = record(task, "request");
             in_machine_form(&client.make_call(&request).await?)
         }
         "calls.get-call-details" => {
-            in_machine_form(&client.get_call_details(&given.text("task_id")).await?)
+            in_machine_form(&client.get_call_details(&given.task_id).await?)
         }
         "calls.wait-for-call-details" => {
-            let task_id = given.text("task_id");
-            in_machine_form(&client.wait_for_call_details(&task_id, given.wait()).await?)
+            let waited = client.wait_for_call_details(&given.task_id, given.wait());
+            in_machine_form(&waited.await?)
         }
         "dockets.create-docket" => {
-            let request: DocketRequest = given.record("request");
+            let request: DocketRequest = record(task, "request");
             in_machine_form(&client.create_docket(&request).await?)
         }
         "dockets.create-docket-v2" => {
-            let request: DocketRequestV2 = given.record("request");
+            let request: DocketRequestV2 = record(task, "request");
             in_machine_form(&client.create_docket_v2(&request).await?)
         }
-        "dockets.get-docket" => {
-            in_machine_form(&client.get_docket(&given.text("docket_id")).await?)
-        }
+        "dockets.get-docket" => in_machine_form(&client.get_docket(&given.docket_id).await?),
         "dockets.wait-for-docket" => {
-            let docket_id = given.text("docket_id");
-            in_machine_form(&client.wait_for_docket(&docket_id, given.wait()).await?)
+            let waited = client.wait_for_docket(&given.docket_id, given.wait());
+            in_machine_form(&waited.await?)
         }
         "bulk.create-dockets-v2" => {
-            let requests = given.requests();
-            let mut results = vec![Value::Null; requests.len()];
-            let mut batch = client.create_dockets_v2(requests, given.timeout())?;
-            while let Some((index, result)) = batch.next().await {
-                results[index] = match result {
-                    Ok(created) => json!({ "ok": in_machine_form(&created) }),
-                    Err(error) => json!({ "error": error_in_machine_form(&error) }),
-                };
-            }
-            Value::Array(results)
+            let mut results = vec![Value::Null; given.requests.len()];
+            let mut batch = client.create_dockets_v2(given.requests(), given.timeout())?;
+            while program::read_one(&mut batch, &mut results).await {}
+            results.into()
         }
         "webhooks.verify-docket-completed" => {
-            in_machine_form(&client.verify_docket_completed(&given.text("body")).await?)
+            in_machine_form(&client.verify_docket_completed(&given.body).await?)
         }
         other => panic!("unknown operation {other}"),
     })
 }
 
-/// The arguments of a case, digit for digit.
-pub struct Arguments(Json);
+/// The arguments of a case, of which each function has its own.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Arguments {
+    organization_id: String,
+    task_id: String,
+    docket_id: String,
+    body: String,
+    requests: Vec<Json>,
+    timeout_ms: u64,
+    wait: Waiting,
+    options: Options,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Waiting {
+    timeout_ms: u64,
+    not_found_is_pending: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Options {
+    account: Option<String>,
+    deadline_ms: Option<u64>,
+    max_attempts: Option<u32>,
+}
 
 impl Arguments {
     /// Reads the arguments of a case.
     pub fn of(task: &Task) -> Self {
-        Self(Json::parse(task.arguments.get()).unwrap())
-    }
-
-    fn text(&self, name: &str) -> String {
-        match member(&self.0, name) {
-            Some(Json::Text(text)) => text.clone(),
-            other => panic!("{name}: {other:?}"),
-        }
-    }
-
-    /// The record of that name, or all arguments in its place.
-    fn record<R: DeserializeOwned>(&self, name: &str) -> R {
-        read(member(&self.0, name).unwrap_or(&self.0))
+        serde_json::from_str(task.arguments.get()).unwrap()
     }
 
     /// The requests of a batch.
     pub fn requests(&self) -> Vec<DocketRequestV2> {
-        let Some(Json::Array(requests)) = member(&self.0, "requests") else {
-            panic!("no requests")
-        };
-        requests.iter().map(read).collect()
+        self.requests.iter().map(read).collect()
     }
 
     /// The time of a batch.
     pub fn timeout(&self) -> Duration {
-        milliseconds(&self.0, "timeout_ms").unwrap()
+        Duration::from_millis(self.timeout_ms)
     }
 
     fn wait(&self) -> Wait {
-        let wait = member(&self.0, "wait").unwrap();
-        let waiting = Wait::within(milliseconds(wait, "timeout_ms").unwrap());
-        match member(wait, "not_found_is_pending") {
-            Some(Json::Boolean(is_pending)) => waiting.not_found_is_pending(*is_pending),
-            _ => waiting,
+        let wait = Wait::within(Duration::from_millis(self.wait.timeout_ms));
+        match self.wait.not_found_is_pending {
+            Some(is_pending) => wait.not_found_is_pending(is_pending),
+            None => wait,
         }
     }
 
     fn options(&self, mut client: Client) -> Client {
-        let Some(options) = member(&self.0, "options") else {
-            return client;
-        };
-        if let Some(Json::Text(account)) = member(options, "account") {
+        if let Some(account) = &self.options.account {
             client = client.with_account(account.clone());
         }
-        if let Some(deadline) = milliseconds(options, "deadline_ms") {
-            client = client.with_deadline(deadline);
+        if let Some(deadline_ms) = self.options.deadline_ms {
+            client = client.with_deadline(Duration::from_millis(deadline_ms));
         }
-        if let Some(Json::Number(max_attempts)) = member(options, "max_attempts") {
-            client = client.with_max_attempts(max_attempts.parse().unwrap());
+        if let Some(max_attempts) = self.options.max_attempts {
+            client = client.with_max_attempts(max_attempts);
         }
         client
     }
 }
 
-fn member<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
-    let Json::Object(members) = json else {
-        return None;
-    };
-    let named = members.iter().find(|(other, _)| other == name);
-    named.map(|(_, value)| value)
-}
-
-fn milliseconds(json: &Json, name: &str) -> Option<Duration> {
-    match member(json, name)? {
-        Json::Number(number) => Some(Duration::from_millis(number.parse().unwrap())),
-        _ => None,
-    }
+/// The record of that name among the arguments, or all of them in its place.
+fn record<R: DeserializeOwned>(task: &Task, name: &str) -> R {
+    let arguments = Json::parse(task.arguments.get()).unwrap();
+    read(arguments.get(name).unwrap_or(&arguments))
 }
 
 /// A record of the client, with free-form JSON as the text that it takes.
@@ -272,7 +226,7 @@ fn as_the_client_takes_it(record: &Json) -> Json {
     let Json::Object(members) = record else {
         panic!("{record}")
     };
-    let is_docket = record.has("agent_id");
+    let is_docket = record.get("agent_id").is_some();
     let members = members.iter().map(|(name, value)| {
         let value = match (name.as_str(), value) {
             // The pairs of a call.

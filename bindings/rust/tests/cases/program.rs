@@ -2,16 +2,16 @@
 //! exchange at a step until the program has acted.
 
 use crate::log::Log;
-use crate::machine_form::{error_in_machine_form, in_machine_form, not_had};
+use crate::machine_form::{error_in_machine_form, in_machine_form};
 use crate::relay::Relay;
-use crate::{Arguments, Run, Task, call, client, client_on};
+use crate::{Arguments, call, client, client_on, reported};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{spawn_blocking, yield_now};
-use voice_calling::{Batch, Client, Error};
-use voice_calling_cases::{At, Fault, Program};
+use voice_calling::{Batch, Client};
+use voice_calling_cases::{At, Fault, Program, Task};
 
 const BATCH: &str = "bulk.create-dockets-v2";
 
@@ -33,18 +33,18 @@ fn why_not(task: &Task, program: Program) -> Option<&'static str> {
 }
 
 /// The steps that the language has not, as the judge lists them.
-pub fn not_had_in(tasks: &[Task]) -> Value {
+pub fn not_had_in(tasks: &[Task]) -> Vec<(String, String)> {
     let reasons = tasks.iter().filter_map(|task| {
         let reason = why_not(task, task.program?)?;
-        Some(json!([task.name, reason]))
+        Some((task.name.clone(), reason.to_owned()))
     });
     reasons.collect()
 }
 
 /// Plays a case in which the program interferes.
-pub async fn play(run: &Run, task: &Task, program: Program, log: &Log) {
+pub async fn play(task: &Task, program: Program, log: &Log) -> Value {
     if let Some(reason) = why_not(task, program) {
-        return run.report(task, &not_had(reason)).await;
+        return json!({ "not_had": reason });
     }
     log.clear();
     let relay = Relay::to(&task.settings["VOICE_CALLING_BASE_URL"], program.at).await;
@@ -58,7 +58,7 @@ pub async fn play(run: &Run, task: &Task, program: Program, log: &Log) {
         Fault::Interrupt | Fault::Leave => drop_operation(task, &relay, program.at).await,
     };
     outcome["log"] = log.lines().into();
-    run.report(task, &outcome).await;
+    outcome
 }
 
 fn relayed(task: &Task, relay: &Relay) -> Client {
@@ -89,7 +89,7 @@ async fn leave_batch(task: &Task, relay: &Arc<Relay>, at: At) -> Value {
             .create_dockets_v2(given.requests(), given.timeout())
             .unwrap();
         match at {
-            At::Result => read_one(&mut batch, &mut results).await,
+            At::Result => drop(read_one(&mut batch, &mut results).await),
             _ => until.reached(results.len()).await,
         }
         results
@@ -124,18 +124,21 @@ async fn read_all(client: &Client, given: &Arguments, kept: &Mutex<Value>) {
     let mut results = vec![Value::Null; given.requests().len()];
     let batch = client.create_dockets_v2(given.requests(), given.timeout());
     let mut batch = batch.unwrap();
-    loop {
-        read_one(&mut batch, &mut results).await;
+    while read_one(&mut batch, &mut results).await {
         *kept.lock().unwrap() = results.clone().into();
     }
 }
 
-async fn read_one(batch: &mut Batch, results: &mut [Value]) {
-    let (index, result) = batch.next().await.unwrap();
+/// Reads the next result of a batch; `false` where there is none.
+pub async fn read_one(batch: &mut Batch, results: &mut [Value]) -> bool {
+    let Some((index, result)) = batch.next().await else {
+        return false;
+    };
     results[index] = match result {
         Ok(created) => json!({ "ok": in_machine_form(&created) }),
         Err(error) => json!({ "error": error_in_machine_form(&error) }),
     };
+    true
 }
 
 async fn in_a_runtime_that_ends(task: &Task, relay: &Relay, at: At) -> Value {
@@ -168,11 +171,4 @@ async fn behind_a_proxy_that_is_gone(task: &Task) -> Value {
     let http = reqwest::Client::builder().proxy(proxy).build().unwrap();
     let client = client_on(&task.settings, http).unwrap();
     reported(call(&client, task).await)
-}
-
-fn reported(outcome: Result<Value, Error>) -> Value {
-    match outcome {
-        Ok(value) => json!({ "value": value }),
-        Err(error) => json!({ "error": error_in_machine_form(&error) }),
-    }
 }

@@ -8,6 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use voice_calling_cases::At;
+use voice_calling_mock::read_request;
 
 pub struct Relay {
     pub base_url: String,
@@ -74,10 +75,9 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
 }
 
 async fn relay(mut client: TcpStream, state: Arc<State>) {
-    let request = read_request(&mut client).await;
-    if request.is_empty() {
+    let Ok(request) = read_request(&mut client).await else {
         return; // a connection that was not used
-    }
+    };
     let is_first = state.is_first.swap(false, SeqCst);
     let mut service = TcpStream::connect(&state.service).await.unwrap();
     service.write_all(&request).await.unwrap();
@@ -102,24 +102,6 @@ async fn relay(mut client: TcpStream, state: Arc<State>) {
         }
     }
     let _ = client.write_all(after).await;
-}
-
-async fn read_request(client: &mut TcpStream) -> Vec<u8> {
-    let mut request = Vec::new();
-    loop {
-        if let Some(head) = end_of_head(&request) {
-            let text = String::from_utf8_lossy(&request[..head]).to_ascii_lowercase();
-            let length = text.split("content-length: ").nth(1);
-            let length = length.and_then(|rest| rest.split("\r\n").next()?.parse().ok());
-            if request.len() >= head + length.unwrap_or(0) {
-                return request;
-            }
-        }
-        match client.read_buf(&mut request).await {
-            Ok(0) | Err(_) => return Vec::new(),
-            Ok(_) => {}
-        }
-    }
 }
 
 fn end_of_head(message: &[u8]) -> Option<usize> {

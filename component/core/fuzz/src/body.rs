@@ -34,7 +34,7 @@ struct Body<'a> {
 /// not understood becomes an error that keeps its beginning. A completion is told apart from other
 /// deliveries, and a docket that says the same confirms it.
 pub fn body(data: &[u8]) {
-    let service = Service::answering(200, data);
+    let service = Service::answering(data);
     let json = json_of(data);
     let body = Body {
         data,
@@ -197,9 +197,9 @@ impl Body<'_> {
     fn assert_delivery_verified(&self, service: &Service) {
         let text = String::from_utf8_lossy(self.data);
         let parsed = parse_docket_completed(&text, DEFAULT_MAX_DELIVERY_BYTES);
-        let sent_before = service.sent.borrow().len();
+        let sent_before = service.sent.get();
         let verified = run(self.client.verify_docket_completed(&text, None));
-        let requests = service.sent.borrow().len() - sent_before;
+        let requests = service.sent.get() - sent_before;
         let is_completion = self.is_completion();
         match (parsed, verified) {
             (

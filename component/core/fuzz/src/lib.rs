@@ -1,8 +1,7 @@
-//! Fuzz targets for everything that the core reads from others: the bodies of the service's answers
-//! and of deliveries to the webhook, and the environment variables.
+//! The fuzz target for the bodies of the service's answers and of deliveries to the webhook.
 //!
-//! A target is a function of bytes that panics where a promise of the WIT package does
-//! not hold for them. That the core does not panic is only the first of these promises; the
+//! It is a function of bytes that panics where a promise of the WIT package does not hold for
+//! them. That the core does not panic is only the first of these promises; the
 //! others are checked by coming to the same result in a second, simpler way.
 //!
 //! `corpus.tar.gz` has the inputs: seeds, whose names say what they are, and what the fuzzer found,
@@ -26,7 +25,7 @@
 //! cargo +nightly fuzz run body --features libfuzzer --sanitizer none \
 //!     target/corpus/body target/found -- -set_cover_merge=1 -use_counters=0
 //! tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rw,go=r \
-//!     -C target/corpus -c body settings | \
+//!     -C target/corpus -c body | \
 //!     gzip -9n > component/core/fuzz/corpus.tar.gz
 //! ```
 
@@ -35,13 +34,5 @@
 mod body;
 mod members;
 mod service;
-mod settings;
 
 pub use body::body;
-pub use settings::settings;
-
-/// A target: reads bytes, and panics where a promise does not hold for them.
-pub type Target = fn(&[u8]);
-
-/// All targets, by the names of their folders in the corpus.
-pub const TARGETS: [(&str, Target); 2] = [("body", body), ("settings", settings)];

@@ -1,9 +1,10 @@
 //! What results say of what the service answered.
 
-use super::findings::{Findings, KEPT_BODY_BYTES, ROUNDING_MS, cut, told, told_attempts, told_of};
+use super::findings::{Judgement, KEPT_BODY_BYTES, ROUNDING_MS, cut, told, told_attempts, told_of};
 use super::time::began_ms;
 use super::token::shows_token;
-use crate::operation::{DOCKET_ID, Operation, Returned, outcome};
+use crate::checks::Check;
+use crate::operation::{Answered, DOCKET_ID, Operation, Returned, outcome};
 use crate::scenario::{CANARY, Run};
 use crate::script::HeardBody;
 use crate::trace::{Attempt, Outcome, Trace};
@@ -11,77 +12,87 @@ use serde::de::IgnoredAny;
 use uuid::Uuid;
 use voice_calling_host::types::RequestError;
 
-pub(super) fn error_case(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
-    let trace = match (run.scenario.operation.is_wait(), returned) {
-        // A wait that ends well may have seen whatever.
-        (true, Ok(_)) => return None,
-        _ => told_of(run, trace, returned)?,
-    };
-    if trace.on_the_edge() {
-        return None;
-    }
-    if trace.attempts.is_empty() && run.scenario.operation != Operation::CreateDocketsV2 {
-        return Some(vec!["nothing was sent".to_owned()]);
-    }
-    let found = outcome(returned);
-    let allowed = trace.allowed_cases();
-    Some(match allowed.contains(&found) {
-        true => Vec::new(),
-        false => vec![format!("{found}; expected {}", allowed.join(" or "))],
-    })
-}
-
-pub(super) fn attempts_are_reported(
+pub(super) fn judge_result(
+    judgement: &mut Judgement,
     run: &Run,
     trace: &Trace,
     returned: &Returned,
-) -> Option<Findings> {
-    let told = told_attempts(returned);
-    let seen = told_of(run, trace, returned)?;
-    if told.len() != seen.attempts.len() {
-        return Some(vec![format!(
-            "reports {} attempts, there were {}",
-            told.len(),
-            seen.attempts.len()
-        )]);
+) {
+    error_case(judgement, run, trace, returned);
+    if let Some(seen) = told_of(run, trace, returned) {
+        attempts_are_reported(judgement, run, &seen, returned);
     }
-    let began_ms = began_ms(run, &seen, returned);
-    let mut found = Findings::new();
+    match returned {
+        Ok(answered) => {
+            if let Some(finding) = not_whole(run, trace, answered) {
+                judgement.extend(Check::AnswerIsWhole, finding);
+            }
+            right_docket(judgement, run, answered);
+            confirmation(judgement, run, trace, answered);
+        }
+        Err(error) => {
+            if let Some(finding) = not_kept(run, trace, error) {
+                judgement.extend(Check::AnswerIsKept, finding);
+            }
+        }
+    }
+}
+
+fn error_case(judgement: &mut Judgement, run: &Run, trace: &Trace, returned: &Returned) {
+    let operation = run.scenario.operation;
+    // A wait that ends well may have seen whatever.
+    let Some(trace) = told_of(run, trace, returned)
+        .filter(|trace| !trace.on_the_edge() && !(operation.is_wait() && returned.is_ok()))
+    else {
+        return;
+    };
+    let is_sent = !trace.attempts.is_empty() || operation == Operation::CreateDocketsV2;
+    judgement.expect(Check::ErrorCase, is_sent, || "nothing was sent".to_owned());
+    let (found, allowed) = (outcome(returned), trace.allowed_cases());
+    judgement.expect(
+        Check::ErrorCase,
+        !is_sent || allowed.contains(&found),
+        || format!("{found}; expected {}", allowed.join(" or ")),
+    );
+}
+
+fn attempts_are_reported(judgement: &mut Judgement, run: &Run, seen: &Trace, returned: &Returned) {
+    let check = Check::AttemptsAreReported;
+    let told = told_attempts(returned);
+    let (reported, sent) = (told.len(), seen.attempts.len());
+    judgement.expect(check, reported == sent, || {
+        format!("reports {reported} attempts, there were {sent}")
+    });
+    if reported != sent {
+        return;
+    }
+    let began_ms = began_ms(run, seen, returned);
     for (told, seen) in told.iter().zip(&seen.attempts) {
         let started_ms = seen.sent.at_ms - began_ms;
         let took_ms = seen.ended_ms().unwrap_or(run.ended_ms) - seen.sent.at_ms;
         let near = |told: u32, seen: u64| u64::from(told).abs_diff(seen) <= ROUNDING_MS;
-        if !near(told.started_ms, started_ms) || !near(told.duration_ms, took_ms) {
-            found.push(format!(
+        let is_timed = near(told.started_ms, started_ms) && near(told.duration_ms, took_ms);
+        judgement.expect(check, is_timed, || {
+            format!(
                 "reports an attempt at {} ms for {} ms, there was one at {started_ms} for {took_ms}",
                 told.started_ms, told.duration_ms
-            ));
-        }
-        if seen.on_the_edge {
-            continue;
-        }
+            )
+        });
         let (status, broken) = match seen.outcome() {
             Outcome::Status(status, body) => (Some(status), body == HeardBody::Broken),
             _ => (None, true),
         };
-        let says_why = told
-            .transport_error
-            .as_deref()
-            .is_some_and(|text| !text.is_empty());
-        if told.status != status || broken && !says_why {
-            found.push(format!(
-                "reports {:?} and {:?}, there was {}",
-                told.status,
-                told.transport_error,
-                self::told(seen)
-            ));
-        }
+        let why = told.transport_error.as_deref().unwrap_or_default();
+        let is_told = told.status == status && (!broken || !why.is_empty());
+        judgement.expect(check, is_told || seen.on_the_edge, || {
+            let seen = self::told(seen);
+            format!("reports {:?} and {why:?}, there was {seen}", told.status)
+        });
     }
-    Some(found)
 }
 
-pub(super) fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
-    let error = returned.as_ref().err()?;
+/// How an error lacks what was answered; none where it has nothing to keep.
+fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<String>> {
     let failure = error.failure()?;
     let status = |attempt: &Attempt| match attempt.outcome() {
         Outcome::Status(status, body) => Some((status, body)),
@@ -101,7 +112,7 @@ pub(super) fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> O
         let last = decisive.or(trace.attempts.last())?;
         // A read without a whole answer reports its attempts.
         let due = status(last).is_some() && !last.on_the_edge && run.scenario.operation.is_create();
-        return due.then(|| vec![format!("{} has no response", error.case())]);
+        return due.then(|| Some(format!("{} has no response", error.case())));
     };
     let decisive = decisive.or_else(|| {
         let mut latest = trace.attempts.iter().rev();
@@ -111,41 +122,35 @@ pub(super) fn answer_is_kept(run: &Run, trace: &Trace, returned: &Returned) -> O
         .and_then(|one| Some((one, status(one)?)))
         .filter(|(_, (status, _))| *status == response.status)
     else {
-        return Some(vec![format!(
+        return Some(Some(format!(
             "has the response {}, which did not occur or did not decide the result",
             response.status
-        )]);
+        )));
     };
     // Where the end of a body and that of its time come at once, either may be heard first.
     if heard != HeardBody::Whole && !response.body_cut && !attempt.on_the_edge {
-        return Some(vec!["has half of a body as if it were complete".to_owned()]);
+        return Some(Some("has half of a body as if it were complete".to_owned()));
     }
     let body = String::from_utf8_lossy(&attempt.sent.heard_beginning);
     // What echoes the token is masked, each component in its own way.
     let clean = body.find(&CANARY[..8]).unwrap_or(body.len());
     let due = &body[..body.floor_char_boundary(clean.min(KEPT_BODY_BYTES))];
     if !response.body.starts_with(due) {
-        return Some(vec![format!(
-            "has {:?}… of a body that begins with {:?}…",
-            cut(&response.body),
-            cut(due)
-        )]);
+        let (kept, due) = (cut(&response.body), cut(due));
+        return Some(Some(format!(
+            "has {kept:?}… of a body that begins with {due:?}…"
+        )));
     }
     let location = attempt
         .header("location")
         .filter(|_| (300..=399).contains(&status));
     let hidden =
         location.filter(|location| !shows_token(location) && !failure.message.contains(location));
-    Some(
-        hidden
-            .map(|location| format!("does not report the location {location}"))
-            .into_iter()
-            .collect(),
-    )
+    Some(hidden.map(|location| format!("does not report the location {location}")))
 }
 
-pub(super) fn answer_is_whole(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
-    let answered = returned.as_ref().ok()?;
+/// How a result is not what was answered; none where that is not known.
+fn not_whole(run: &Run, trace: &Trace, answered: &Answered) -> Option<Option<String>> {
     let whole = |attempt: &&Attempt| {
         matches!(
             attempt.outcome(),
@@ -156,14 +161,10 @@ pub(super) fn answer_is_whole(run: &Run, trace: &Trace, returned: &Returned) -> 
     let (seen, raw) = match (seen, &answered.raw) {
         (Some(seen), Some(raw)) if seen.satisfies() => (seen.body()?, raw),
         // A wait may end without having seen anything, and say so.
-        (None, None) if run.scenario.operation.is_wait() => return Some(Vec::new()),
+        (None, None) if run.scenario.operation.is_wait() => return Some(None),
         _ if trace.on_the_edge() => return None,
-        (_, None) => {
-            return Some(vec![
-                "returns nothing of what the service answered".to_owned(),
-            ]);
-        }
-        _ => return Some(vec!["returns what the service never answered".to_owned()]),
+        (_, None) => return Some(Some("returns nothing of what was answered".to_owned())),
+        _ => return Some(Some("returns what the service never answered".to_owned())),
     };
     let seen = String::from_utf8_lossy(&seen);
     let seen = seen.trim_start_matches('\u{feff}').trim();
@@ -172,48 +173,43 @@ pub(super) fn answer_is_whole(run: &Run, trace: &Trace, returned: &Returned) -> 
         (found, list.map_or(1, |list| list.len()))
     });
     Some(match records {
-        _ if raw.trim() != seen => vec![format!(
-            "returns {:?}…, the service answered {:?}…",
-            cut(raw),
-            cut(seen)
-        )],
-        Some((found, due)) if found != due => {
-            vec![format!(
-                "returns {found} records, the service answered {due}"
-            )]
+        _ if raw.trim() != seen => {
+            let (raw, seen) = (cut(raw), cut(seen));
+            Some(format!("returns {raw:?}…, the service answered {seen:?}…"))
         }
-        _ => Vec::new(),
+        Some((found, due)) if found != due => Some(format!(
+            "returns {found} records, the service answered {due}"
+        )),
+        _ => None,
     })
 }
 
 /// The id of what was asked for, or of what was created, by which it can be asked for.
-pub(super) fn right_docket(run: &Run, _: &Trace, returned: &Returned) -> Option<Findings> {
-    let answered = returned.as_ref().ok()?;
-    let (id, raw) = (answered.id.as_deref()?, answered.raw.as_deref()?);
+fn right_docket(judgement: &mut Judgement, run: &Run, answered: &Answered) {
+    let (Some(id), Some(raw)) = (&answered.id, &answered.raw) else {
+        return;
+    };
     let operation = run.scenario.operation;
     // Of the ways to write one, that with hyphens.
-    let is_uuid = |id: &str| id.len() == 36 && Uuid::try_parse(id).is_ok();
+    let is_uuid = id.len() == 36 && Uuid::try_parse(id).is_ok();
     let written = |name: &str| raw.contains(&format!("\"{name}\":\"{id}\""));
     let right = match operation {
-        Operation::MakeCall => written("task_id") && ![".", ".."].contains(&id),
-        _ if operation.is_create() => written("docket_id") && is_uuid(id),
+        Operation::MakeCall => written("task_id") && ![".", ".."].contains(&&**id),
+        _ if operation.is_create() => written("docket_id") && is_uuid,
         _ => id.eq_ignore_ascii_case(DOCKET_ID),
     };
-    Some(match right {
-        true => Vec::new(),
-        false => vec![format!("the id is {id:?}")],
-    })
+    judgement.expect(Check::RightDocket, right, || format!("the id is {id:?}"));
 }
 
-pub(super) fn confirmations(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
-    let answered = returned.as_ref().ok()?;
-    if run.scenario.operation != Operation::VerifyDocketCompleted {
-        return None;
+fn confirmation(judgement: &mut Judgement, run: &Run, trace: &Trace, answered: &Answered) {
+    if run.scenario.operation == Operation::VerifyDocketCompleted {
+        let completed = trace.attempts.last().is_some_and(Attempt::is_ready);
+        let check = Check::Confirmations;
+        judgement.expect(check, answered.confirmed.is_some(), || {
+            "a completion is reported as not-a-completion".to_owned()
+        });
+        judgement.expect(check, answered.confirmed != Some(true) || completed, || {
+            "confirmed, but the docket is not completed".to_owned()
+        });
     }
-    let completed = trace.attempts.last().is_some_and(Attempt::is_ready);
-    Some(match answered.confirmed {
-        None => vec!["a completion is reported as not-a-completion".to_owned()],
-        Some(true) if !completed => vec!["confirmed, but the docket is not completed".to_owned()],
-        Some(_) => Vec::new(),
-    })
 }

@@ -1,10 +1,12 @@
 //! What was found, and what it is told with.
 
+use crate::checks::Check;
 use crate::error_codes;
 use crate::operation::{Answered, Returned};
 use crate::scenario::Run;
 use crate::script::{Heard, HeardBody};
 use crate::trace::{Attempt, Trace};
+use std::collections::BTreeMap;
 use voice_calling_host::types;
 
 /// By how much a time limit may be overrun: what a guest needs to compute.
@@ -19,8 +21,24 @@ pub(super) const DATE_PRECISION_MS: u64 = 1_000;
 /// How much of a body an error keeps at least.
 pub(super) const KEPT_BODY_BYTES: usize = 1_024;
 
-/// What was found against a check; none is fine.
-pub type Findings = Vec<String>;
+/// What was found against each check that had something to judge; no finding is fine.
+#[derive(Default)]
+pub struct Judgement(pub BTreeMap<Check, Vec<String>>);
+
+impl Judgement {
+    /// Judges: what does not hold is found.
+    pub(super) fn expect(&mut self, check: Check, holds: bool, otherwise: impl FnOnce() -> String) {
+        let found = self.0.entry(check).or_default();
+        if !holds {
+            found.push(otherwise());
+        }
+    }
+
+    /// Judges by what was found.
+    pub(super) fn extend(&mut self, check: Check, findings: impl IntoIterator<Item = String>) {
+        self.0.entry(check).or_default().extend(findings);
+    }
+}
 
 /// The attempts that a result reports.
 pub(super) fn told_attempts(returned: &Returned) -> &[types::Attempt] {

@@ -2,23 +2,22 @@
 
 use super::batches::meets_rate_limit;
 use super::findings::{
-    DATE_PRECISION_MS, Findings, ROUNDING_MS, TOLERANCE_MS, told, told_attempts, told_of,
+    DATE_PRECISION_MS, Judgement, ROUNDING_MS, TOLERANCE_MS, told, told_attempts, told_of,
 };
+use crate::checks::Check;
 use crate::operation::{Operation, Returned};
-use crate::scenario::{Run, Scenario, Settings};
+use crate::scenario::{Run, Settings};
 use crate::script::HeardBody;
 use crate::trace::{Attempt, Outcome, Trace};
 
 /// When the operation began that has these requests: with the call, unless they are those of a
 /// poll or of an item of a batch. Then its result says so.
 pub(super) fn began_ms(run: &Run, told: &Trace, returned: &Returned) -> u64 {
-    let Scenario {
-        operation,
-        arguments,
-        ..
-    } = &run.scenario;
+    let scenario = &run.scenario;
     match (told.attempts.first(), told_attempts(returned).first()) {
-        (Some(sent), Some(told)) if operation.is_wait() || arguments.items > 1 => {
+        (Some(sent), Some(told))
+            if scenario.operation.is_wait() || scenario.arguments.items > 1 =>
+        {
             sent.sent.at_ms.saturating_sub(told.started_ms.into())
         }
         _ => 0,
@@ -30,38 +29,8 @@ fn needed_ms(settings: &Settings, own_ms: u64) -> u64 {
     settings.attempt_timeout_ms.min(own_ms / 2)
 }
 
-/// No attempt begins so late that its answer might not be heard.
-pub(super) fn time_for_answer(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
-    let Scenario {
-        operation,
-        arguments,
-        settings,
-        ..
-    } = &run.scenario;
-    let told = told_of(run, trace, returned)?;
-    let began_ms = began_ms(run, &told, returned);
-    let attempts = told.attempts;
-    if attempts.is_empty() {
-        return None;
-    }
-    let own_ms = match operation.is_wait() {
-        true => settings
-            .deadline_ms
-            .min(u64::from(arguments.timeout_ms).saturating_sub(began_ms)),
-        false => settings.deadline_ms,
-    };
-    let latest_ms = (began_ms + own_ms).saturating_sub(needed_ms(settings, own_ms));
-    let late = attempts
-        .iter()
-        .filter(|attempt| attempt.sent.at_ms > latest_ms + ROUNDING_MS);
-    let finding = |late: &Attempt| {
-        let at_ms = late.sent.at_ms;
-        format!("an attempt began at {at_ms} ms, the latest that leaves time is {latest_ms}")
-    };
-    Some(late.map(finding).collect())
-}
-
-pub(super) fn deadline(run: &Run, traces: &[Trace]) -> Findings {
+/// Where an operation exceeds the time that it has.
+pub(super) fn overruns_of_deadline(run: &Run, traces: &[Trace]) -> Vec<String> {
     let Settings { deadline_ms, .. } = run.scenario.settings;
     let timeout_ms = u64::from(run.scenario.arguments.timeout_ms);
     let limit_ms = match run.scenario.operation {
@@ -69,7 +38,7 @@ pub(super) fn deadline(run: &Run, traces: &[Trace]) -> Findings {
         operation if operation.is_wait() => timeout_ms,
         _ => deadline_ms,
     };
-    let mut found = Findings::new();
+    let mut found = Vec::new();
     if run.ended_ms > limit_ms + TOLERANCE_MS {
         found.push(format!(
             "ended after {} ms, the limit is {limit_ms}",
@@ -99,7 +68,8 @@ pub(super) fn deadline(run: &Run, traces: &[Trace]) -> Findings {
     found
 }
 
-pub(super) fn attempt_timeout(run: &Run) -> Findings {
+/// Where an attempt exceeds the time that it has.
+pub(super) fn overruns_of_attempts(run: &Run) -> Vec<String> {
     let limit_ms = run.scenario.settings.attempt_timeout_ms;
     let late = run.sent.iter().filter_map(|sent| {
         let took_ms = sent.ended_ms.unwrap_or(run.ended_ms) - sent.at_ms;
@@ -109,51 +79,75 @@ pub(super) fn attempt_timeout(run: &Run) -> Findings {
     late.collect()
 }
 
-pub(super) fn max_attempts(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
+pub(super) fn judge_result(
+    judgement: &mut Judgement,
+    run: &Run,
+    trace: &Trace,
+    returned: &Returned,
+) {
+    let (operation, arguments) = (run.scenario.operation, run.scenario.arguments);
+    let settings = &run.scenario.settings;
+    let Some(told) = told_of(run, trace, returned) else {
+        return;
+    };
     // A wait has so many for each poll.
-    let count = told_of(run, trace, returned)?.attempts.len();
-    let limit = run.scenario.settings.max_attempts as usize;
-    Some(match count > limit {
-        true => vec![format!("{count} attempts, the limit is {limit}")],
-        false => Vec::new(),
-    })
+    let (count, limit) = (told.attempts.len(), settings.max_attempts as usize);
+    judgement.expect(Check::MaxAttempts, count <= limit, || {
+        format!("{count} attempts, the limit is {limit}")
+    });
+    // No attempt begins so late that its answer might not be heard.
+    let began_ms = began_ms(run, &told, returned);
+    let own_ms = match operation.is_wait() {
+        true => settings
+            .deadline_ms
+            .min(u64::from(arguments.timeout_ms).saturating_sub(began_ms)),
+        false => settings.deadline_ms,
+    };
+    let latest_ms = (began_ms + own_ms).saturating_sub(needed_ms(settings, own_ms));
+    for attempt in &told.attempts {
+        let at_ms = attempt.sent.at_ms;
+        judgement.expect(
+            Check::TimeForAnswer,
+            at_ms <= latest_ms + ROUNDING_MS,
+            || {
+                format!(
+                    "an attempt began at {at_ms} ms, the latest that leaves time is {latest_ms}"
+                )
+            },
+        );
+    }
 }
 
-pub(super) fn retry_after(run: &Run, trace: &Trace) -> Option<Findings> {
+pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
     // A wait heeds it after each poll, whatever came.
     let heeded = |attempt: &Attempt| {
         (attempt.may_be_repeated() || run.scenario.operation.is_wait()) && !attempt.on_the_edge
     };
-    let asks = |attempt: &Attempt| {
-        let asked_ms = attempt.asked_ms().filter(|_| heeded(attempt));
-        asked_ms.filter(|asked_ms| *asked_ms > 0)
-    };
-    trace.attempts.iter().find_map(asks)?;
-    let mut found = Findings::new();
-    for pair in trace.attempts.windows(2) {
-        let (Some(asked_ms), Some(ended_ms)) = (asks(&pair[0]), pair[0].ended_ms()) else {
+    for (index, attempt) in trace.attempts.iter().enumerate() {
+        let Some(asked_ms) = attempt.asked_ms().filter(|ms| *ms > 0 && heeded(attempt)) else {
             continue;
         };
-        let pause_ms = pair[1].sent.at_ms.saturating_sub(ended_ms);
-        if pause_ms < asked_ms {
-            found.push(format!(
-                "sent again {pause_ms} ms after {}, which asks for {asked_ms}",
-                told(&pair[0])
-            ));
-        }
+        let next = trace.attempts.get(index + 1);
+        let pause_ms = next
+            .zip(attempt.ended_ms())
+            .map(|(next, ended_ms)| next.sent.at_ms.saturating_sub(ended_ms));
+        let told = |pause_ms| {
+            let told = told(attempt);
+            format!("sent again {pause_ms} ms after {told}, which asks for {asked_ms}")
+        };
+        let too_short = pause_ms.filter(|pause_ms| *pause_ms < asked_ms);
+        judgement.extend(Check::RetryAfter, too_short.map(told));
     }
-    Some(found)
+    if let Some(findings) = wrong_retries(run, trace) {
+        judgement.extend(Check::Retries, findings);
+    }
 }
 
 /// What can be repeated is, while there are attempts and time; pauses are those that back-off
 /// and service ask for, and where nothing follows, the error comes at once.
-pub(super) fn retries(run: &Run, trace: &Trace) -> Option<Findings> {
-    let Scenario {
-        operation,
-        arguments,
-        settings,
-        ..
-    } = &run.scenario;
+fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
+    let (operation, arguments) = (run.scenario.operation, run.scenario.arguments);
+    let settings = &run.scenario.settings;
     // One item's rate limit holds back all others.
     let held_back = arguments.items > 1 && meets_rate_limit(run);
     if operation.is_wait()
@@ -170,7 +164,7 @@ pub(super) fn retries(run: &Run, trace: &Trace) -> Option<Findings> {
     };
     let longest_pause_ms =
         |index: usize, attempt: &Attempt| ceiling_ms(index).max(attempt.asked_ms().unwrap_or(0));
-    let mut found = Findings::new();
+    let mut found = Vec::new();
     for (index, pair) in trace.attempts.windows(2).enumerate() {
         let longest_ms = longest_pause_ms(index, &pair[0]);
         let shortest_ms = ceiling_ms(index) / 2;

@@ -1,38 +1,37 @@
 //! Where the token is, and where it is not.
 
-use super::findings::Findings;
 use crate::scenario::{CANARY, Run};
 use voice_calling_host::types::RequestError;
 
-pub(super) fn token_in_its_header(run: &Run) -> Findings {
-    let mut found = Findings::new();
+/// Where the token is not in its header, or elsewhere in a request.
+pub(super) fn misplaced(run: &Run) -> Vec<String> {
+    let mut found = Vec::new();
     for sent in &run.sent {
         let value = sent.header("auth_token");
         if value != format!("Bearer {CANARY}") {
             found.push(format!("the header auth_token is {value:?}"));
         }
-        let elsewhere = sent
-            .headers
-            .iter()
-            .filter(|(name, _)| name != "auth_token")
-            .any(|(_, value)| shows_token(value));
+        let mut others = sent.headers.iter().filter(|(name, _)| name != "auth_token");
         let body = String::from_utf8_lossy(&sent.body);
-        if elsewhere || shows_token(&sent.uri.to_string()) || shows_token(&body) {
+        if others.any(|(_, value)| shows_token(value))
+            || shows_token(&sent.uri.to_string())
+            || shows_token(&body)
+        {
             found.push("the token is in a request outside of its header".to_owned());
         }
     }
     found
 }
 
-pub(super) fn token_is_not_leaked(run: &Run) -> Findings {
-    let mut found = Findings::new();
+/// Where the token is in what the caller gets, or in the log.
+pub(super) fn leaks(run: &Run) -> Vec<String> {
+    let mut found = Vec::new();
     match &run.returned {
         Err(error) if shows_token(error) => found.push("the token is in a panic".to_owned()),
         Ok(returned) => {
             let errors = returned.iter().filter_map(|one| one.as_ref().err());
-            for error in errors.filter(|error| texts(error).into_iter().any(shows_token)) {
-                found.push(format!("the token is in an error ({})", error.case()));
-            }
+            let leaking = errors.filter(|error| texts(error).into_iter().any(shows_token));
+            found.extend(leaking.map(|it| format!("the token is in an error ({})", it.case())));
         }
         Err(_) => {}
     }

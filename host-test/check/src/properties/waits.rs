@@ -1,67 +1,61 @@
 //! When waits end, and what they report about themselves.
 
-use super::findings::{Findings, ROUNDING_MS, TOLERANCE_MS};
+use super::findings::{Judgement, ROUNDING_MS, TOLERANCE_MS};
+use crate::checks::Check;
 use crate::operation::Returned;
 use crate::scenario::Run;
 use crate::trace::{Attempt, Trace};
 
-/// A wait goes on until something is ready, and no longer.
-pub(super) fn waits_end(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
-    let completed = returned.as_ref().ok()?.waited?.completed;
-    if trace.on_the_edge() {
-        return None;
-    }
-    let ready = trace.attempts.iter().position(Attempt::is_ready);
-    let (last, settings) = (trace.attempts.last(), &run.scenario.settings);
-    let Some(last) = last else {
-        return Some(vec!["ended without a poll".to_owned()]);
+pub(super) fn judge_result(
+    judgement: &mut Judgement,
+    run: &Run,
+    trace: &Trace,
+    returned: &Returned,
+) {
+    let waited = returned.as_ref().ok().and_then(|answered| answered.waited);
+    let (Some(waited), false) = (waited, trace.on_the_edge()) else {
+        return;
     };
-    let mut found = Findings::new();
-    if completed != ready.is_some() {
-        found.push(format!(
-            "completed is {completed}, but the service said otherwise"
-        ));
-    }
-    if ready.is_some_and(|ready| ready + 1 < trace.attempts.len()) {
-        found.push("polled again after it was ready".to_owned());
-    }
+    // A wait goes on until something is ready, and no longer.
+    let (completed, settings) = (waited.completed, &run.scenario.settings);
+    let ready = trace.attempts.iter().position(Attempt::is_ready);
+    judgement.expect(Check::WaitsEnd, !trace.attempts.is_empty(), || {
+        "ended without a poll".to_owned()
+    });
+    judgement.expect(Check::WaitsEnd, completed == ready.is_some(), || {
+        format!("completed is {completed}, but the service said otherwise")
+    });
+    let is_last = ready.is_none_or(|ready| ready + 1 == trace.attempts.len());
+    judgement.expect(Check::WaitsEnd, is_last, || {
+        "polled again after it was ready".to_owned()
+    });
     // A pause that does not fit is not begun.
-    let pause_ms = settings.max_backoff_ms.max(last.asked_ms().unwrap_or(0));
+    let asked_ms = trace.attempts.last().and_then(Attempt::asked_ms);
+    let pause_ms = settings.max_backoff_ms.max(asked_ms.unwrap_or(0));
     let due_ms = run.ended_ms.saturating_add(pause_ms + TOLERANCE_MS);
-    if !completed && due_ms < u64::from(run.scenario.arguments.timeout_ms) {
-        found.push(format!(
-            "not completed, but ended after {} ms",
-            run.ended_ms
-        ));
-    }
-    Some(found)
-}
+    let is_over = due_ms >= u64::from(run.scenario.arguments.timeout_ms);
+    judgement.expect(Check::WaitsEnd, completed || is_over, || {
+        format!("not completed, but ended after {} ms", run.ended_ms)
+    });
 
-/// What a wait says of its polls, where the service sees no more than requests.
-pub(super) fn polls_are_counted(run: &Run, trace: &Trace, returned: &Returned) -> Option<Findings> {
-    let waited = returned.as_ref().ok()?.waited?;
-    if trace.on_the_edge() {
-        return None;
-    }
+    // What a wait says of its polls, where the service sees no more than requests: what is not
+    // repeated ends a poll, and a wait that ends well has seen no final error.
     let requests = trace.attempts.len();
-    // What is not repeated ends a poll, and a wait that ends well has seen no final error.
-    let answered = trace
-        .attempts
-        .iter()
-        .filter(|attempt| !attempt.may_be_repeated())
-        .count();
-    let least = answered.max(requests.div_ceil(run.scenario.settings.max_attempts as usize));
+    let answered = trace.attempts.iter().filter(|it| !it.may_be_repeated());
+    let answered = answered.count();
+    let least = answered.max(requests.div_ceil(settings.max_attempts as usize));
     let (polls, failed) = (waited.polls as usize, waited.failed_polls as usize);
-    let near = u64::from(waited.waited_ms).abs_diff(run.ended_ms) <= ROUNDING_MS;
-    let mut found = Findings::new();
-    if !(least..=requests).contains(&polls) || failed + answered != polls {
-        found.push(format!(
+    let is_counted = (least..=requests).contains(&polls) && failed + answered == polls;
+    judgement.expect(Check::PollsAreCounted, is_counted, || {
+        format!(
             "reports {polls} polls, {failed} of which failed, in {requests} requests with \
              {answered} answers"
-        ));
-    }
-    if !near || waited.held_back_ms > 0 {
-        found.push(format!("reports {waited:?}, it took {} ms", run.ended_ms));
-    }
-    Some(found)
+        )
+    });
+    let near = u64::from(waited.waited_ms).abs_diff(run.ended_ms) <= ROUNDING_MS;
+    judgement.expect(
+        Check::PollsAreCounted,
+        near && waited.held_back_ms == 0,
+        || format!("reports {waited:?}, it took {} ms", run.ended_ms),
+    );
 }
