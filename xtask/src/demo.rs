@@ -43,9 +43,9 @@ impl Demo {
         What::Guest.install(workspace)?;
         // At the same time: each leaves processors idle, the guest while it is linked.
         let component = thread::spawn(move || component::build(&Workspace::load()?, &[guest]));
-        let harness = harness::build(workspace)?;
+        let harness = harness::build(workspace);
         component.join().expect("a build does not panic")?;
-        let demo = workspace.shell.cmd(harness).quiet();
+        let demo = workspace.shell.cmd(harness?).quiet();
         announce("host-test: demo");
         let demo = demo
             .args(["demo", "--component"])
