@@ -41,8 +41,9 @@ pub(super) fn judge_result(
 fn error_case(judgement: &mut Judgement, run: &Run, trace: &Trace, returned: &Returned) {
     let operation = run.scenario.operation;
     // A wait that ends well may have seen whatever.
-    let Some(trace) = told_of(run, trace, returned)
-        .filter(|trace| !trace.on_the_edge() && !(operation.is_wait() && returned.is_ok()))
+    let is_any_allowed = operation.is_wait() && returned.is_ok();
+    let Some(trace) =
+        told_of(run, trace, returned).filter(|trace| !trace.on_the_edge() && !is_any_allowed)
     else {
         return;
     };

@@ -106,6 +106,17 @@ async fn a_docket_may_be_completed_and_notified_before_its_creation_is_answered(
 }
 
 #[tokio::test]
+async fn a_fault_of_creations_that_is_ordered_anywhere_waits_for_one() {
+    let (mock, client) = with(|_| ()).await;
+    mock.on_next_anywhere(Fault::created_then(503));
+    mock.on_next_anywhere(Fault::status(500));
+    let agents = "/api/v1/agents?organizationId=org-1";
+    assert_eq!(client.get(agents).await.status, 500);
+    assert_eq!(client.get(agents).await.status, 200);
+    assert_eq!(client.post(V2, &docket_body()).await.status, 503);
+}
+
+#[tokio::test]
 async fn a_retry_is_a_repeat_only_if_the_first_request_started_something() {
     let (mock, client) = with(|_| ()).await;
     let v2 = Endpoint::CreateDocketV2;
