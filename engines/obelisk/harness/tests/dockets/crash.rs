@@ -1,6 +1,8 @@
 //! The engine is killed (SIGKILL) at a chosen moment and started again. In every case the phone
 //! rings at most once; where the engine cannot know whether it rang, the run does not try again.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -208,6 +210,45 @@ async fn while_the_webhook_comes_to_nobody() -> Result<()> {
     site.mock.complete_docket(&docket)?;
     let delivery = site.mock.delivered(1).await.remove(0);
     assert!(delivery.outcome.is_err(), "delivered to a dead engine");
+    site.restart().await?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "poll");
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_delivery_is_half_received() -> Result<()> {
+    let (mut site, run) = begun(Setup::hasty().silent(), for_webhook()).await?;
+    let docket = created_docket(&site, &run).await?;
+    site.mock.complete_docket(&docket)?;
+    let mut half = TcpStream::connect(site.node()?.webhook_address())?;
+    let head = "POST /voice-calling/loopbacksecret0123456789 HTTP/1.1\r\n\
+                host: localhost\r\ncontent-length: 100\r\n\r\n{\"docket_id\":";
+    half.write_all(head.as_bytes())?;
+    site.kill()?;
+    site.restart().await?;
+    assert!(site.deliveries().await?.is_empty());
+    // A delivery without an answer is one to repeat.
+    let repeated = json!({ "docket_id": docket, "attempts": [{ "call_status": "NO_ANSWER" }] });
+    assert_eq!(site.deliver(repeated.to_string()).await?.status, 200);
+    completed(&site, &run).await?;
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_poll_is_in_flight() -> Result<()> {
+    let mut site = Site::start(Setup::hasty().silent()).await?;
+    site.mock.on_next(Endpoint::GetDocket, held());
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls()).await?;
+    let docket = created_docket(&site, &run).await?;
+    until("a poll", async || {
+        let polls = site.mock.requests_to(Endpoint::GetDocket).len();
+        Ok((polls == 1).then_some(()))
+    })
+    .await?;
+    site.kill()?;
+    site.mock.complete_docket(&docket)?;
     site.restart().await?;
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "poll");
