@@ -27,15 +27,19 @@ pub(crate) fn unaccounted(
     if received.is_empty() {
         return vec!["accounting: expected a request, found none".to_owned()];
     }
-    let creates = received.iter().zip(steps).enumerate();
-    let missing = creates.filter_map(|(order, (request, step))| {
-        let id = step.created_id()?;
-        let must_have_id = program.has_the_answer() && order == 0;
-        let is_accounted = report.contains(&id)
-            || (!must_have_id && is_reported_as_unknown(request, outcome, log));
-        (!is_accounted).then(|| format!("accounting: {id} was created, and is not in {report}"))
+    let creates = received.iter().zip(steps);
+    let created = creates.filter_map(|(request, step)| Some((request, step.created_id()?)));
+    let created: Vec<_> = created.collect();
+    // Of a batch, that of any: which request is answered first is the service's affair.
+    let has_an_id = created.iter().any(|(_, id)| report.contains(id));
+    let must_have_an_id = program.has_the_answer() && !has_an_id;
+    let missing = created.iter().filter(|(request, id)| {
+        let is_unknown = is_reported_as_unknown(request, outcome, log);
+        must_have_an_id || !(report.contains(id) || is_unknown)
     });
-    missing.collect()
+    missing
+        .map(|(_, id)| format!("accounting: {id} was created, and is not in {report}"))
+        .collect()
 }
 
 /// Returns `true` if the caller learns that this create may exist: by the error that it gets
@@ -124,6 +128,15 @@ mod tests {
             (At::Body, 1, &format!("[{UNKNOWN}, null]"), "", 1),
             (At::Head, 2, "null", "crm-1 may have been\ncrm-2 too", 0),
             (At::Head, 2, "null", "crm-1 may have been created", 1),
+            (
+                At::End,
+                2,
+                "null",
+                "crm-1 may have been\nd-2 was created",
+                0,
+            ),
+            (At::End, 2, "null", "crm-1 may have been\ncrm-2 too", 2),
+            (At::End, 2, "null", "d-2 was created", 1),
             (At::BeforeRequest, 0, "null", "", 0),
             (At::BeforeRequest, 0, UNKNOWN, "", 1),
             // A client that sends nothing is not accounted for.
