@@ -39,17 +39,6 @@ async fn mock() -> MockService {
     MockService::start(Options::default()).await.unwrap()
 }
 
-/// Tries the HTTP server on each version of `wasmtime serve`, with these arguments.
-async fn on_each(arguments: &[&str], test: impl AsyncFn(&MockService, &mut Server)) {
-    for program in programs() {
-        // Shown where the test fails.
-        println!("{}", program.display());
-        let mock = mock().await;
-        let mut server = Server::start(&program, &mock, arguments);
-        test(&mock, &mut server).await;
-    }
-}
-
 fn creations(mock: &MockService) -> usize {
     mock.requests_to(Endpoint::CreateDocketV2).len()
 }
@@ -179,7 +168,7 @@ impl Server {
     }
 
     /// When this returns, nothing more is sent.
-    fn stop(&mut self) {
+    fn stop(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
@@ -445,7 +434,9 @@ async fn the_documented_command_lists_the_agents_and_makes_one_phone_ring_once()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_1000_requests_by_20_callers_each_makes_its_phone_ring_once() {
-    on_each(&[], async |mock, server| {
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &[]);
         let numbers: Vec<_> = (0..1000).map(|index| format!("919876{index:06}")).collect();
         let answers: Vec<_> = stream::iter(&numbers)
             .map(|number| server.create(number, "Asha"))
@@ -453,23 +444,24 @@ async fn of_1000_requests_by_20_callers_each_makes_its_phone_ring_once() {
             .collect()
             .await;
         let failed = answers.iter().find(|(status, _)| *status != 201);
-        assert_eq!(failed, None);
+        assert_eq!(failed, None, "{program:?}");
         server.stop();
         let mut rung = mock.phones_rung();
         rung.sort();
-        assert_eq!(rung, numbers);
-        assert_eq!(creations(mock), 1000);
-    })
-    .await;
+        assert_eq!(rung, numbers, "{program:?}");
+        assert_eq!(creations(&mock), 1000, "{program:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_goes_away_in_the_middle_doubles_nothing() {
-    on_each(&[], async |mock, server| {
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &[]);
         let slow = Fault::slow(Duration::from_millis(500));
         mock.on_next(Endpoint::CreateDocketV2, slow);
         let caller = server.send("POST /dockets", &docket(NUMBER, "Asha")).await;
-        while creations(mock) == 0 {
+        while creations(&mock) == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         drop(caller);
@@ -477,44 +469,45 @@ async fn a_caller_that_goes_away_in_the_middle_doubles_nothing() {
         let slow = Fault::slow(Duration::from_millis(1000));
         mock.on_next(Endpoint::CreateDocketV2, slow);
         let (status, answer) = server.create("919876543211", "Bela").await;
-        assert_eq!(status, 201, "{answer}");
+        assert_eq!(status, 201, "{program:?}: {answer}");
         server.stop();
-        assert_eq!(creations(mock), 2);
-        assert_eq!(mock.times_rung(NUMBER), 1);
-    })
-    .await;
+        assert_eq!(creations(&mock), 2, "{program:?}");
+        assert_eq!(mock.times_rung(NUMBER), 1, "{program:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_exceeds_the_memory_limit_makes_no_phone_ring_and_harms_no_other() {
-    on_each(&["-W", "max-memory-size=3000000"], async |mock, server| {
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &["-W", "max-memory-size=3000000"]);
         let (status, answer) = server.create(NUMBER, &"x".repeat(900_000)).await;
-        assert_eq!(status, 500, "{answer}");
+        assert_eq!(status, 500, "{program:?}: {answer}");
         let (status, answer) = server.create("919876543211", "Bela").await;
-        assert_eq!(status, 201, "{answer}");
+        assert_eq!(status, 201, "{program:?}: {answer}");
         server.stop();
-        assert_eq!(mock.phones_rung(), ["919876543211"]);
-    })
-    .await;
+        assert_eq!(mock.phones_rung(), ["919876543211"], "{program:?}");
+    }
 }
 
 /// The body of such a 500 is wasmtime's: it cannot say that the outcome is unknown. The page
 /// therefore says that a caller takes any 5xx without our JSON for unknown.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_exceeds_the_time_limit_is_not_sent_to_the_service_again() {
-    on_each(&["-W", "timeout=300ms"], async |mock, server| {
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &["-W", "timeout=300ms"]);
         let slow = Fault::slow(Duration::from_secs(5));
         mock.on_next(Endpoint::CreateDocketV2, slow);
         let (status, answer) = server.create(NUMBER, "Asha").await;
-        assert_eq!(status, 500, "{answer}");
-        assert!(!answer.contains("outcome"), "{answer}");
+        assert_eq!(status, 500, "{program:?}: {answer}");
+        assert!(!answer.contains("outcome"), "{program:?}: {answer}");
         let (status, answer) = server.create("919876543211", "Bela").await;
-        assert_eq!(status, 201, "{answer}");
+        assert_eq!(status, 201, "{program:?}: {answer}");
         server.stop();
-        assert_eq!(creations(mock), 2);
-        assert_eq!(mock.times_rung(NUMBER), 1);
-    })
-    .await;
+        assert_eq!(creations(&mock), 2, "{program:?}");
+        assert_eq!(mock.times_rung(NUMBER), 1, "{program:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -523,7 +516,9 @@ async fn what_is_wrong_with_a_request_is_said_and_nothing_is_sent() {
     let large = "x".repeat(1_048_577);
     let misspelt = valid.replace("agent_id", "agentid");
     let short = docket("12345", "Asha");
-    on_each(&[], async |mock, server| {
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &[]);
         for (request, body, status, says) in [
             ("POST /nothing", &*valid, 404, "not found"),
             ("GET /dockets", "", 405, "allow: POST"),
@@ -538,39 +533,38 @@ async fn what_is_wrong_with_a_request_is_said_and_nothing_is_sent() {
             ("POST /dockets", &large, 413, "larger than 1048576 bytes"),
         ] {
             let (answered, answer) = server.ask(request, body).await;
-            assert_eq!(answered, status, "{request}: {answer}");
-            assert!(answer.contains(says), "{request}: {answer}");
+            assert_eq!(answered, status, "{program:?}: {request}: {answer}");
+            assert!(answer.contains(says), "{program:?}: {request}: {answer}");
         }
         server.stop();
-        assert!(mock.requests().is_empty());
-    })
-    .await;
+        assert!(mock.requests().is_empty(), "{program:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_outcome_is_told_from_an_error_after_which_a_retry_is_safe() {
     let once = ["--env", "VOICE_CALLING_MAX_ATTEMPTS=1"];
-    on_each(&once, async |mock, server| {
+    for program in programs() {
+        let mock = mock().await;
+        let server = Server::start(&program, &mock, &once);
         mock.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
         let (status, answer) = server.create(NUMBER, "Asha").await;
-        assert_eq!(status, 502, "{answer}");
+        assert_eq!(status, 502, "{program:?}: {answer}");
         assert!(answer.contains(r#""outcome":"unknown""#), "{answer}");
         assert!(answer.contains("do not retry; ask a person"), "{answer}");
         mock.on_next(Endpoint::CreateDocketV2, Fault::rate_limited(Some("7")));
         let (status, answer) = server.create("919876543211", "Bela").await;
-        assert_eq!(status, 503, "{answer}");
+        assert_eq!(status, 503, "{program:?}: {answer}");
         assert!(answer.contains("retry-after: 7"), "{answer}");
         server.stop();
-        assert_eq!(creations(mock), 2);
-        assert_eq!(mock.phones_rung(), [NUMBER]);
-    })
-    .await;
+        assert_eq!(creations(&mock), 2, "{program:?}");
+        assert_eq!(mock.phones_rung(), [NUMBER], "{program:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_is_believed_only_where_the_service_confirms_it() {
     for program in programs() {
-        println!("{}", program.display());
         let receiver = WebhookReceiver::start().await;
         let webhook = WebhookOptions::to(receiver.url());
         let options = Options {
@@ -578,9 +572,9 @@ async fn a_delivery_is_believed_only_where_the_service_confirms_it() {
             ..Options::default()
         };
         let mock = MockService::start(options).await.unwrap();
-        let mut server = Server::start(&program, &mock, &[]);
+        let server = Server::start(&program, &mock, &[]);
         let (status, answer) = server.create(NUMBER, "Asha").await;
-        assert_eq!(status, 201, "{answer}");
+        assert_eq!(status, 201, "{program:?}: {answer}");
         let docket_id = mock.docket_with_context("Asha").unwrap();
         mock.complete_docket(&docket_id).unwrap();
         let delivered = mock.delivered(1).await.remove(0).body;
@@ -594,18 +588,18 @@ async fn a_delivery_is_believed_only_where_the_service_confirms_it() {
             ("no JSON", 422, "JSON"),
         ] {
             let (answered, answer) = server.ask("POST /completions", body).await;
-            assert_eq!(answered, status, "{body}: {answer}");
-            assert!(answer.contains(says), "{body}: {answer}");
+            assert_eq!(answered, status, "{program:?}: {body}: {answer}");
+            assert!(answer.contains(says), "{program:?}: {body}: {answer}");
         }
         server.stop();
-        assert_eq!(mock.phones_rung(), [NUMBER]);
+        assert_eq!(mock.phones_rung(), [NUMBER], "{program:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wash_dev_creates_one_docket_with_the_token_from_its_environment() {
     let mock = mock().await;
-    let mut server = Server::wash_dev(&mock, &mock.address().to_string());
+    let server = Server::wash_dev(&mock, &mock.address().to_string());
     let (status, answer) = server.create(NUMBER, "Asha").await;
     assert_eq!(status, 201, "{answer}");
     server.stop();
@@ -616,7 +610,7 @@ async fn wash_dev_creates_one_docket_with_the_token_from_its_environment() {
 #[tokio::test(flavor = "multi_thread")]
 async fn where_wash_dev_does_not_allow_the_host_nothing_is_sent_and_the_error_says_so() {
     let mock = mock().await;
-    let mut server = Server::wash_dev(&mock, "other.example");
+    let server = Server::wash_dev(&mock, "other.example");
     let (status, answer) = server.create(NUMBER, "Asha").await;
     assert_eq!(status, 500, "{answer}");
     assert!(answer.contains("HTTP-request-denied"), "{answer}");
@@ -632,7 +626,7 @@ async fn of_two_hosts_of_which_one_is_killed_under_load_none_creates_anything_tw
     };
     let mock = MockService::start(options).await.unwrap();
     let cluster = Cluster::start().await;
-    let mut kept = cluster.host(&mock).await;
+    let kept = cluster.host(&mock).await;
     let killed = cluster.host(&mock).await;
     let pid = killed.process.id().to_string();
     let numbers: Vec<_> = (0..200).map(|index| format!("919876{index:06}")).collect();

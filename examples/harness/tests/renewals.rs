@@ -304,13 +304,18 @@ async fn without_just_one_agent_of_the_name_nobody_is_called_and_the_error_says_
             ),
             (None, "the agents cannot be listed: "),
         ] {
-            let agent = |id| Agent::new(id, "renewals", "+911140000007");
-            let are_listed = agents.is_some();
-            let agents = agents.into_iter().flatten().map(agent).collect();
-            let stage = Stage::changed(|options| options.agents = agents).await;
-            if !are_listed {
-                stage.mock.on_next(Endpoint::ListAgents, Fault::status(401));
-            }
+            let stage = Stage::start().await;
+            let stage = match agents {
+                None => {
+                    stage.mock.on_next(Endpoint::ListAgents, Fault::status(401));
+                    stage
+                }
+                Some(ids) => {
+                    let agent = |id| Agent::new(id, "renewals", "+911140000007");
+                    let agents = ids.into_iter().map(agent).collect();
+                    Stage::changed(|options| options.agents = agents).await
+                }
+            };
             let customers = three_customers();
             let reminders = stage.remind(language, &campaign(), &customers).await;
             let error = reminders.unwrap_err();
