@@ -16,8 +16,9 @@ use crate::api::{Api, TOKEN};
 use crate::engine::Engine;
 use crate::process::{Process, TICK};
 
-/// How long a start may take. Most of it is compiling, where the cache is empty.
-const START_LIMIT: Duration = Duration::from_secs(120);
+/// How long a start may take. Where the cache is empty, the engine compiles the components first:
+/// minutes, for one that is itself compiled without optimizations.
+const START_LIMIT: Duration = Duration::from_secs(600);
 
 /// Below those that the system itself gives to outgoing connections (32768 and above on
 /// Linux). A node that is killed leaves its port free until it is started again, and no
