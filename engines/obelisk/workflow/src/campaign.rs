@@ -14,17 +14,16 @@ use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contacts, Mode, Rest, SegmentPlan,
+    CampaignOptions, CampaignSummary, Contacts, Stance, Stretch,
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
-use crate::grants::NOTHING;
-use crate::handover::Handover;
+use crate::handover::{Handover, Rest};
 use crate::pace::Pauses;
 use crate::plan;
 use crate::waiting::{after, heartbeats, next_of};
 
 /// How many listed contacts one segment has.
-const MOST_CONTACTS: usize = 100;
+const STRETCH: usize = 100;
 
 /// `campaign.run-campaign`
 pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSummary, CampaignError> {
@@ -49,7 +48,7 @@ struct Campaign {
     /// Those that are listed, and not given to a segment yet.
     listed: VecDeque<DocketRequestV2>,
     source: Option<String>,
-    mode: Mode,
+    stance: Stance,
     /// What is awaited: orders, and what segments leave.
     set: JoinSet,
     order: ExecutionId,
@@ -74,7 +73,7 @@ impl Campaign {
             options,
             listed,
             source,
-            mode: Mode::Running,
+            stance: Stance::Running,
             set,
             order,
             segments,
@@ -97,7 +96,8 @@ impl Campaign {
             position: self.source.as_ref().map(|_| 0),
             index: 0,
             held: 0,
-            given: NOTHING,
+            given_minute: 0,
+            given_count: 0,
             no_contacts: None,
         }
     }
@@ -106,9 +106,9 @@ impl Campaign {
     fn run_segment(&mut self, rest: Rest) -> Handover {
         self.segment += 1;
         let handover = waits::handover_submit(&self.set, &self.id_of(self.segment));
-        let plan = self.plan(rest, &handover);
+        let stretch = self.stretch(rest, &handover);
         let source = self.source.as_deref();
-        parts::run_segment_submit(&self.segments, source, &self.options, &plan);
+        parts::run_segment_submit(&self.segments, source, &self.options, &stretch);
         loop {
             match next_of(&self.set) {
                 ResponseId::DelayId(_) => self.wake_later(),
@@ -125,20 +125,26 @@ impl Campaign {
     }
 
     /// What the next segment is to do.
-    fn plan(&mut self, mut rest: Rest, handover: &ExecutionId) -> SegmentPlan {
-        while rest.queue.len() < MOST_CONTACTS
+    fn stretch(&mut self, rest: Rest, handover: &ExecutionId) -> Stretch {
+        let (mut queue, mut index) = (rest.queue, rest.index);
+        while queue.len() < STRETCH
             && let Some(request) = self.listed.pop_front()
         {
-            rest.queue.push(plan::contact(rest.index, request));
-            rest.index += 1;
+            queue.push(plan::contact(index, request));
+            index += 1;
         }
-        SegmentPlan {
+        Stretch {
+            queue,
+            position: rest.position,
             more: rest.position.is_some() || !self.listed.is_empty(),
-            rest,
-            mode: self.mode,
+            index,
+            held: rest.held,
+            stance: self.stance,
             gate: self.order.id.clone(),
             handover: handover.id.clone(),
             successor: self.id_of(self.segment + 1),
+            given_minute: rest.given_minute,
+            given_count: rest.given_count,
         }
     }
 
@@ -152,10 +158,10 @@ impl Campaign {
         };
         if let Handover::Rest(rest) = &mut handover
             && let Some(reason) = rest.no_contacts.take()
-            && self.mode == Mode::Running
+            && self.stance == Stance::Running
         {
             // As if an operator had ordered it. An order that was quicker is taken instead.
-            self.mode = Mode::Paused;
+            self.stance = Stance::Paused;
             let _ = stubs::order_stub(&self.order, Ok(&Order::Pause.to_text(&reason)));
         }
         handover
@@ -164,14 +170,14 @@ impl Campaign {
     /// Takes an order. The segment hands over to one that begins under it.
     fn take(&mut self, told: Option<Result<String, String>>) {
         match told.and_then(|told| Some(Order::read(&told.ok()?)?.0)) {
-            Some(Order::Pause) => self.mode = Mode::Paused,
-            Some(Order::Resume) => self.mode = Mode::Running,
-            Some(Order::Stop) => self.mode = Mode::Stopped,
+            Some(Order::Pause) => self.stance = Stance::Paused,
+            Some(Order::Resume) => self.stance = Stance::Running,
+            Some(Order::Stop) => self.stance = Stance::Stopped,
             // Cancelled, or written by hand.
             None => log::warn("an order cannot be read and is ignored"),
         }
         // It is the gate of what is granted from now on; after a stop nothing is.
-        if self.mode != Mode::Stopped {
+        if self.stance != Stance::Stopped {
             self.order = waits::order_submit(&self.set, &self.id);
         }
         self.tell_segment();

@@ -12,12 +12,10 @@ mod contact;
 mod creation;
 mod creator;
 mod deliveries;
-mod dispatch;
+mod desk;
 mod docket;
 mod error;
-mod grants;
 mod handover;
-mod hours;
 mod notifier;
 mod orders;
 mod pace;
@@ -25,14 +23,13 @@ mod plan;
 mod reading;
 mod segment;
 mod waiting;
-mod week;
 
 use bindings::exports::voice_calling::workflows as exports;
 use bindings::exports::voice_calling::workflows::parts::PartError;
 use bindings::voice_calling::once::dockets::Grant;
 use bindings::voice_calling::operator::hand_off::Event;
 use bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contact, Contacts, Ending, SegmentPlan,
+    CampaignOptions, CampaignSummary, Contact, Contacts, Ending, Stretch,
 };
 use bindings::voice_calling::workflows::types::RunOptions;
 use voice_calling_core::types::DocketRequestV2;
@@ -88,9 +85,9 @@ impl exports::parts::Guest for Workflows {
     fn run_segment(
         source: Option<String>,
         options: CampaignOptions,
-        plan: SegmentPlan,
+        stretch: Stretch,
     ) -> Result<CampaignSummary, PartError> {
-        Ok(segment::run(source, options, plan))
+        Ok(segment::run(source, options, stretch))
     }
 
     fn run_contact(

@@ -7,5 +7,6 @@ mod crash;
 mod deployment;
 mod docket;
 mod outcome;
+mod processes;
 mod readme;
 mod webhook;
