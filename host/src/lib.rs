@@ -63,8 +63,8 @@
 //!
 //! # WASI 0.3
 //!
-//! With the feature `wasi-0-3` a [`Plugin`] may be a component for WASI 0.3
-//! (`voice-calling-p3.wasm`), which is for compositions that want async functions.
+//! A [`Plugin`] may also be a component for WASI 0.3 (`voice-calling-p3.wasm`), which is for
+//! compositions that want async functions.
 //!
 //! # Systems
 //!

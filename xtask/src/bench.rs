@@ -12,16 +12,12 @@ pub struct Bench {
     /// Only prove that the bench works
     #[arg(long)]
     short: bool,
-    /// A report for machines
-    #[arg(long)]
-    json: bool,
 }
 
 impl Bench {
     pub fn run(&self, workspace: &Workspace) -> Result<()> {
         let profile = if self.short { "dev" } else { "release" };
         let short = self.short.then_some("--short");
-        let json = self.json.then_some("--json");
         component::build(workspace, &[&PEER])?;
         announce("host-test: building (some minutes the first time)");
         let build = workspace.cargo("build --locked --package host-test --profile");
@@ -34,6 +30,6 @@ impl Bench {
             .cargo("run --quiet --locked --package host-test --profile")
             .args([profile, "--", "bench", "--component"])
             .arg(workspace.component());
-        Ok(bench.args(short).args(json).run()?)
+        Ok(bench.args(short).run()?)
     }
 }

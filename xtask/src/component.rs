@@ -1,10 +1,7 @@
 //! What is made of a guest's core module: a component, or only less of the module, with a name tag;
 //! and of two components: one, in which what one of them imports is the other's.
 
-use std::{
-    path::Path,
-    process::{Child, Command, Stdio},
-};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use wasm_encoder::{ComponentSection, CustomSection, ExportSection, Module, RawSection};
@@ -47,29 +44,6 @@ pub fn plug(workspace: &Workspace, plug: &Path, socket: &Path, output: &Path) ->
     let program = workspace.cargo("run --quiet --locked --package plug --");
     let composing = program.arg(plug).arg(socket).arg(output);
     composing.run().context("cannot compose")
-}
-
-/// A build whose output is shown only if it fails, beside which something else can be built.
-pub struct Building<'a> {
-    guest: &'a Guest,
-    cargo: Child,
-}
-
-impl<'a> Building<'a> {
-    pub fn start(workspace: &Workspace, guest: &'a Guest) -> Result<Self> {
-        let mut cargo = Command::from(core_module::build(workspace, guest)?);
-        let cargo = cargo.stderr(Stdio::piped()).spawn()?;
-        Ok(Self { guest, cargo })
-    }
-
-    pub fn finish(self, workspace: &Workspace) -> Result<()> {
-        let output = self.cargo.wait_with_output()?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            bail!("cannot build {}:\n{said}", self.guest.package);
-        }
-        make(workspace, self.guest)
-    }
 }
 
 /// Writes what is made of what cargo built, unless it is there already.

@@ -1,10 +1,12 @@
 //! The demo: the host harness and its mock service, with the component that was just built.
 
+use std::thread;
+
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use crate::{
-    component::Building,
+    component,
     guest::{CLIENT, CLIENT_P3},
     harness,
     process::announce,
@@ -40,9 +42,9 @@ impl Demo {
         };
         What::Guest.install(workspace)?;
         // At the same time: each leaves processors idle, the guest while it is linked.
-        let component = Building::start(workspace, guest)?;
+        let component = thread::spawn(move || component::build(&Workspace::load()?, &[guest]));
         let harness = harness::build(workspace);
-        component.finish(workspace)?;
+        component.join().expect("a build does not panic")?;
         let demo = workspace.shell.cmd(harness?).quiet();
         announce("host-test: demo");
         let demo = demo

@@ -25,7 +25,12 @@ pub enum Form {
     CoreModule(&'static [&'static str]),
 }
 
-const fn component(package: &'static str, component: &'static str, file: &'static str) -> Guest {
+/// A component that is called as its package.
+const fn component(package: &'static str, file: &'static str) -> Guest {
+    named(package, package, file)
+}
+
+const fn named(package: &'static str, component: &'static str, file: &'static str) -> Guest {
     Guest {
         package,
         component,
@@ -35,14 +40,10 @@ const fn component(package: &'static str, component: &'static str, file: &'stati
 }
 
 /// The guest that all this is for.
-pub const CLIENT: Guest = component("voice-calling-p2", "voice-calling", "voice-calling.wasm");
+pub const CLIENT: Guest = named("voice-calling-p2", "voice-calling", "voice-calling.wasm");
 
 /// The same for hosts of WASI 0.3.
-pub const CLIENT_P3: Guest = component(
-    "voice-calling-p3",
-    "voice-calling-p3",
-    "voice-calling-p3.wasm",
-);
+pub const CLIENT_P3: Guest = component("voice-calling-p3", "voice-calling-p3.wasm");
 
 /// The client without I/O, for hosts that do it themselves.
 pub const SANS_IO: Guest = Guest {
@@ -53,19 +54,11 @@ pub const SANS_IO: Guest = Guest {
         "step",
         "parse_docket_completed",
     ]),
-    ..component(
-        "voice-calling-sans-io",
-        "voice-calling-sans-io",
-        "voice-calling-sans-io.wasm",
-    )
+    ..component("voice-calling-sans-io", "voice-calling-sans-io.wasm")
 };
 
 /// The tools for AI agents, into which the client is plugged.
-pub const TOOLS: Guest = component(
-    "voice-calling-tools",
-    "voice-calling-tools",
-    "tools-guest.wasm",
-);
+pub const TOOLS: Guest = component("voice-calling-tools", "tools-guest.wasm");
 
 /// The same without the tools that make a telephone ring.
 pub const TOOLS_READ_ONLY: Guest = Guest {
@@ -73,7 +66,7 @@ pub const TOOLS_READ_ONLY: Guest = Guest {
         folders: &["wit", "wit/tools"],
         world: "read-only",
     },
-    ..component(
+    ..named(
         "voice-calling-tools",
         "voice-calling-tools-read-only",
         "tools-read-only-guest.wasm",
@@ -84,7 +77,7 @@ pub const TOOLS_READ_ONLY: Guest = Guest {
 pub const PRODUCTS: [&Guest; 3] = [&CLIENT, &CLIENT_P3, &SANS_IO];
 
 /// The guest on a core that misbehaves, with which the check of components proves that it can fail.
-pub const MUTANTS: Guest = component(
+pub const MUTANTS: Guest = named(
     "voice-calling-mutants-p2",
     "voice-calling-mutants",
     "mutants.wasm",
@@ -92,28 +85,16 @@ pub const MUTANTS: Guest = component(
 
 /// A guest that uses the one for WASI 0.3 and cancels its calls, with which tests prove what
 /// becomes of these.
-pub const IMPATIENT: Guest = component(
-    "voice-calling-impatient",
-    "voice-calling-impatient",
-    "impatient-guest.wasm",
-);
+pub const IMPATIENT: Guest = component("voice-calling-impatient", "impatient-guest.wasm");
 
 /// One operation of the service written with wstd, which the bench compares the client with.
-pub const PEER: Guest = component(
-    "voice-calling-bench-peer",
-    "voice-calling-bench-peer",
-    "voice-calling-peer.wasm",
-);
+pub const PEER: Guest = component("voice-calling-bench-peer", "voice-calling-peer.wasm");
 
 /// An HTTP server for hosts of `wasi:http`; the client is plugged into it.
-pub const EXAMPLE_HTTP: Guest = component(
-    "voice-calling-example-http",
-    "voice-calling-example-http",
-    "http-guest.wasm",
-);
+pub const EXAMPLE_HTTP: Guest = component("voice-calling-example-http", "http-guest.wasm");
 
 /// Begins a creation once on the workflow engine Obelisk; the client is plugged into it.
-pub const OBELISK_ONCE: Guest = component(
+pub const OBELISK_ONCE: Guest = named(
     "voice-calling-obelisk-once",
     "voice-calling-once",
     "once-guest.wasm",
@@ -124,22 +105,22 @@ pub const OBELISK_ONCE: Guest = component(
 pub const OBELISK: [&Guest; 6] = [
     &CLIENT,
     &OBELISK_ONCE,
-    &component(
+    &named(
         "voice-calling-obelisk-operator",
         "voice-calling-operator",
         "obelisk/operator.wasm",
     ),
-    &component(
+    &named(
         "voice-calling-obelisk-workflow",
         "voice-calling-workflow",
         "obelisk/workflow.wasm",
     ),
-    &component(
+    &named(
         "voice-calling-obelisk-webhook",
         "voice-calling-webhook",
         "obelisk/webhook.wasm",
     ),
-    &component(
+    &named(
         "voice-calling-obelisk-campaigns",
         "voice-calling-campaigns",
         "obelisk/campaigns.wasm",

@@ -8,9 +8,9 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
+use voice_calling_core as core;
 use voice_calling_core::Settings;
 use voice_calling_core::settings::PREFIX;
-use voice_calling_core::types::{Failure, Problem, RequestError};
 
 /// When a create is sent again, although it may have been processed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,16 +132,7 @@ fn http_client(connect_timeout: Duration) -> Result<reqwest::Client, Error> {
 }
 
 fn configuration_error(subject: &str, error: &dyn Display) -> Error {
-    let problem = Problem {
-        subject: subject.to_owned(),
-        found: error.to_string(),
-        allowed: "a system whose certificates and proxies can be read".to_owned(),
-    };
-    Error::from(RequestError::PermanentConfiguration(Failure {
-        message: format!("{}: {}", problem.subject, problem.found),
-        problem: Some(problem),
-        response: None,
-        attempts: Vec::new(),
-        may_have_created: false,
-    }))
+    let allowed = "a system whose certificates and proxies can be read";
+    let problem = core::problem(subject, error.to_string(), allowed);
+    Error::from(core::configuration_error(problem))
 }

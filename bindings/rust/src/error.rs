@@ -20,13 +20,7 @@ impl Error {
 
     /// Returns `true` if the same request would fail again, or might call a person twice.
     pub fn is_permanent(&self) -> bool {
-        !matches!(
-            *self.0,
-            RequestError::RateLimited(_)
-                | RequestError::Unavailable(_)
-                | RequestError::Unreachable(_)
-                | RequestError::TimedOut(_)
-        )
+        self.0.is_permanent()
     }
 
     /// Returns `true` if a call, docket or agent may have been created.

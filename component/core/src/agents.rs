@@ -126,7 +126,6 @@ fn decode_agent(agent: Value<'_>) -> AgentSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::no_attempts;
 
     fn text(default_text: &str, extra: Option<&str>) -> Option<AgentText> {
         Some(AgentText {
@@ -219,7 +218,7 @@ mod tests {
                 attempts: Vec::new(),
                 may_be_duplicate: false,
             };
-            let created = decode_created_agent(body, no_attempts());
+            let created = decode_created_agent(body, Sent::default());
             assert_eq!(created, expected, "{body}");
         }
     }
@@ -227,7 +226,7 @@ mod tests {
     #[test]
     fn an_odd_agent_in_a_list_costs_only_itself() {
         let listed = |json: &str| -> Result<AgentList, String> {
-            decode_agents(Value::parse(json)?, no_attempts())
+            decode_agents(Value::parse(json)?, Sent::default())
         };
         let json = r#"[{"agent_id":7,"agent_name":"a","x":0.10},{"agent_id":"8"},9]"#;
         let list = listed(json).unwrap();

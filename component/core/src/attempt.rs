@@ -243,20 +243,6 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_says_what_kind_of_body_it_has_and_where_a_redirect_points() {
-        let both = Step::status(302)
-            .with_header("content-type", "text/html")
-            .with_header("content-encoding", "gzip")
-            .with_header("location", "https://login.example/");
-        let answer = attempted(both);
-        let media = "content-type text/html, content-encoding gzip";
-        assert_eq!(answer.media.as_deref(), Some(media));
-        assert_eq!(answer.location.as_deref(), Some("https://login.example/"));
-        let answer = attempted(Step::status(200));
-        assert_eq!((answer.media, answer.location), (None, None));
-    }
-
-    #[test]
     fn a_long_header_is_cut() {
         let long = Step::status(200).with_header("x-request-id", &"i".repeat(300));
         assert_eq!(attempted(long).request_id.map(|id| id.len()), Some(256));

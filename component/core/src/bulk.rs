@@ -189,7 +189,7 @@ impl<T: Transport> Batch<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{NO_OPTIONS, Step, World, settings, take_apart};
+    use crate::simulation::{NO_OPTIONS, Step, World, take_apart};
     use crate::transport::ABANDONED;
     use crate::types::CallOptions;
     use futures_util::future::join;
@@ -265,7 +265,7 @@ mod tests {
         let step = |index: u64| match index % 3 {
             0 => Step::ok(&format!(r#"{{"docket_id":"{}"}}"#, docket_id(index))).after(100 - index),
             1 => Step::status(422).after(index),
-            _ => Step::Silence,
+            _ => Step::silence(),
         };
         let world = World::with_script((0..30).map(step));
         let results = batch(&world, 30, 60_000, &[("MAX_IN_FLIGHT", "30")]);
@@ -277,27 +277,6 @@ mod tests {
                 (_, other) => panic!("{index}: {other:?}"),
             }
         }
-    }
-
-    #[test]
-    fn an_answer_that_is_large_is_an_error_of_its_own_and_keeps_its_beginning() {
-        let answer = |padding: usize| {
-            let (id, padding) = (docket_id(0), "x".repeat(padding));
-            format!(r#"{{"docket_id":"{id}","x":"{padding}"}}"#)
-        };
-        let settings = settings(&[]);
-        let request = create_docket_v2_request(&requests(1)[0], &settings).unwrap();
-        let fits = 16_384 + 6 * request.address(&settings).body.len() - answer(0).len();
-        let steps = [fits, fits + 1].map(|padding| Step::ok(&answer(padding)));
-        let world = World::with_script(steps.into_iter().chain([created()]));
-        let results = batch(&world, 3, 60_000, &[("MAX_IN_FLIGHT", "1")]);
-        assert!(results[0].is_ok() && results[2].is_ok());
-        let (case, failure) = take_apart(results[1].clone().unwrap_err());
-        assert_eq!(case, "permanent-unexpected-response");
-        assert!(failure.may_have_created);
-        assert!(failure.message.contains("16384"), "{}", failure.message);
-        let response = failure.response.unwrap();
-        assert!(response.body.starts_with(r#"{"docket_id":"7f8d"#) && response.body_cut);
     }
 
     /// Notes when each result comes, and goes away after some.

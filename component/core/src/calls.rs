@@ -233,113 +233,86 @@ fn is_ready(record: &Object<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::no_attempts;
-
-    fn context(variables: &[(&str, &str)]) -> Vec<(String, String)> {
-        let variables = variables.iter();
-        let owned = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        owned.collect()
-    }
+    use crate::simulation::rows;
 
     fn request() -> CallRequest {
         CallRequest {
             from_agent_name: Some("renewals".into()),
             to_phone_number: "+91 98765".into(),
-            call_context: context(&[("name", "Asha"), ("policy", "\"gold\"")]),
+            call_context: [("name", "Asha"), ("policy", "\"gold\"")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
             extra: None,
         }
     }
 
-    fn from(name: Option<&str>, extra: Option<&str>) -> CallRequest {
-        CallRequest {
-            from_agent_name: name.map(str::to_owned),
-            extra: extra.map(str::to_owned),
-            ..request()
-        }
-    }
+    /// The agent's name, `extra`, and what is written for a call without a context.
+    const ENCODED: &str = r#"
+        renewals | | {"from_agent_name":"renewals","to_phone_number":"+91 98765"}
+        | {"from_number":"911"} | {"to_phone_number":"+91 98765","from_number":"911"}
+        renewals | {"x":1,"extra_config":{"language":"hi"}} | {"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"language":"hi"},"x":1}"#;
 
     #[test]
     fn a_call_is_encoded_as_specified() {
-        let bare = |request: CallRequest| CallRequest {
-            call_context: Vec::new(),
-            ..request
-        };
-        let name = Some("renewals");
-        let configured = r#"{"x":1,"extra_config":{"language":"hi"}}"#;
-        for (request, expected) in [
-            (
-                request(),
-                r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"call_context":{"name":"Asha","policy":"\"gold\""}}}"#,
-            ),
-            (
-                bare(request()),
-                r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765"}"#,
-            ),
-            (
-                bare(from(None, Some(r#"{"from_number":"911"}"#))),
-                r#"{"to_phone_number":"+91 98765","from_number":"911"}"#,
-            ),
-            (
-                from(name, Some(configured)),
-                r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"call_context":{"name":"Asha","policy":"\"gold\""},"language":"hi"},"x":1}"#,
-            ),
-        ] {
-            let encoded = encode_call(&request).map(|record| record.to_json());
-            assert_eq!(encoded.unwrap(), expected);
+        let written = |request: &CallRequest| encode_call(request).map(|it| it.to_json()).unwrap();
+        let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        for [name, extra, expected] in rows(ENCODED) {
+            let call = CallRequest {
+                from_agent_name: text(name),
+                extra: text(extra),
+                call_context: Vec::new(),
+                ..request()
+            };
+            assert_eq!(written(&call), expected);
         }
+        assert_eq!(
+            written(&request()),
+            r#"{"from_agent_name":"renewals","to_phone_number":"+91 98765","extra_config":{"call_context":{"name":"Asha","policy":"\"gold\""}}}"#
+        );
     }
+
+    /// Changes of a call, the argument that is at fault, and what is found there.
+    const BAD_ARGUMENTS: &str = r#"
+        agent | from-agent-name | an empty string
+        no agent | from-agent-name | none, and nothing in `extra`
+        no agent {} | from-agent-name | none, and nothing in `extra`
+        no agent {"extra_config":{"agent":"a"}} | from-agent-name | none, and nothing in `extra`
+        no agent 7 | extra | a number
+        number | to-phone-number | an empty string
+        number 91\n98 | to-phone-number | '\n' at position 3
+        names a b a | call-context.a | a duplicate name
+        names a b b c a | call-context.b | a duplicate name
+        extra {"extra_config":{"call_context":{}}} | extra.extra_config.call_context | a member that
+        extra {"to_phone_number":"91"} | extra.to_phone_number | a member that
+        extra {"extra_config":7} | extra.extra_config | a number
+        extra true | extra | a boolean"#;
 
     #[test]
     fn bad_arguments_of_a_call_are_named() {
-        let number = |number: &str| CallRequest {
-            to_phone_number: number.into(),
-            ..request()
-        };
-        let twice = |name: &str| CallRequest {
-            call_context: context(&[(name, "1"), ("b", "2"), (name, "1")]),
-            ..request()
-        };
-        let extra = |json: &str| from(Some("renewals"), Some(json));
-        let agent = "from-agent-name";
-        let nobody = "none, and nothing in `extra`";
-        let no_agent = r#"{"extra_config":{"agent":"a"}}"#;
-        let in_context = r#"{"extra_config":{"call_context":{}}}"#;
-        for (request, subject, found) in [
-            (from(Some(""), None), agent, "an empty string"),
-            (from(None, None), agent, nobody),
-            (from(None, Some("{}")), agent, nobody),
-            (from(None, Some(no_agent)), agent, nobody),
-            (from(None, Some("7")), "extra", "a number"),
-            (number(""), "to-phone-number", "an empty string"),
-            (number("91\n98"), "to-phone-number", "'\\n' at position 3"),
-            (twice("a"), "call-context.a", "a duplicate name"),
-            (twice(""), "call-context.", "a duplicate name"),
-            (
-                extra(in_context),
-                "extra.extra_config.call_context",
-                "a member",
-            ),
-            (
-                extra(r#"{"to_phone_number":"91"}"#),
-                "extra.to_phone_number",
-                "a member",
-            ),
-            (
-                extra(r#"{"extra_config":7}"#),
-                "extra.extra_config",
-                "a number",
-            ),
-            (extra("true"), "extra", "a boolean"),
-        ] {
-            let problem = encode_call(&request).err().unwrap();
-            assert_eq!(problem.subject, subject, "{request:?}");
+        for [change, subject, found] in rows(BAD_ARGUMENTS) {
+            let mut call = request();
+            let (field, value) = change.split_once(' ').unwrap_or((change, ""));
+            match field {
+                "agent" => call.from_agent_name = Some(String::new()),
+                "number" => call.to_phone_number = value.replace("\\n", "\n"),
+                "names" => {
+                    call.call_context = value.split(' ').map(|it| (it.into(), "1".into())).collect()
+                }
+                "extra" => call.extra = Some(value.into()),
+                _ => {
+                    call.from_agent_name = None;
+                    call.extra = value.strip_prefix("agent ").map(str::to_owned);
+                }
+            }
+            let problem = encode_call(&call).err().unwrap();
+            assert_eq!(problem.subject, subject, "{change}");
             assert!(problem.found.starts_with(found), "{problem:?}");
             assert!(!problem.allowed.is_empty());
         }
     }
 
     fn seen(json: &str) -> Result<Details, String> {
-        decode_call_details(Value::parse(json)?, no_attempts())
+        decode_call_details(Value::parse(json)?, Sent::default())
     }
 
     fn details(json: &str) -> Result<Vec<CallDetails>, String> {
@@ -403,15 +376,14 @@ mod tests {
 
     #[test]
     fn a_tasks_details_are_ready_when_there_is_a_record_and_all_are_ready() {
-        for line in READINESS.lines().filter(|line| !line.is_empty()) {
-            let (answer, is_ready) = line.split_once(" | ").unwrap();
+        for [answer, is_ready] in rows(READINESS) {
             let are_ready = seen(answer).unwrap().are_ready;
             assert_eq!(are_ready, is_ready == "yes", "{answer}");
         }
     }
 
     fn started(json: &str) -> Result<StartedCall, String> {
-        decode_started_call(Value::parse(json)?, no_attempts())
+        decode_started_call(Value::parse(json)?, Sent::default())
     }
 
     #[test]

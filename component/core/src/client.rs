@@ -184,15 +184,21 @@ mod tests {
 
     #[test]
     fn options_take_the_place_of_settings_for_one_call() {
-        for (options, sent_at_ms, attempt_ms) in [
-            (limits(Some(4_000), Some(2)), vec![0, 1_000], 4_000),
-            (None, vec![0, 1_000, 3_000, 7_000], 10_000),
+        for (options, sent_at_ms, attempt_ms, connect_ms) in [
+            (limits(Some(4_000), Some(2)), vec![0, 1_000], 4_000, 3_000),
+            (limits(Some(1_000), None), vec![0], 1_000, 750),
+            (limits(Some(60_000), Some(1)), vec![0], 10_000, 3_000),
+            (None, vec![0, 1_000, 3_000, 7_000], 10_000, 3_000),
         ] {
             let world = World::with_script([Step::status(503)]);
             let result = world.run(world.client(&[]).get_call_details("t", options));
             assert!(result.is_err());
             assert_eq!(world.sent_at_ms(), sent_at_ms);
-            assert_eq!(world.sent()[0].limits.attempt_ms, attempt_ms);
+            let limits = world.sent()[0].limits;
+            assert_eq!(
+                (limits.attempt_ms, limits.connect_ms),
+                (attempt_ms, connect_ms)
+            );
         }
     }
 

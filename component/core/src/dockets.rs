@@ -161,12 +161,7 @@ pub(crate) fn check_docket_id(argument: &str, docket_id: &str) -> Result<(), Pro
 /// Reads a docket as the service returns it, from its `raw-json` for example; the error says what
 /// is wrong with it.
 pub fn read(json: &str) -> Result<Docket, String> {
-    let nothing = Sent {
-        request_id: None,
-        attempts: Vec::new(),
-        may_be_duplicate: false,
-    };
-    decode_docket(Value::parse(json)?, nothing, None)
+    decode_docket(Value::parse(json)?, Sent::default(), None)
 }
 
 fn decode_created_docket(answer: Value<'_>, sent: Sent) -> Result<CreatedDocket, String> {
@@ -273,7 +268,7 @@ fn decode_status(status: String) -> DocketStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, Step, World, no_attempts, take_apart};
+    use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
 
     fn request() -> DocketRequestV2 {
         DocketRequestV2 {
@@ -328,32 +323,28 @@ mod tests {
         );
     }
 
+    /// A field, a value of it, and the argument that is at fault.
+    const BAD_ARGUMENTS: &str = r#"
+        call_context | | call-context
+        call_context | [] | call-context
+        call_context | null | call-context
+        call_context | {"a":NaN} | call-context
+        extra | [] | extra
+        extra | {"agent_id":8} | extra.agent_id
+        extra | {"to_phone_number":"9"} | extra.to_phone_number
+        extra | {"external_id":"x"} | extra.external_id
+        extra | {"extra_config":{"call_context":{}}} | extra.extra_config.call_context
+        to_phone_number | +91987654321 | to-phone-number"#;
+
     #[test]
     fn bad_arguments_of_a_docket_are_named() {
-        let context = |json: &str| DocketRequestV2 {
-            call_context: json.into(),
-            ..request()
-        };
-        let extra = |json: &str| DocketRequestV2 {
-            extra: Some(json.into()),
-            ..request()
-        };
-        let in_context = r#"{"extra_config":{"call_context":{}}}"#;
-        for (request, subject) in [
-            (context(""), "call-context"),
-            (context("[]"), "call-context"),
-            (context("null"), "call-context"),
-            (context("{\"a\":NaN}"), "call-context"),
-            (extra("[]"), "extra"),
-            (extra(r#"{"agent_id":8}"#), "extra.agent_id"),
-            (extra(r#"{"to_phone_number":"9"}"#), "extra.to_phone_number"),
-            (extra(r#"{"external_id":"x"}"#), "extra.external_id"),
-            (extra(in_context), "extra.extra_config.call_context"),
-            (
-                with(|it| it.to_phone_number = "+91987654321".into()),
-                "to-phone-number",
-            ),
-        ] {
+        for [field, value, subject] in rows(BAD_ARGUMENTS) {
+            let mut request = request();
+            match field {
+                "call_context" => request.call_context = value.into(),
+                "extra" => request.extra = Some(value.into()),
+                _ => request.to_phone_number = value.into(),
+            }
             let problem = encode_docket_v2(&request).err().unwrap();
             assert_eq!(problem.subject, subject, "{request:?}");
         }
@@ -381,7 +372,7 @@ mod tests {
     }
 
     fn decoded(json: &str, asked: Option<&str>) -> Result<Docket, String> {
-        decode_docket(Value::parse(json)?, no_attempts(), asked)
+        decode_docket(Value::parse(json)?, Sent::default(), asked)
     }
 
     #[test]
@@ -398,41 +389,32 @@ mod tests {
         assert_eq!(docket.raw_json, json);
     }
 
+    /// An answer, whether a docket was asked for, and the docket's id or the error, with `ID` for
+    /// the one that was asked for.
+    const IDS: &str = r#"
+        {"docket_id":"ID"} | asked | ID
+        {} | asked | ID
+        {"docket_id":null} | asked | ID
+        {"docket_id":7} | asked | ID
+        {"docket_id":""} | asked | ID
+        {"docket_id":"d"} | asked | `docket_id` is "d", not the docket that was requested
+        {"docket_id":"d"} | | d
+        {} | | `docket_id` is missing; expected a non-empty string
+        {"docket_id":null} | | `docket_id` is null; expected a non-empty string
+        {"docket_id":""} | | `docket_id` is an empty string; expected a non-empty string
+        [] | | an array"#;
+
     #[test]
     fn an_answer_is_about_the_docket_that_was_asked_for_unless_it_names_another() {
-        let upper = DOCKET_ID.to_uppercase();
-        let same = format!(r#"{{"docket_id":"{DOCKET_ID}"}}"#);
-        let other_case = format!(r#"{{"docket_id":"{upper}"}}"#);
-        let asked = Some(DOCKET_ID);
-        for (json, asked, expected) in [
-            (&*same, asked, Ok(DOCKET_ID)),
-            (&*other_case, asked, Ok(&*upper)),
-            ("{}", asked, Ok(DOCKET_ID)),
-            (r#"{"docket_id":null}"#, asked, Ok(DOCKET_ID)),
-            (r#"{"docket_id":7}"#, asked, Ok(DOCKET_ID)),
-            (r#"{"docket_id":""}"#, asked, Ok(DOCKET_ID)),
-            (
-                r#"{"docket_id":"d"}"#,
-                asked,
-                Err("`docket_id` is \"d\", not the docket that was requested"),
-            ),
-            // If none was asked for, it needs an id.
-            (r#"{"docket_id":"d"}"#, None, Ok("d")),
-            ("{}", None, Err("`docket_id` is missing")),
-            (r#"{"docket_id":null}"#, None, Err("`docket_id` is null")),
-            (
-                r#"{"docket_id":""}"#,
-                None,
-                Err("`docket_id` is an empty string"),
-            ),
-            ("[]", None, Err("an array")),
-        ] {
-            match (decoded(json, asked), expected) {
-                (Ok(docket), Ok(id)) => assert_eq!(docket.docket_id, id),
-                (Err(found), Err(said)) => assert!(found.starts_with(said), "{found}"),
-                (decoded, _) => panic!("{json}: {decoded:?}"),
-            }
+        for [json, asked, expected] in rows(IDS) {
+            let asked = Some(DOCKET_ID).filter(|_| asked == "asked");
+            let decoded = decoded(&json.replace("ID", DOCKET_ID), asked);
+            let found = decoded.map_or_else(|found| found, |docket| docket.docket_id);
+            assert_eq!(found, expected.replace("ID", DOCKET_ID), "{json}");
         }
+        let upper = DOCKET_ID.to_uppercase();
+        let decoded = decoded(&format!(r#"{{"docket_id":"{upper}"}}"#), Some(DOCKET_ID));
+        assert_eq!(decoded.map(|docket| docket.docket_id), Ok(upper));
     }
 
     #[test]
@@ -459,10 +441,10 @@ mod tests {
     fn a_created_dockets_id_is_returned_whatever_is_beside_it() {
         let json = format!(r#"{{"docket_id":"{DOCKET_ID}","status":null,"created":"yes"}}"#);
         let answer = || Value::parse(&json).unwrap();
-        let created = decode_created_docket_v2(answer(), no_attempts()).unwrap();
+        let created = decode_created_docket_v2(answer(), Sent::default()).unwrap();
         assert_eq!(created.docket_id, DOCKET_ID);
         assert_eq!((created.status, created.created), (None, None));
-        let created = decode_created_docket(answer(), no_attempts()).unwrap();
+        let created = decode_created_docket(answer(), Sent::default()).unwrap();
         assert_eq!((&*created.docket_id, created.raw_json), (DOCKET_ID, json));
     }
 

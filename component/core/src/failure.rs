@@ -496,28 +496,6 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_shows_where_to_and_other_refusals_show_their_status() {
-        let settings = settings(&[]);
-        for (status, said) in [
-            (
-                307,
-                "the service redirects to https://login.example/?[api token] (307), and redirects \
-                 are not followed",
-            ),
-            (422, "the service rejected the request (422)"),
-        ] {
-            let location = Some("https://login.example/?simulated-token".to_owned());
-            let outcome = Ok(Answer {
-                location,
-                ..answer(status, "")
-            });
-            let history = history(&settings, Get, &status.to_string());
-            let (_, failure) = take_apart(history.fail(Verdict::Rejected, &outcome));
-            assert_eq!(failure.message, said);
-        }
-    }
-
-    #[test]
     fn a_very_long_duration_is_the_longest_that_there_is() {
         assert_eq!((to_u32(7), to_u32(u64::MAX)), (7, u32::MAX));
     }

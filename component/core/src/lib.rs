@@ -33,7 +33,7 @@ mod reader;
 mod record;
 mod request;
 mod retry;
-pub mod retry_after;
+mod retry_after;
 pub mod settings;
 mod time_frame;
 pub mod token;
@@ -46,6 +46,7 @@ pub mod webhooks;
 pub use bulk::{Batch, DocketResult, Recipient};
 pub use client::{Client, Options};
 pub use error_code::ErrorCode;
+pub use problem::{configuration_error, problem};
 pub use settings::Settings;
 pub use transport::{
     ABANDONED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,

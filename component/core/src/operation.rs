@@ -227,6 +227,7 @@ pub(crate) struct Success<'a> {
 }
 
 /// What the record of an answer says about how it was had.
+#[derive(Default)]
 pub(crate) struct Sent {
     pub(crate) request_id: Option<String>,
     pub(crate) attempts: Vec<Attempt>,
@@ -557,7 +558,7 @@ mod tests {
                 ("DEADLINE_MS", deadline_ms),
             ];
             let (world, _, failure) =
-                failed(read, [steps, vec![Step::Silence]].concat(), &variables);
+                failed(read, [steps, vec![Step::silence()]].concat(), &variables);
             let made = failure.attempts.iter();
             let made: Vec<_> = made.map(|a| (a.started_ms, a.duration_ms)).collect();
             assert_eq!(made, attempts);
@@ -582,7 +583,7 @@ mod tests {
             (0, success(), 0, "timed-out", "timed-out"),
             // Before its answer.
             (500, success().after(900), 1, "timed-out", unknown),
-            (500, Step::Silence, 1, "timed-out", unknown),
+            (500, Step::silence(), 1, "timed-out", unknown),
             // In the body.
             (500, slow, 1, "timed-out", "permanent-unexpected-response"),
             // In the pause, and when it would begin.
@@ -651,14 +652,28 @@ mod tests {
     }
 
     #[test]
-    fn a_2xx_that_cannot_be_understood_names_its_content_type() {
-        let page = Step::ok("<html>")
-            .with_header("content-type", "text/html")
-            .with_header("content-encoding", "gzip");
-        let (_, _, failure) = failed(read, [page], &[]);
-        let said =
-            "unexpected response (content-type text/html, content-encoding gzip): not JSON: ";
-        assert!(failure.message.starts_with(said), "{}", failure.message);
+    fn an_error_names_the_content_type_of_what_is_not_understood_and_where_a_redirect_points() {
+        let pointing = |status| {
+            Step::status(status).with_header("location", "https://login.example/?simulated-token")
+        };
+        let page = Step::ok("<html>").with_header("content-type", "text/html");
+        let page = page.with_header("content-encoding", "gzip");
+        for (step, said) in [
+            (
+                page,
+                "unexpected response (content-type text/html, content-encoding gzip): not JSON: ",
+            ),
+            (Step::ok("<html>"), "unexpected response: not JSON: "),
+            (
+                pointing(307),
+                "the service redirects to https://login.example/?[api token] (307), and redirects \
+                 are not followed",
+            ),
+            (pointing(422), "the service rejected the request (422)"),
+        ] {
+            let (_, _, failure) = failed(read, [step], &[]);
+            assert!(failure.message.starts_with(said), "{}", failure.message);
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_call_that_is_dropped_in_mid_attempt_or_while_it_waits_holds_up_nobody() {
         for (steps, first, sent_at_ms) in [
-            (vec![Step::Silence, details()], "dropped", [0, 50]),
+            (vec![Step::silence(), details()], "dropped", [0, 50]),
             (vec![details().after(100)], "first", [0, 100]),
         ] {
             let world = World::with_script(steps);
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_call_that_finds_no_place_before_its_latest_start_is_timed_out_with_no_attempts() {
         // The place comes back after 400 ms, and then after 800: 600 is the latest start.
-        let world = World::with_script([Step::Silence]);
+        let world = World::with_script([Step::silence()]);
         let variables = [
             ("MAX_IN_FLIGHT", "1"),
             ("MAX_ATTEMPTS", "1"),

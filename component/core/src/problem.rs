@@ -3,7 +3,7 @@
 use crate::types::{Failure, Problem, RequestError};
 
 /// A setting or argument at fault.
-pub(crate) fn problem(
+pub fn problem(
     subject: impl Into<String>,
     found: impl Into<String>,
     allowed: impl Into<String>,
@@ -30,7 +30,7 @@ pub(crate) fn failure_of(problem: Problem) -> Failure {
 }
 
 /// The error of a setting, before anything was sent.
-pub(crate) fn configuration_error(problem: Problem) -> RequestError {
+pub fn configuration_error(problem: Problem) -> RequestError {
     RequestError::PermanentConfiguration(failure_of(problem))
 }
 
@@ -51,14 +51,7 @@ mod tests {
         let problem = problem("task-id", "an empty string", "a string");
         let (case, failure) = take_apart(problem.clone().into());
         assert_eq!(case, "permanent-invalid-input");
-        assert_eq!(
-            failure.message,
-            "task-id: found an empty string; allowed: a string"
-        );
-        assert_eq!(failure.problem.as_ref(), Some(&problem));
-        assert_eq!(
-            take_apart(configuration_error(problem)).0,
-            "permanent-configuration"
-        );
+        let said = "task-id: found an empty string; allowed: a string";
+        assert_eq!((&*failure.message, failure.problem), (said, Some(problem)));
     }
 }

@@ -192,6 +192,7 @@ impl<'a> Members<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulation::rows;
 
     /// A request with `a`, a field that is left out, and `extra_config`, to which the caller may
     /// add.
@@ -207,60 +208,39 @@ mod tests {
         Ok(record.to_json())
     }
 
+    /// The caller's object, the context of the request, and what is written.
+    const EXTENDED: &str = r#"
+        {"z":0.10,"b":[1],"z":2} | | {"a":1,"z":0.10,"b":[1],"z":2}
+        {} | c | {"a":1,"extra_config":{"call_context":"c"}}
+        {"x":1,"extra_config":{"z":0.10,"a":2}} | c | {"a":1,"extra_config":{"call_context":"c","z":0.10,"a":2},"x":1}
+        {"extra_config":{"a":1},"extra_config":{"b":2}} | | {"a":1,"extra_config":{"a":1,"b":2}}
+        {"extra_config":{}} | | {"a":1}"#;
+
     #[test]
     fn members_of_the_callers_object_are_added_in_their_order_to_those_of_the_request() {
-        for (extra, context, written) in [
-            (
-                r#"{"z":0.10,"b":[1],"z":2}"#,
-                None,
-                r#"{"a":1,"z":0.10,"b":[1],"z":2}"#,
-            ),
-            (
-                "{}",
-                Some("c"),
-                r#"{"a":1,"extra_config":{"call_context":"c"}}"#,
-            ),
-            (
-                r#"{"x":1,"extra_config":{"z":0.10,"a":2}}"#,
-                Some("c"),
-                r#"{"a":1,"extra_config":{"call_context":"c","z":0.10,"a":2},"x":1}"#,
-            ),
-            (
-                r#"{"extra_config":{"a":1},"extra_config":{"b":2}}"#,
-                None,
-                r#"{"a":1,"extra_config":{"a":1,"b":2}}"#,
-            ),
-            (r#"{"extra_config":{}}"#, None, r#"{"a":1}"#),
-        ] {
+        for [extra, context, written] in rows(EXTENDED) {
+            let context = Some(context).filter(|context| !context.is_empty());
             let extended = extended(extra, context);
             assert_eq!(extended.as_deref(), Ok(written), "{extra}");
         }
     }
 
+    /// The caller's object, the member that is at fault, and what is said of it.
+    const NOT_ADDED: &str = r#"
+        {"a":2} | extra.a | a member that is a field of the request
+        {"left_out":2} | extra.left_out | a member that is a field of the request
+        {"\u0061":2} | extra.a | a member that is a field of the request
+        {"\ud800":2} | extra | a key with a lone surrogate
+        [] | extra | an array
+        null | extra | null
+        {"extra_config":{"call_context":{}}} | extra.extra_config.call_context | a member that is a field of the request
+        {"extra_config":null} | extra.extra_config | null
+        {"extra_config":[]} | extra.extra_config | an array
+        {"extra_config":{"\ud800":1}} | extra.extra_config | a key with a lone surrogate"#;
+
     #[test]
     fn what_cannot_be_added_to_the_request_is_named() {
-        let taken = "a member that is a field of the request";
-        let surrogate = "a key with a lone surrogate";
-        for (extra, subject, found) in [
-            (r#"{"a":2}"#, "extra.a", taken),
-            (r#"{"left_out":2}"#, "extra.left_out", taken),
-            (r#"{"\u0061":2}"#, "extra.a", taken),
-            (r#"{"\ud800":2}"#, "extra", surrogate),
-            ("[]", "extra", "an array"),
-            ("null", "extra", "null"),
-            (
-                r#"{"extra_config":{"call_context":{}}}"#,
-                "extra.extra_config.call_context",
-                taken,
-            ),
-            (r#"{"extra_config":null}"#, "extra.extra_config", "null"),
-            (r#"{"extra_config":[]}"#, "extra.extra_config", "an array"),
-            (
-                r#"{"extra_config":{"\ud800":1}}"#,
-                "extra.extra_config",
-                surrogate,
-            ),
-        ] {
+        for [extra, subject, found] in rows(NOT_ADDED) {
             let problem = extended(extra, None).unwrap_err();
             assert_eq!((&*problem.subject, &*problem.found), (subject, found));
         }

@@ -10,7 +10,7 @@ const A_DAY_MS: u64 = 86_400_000;
 ///
 /// A date is read against `date`, the answer's own date: clocks differ. Where there is none, the
 /// time is `unix_time_s`.
-pub fn parse_retry_after(value: &str, date: Option<&str>, unix_time_s: u64) -> Option<u64> {
+pub(crate) fn parse_retry_after(value: &str, date: Option<&str>, unix_time_s: u64) -> Option<u64> {
     let value = value.trim();
     let asked_ms = match seconds_to_ms(value) {
         Some(ms) => ms,

@@ -184,10 +184,8 @@ impl AccountSettings {
                 DURATION_MS,
                 " milliseconds",
             )?;
-            let changed = settings.to_mut();
-            changed.deadline_ms = deadline_ms;
-            changed.attempt_timeout_ms = changed.attempt_timeout_ms.min(deadline_ms);
-            changed.connect_timeout_ms = changed.connect_timeout_ms.min(deadline_ms);
+            // The timeouts give way where an operation's time is divided.
+            settings.to_mut().deadline_ms = deadline_ms;
         }
         if let Some(max_attempts) = options.max_attempts {
             option("options.max-attempts", max_attempts, ATTEMPTS, "")?;
@@ -506,7 +504,7 @@ fn setting_problem(name: &str, found: impl Into<String>, allowed: impl Into<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{NO_OPTIONS, take_apart};
+    use crate::simulation::{rows, take_apart};
 
     const REQUIRED: &str = "BASE_URL=https://api.example API_TOKEN=secret-token";
 
@@ -675,17 +673,16 @@ mod tests {
 
     #[test]
     fn what_is_wrong_or_looks_like_a_setting_misspelt_is_refused() {
-        for line in REFUSED.lines().filter(|line| !line.is_empty()) {
-            let columns: Vec<_> = line.split('|').map(str::trim).collect();
-            let [variables, subject, found, allowed] = columns[..] else {
-                panic!("{line}")
-            };
-            let problem = with(variables).expect_err(line);
-            assert_eq!(problem.subject, format!("{PREFIX}{subject}"), "{line}");
-            assert!(problem.found.contains(found), "{line}: {problem:?}");
-            assert!(problem.allowed.contains(allowed), "{line}: {problem:?}");
+        for [variables, subject, found, allowed] in rows(REFUSED) {
+            let problem = with(variables).expect_err(variables);
+            assert_eq!(problem.subject, format!("{PREFIX}{subject}"), "{variables}");
+            assert!(problem.found.contains(found), "{variables}: {problem:?}");
+            assert!(
+                problem.allowed.contains(allowed),
+                "{variables}: {problem:?}"
+            );
             if found == "unknown" {
-                assert_eq!(problem.allowed, format!("{PREFIX}{allowed}"), "{line}");
+                assert_eq!(problem.allowed, format!("{PREFIX}{allowed}"));
             }
         }
     }
@@ -796,14 +793,11 @@ mod tests {
         assert_eq!(settings.unnamed, Ok(unnamed));
     }
 
+    /// Without it they are not needed beside an account: `client` has that.
     #[test]
-    fn settings_without_a_name_are_needed_only_where_no_account_is_named() {
+    fn a_token_without_a_name_is_there_to_be_used_so_that_the_rest_must_be_right() {
         let named = "ACCOUNTS=alpha ALPHA_BASE_URL=https://api.example ALPHA_API_TOKEN=t";
-        let missing = read(&variables(named)).unwrap().unnamed.unwrap_err();
-        assert_eq!(missing.subject, "VOICE_CALLING_BASE_URL");
-        // A token is there to be used: then the rest must be right.
-        let with_token = format!("{named} API_TOKEN=t");
-        let missing = read(&variables(&with_token)).unwrap_err();
+        let missing = read(&variables(&format!("{named} API_TOKEN=t"))).unwrap_err();
         assert_eq!(missing.subject, "VOICE_CALLING_BASE_URL");
     }
 
@@ -833,29 +827,5 @@ mod tests {
         let inherited = with(&format!("{alpha} ATTEMPT_TIMEOUT_MS=9000")).unwrap();
         assert_eq!(inherited.named[0].1.attempt_timeout_ms, 8_000);
         assert!(with(&format!("{alpha} ALPHA_ATTEMPT_TIMEOUT_MS=9000")).is_err());
-    }
-
-    // ---------------------------------------------------------------- options
-
-    #[test]
-    fn timeouts_give_way_to_the_deadline_of_a_call() {
-        let settings = settings("");
-        for (deadline_ms, attempt_timeout_ms, connect_timeout_ms) in
-            [(60_000, 10_000, 3_000), (5_000, 5_000, 3_000), (1, 1, 1)]
-        {
-            let options = CallOptions {
-                deadline_ms: Some(deadline_ms),
-                ..NO_OPTIONS
-            };
-            let changed = AccountSettings {
-                deadline_ms: deadline_ms.into(),
-                attempt_timeout_ms,
-                connect_timeout_ms,
-                ..settings.clone()
-            };
-            assert_eq!(settings.with_options(&options).as_deref(), Ok(&changed));
-        }
-        let unchanged = settings.with_options(&NO_OPTIONS);
-        assert!(matches!(unchanged, Ok(Cow::Borrowed(_))));
     }
 }

@@ -2,7 +2,6 @@
 //! in advance, and hours pass in no time.
 
 use crate::attempt::{Answer, BodyEnd};
-use crate::operation;
 use crate::settings::AccountSettings;
 use crate::transport::{ABANDONED, Delivery, Limits, Request, Response, SendError, Transport};
 use crate::types::{CallOptions, Failure, RequestError};
@@ -21,21 +20,19 @@ pub(crate) const BEGINNING_UNIX_S: u64 = 784_111_777;
 /// The docket of the tests.
 pub(crate) const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
-/// What the service does with one request.
+/// What the service does with one request: it answers, or fails so, after so many milliseconds.
 #[derive(Clone)]
-pub(crate) enum Step {
-    /// Answers after so many milliseconds; the body comes in pieces, each after
-    /// so many more.
-    Answer {
-        after_ms: u64,
-        status: u16,
-        headers: Vec<(&'static str, String)>,
-        body: Vec<Piece>,
-    },
-    /// Fails after so many milliseconds.
-    Fail { after_ms: u64, delivery: Delivery },
-    /// Never answers.
-    Silence,
+pub(crate) struct Step {
+    after_ms: u64,
+    outcome: Result<Served, Delivery>,
+}
+
+/// An answer, whose body comes in pieces, each after so many more milliseconds.
+#[derive(Clone)]
+struct Served {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: VecDeque<Piece>,
 }
 
 /// A piece of a body.
@@ -47,12 +44,26 @@ pub(crate) enum Piece {
 
 impl Step {
     pub(crate) fn status(status: u16) -> Self {
-        Step::Answer {
+        Self {
             after_ms: 0,
-            status,
-            headers: Vec::new(),
-            body: Vec::new(),
+            outcome: Ok(Served {
+                status,
+                headers: Vec::new(),
+                body: VecDeque::new(),
+            }),
         }
+    }
+
+    pub(crate) fn fail(delivery: Delivery) -> Self {
+        Self {
+            after_ms: 0,
+            outcome: Err(delivery),
+        }
+    }
+
+    /// Never answers.
+    pub(crate) fn silence() -> Self {
+        Step::fail(Delivery::Unknown).after(u64::MAX)
     }
 
     pub(crate) fn ok(body: &str) -> Self {
@@ -62,7 +73,7 @@ impl Step {
     /// The step that a word names: `silence`, how far a request came that has no answer, or a status.
     pub(crate) fn of(word: &str) -> Self {
         match word {
-            "silence" => Step::Silence,
+            "silence" => Step::silence(),
             "not-sent" => Step::fail(Delivery::NotSent),
             "connection-timeout" => Step::fail(Delivery::ConnectionTimeout),
             "denied" => Step::fail(Delivery::Denied),
@@ -89,33 +100,22 @@ impl Step {
         Step::status(status).with_body(vec![Piece::Bytes(0, body.into()), Piece::Break(0)])
     }
 
-    pub(crate) fn fail(delivery: Delivery) -> Self {
-        Step::Fail {
-            after_ms: 0,
-            delivery,
-        }
-    }
-
     pub(crate) fn with_header(mut self, name: &'static str, value: &str) -> Self {
-        if let Step::Answer { headers, .. } = &mut self {
-            headers.push((name, value.to_owned()));
+        if let Ok(served) = &mut self.outcome {
+            served.headers.push((name, value.to_owned()));
         }
         self
     }
 
     pub(crate) fn with_body(mut self, pieces: Vec<Piece>) -> Self {
-        if let Step::Answer { body, .. } = &mut self {
-            *body = pieces;
+        if let Ok(served) = &mut self.outcome {
+            served.body = pieces.into();
         }
         self
     }
 
-    pub(crate) fn after(mut self, ms: u64) -> Self {
-        match &mut self {
-            Step::Answer { after_ms, .. } | Step::Fail { after_ms, .. } => *after_ms = ms,
-            Step::Silence => {}
-        }
-        self
+    pub(crate) fn after(self, after_ms: u64) -> Self {
+        Self { after_ms, ..self }
     }
 }
 
@@ -164,6 +164,16 @@ pub(crate) fn take_apart(error: RequestError) -> (&'static str, Failure) {
     }
 }
 
+/// The rows of a table that is written as a text, whose columns are separated by `|`. Lines without
+/// one are remarks.
+pub(crate) fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; N]> {
+    let rows = table.lines().filter(|line| line.contains('|'));
+    rows.map(|line| {
+        let columns: Vec<_> = line.split('|').map(str::trim).collect();
+        columns.try_into().expect(line)
+    })
+}
+
 /// An answer that came whole.
 pub(crate) fn answer(status: u16, body: &str) -> Answer {
     Answer {
@@ -174,15 +184,6 @@ pub(crate) fn answer(status: u16, body: &str) -> Answer {
         media: None,
         body: body.into(),
         body_end: BodyEnd::Whole,
-    }
-}
-
-/// How an answer was had that no attempt was needed for.
-pub(crate) fn no_attempts() -> operation::Sent {
-    operation::Sent {
-        request_id: None,
-        attempts: Vec::new(),
-        may_be_duplicate: false,
     }
 }
 
@@ -373,32 +374,22 @@ impl Transport for World {
             }
         };
         let step = step.expect("a script has a step");
-        let after_ms = match step {
-            Step::Answer { after_ms, .. } | Step::Fail { after_ms, .. } => after_ms,
-            Step::Silence => u64::MAX,
-        };
-        self.serve(after_ms).await.map_err(|message| SendError {
-            delivery: Delivery::Unknown,
-            message,
-        })?;
-        match step {
-            Step::Answer {
-                status,
-                headers,
-                body,
-                ..
-            } => Ok(Simulated {
+        self.serve(step.after_ms)
+            .await
+            .map_err(|message| SendError {
+                delivery: Delivery::Unknown,
+                message,
+            })?;
+        match step.outcome {
+            Ok(served) => Ok(Simulated {
                 world: self.clone(),
-                status,
-                headers,
-                body: body.into(),
+                served,
                 _open: open,
             }),
-            Step::Fail { delivery, .. } => Err(SendError {
+            Err(delivery) => Err(SendError {
                 delivery,
                 message: format!("simulated: {delivery:?}"),
             }),
-            Step::Silence => unreachable!("the end of time"),
         }
     }
 
@@ -430,24 +421,23 @@ impl Transport for World {
 
 pub(crate) struct Simulated {
     world: World,
-    status: u16,
-    headers: Vec<(&'static str, String)>,
-    body: VecDeque<Piece>,
+    served: Served,
     _open: Open,
 }
 
 impl Response for Simulated {
     fn status(&self) -> u16 {
-        self.status
+        self.served.status
     }
 
     fn header(&self, name: &str) -> Option<Vec<u8>> {
-        let header = self.headers.iter().find(|(header, _)| *header == name);
+        let mut headers = self.served.headers.iter();
+        let header = headers.find(|(header, _)| *header == name);
         header.map(|(_, value)| value.clone().into_bytes())
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
-        match self.body.pop_front() {
+        match self.served.body.pop_front() {
             None => Ok(None),
             Some(Piece::Bytes(after_ms, bytes)) => {
                 self.world.serve(after_ms).await?;

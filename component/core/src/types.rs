@@ -34,6 +34,17 @@ impl AgentConfig {
 }
 
 impl RequestError {
+    /// Returns `true` if the same request would fail again, or might call a person twice.
+    pub fn is_permanent(&self) -> bool {
+        !matches!(
+            self,
+            RequestError::RateLimited(_)
+                | RequestError::Unavailable(_)
+                | RequestError::Unreachable(_)
+                | RequestError::TimedOut(_)
+        )
+    }
+
     /// The payload of every case but `execution-failed`, which has none.
     pub fn failure(&self) -> Option<&Failure> {
         match self {

@@ -53,7 +53,7 @@ impl<T: Transport> Operation<'_, T> {
             match poll.outcome {
                 Ok(is_ready) => seen = Some(is_ready),
                 Err(error) if not_found_is_pending && is_not_found(&error) => was_pending = true,
-                Err(error) if may_pass(&error) => {
+                Err(error) if !error.is_permanent() => {
                     failed_polls += u32::from(poll.was_sent);
                     // One that was not sent says less than any before.
                     if poll.was_sent || failure.is_none() {
@@ -114,17 +114,6 @@ pub(crate) fn check_timeout(argument: &str, timeout_ms: u32) -> Result<(), Probl
     }
 }
 
-/// Whether a failed poll says nothing about the next one.
-fn may_pass(error: &RequestError) -> bool {
-    matches!(
-        error,
-        RequestError::RateLimited(_)
-            | RequestError::Unavailable(_)
-            | RequestError::Unreachable(_)
-            | RequestError::TimedOut(_)
-    )
-}
-
 /// Whether the service may come to know it: 410 says that it will not.
 fn is_not_found(error: &RequestError) -> bool {
     let status = |failure: &Failure| Some(failure.response.as_ref()?.status);
@@ -134,7 +123,7 @@ fn is_not_found(error: &RequestError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, Step, World, take_apart};
+    use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
     use crate::transport::{ABANDONED, Delivery};
     use crate::types::{
         CallDetailsOutcome, CallDetailsWait, DocketOutcome, DocketStatus, DocketWait, WaitOptions,
@@ -220,11 +209,7 @@ mod tests {
                 seconds => step.with_header("retry-after", seconds),
             }
         };
-        for line in POLLS.lines().filter(|line| line.contains('|')) {
-            let columns: Vec<_> = line.split('|').map(str::trim).collect();
-            let [before, timeout_ms, variables, status, counts, sent_at_ms] = columns[..] else {
-                panic!("{line}")
-            };
+        for [before, timeout_ms, variables, status, counts, sent_at_ms] in rows(POLLS) {
             let steps = before.split_whitespace().map(step);
             let world = World::with_script(steps.chain([docket("COMPLETED")]));
             world.set_random(77);
@@ -238,7 +223,7 @@ mod tests {
                 format!("{counts} 0")
             );
             let sent = world.sent_at_ms().into_iter().map(|ms| ms.to_string());
-            assert_eq!(sent.collect::<Vec<_>>().join(" "), sent_at_ms, "{line}");
+            assert_eq!(sent.collect::<Vec<_>>().join(" "), sent_at_ms, "{before}");
         }
     }
 
@@ -246,7 +231,7 @@ mod tests {
     fn a_wait_that_is_abandoned_ends_at_once_with_what_was_seen_last() {
         // In the pause after a poll, and while the next one is under way.
         for (next, at_ms, polls, failed_polls) in
-            [(docket("OPEN"), 500, 1, 0), (Step::Silence, 2_500, 2, 1)]
+            [(docket("OPEN"), 500, 1, 0), (Step::silence(), 2_500, 2, 1)]
         {
             let world = World::with_script([docket("OPEN"), next]);
             world.abandon_at(u64::from(at_ms));
@@ -261,7 +246,7 @@ mod tests {
     #[test]
     fn a_wait_that_has_seen_nothing_fails_as_its_last_poll_did_unless_it_is_not_found() {
         for (step, expected) in [
-            (Step::Silence, "timed-out"),
+            (Step::silence(), "timed-out"),
             (Step::fail(Delivery::NotSent), "unreachable"),
         ] {
             let world = World::with_script([step]);
@@ -337,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_poll_that_finds_no_place_passes_and_is_not_counted() {
-        let world = World::with_script([Step::Silence, docket("COMPLETED")]);
+        let world = World::with_script([Step::silence(), docket("COMPLETED")]);
         let client = world.client(&[
             ("MAX_IN_FLIGHT", "1"),
             ("ATTEMPT_TIMEOUT_MS", "1000"),

@@ -177,7 +177,7 @@ fn compare_members(claims: &[Value<'_>], facts: &[Value<'_>]) -> Comparison {
 mod tests {
     use super::*;
     use crate::settings::DEFAULT_MAX_DELIVERY_BYTES;
-    use crate::simulation::{DOCKET_ID, Step, World, take_apart};
+    use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
 
     /// A JSON object with the docket's id and these members.
     fn with_id(members: &str) -> String {
@@ -261,39 +261,40 @@ mod tests {
 
     #[test]
     fn a_completion_has_evidence_that_the_docket_is_done() {
-        for line in EVIDENCE.lines().skip(1) {
-            let (members, is_one) = line.split_once(" | ").unwrap();
-            let parsed = parsed(&with_id(members.trim())).unwrap();
+        for [members, is_one] in rows(EVIDENCE) {
+            let parsed = parsed(&with_id(members)).unwrap();
             assert_eq!(parsed.is_some(), is_one == "yes", "{members}");
         }
     }
 
+    /// Deliveries that are no completions, and what is at fault with those that are broken.
+    const OTHERS: &str = r#"
+        null |
+        7 |
+        [] |
+        {} |
+        {"event":"call.started","task_id":"t"} |
+        {"attempts":[1],"dashboard_url":"x"} |
+        {"docket_id":"d"} |
+        | body
+        { | body
+        docket | body
+        {"docket_id":"d","status":"COMPLETED"} | body.docket_id
+        {"docket_id":7,"status":"COMPLETED"} | body.docket_id
+        {"docket_id":"","status":"COMPLETED"} | body.docket_id
+        {"docket_id":null,"status":"COMPLETED"} | body.docket_id"#;
+
     #[test]
     fn what_is_no_completion_is_told_apart_from_what_is_broken() {
-        for other in [
-            "null",
-            "7",
-            "[]",
-            "{}",
-            r#"{"event":"call.started","task_id":"t"}"#,
-            r#"{"attempts":[1],"dashboard_url":"x"}"#,
-            r#"{"docket_id":"d"}"#,
-        ] {
-            assert_eq!(parsed(other), Ok(None), "{other}");
-        }
-        let completed = |id: &str| format!(r#"{{"docket_id":{id},"status":"COMPLETED"}}"#);
-        for (broken, subject) in [
-            ("".to_owned(), "body"),
-            ("{".to_owned(), "body"),
-            ("docket".to_owned(), "body"),
-            (completed(r#""d""#), "body.docket_id"),
-            (completed("7"), "body.docket_id"),
-            (completed(r#""""#), "body.docket_id"),
-            (completed("null"), "body.docket_id"),
-        ] {
-            let (case, failure) = take_apart(parsed(&broken).unwrap_err());
-            assert_eq!(case, "permanent-invalid-input");
-            assert_eq!(failure.problem.unwrap().subject, subject, "{broken}");
+        for [body, subject] in rows(OTHERS) {
+            let subject_of = |error| {
+                let (case, failure) = take_apart(error);
+                assert_eq!(case, "permanent-invalid-input");
+                failure.problem.unwrap().subject
+            };
+            let found = parsed(body).map_err(subject_of);
+            let expected = Some(subject.to_owned()).filter(|it| !it.is_empty());
+            assert_eq!(found, expected.map_or(Ok(None), Err), "{body}");
         }
     }
 
@@ -382,14 +383,10 @@ mod tests {
 
     #[test]
     fn a_docket_confirms_contradicts_or_cannot_verify_each_member_of_a_delivery() {
-        for line in COMPARISONS.lines().filter(|line| line.contains('|')) {
-            let columns: Vec<_> = line.split('|').map(str::trim).collect();
-            let [delivered, fetched, contradicted, unverified] = columns[..] else {
-                panic!("{line}")
-            };
+        for [delivered, fetched, contradicted, unverified] in rows(COMPARISONS) {
             let (denied, open) = compared(delivered, &format!(r#""status":"COMPLETED",{fetched}"#));
-            assert_eq!(denied.join(" "), contradicted, "{line}");
-            assert_eq!(open.join(" "), unverified, "{line}");
+            let compared = [denied, open].map(|names| names.join(" "));
+            assert_eq!(compared, [contradicted, unverified], "{delivered}");
         }
     }
 

@@ -12,7 +12,7 @@ mod http;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client as exports;
-use voice_calling_core::types::*;
+use voice_calling_core::types::{DocketCompleted, RequestError};
 use voice_calling_core::webhooks::parse_in_environment;
 use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
@@ -46,6 +46,11 @@ thread_local! {
             .map(|settings| Client::new(settings, WasiTransport));
 }
 
+/// `webhooks.parse-docket-completed`
+fn parse(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
+    errors::aside(parse_in_environment(get_environment(), body))
+}
+
 /// Runs an operation of the client to its end.
 #[inline(always)]
 fn run<R>(
@@ -73,97 +78,13 @@ mod exports_of_plugin {
     bindings::export!(Plugin with_types_in crate::errors);
 }
 
-impl exports::agents::Guest for Plugin {
-    fn create_agent(
-        config: AgentConfig,
-        options: Option<CallOptions>,
-    ) -> Result<CreatedAgent, RequestError> {
-        run(async |client| client.create_agent(&config, options).await)
-    }
-
-    fn list_agents(
-        organization_id: String,
-        options: Option<CallOptions>,
-    ) -> Result<AgentList, RequestError> {
-        run(async |client| client.list_agents(&organization_id, options).await)
-    }
+/// Exports a function that runs an operation of the client.
+macro_rules! operation {
+    ($name:ident($($argument:ident: $type:ty),*) -> $result:ty = ($($passed:expr),*)) => {
+        fn $name($($argument: $type,)* options: Option<CallOptions>) -> Result<$result, RequestError> {
+            crate::run(async |client| client.$name($($passed,)* options).await)
+        }
+    };
 }
 
-impl exports::calls::Guest for Plugin {
-    fn make_call(
-        request: CallRequest,
-        options: Option<CallOptions>,
-    ) -> Result<StartedCall, RequestError> {
-        run(async |client| client.make_call(&request, options).await)
-    }
-
-    fn get_call_details(
-        task_id: String,
-        options: Option<CallOptions>,
-    ) -> Result<CallDetailsList, RequestError> {
-        run(async |client| client.get_call_details(&task_id, options).await)
-    }
-
-    fn wait_for_call_details(
-        task_id: String,
-        wait: WaitOptions,
-        options: Option<CallOptions>,
-    ) -> Result<CallDetailsWait, RequestError> {
-        run(async |client| client.wait_for_call_details(&task_id, wait, options).await)
-    }
-}
-
-impl exports::dockets::Guest for Plugin {
-    fn create_docket(
-        request: DocketRequest,
-        options: Option<CallOptions>,
-    ) -> Result<CreatedDocket, RequestError> {
-        run(async |client| client.create_docket(&request, options).await)
-    }
-
-    fn create_docket_v2(
-        request: DocketRequestV2,
-        options: Option<CallOptions>,
-    ) -> Result<CreatedDocketV2, RequestError> {
-        run(async |client| client.create_docket_v2(&request, options).await)
-    }
-
-    fn get_docket(docket_id: String, options: Option<CallOptions>) -> Result<Docket, RequestError> {
-        run(async |client| client.get_docket(&docket_id, options).await)
-    }
-
-    fn wait_for_docket(
-        docket_id: String,
-        wait: WaitOptions,
-        options: Option<CallOptions>,
-    ) -> Result<DocketWait, RequestError> {
-        run(async |client| client.wait_for_docket(&docket_id, wait, options).await)
-    }
-}
-
-impl exports::bulk::Guest for Plugin {
-    fn create_dockets_v2(
-        requests: Vec<DocketRequestV2>,
-        timeout_ms: u32,
-        options: Option<CallOptions>,
-    ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
-        run(async |client| {
-            client
-                .create_dockets_v2(&requests, timeout_ms, options)
-                .await
-        })
-    }
-}
-
-impl exports::webhooks::Guest for Plugin {
-    fn parse_docket_completed(body: String) -> Result<Option<DocketCompleted>, RequestError> {
-        errors::aside(parse_in_environment(get_environment(), &body))
-    }
-
-    fn verify_docket_completed(
-        body: String,
-        options: Option<CallOptions>,
-    ) -> Result<Verification, RequestError> {
-        run(async |client| client.verify_docket_completed(&body, options).await)
-    }
-}
+mod plugin;

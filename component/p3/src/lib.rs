@@ -13,7 +13,7 @@ mod http;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client_async as exports;
-use voice_calling_core::types::*;
+use voice_calling_core::types::{DocketCompleted, RequestError};
 use voice_calling_core::webhooks::parse_in_environment;
 use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
@@ -55,6 +55,11 @@ fn client() -> Result<&'static Client<WasiTransport>, RequestError> {
     CLIENT.with(Clone::clone)
 }
 
+/// `webhooks.parse-docket-completed`
+fn parse(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
+    parse_in_environment(get_environment(), body)
+}
+
 /// What the component exports.
 struct Plugin;
 
@@ -64,100 +69,17 @@ mod exports_of_plugin {
     bindings::export!(Plugin with_types_in bindings);
 }
 
-impl exports::agents::Guest for Plugin {
-    async fn create_agent(
-        config: AgentConfig,
-        options: Option<CallOptions>,
-    ) -> Result<CreatedAgent, RequestError> {
-        client()?.create_agent(&config, options).await
-    }
-
-    async fn list_agents(
-        organization_id: String,
-        options: Option<CallOptions>,
-    ) -> Result<AgentList, RequestError> {
-        client()?.list_agents(&organization_id, options).await
-    }
+/// Exports a function that runs an operation of the client.
+macro_rules! operation {
+    ($name:ident($($argument:ident: $type:ty),*) -> $result:ty = ($($passed:expr),*)) => {
+        async fn $name(
+            $($argument: $type,)*
+            options: Option<CallOptions>,
+        ) -> Result<$result, RequestError> {
+            crate::client()?.$name($($passed,)* options).await
+        }
+    };
 }
 
-impl exports::calls::Guest for Plugin {
-    async fn make_call(
-        request: CallRequest,
-        options: Option<CallOptions>,
-    ) -> Result<StartedCall, RequestError> {
-        client()?.make_call(&request, options).await
-    }
-
-    async fn get_call_details(
-        task_id: String,
-        options: Option<CallOptions>,
-    ) -> Result<CallDetailsList, RequestError> {
-        client()?.get_call_details(&task_id, options).await
-    }
-
-    async fn wait_for_call_details(
-        task_id: String,
-        wait: WaitOptions,
-        options: Option<CallOptions>,
-    ) -> Result<CallDetailsWait, RequestError> {
-        client()?
-            .wait_for_call_details(&task_id, wait, options)
-            .await
-    }
-}
-
-impl exports::dockets::Guest for Plugin {
-    async fn create_docket(
-        request: DocketRequest,
-        options: Option<CallOptions>,
-    ) -> Result<CreatedDocket, RequestError> {
-        client()?.create_docket(&request, options).await
-    }
-
-    async fn create_docket_v2(
-        request: DocketRequestV2,
-        options: Option<CallOptions>,
-    ) -> Result<CreatedDocketV2, RequestError> {
-        client()?.create_docket_v2(&request, options).await
-    }
-
-    async fn get_docket(
-        docket_id: String,
-        options: Option<CallOptions>,
-    ) -> Result<Docket, RequestError> {
-        client()?.get_docket(&docket_id, options).await
-    }
-
-    async fn wait_for_docket(
-        docket_id: String,
-        wait: WaitOptions,
-        options: Option<CallOptions>,
-    ) -> Result<DocketWait, RequestError> {
-        client()?.wait_for_docket(&docket_id, wait, options).await
-    }
-}
-
-impl exports::bulk::Guest for Plugin {
-    async fn create_dockets_v2(
-        requests: Vec<DocketRequestV2>,
-        timeout_ms: u32,
-        options: Option<CallOptions>,
-    ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
-        client()?
-            .create_dockets_v2(&requests, timeout_ms, options)
-            .await
-    }
-}
-
-impl exports::webhooks::Guest for Plugin {
-    fn parse_docket_completed(body: String) -> Result<Option<DocketCompleted>, RequestError> {
-        parse_in_environment(get_environment(), &body)
-    }
-
-    async fn verify_docket_completed(
-        body: String,
-        options: Option<CallOptions>,
-    ) -> Result<Verification, RequestError> {
-        client()?.verify_docket_completed(&body, options).await
-    }
-}
+#[path = "../../p2/src/plugin.rs"]
+mod plugin;

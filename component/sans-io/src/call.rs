@@ -20,62 +20,35 @@ pub(crate) fn operation(
     call: Call,
     options: Options,
 ) -> LocalBoxFuture<'static, Outcome> {
+    macro_rules! answer {
+        ($function:ident($($argument:expr),*) as $answer:ident) => {
+            async move {
+                let returned = client.$function($($argument,)* options).await;
+                returned.map(Answer::$answer)
+            }
+            .boxed_local()
+        };
+    }
     match call {
-        Call::CreateAgent(config) => async move {
-            let created = client.create_agent(&config, options).await;
-            created.map(Answer::CreateAgent)
+        Call::CreateAgent(config) => answer!(create_agent(&config) as CreateAgent),
+        Call::ListAgents(id) => answer!(list_agents(&id) as ListAgents),
+        Call::MakeCall(request) => answer!(make_call(&request) as MakeCall),
+        Call::GetCallDetails(id) => answer!(get_call_details(&id) as GetCallDetails),
+        Call::WaitForCallDetails((id, wait)) => {
+            answer!(wait_for_call_details(&id, wait) as WaitForCallDetails)
         }
-        .boxed_local(),
-        Call::ListAgents(organization_id) => async move {
-            let listed = client.list_agents(&organization_id, options).await;
-            listed.map(Answer::ListAgents)
-        }
-        .boxed_local(),
-        Call::MakeCall(request) => async move {
-            let started = client.make_call(&request, options).await;
-            started.map(Answer::MakeCall)
-        }
-        .boxed_local(),
-        Call::GetCallDetails(task_id) => async move {
-            let details = client.get_call_details(&task_id, options).await;
-            details.map(Answer::GetCallDetails)
-        }
-        .boxed_local(),
-        Call::WaitForCallDetails((task_id, wait)) => async move {
-            let waited = client.wait_for_call_details(&task_id, wait, options).await;
-            waited.map(Answer::WaitForCallDetails)
-        }
-        .boxed_local(),
-        Call::CreateDocket(request) => async move {
-            let created = client.create_docket(&request, options).await;
-            created.map(Answer::CreateDocket)
-        }
-        .boxed_local(),
-        Call::CreateDocketV2(request) => async move {
-            let created = client.create_docket_v2(&request, options).await;
-            created.map(Answer::CreateDocketV2)
-        }
-        .boxed_local(),
-        Call::GetDocket(docket_id) => async move {
-            let docket = client.get_docket(&docket_id, options).await;
-            docket.map(Answer::GetDocket)
-        }
-        .boxed_local(),
-        Call::WaitForDocket((docket_id, wait)) => async move {
-            let waited = client.wait_for_docket(&docket_id, wait, options).await;
-            waited.map(Answer::WaitForDocket)
-        }
-        .boxed_local(),
+        Call::CreateDocket(request) => answer!(create_docket(&request) as CreateDocket),
+        Call::CreateDocketV2(request) => answer!(create_docket_v2(&request) as CreateDocketV2),
+        Call::GetDocket(id) => answer!(get_docket(&id) as GetDocket),
+        Call::WaitForDocket((id, wait)) => answer!(wait_for_docket(&id, wait) as WaitForDocket),
         Call::CreateDocketsV2((requests, timeout_ms)) => {
             let host = host.clone();
             let items = Items { host, operation };
             batch(client, items, requests, timeout_ms, options).boxed_local()
         }
-        Call::VerifyDocketCompleted(body) => async move {
-            let verified = client.verify_docket_completed(&body, options).await;
-            verified.map(Answer::VerifyDocketCompleted)
+        Call::VerifyDocketCompleted(body) => {
+            answer!(verify_docket_completed(&body) as VerifyDocketCompleted)
         }
-        .boxed_local(),
     }
 }
 

@@ -22,7 +22,7 @@ impl Future for Running {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let operation = self.operation;
-        self.host.set_polled(operation);
+        self.host.polled.set(operation);
         let polled = self.future.as_mut().poll(context);
         polled.map(|outcome| (operation, outcome))
     }

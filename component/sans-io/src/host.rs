@@ -10,12 +10,12 @@ use std::task::Waker;
 /// Everything that operations share with each other and with the machine. Wakers are called, and
 /// effects are noted, without anything being borrowed.
 pub(crate) struct Host {
-    now_ms: Cell<u64>,
-    unix_s: Cell<u64>,
+    pub(crate) now_ms: Cell<u64>,
+    pub(crate) unix_s: Cell<u64>,
     numbers: RefCell<Numbers>,
     effects: RefCell<Vec<Effect>>,
     /// The operation that is polled at the moment.
-    polled: Cell<OperationId>,
+    pub(crate) polled: Cell<OperationId>,
     /// The operations under way, and whether each has been abandoned.
     operations: RefCell<BTreeMap<OperationId, bool>>,
     exchanges: RefCell<BTreeMap<ExchangeId, Exchange>>,
@@ -93,14 +93,6 @@ impl Host {
         self.unix_s.set(unix_s);
     }
 
-    pub(crate) fn now_ms(&self) -> u64 {
-        self.now_ms.get()
-    }
-
-    pub(crate) fn unix_s(&self) -> u64 {
-        self.unix_s.get()
-    }
-
     pub(crate) fn random(&self) -> u64 {
         self.numbers.borrow_mut().next()
     }
@@ -145,14 +137,6 @@ impl Host {
         }
     }
 
-    pub(crate) fn set_polled(&self, operation: OperationId) {
-        self.polled.set(operation);
-    }
-
-    pub(crate) fn polled(&self) -> OperationId {
-        self.polled.get()
-    }
-
     pub(crate) fn is_abandoned(&self, operation: OperationId) -> bool {
         self.operations.borrow().get(&operation) == Some(&true)
     }
@@ -183,7 +167,7 @@ impl Host {
         let number = self.latest_timer.get() + 1;
         self.latest_timer.set(number);
         Timer {
-            due_ms: self.now_ms().saturating_add(duration_ms),
+            due_ms: self.now_ms.get().saturating_add(duration_ms),
             number,
         }
     }
@@ -204,7 +188,10 @@ impl Host {
 
     /// Fires the first of the timers that are due, if there is one.
     pub(crate) fn fire_timer(&self) -> bool {
-        if self.next_timer_ms().is_none_or(|due| due > self.now_ms()) {
+        if self
+            .next_timer_ms()
+            .is_none_or(|due| due > self.now_ms.get())
+        {
             return false;
         }
         let fired = self.timers.borrow_mut().pop_first();

@@ -10,9 +10,7 @@ const LARGEST_INTEGER: u64 = 9_007_199_254_740_991;
 
 /// Reads a value. The error says in one line what is wrong with it, and where.
 pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
-    let mut deserializer = serde_json::Deserializer::from_slice(json);
-    let value = T::deserialize(Strict(&mut deserializer));
-    let read = value.and_then(|value| deserializer.end().map(|()| value));
+    let read = serde_json::from_slice(json).and_then(|json| T::deserialize(Strict(json)));
     read.map_err(|error| without_value(error.to_string().trim_start_matches('.')))
 }
 

@@ -2,239 +2,157 @@
 //! misspelt must not pass for one that is left out. Only integers of 64 bits are also taken as
 //! texts, since some JSON libraries cannot write them otherwise.
 
-use serde::de::value::StrDeserializer;
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess,
-    Unexpected, VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
+    Visitor,
 };
 use serde::forward_to_deserialize_any;
+use serde_json::value::RawValue;
 use std::fmt::{self, Display};
 
-/// Puts a step of the path to it before an error.
-fn within<E: Error>(step: impl Display, error: E) -> E {
+/// Puts a step of the path to it before an error, whose place in the JSON is not known then.
+fn within<E: Error>(step: impl Display, error: &serde_json::Error) -> E {
     let text = error.to_string();
+    let text = text.split(" at line ").next().unwrap_or_default();
     E::custom(match text.strip_prefix('.') {
         Some(path) => format!(".{step}.{path}"),
         None => format!(".{step}: {text}"),
     })
 }
 
-/// A deserializer, or the seed of a value, or its visitor.
-pub(crate) struct Strict<T>(pub(crate) T);
+/// A value that is to be read: JSON, of which nothing else is known.
+pub(crate) struct Strict<'de>(pub(crate) &'de RawValue);
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
-    type Error = D::Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_any(Strict(visitor))
-    }
-
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_any(Integer(visitor))
-    }
-
-    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_any(Integer(visitor))
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_option(Strict(visitor))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        fields: Names,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.0
-            .deserialize_struct(name, fields, Struct { fields, visitor })
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: Names,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.0
-            .deserialize_enum(name, variants, Enum { variants, visitor })
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 u8 u16 u32 f32 f64 char str string bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct map identifier ignored_any
-    }
-}
-
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
-    type Value = S::Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        self.0.deserialize(Strict(deserializer))
-    }
-}
-
-impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
-    type Value = V::Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.expecting(formatter)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<V::Value, E> {
-        self.0.visit_bool(value)
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<V::Value, E> {
-        self.0.visit_i64(value)
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<V::Value, E> {
-        self.0.visit_u64(value)
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<V::Value, E> {
-        self.0.visit_str(value)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
-        self.0.visit_unit()
-    }
-
-    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
-        self.0.visit_none()
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.0.visit_some(Strict(deserializer))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<V::Value, A::Error> {
-        self.0.visit_seq(Elements { elements, index: 0 })
-    }
-}
-
-/// The visitor of an integer of 64 bits.
-struct Integer<V>(V);
-
-impl<'de, V: Visitor<'de>> Visitor<'de> for Integer<V> {
-    type Value = V::Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.expecting(formatter)
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<V::Value, E> {
-        self.0.visit_i64(value)
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<V::Value, E> {
-        self.0.visit_u64(value)
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
+impl<'de> Strict<'de> {
+    fn integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, serde_json::Error> {
+        let json = self.0.get();
+        let unquoted = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+        let Some(text) = unquoted else {
+            return self.deserialize_any(visitor);
+        };
         match (text.parse(), text.parse()) {
-            (Ok(value), _) => self.0.visit_i64(value),
-            (_, Ok(value)) => self.0.visit_u64(value),
-            _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+            (Ok(value), _) => visitor.visit_i64(value),
+            (_, Ok(value)) => visitor.visit_u64(value),
+            _ => Err(Error::invalid_value(Unexpected::Str(text), &visitor)),
         }
     }
 }
 
-type Names = &'static [&'static str];
+impl<'de> Deserializer<'de> for Strict<'de> {
+    type Error = serde_json::Error;
 
-/// The name of a field or of a variant: one of those that there are.
-struct Name {
-    names: Names,
-    unknown: fn(&str, Names) -> String,
-}
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        let json = self.0.get();
+        let mut reader = serde_json::Deserializer::from_str(json);
+        match json.as_bytes()[0] {
+            b'{' => reader.deserialize_map(Inner(visitor)),
+            b'[' => reader.deserialize_seq(Inner(visitor)),
+            b'"' => visitor.visit_string(serde_json::from_str(json)?),
+            b't' | b'f' => visitor.visit_bool(json == "true"),
+            b'n' => visitor.visit_unit(),
+            _ => match (json.parse(), json.parse()) {
+                (Ok(value), _) => visitor.visit_u64(value),
+                (_, Ok(value)) => visitor.visit_i64(value),
+                _ => visitor.visit_f64(serde_json::from_str(json)?),
+            },
+        }
+    }
 
-impl<'de> DeserializeSeed<'de> for &Name {
-    type Value = &'static str;
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        self.integer(visitor)
+    }
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static str, D::Error> {
-        deserializer.deserialize_identifier(self)
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        self.integer(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        match self.0.get() {
+            "null" => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        let json = self.0.get();
+        if json.starts_with('{') {
+            return serde_json::Deserializer::from_str(json).deserialize_map(Variant(visitor));
+        }
+        let name: String = serde_json::from_str(json)?;
+        visitor.visit_enum(name.into_deserializer())
+    }
+
+    /// Only from an object: reading one from an array as well would make the module larger.
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        serde_json::Deserializer::from_str(self.0.get()).deserialize_map(Inner(visitor))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.deserialize_map(visitor)
+    }
+
+    /// What derived code ignores is the value of a field that it does not know.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(Error::custom("unknown field"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 u8 u16 u32 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct identifier
     }
 }
 
-impl Visitor<'_> for &Name {
-    type Value = &'static str;
+/// The visitor of an array or an object, all of whose values are read strictly.
+struct Inner<V>(V);
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "one of {}", self.names.join(", "))
-    }
-
-    fn visit_str<E: Error>(self, found: &str) -> Result<&'static str, E> {
-        let name = self.names.iter().copied().find(|name| *name == found);
-        name.ok_or_else(|| E::custom((self.unknown)(found, self.names)))
-    }
-}
-
-/// The visitor of a struct.
-struct Struct<V> {
-    fields: Names,
-    visitor: V,
-}
-
-impl<'de, V: Visitor<'de>> Visitor<'de> for Struct<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Inner<V> {
     type Value = V::Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.visitor.expecting(formatter)
+        self.0.expecting(formatter)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
+        let index = 0;
+        self.0.visit_seq(Elements { access, index })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(Fields {
-            access,
-            fields: self.fields,
-            field: "",
-        })
+        let name = String::new();
+        self.0.visit_map(Members { access, name })
     }
 }
 
-struct Fields<A> {
-    access: A,
-    fields: Names,
-    /// Whose value comes next.
-    field: &'static str,
-}
+/// The visitor of an enum, of which a variant is the name and its content the value of a member.
+struct Variant<V>(V);
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<A> {
-    type Error = A::Error;
+impl<'de, V: Visitor<'de>> Visitor<'de> for Variant<V> {
+    type Value = V::Value;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, A::Error> {
-        let name = Name {
-            names: self.fields,
-            unknown: |found, fields| {
-                format!(
-                    "unknown field `{found}`, expected one of {}",
-                    fields.join(", ")
-                )
-            },
-        };
-        let Some(field) = self.access.next_key_seed(&name)? else {
-            return Ok(None);
-        };
-        self.field = field;
-        seed.deserialize(deserializer_of(field)).map(Some)
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(formatter)
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        let value = self.access.next_value_seed(Strict(seed));
-        value.map_err(|error| within(self.field, error))
+    fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
+        let name = String::new();
+        let members = Members { access, name };
+        self.0.visit_enum(MapAccessDeserializer::new(members))
     }
-}
-
-fn deserializer_of<'a, E: Error>(name: &'a str) -> StrDeserializer<'a, E> {
-    name.into_deserializer()
 }
 
 struct Elements<A> {
-    elements: A,
+    access: A,
     index: usize,
 }
 
@@ -245,98 +163,40 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        let element = self.elements.next_element_seed(Strict(seed));
-        let element = element.map_err(|error| within(self.index, error));
-        self.index += 1;
-        element
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        self.elements.size_hint()
-    }
-}
-
-/// The visitor of an enum.
-struct Enum<V> {
-    variants: Names,
-    visitor: V,
-}
-
-impl<'de, V: Visitor<'de>> Visitor<'de> for Enum<V> {
-    type Value = V::Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.visitor.expecting(formatter)
-    }
-
-    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_enum(Variants {
-            access,
-            variants: self.variants,
-        })
-    }
-}
-
-struct Variants<A> {
-    access: A,
-    variants: Names,
-}
-
-impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Variants<A> {
-    type Error = A::Error;
-    type Variant = Contents<A::Variant>;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(
-        self,
-        seed: S,
-    ) -> Result<(S::Value, Self::Variant), A::Error> {
-        let name = Name {
-            names: self.variants,
-            unknown: |found, variants| {
-                format!(
-                    "unknown variant `{found}`, expected one of {}",
-                    variants.join(", ")
-                )
-            },
+        let Some(json) = self.access.next_element()? else {
+            return Ok(None);
         };
-        let (variant, contents) = self.access.variant_seed(&name)?;
-        let value = seed.deserialize(deserializer_of(variant))?;
-        Ok((value, Contents { contents, variant }))
+        let index = self.index;
+        self.index += 1;
+        let element = seed.deserialize(Strict(json));
+        element.map(Some).map_err(|error| within(index, &error))
     }
 }
 
-/// What a variant carries: nothing or one value, as all variants of WIT do.
-struct Contents<A> {
-    contents: A,
-    variant: &'static str,
+struct Members<A> {
+    access: A,
+    /// Of the member whose value comes next.
+    name: String,
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Contents<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<A> {
     type Error = A::Error;
 
-    fn unit_variant(self) -> Result<(), A::Error> {
-        let unit = self.contents.unit_variant();
-        unit.map_err(|error| within(self.variant, error))
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let Some(name) = self.access.next_key()? else {
+            return Ok(None);
+        };
+        self.name = name;
+        let key = seed.deserialize(self.name.as_str().into_deserializer());
+        key.map(Some)
     }
 
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
-        let value = self.contents.newtype_variant_seed(Strict(seed));
-        value.map_err(|error| within(self.variant, error))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        self.contents.tuple_variant(len, visitor)
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        fields: Names,
-        visitor: V,
-    ) -> Result<V::Value, A::Error> {
-        let value = self
-            .contents
-            .struct_variant(fields, Struct { fields, visitor });
-        value.map_err(|error| within(self.variant, error))
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        let value = seed.deserialize(Strict(self.access.next_value()?));
+        value.map_err(|error| within(&self.name, &error))
     }
 }
 
@@ -355,7 +215,7 @@ mod tests {
     /// Inputs, of which an event is the second of a step and a create the call that it begins, and
     /// how what is said of them begins. What was found is not said: it may be a phone number.
     const MISUSES: &str = r#"
-        {"event":[]} => unknown field `event`, expected one of events, now_ms
+        {"event":[]} => event: unknown field
         {"events":[]} => missing field `now_ms`
         {"events":[],"now_ms":-1} => now_ms: invalid value: integer, expected
         {"events":[],"now_ms":1.5} => now_ms: invalid type: floating point, expected
@@ -364,13 +224,14 @@ mod tests {
         {"events":[],"now_ms":1} x => trailing characters
         events => expected value
         => EOF while parsing a value
-        event 7 => events.1: expected value
-        event {"Begun":1} => events.1: unknown variant `Begun`, expected one of Begin, Answered
+        event 7 => events.1: invalid type: integer, expected a string
+        event {"Begun":1} => events.1: unknown variant `Begun`, expected one of `Begin`, `Answered`
         event {"Abandon":null} => events.1.Abandon: invalid type: null
-        event "Abandon" => events.1.Abandon: invalid type: unit variant
+        event "Abandon" => events.1: invalid type: unit variant
+        event {"Abandon":1,"x":2} => events.1: trailing
         event {"Head":{"exchange":1,"status":70000,"headers":[]}} => events.1.Head.status: invalid value: integer, expected
         event {"Head":{"exchange":1,"status":200,"headers":[["a","b"],["a"]]}} => events.1.Head.headers.1: invalid length 1
-        create {"agent_id":1,"to_phone_numbr":"91"} => events.1.Begin.call.CreateDocketV2: unknown field `to_phone_numbr`, expected one of agent_id
+        create {"agent_id":1,"to_phone_numbr":"91"} => events.1.Begin.call.CreateDocketV2.to_phone_numbr: unknown field
         create {"agent_id":1,"external_id":919876543210} => events.1.Begin.call.CreateDocketV2.external_id: invalid type: integer, expected
         create {"agent_id":1} => events.1.Begin.call.CreateDocketV2: missing field `to_phone_number`"#;
 

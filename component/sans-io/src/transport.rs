@@ -19,7 +19,7 @@ impl Transport for HostTransport {
 
     async fn send(&self, request: &Request, limits: Limits) -> Result<Answer, SendError> {
         let host = &self.0;
-        let operation = host.polled();
+        let operation = host.polled.get();
         if host.is_abandoned(operation) {
             return Err(SendError {
                 delivery: Delivery::NotSent,
@@ -50,18 +50,18 @@ impl Transport for HostTransport {
         let host = &*self.0;
         let sleep = Sleep {
             host,
-            operation: host.polled(),
+            operation: host.polled.get(),
             timer: host.new_timer(duration_ms),
         };
         sleep.await;
     }
 
     fn now_ms(&self) -> u64 {
-        self.0.now_ms()
+        self.0.now_ms.get()
     }
 
     fn unix_time_s(&self) -> u64 {
-        self.0.unix_s()
+        self.0.unix_s.get()
     }
 
     fn random(&self) -> u64 {
@@ -69,7 +69,7 @@ impl Transport for HostTransport {
     }
 
     fn is_abandoned(&self) -> bool {
-        self.0.is_abandoned(self.0.polled())
+        self.0.is_abandoned(self.0.polled.get())
     }
 
     async fn log(&self, line: &str) {
@@ -184,7 +184,7 @@ impl Future for Sleep<'_> {
             operation,
             timer,
         } = *self;
-        if timer.due_ms <= host.now_ms() || host.is_abandoned(operation) {
+        if timer.due_ms <= host.now_ms.get() || host.is_abandoned(operation) {
             return Poll::Ready(());
         }
         host.set_timer(timer, operation);

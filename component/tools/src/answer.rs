@@ -1,184 +1,104 @@
 //! What an agent needs of an answer. Everything else is there with `raw`.
 
 use crate::bindings::voice_calling::client::types as client;
-use serde::Serialize;
-use serde_json::value::RawValue;
+use serde::{Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
 
-pub(crate) fn text(answer: &impl Serialize) -> Result<String, String> {
-    serde_json::to_string(answer).map_err(|error| error.to_string())
+/// A JSON object: what is known of an answer, in this order.
+#[derive(Default)]
+pub(crate) struct Object(Vec<(&'static str, Box<RawValue>)>);
+
+impl Object {
+    /// Adds a member, unless it is not known.
+    pub(crate) fn with(mut self, name: &'static str, value: Option<impl Serialize>) -> Self {
+        let json = value.and_then(|value| to_raw_value(&value).ok());
+        self.0.extend(json.map(|json| (name, json)));
+        self
+    }
+
+    /// Adds the members of another object.
+    pub(crate) fn and(mut self, other: Option<Object>) -> Self {
+        self.0.extend(other.unwrap_or_default().0);
+        self
+    }
+
+    pub(crate) fn text(&self) -> Result<String, String> {
+        serde_json::to_string(self).map_err(|error| error.to_string())
+    }
 }
 
-#[derive(Serialize)]
-pub(crate) struct Agents {
-    agents: Vec<Agent>,
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, json)| (name, json)))
+    }
 }
 
-#[derive(Serialize)]
-struct Agent {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent_id: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent_name: Option<String>,
+pub(crate) fn agents(list: client::AgentList) -> Object {
+    let agents = list.agents.into_iter().map(|agent| {
+        Object::default()
+            .with("agent_id", agent.agent_id)
+            .with("agent_name", agent.agent_name)
+    });
+    Object::default().with("agents", Some(agents.collect::<Vec<_>>()))
 }
 
-#[derive(Serialize)]
-pub(crate) struct Waited {
-    pub(crate) outcome: &'static str,
-    #[serde(flatten)]
-    pub(crate) docket: Option<Docket>,
+pub(crate) fn docket(docket: client::Docket) -> Object {
+    Object::default()
+        .with("docket_id", Some(docket.docket_id))
+        .with("status", docket.status.map(docket_status))
+        .with("to_phone_number", docket.to_phone_number)
+        .with("calls", docket.outbound_call_count)
+        .with("closure_reason", docket.closure_reason)
+        .with("closed_at", docket.closed_at)
+        .with("call_context", docket.call_context.and_then(json))
+        .with("external_id", docket.external_id)
 }
 
-#[derive(Serialize)]
-pub(crate) struct Verified {
-    verdict: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    contradicted: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unverified: Option<Vec<String>>,
-    #[serde(flatten)]
-    docket: Option<Docket>,
+pub(crate) fn verification(verification: client::Verification) -> Object {
+    let (verdict, completion) = match verification {
+        client::Verification::NotACompletion => ("not-a-completion", None),
+        client::Verification::Confirmed(completion) => ("confirmed", Some(completion)),
+        client::Verification::Contradicted(completion) => ("contradicted", Some(completion)),
+    };
+    let completion = completion.map(|it| {
+        Object::default()
+            .with("contradicted", Some(it.contradicted))
+            .with("unverified", Some(it.unverified))
+            .and(Some(docket(it.docket)))
+    });
+    Object::default()
+        .with("verdict", Some(verdict))
+        .and(completion)
 }
 
-#[derive(Serialize)]
-pub(crate) struct Docket {
-    docket_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    to_phone_number: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    calls: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closure_reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closed_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    call_context: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    external_id: Option<String>,
-}
-
-#[derive(Serialize)]
-pub(crate) struct Calls {
-    calls: Vec<Call>,
-}
-
-#[derive(Serialize)]
-struct Call {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seconds: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    to_number: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    interest: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_action: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    metadata: Option<Box<RawValue>>,
-}
-
-#[derive(Serialize)]
-pub(crate) struct CreatedDocket {
-    docket_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<String>,
-    may_be_duplicate: bool,
-}
-
-#[derive(Serialize)]
-pub(crate) struct PlacedCall {
-    task_id: String,
-    may_be_duplicate: bool,
-}
-
-impl From<client::AgentList> for Agents {
-    fn from(list: client::AgentList) -> Self {
-        let agents = list.agents.into_iter().map(|agent| Agent {
-            agent_id: agent.agent_id,
-            agent_name: agent.agent_name,
+pub(crate) fn calls(list: client::CallDetailsList) -> Object {
+    let calls = list.calls.into_iter().map(|call| {
+        let insights = call.call_insights;
+        let (metadata, interest, action) = insights.map_or((None, None, None), |it| {
+            (it.metadata, it.user_interest, it.next_action)
         });
-        Self {
-            agents: agents.collect(),
-        }
-    }
+        Object::default()
+            .with("status", call.call_status.map(call_status))
+            .with("seconds", call.call_duration_s)
+            .with("to_number", call.to_number)
+            .with("interest", interest.and_then(|interest| interest.status))
+            .with("next_action", action.and_then(|action| action.value))
+            .with("metadata", metadata.and_then(json))
+    });
+    Object::default().with("calls", Some(calls.collect::<Vec<_>>()))
 }
 
-impl From<client::Docket> for Docket {
-    fn from(docket: client::Docket) -> Self {
-        Self {
-            docket_id: docket.docket_id,
-            status: docket.status.map(docket_status),
-            to_phone_number: docket.to_phone_number,
-            calls: docket.outbound_call_count,
-            closure_reason: docket.closure_reason,
-            closed_at: docket.closed_at,
-            call_context: docket.call_context.and_then(json),
-            external_id: docket.external_id,
-        }
-    }
+pub(crate) fn created_docket(created: client::CreatedDocketV2) -> Object {
+    Object::default()
+        .with("docket_id", Some(created.docket_id))
+        .with("status", created.status.map(docket_status))
+        .with("may_be_duplicate", Some(created.may_be_duplicate))
 }
 
-impl From<client::Verification> for Verified {
-    fn from(verification: client::Verification) -> Self {
-        let (verdict, completion) = match verification {
-            client::Verification::NotACompletion => ("not-a-completion", None),
-            client::Verification::Confirmed(completion) => ("confirmed", Some(completion)),
-            client::Verification::Contradicted(completion) => ("contradicted", Some(completion)),
-        };
-        let (contradicted, unverified, docket) = completion.map_or_else(Default::default, |it| {
-            let docket = Docket::from(it.docket);
-            (Some(it.contradicted), Some(it.unverified), Some(docket))
-        });
-        Self {
-            verdict,
-            contradicted,
-            unverified,
-            docket,
-        }
-    }
-}
-
-impl From<client::CallDetailsList> for Calls {
-    fn from(list: client::CallDetailsList) -> Self {
-        let calls = list.calls.into_iter().map(|call| {
-            let insights = call.call_insights;
-            let (metadata, interest, action) = insights.map_or((None, None, None), |it| {
-                (it.metadata, it.user_interest, it.next_action)
-            });
-            Call {
-                status: call.call_status.map(call_status),
-                seconds: call.call_duration_s,
-                to_number: call.to_number,
-                interest: interest.and_then(|interest| interest.status),
-                next_action: action.and_then(|action| action.value),
-                metadata: metadata.and_then(json),
-            }
-        });
-        Self {
-            calls: calls.collect(),
-        }
-    }
-}
-
-impl From<client::CreatedDocketV2> for CreatedDocket {
-    fn from(created: client::CreatedDocketV2) -> Self {
-        Self {
-            docket_id: created.docket_id,
-            status: created.status.map(docket_status),
-            may_be_duplicate: created.may_be_duplicate,
-        }
-    }
-}
-
-impl From<client::StartedCall> for PlacedCall {
-    fn from(started: client::StartedCall) -> Self {
-        Self {
-            task_id: started.task_id,
-            may_be_duplicate: started.may_be_duplicate,
-        }
-    }
+pub(crate) fn placed_call(started: client::StartedCall) -> Object {
+    Object::default()
+        .with("task_id", Some(started.task_id))
+        .with("may_be_duplicate", Some(started.may_be_duplicate))
 }
 
 fn docket_status(status: client::DocketStatus) -> String {

@@ -6,7 +6,7 @@
 mod answer;
 mod error;
 
-use answer::{Agents, Calls, CreatedDocket, Docket, PlacedCall, Verified, Waited, text};
+use answer::Object;
 use bindings::voice_calling::client::types::{
     CallOptions, CallRequest, DocketOutcome, DocketRequestV2, WaitOptions,
 };
@@ -43,7 +43,7 @@ impl bindings::Guest for Tools {
         let list = agents::list_agents(&organization_id, None).map_err(of_read)?;
         match raw {
             Some(true) => Ok(list.raw_json),
-            _ => text(&Agents::from(list)),
+            _ => answer::agents(list).text(),
         }
     }
 
@@ -51,7 +51,7 @@ impl bindings::Guest for Tools {
         let docket = dockets::get_docket(&docket_id, None).map_err(of_read)?;
         match raw {
             Some(true) => Ok(docket.raw_json),
-            _ => text(&Docket::from(docket)),
+            _ => answer::docket(docket).text(),
         }
     }
 
@@ -69,21 +69,23 @@ impl bindings::Guest for Tools {
             DocketOutcome::Completed(docket) => ("completed", Some(docket)),
             DocketOutcome::Pending(docket) => ("pending", docket),
         };
-        let docket = docket.map(Docket::from);
-        text(&Waited { outcome, docket })
+        Object::default()
+            .with("outcome", Some(outcome))
+            .and(docket.map(answer::docket))
+            .text()
     }
 
     fn get_call(task_id: String, raw: Option<bool>) -> Result<String, String> {
         let details = calls::get_call_details(&task_id, None).map_err(of_read)?;
         match raw {
             Some(true) => Ok(details.raw_json),
-            _ => text(&Calls::from(details)),
+            _ => answer::calls(details).text(),
         }
     }
 
     fn verify_docket_completed(body: String) -> Result<String, String> {
         let verification = webhooks::verify_docket_completed(&body, None).map_err(of_read)?;
-        text(&Verified::from(verification))
+        answer::verification(verification).text()
     }
 
     fn create_docket_and_call(
@@ -100,7 +102,7 @@ impl bindings::Guest for Tools {
             extra: None,
         };
         let created = dockets::create_docket_v2(&request, Some(&once())).map_err(of_create)?;
-        text(&CreatedDocket::from(created))
+        answer::created_docket(created).text()
     }
 
     fn place_call(
@@ -115,7 +117,7 @@ impl bindings::Guest for Tools {
             extra: None,
         };
         let started = calls::make_call(&request, Some(&once())).map_err(of_create)?;
-        text(&PlacedCall::from(started))
+        answer::placed_call(started).text()
     }
 }
 

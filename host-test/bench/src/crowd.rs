@@ -224,9 +224,12 @@ async fn with_memory(taking: impl Future<Output = Result<Taken>>) -> Result<(Tak
     }
 }
 
-/// Lets another process make the calls, which is to print what [`gather`] returns as JSON.
-pub(super) fn gathered_by(mut process: Command) -> Result<Crowd> {
-    let output = process.output().context("cannot start the crowd")?;
+/// Lets another process of this program make the calls, which is to print what [`gather`] returns.
+pub(super) fn gathered_by(gathering: &Gathering) -> Result<Crowd> {
+    let output = Command::new(std::env::current_exe()?)
+        .args(["bench-crowd", &serde_json::to_string(gathering)?])
+        .output()
+        .context("cannot start the crowd")?;
     ensure!(
         output.status.success(),
         "the crowd fails: {}",

@@ -6,13 +6,10 @@ use super::situation::{
     ONE_BY_ONE, Value, WALL_MS,
 };
 use super::subject::Subject::{self, *};
-use serde::Serialize;
-use std::fmt;
 
 /// What a figure should be.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Goal {
+#[derive(Clone, Copy)]
+enum Goal {
     /// So much or more.
     AtLeast(f64),
     /// So much or less.
@@ -20,15 +17,6 @@ pub enum Goal {
 }
 
 use Goal::{AtLeast, AtMost};
-
-impl fmt::Display for Goal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AtLeast(limit) => write!(formatter, "≥ {}", shown(*limit)),
-            AtMost(limit) => write!(formatter, "≤ {}", shown(*limit)),
-        }
-    }
-}
 
 /// What a subject is compared with, in the same round.
 #[derive(Clone, Copy)]
@@ -94,14 +82,15 @@ impl Claim {
         format!("{}: {}, {}", self.subject, self.value.0, self.situation)
     }
 
-    /// What came of it; none where it could not be measured.
-    pub(super) fn figure(&self, measured: &[Measured]) -> Option<Figure> {
+    /// Its line in the table of claims: whether the median of the rounds is what it should be, and
+    /// what it is. None where it could not be measured.
+    pub(super) fn cells(&self, measured: &[Measured]) -> Option<[String; 6]> {
         let measured = measured
             .iter()
             .find(|measured| measured.situation.name == self.situation)?;
         let value = self.value.1;
         let values = measured.values(self.subject, value);
-        let (rounds, baseline): (Vec<f64>, _) = match self.baseline {
+        let (mut rounds, baseline): (Vec<f64>, _) = match self.baseline {
             Times(other) => (
                 measured.ratios(self.subject, other, value),
                 format!("× {other}"),
@@ -116,58 +105,26 @@ impl Claim {
                 "× the service's delay alone".to_owned(),
             ),
         };
-        (!rounds.is_empty()).then(|| Figure {
-            title: self.title(),
-            baseline,
-            goal: self.goal,
-            median: median(&rounds),
-            rounds,
-        })
-    }
-}
-
-/// A claim that was measured.
-#[derive(Clone, Debug, Serialize)]
-pub struct Figure {
-    /// What was measured.
-    pub title: String,
-    /// What it is compared to, measured in the same round.
-    pub baseline: String,
-    /// What it should be.
-    pub goal: Goal,
-    /// One value for each round.
-    pub rounds: Vec<f64>,
-    /// The one in the middle.
-    pub median: f64,
-}
-
-impl Figure {
-    /// Whether the median is what it should be.
-    pub fn is_met(&self) -> bool {
-        match self.goal {
-            AtLeast(limit) => self.median >= limit,
-            AtMost(limit) => self.median <= limit,
-        }
-    }
-
-    pub(super) fn cells(&self) -> [String; 6] {
-        let mark = match self.is_met() {
-            true => "✓",
-            false => "✗",
+        rounds.sort_by(f64::total_cmp);
+        let (lowest, highest) = (rounds.first()?, rounds.last()?);
+        let median = median(&rounds);
+        let (is_met, goal) = match self.goal {
+            AtLeast(limit) => (median >= limit, format!("≥ {}", shown(limit))),
+            AtMost(limit) => (median <= limit, format!("≤ {}", shown(limit))),
         };
-        let lowest = self.rounds.iter().copied().fold(f64::NAN, f64::min);
-        let highest = self.rounds.iter().copied().fold(f64::NAN, f64::max);
-        [
+        let spread = match rounds.len() {
+            1 => String::new(),
+            _ => format!("{} … {}", shown(*lowest), shown(*highest)),
+        };
+        let mark = if is_met { "✓" } else { "✗" };
+        Some([
             mark.to_owned(),
-            self.title.clone(),
-            self.baseline.clone(),
-            shown(self.median),
-            match self.rounds.len() {
-                1 => String::new(),
-                _ => format!("{} … {}", shown(lowest), shown(highest)),
-            },
-            self.goal.to_string(),
-        ]
+            self.title(),
+            baseline,
+            shown(median),
+            spread,
+            goal,
+        ])
     }
 }
 

@@ -20,48 +20,40 @@ mod situation;
 mod subject;
 
 pub use crowd::{Crowd, Gathering, What, gather};
-pub use figure::{Figure, Goal};
 pub use report::{Built, Report};
 pub use situation::{Measured, Situation};
 pub use subject::Subject;
 
 use anyhow::{Context, Result, ensure};
-use figure::CLAIMS;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use report::median;
 use service::Service;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Instant;
 use subject::{beside, loading};
 use voice_calling_host::{Allocation, CompiledCache, Loading, Plugin, Sandbox};
 
-/// What a bench needs.
-pub struct Options {
-    /// The component's file, for WASI 0.2. The others lie beside it, an ending behind its name.
-    pub component: PathBuf,
-    /// The short form proves that the bench works. Its figures say nothing.
-    pub is_short: bool,
-    /// This program with the arguments of a command that calls [`gather`].
-    pub gathering: fn(&Gathering) -> Result<Command>,
-}
-
-/// Measures everything, and says from time to time what it is at. It must be called within a
-/// runtime of several threads, of which it blocks one.
-pub fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
+/// Measures everything, and says from time to time what it is at. The file is the component for WASI
+/// 0.2; the others lie beside it, an ending behind its name. The short form proves that the bench
+/// works; its figures say nothing.
+///
+/// It must be called within a runtime of several threads, of which it blocks one, and by a program
+/// whose command `bench-crowd` calls [`gather`] with its argument and prints the result, both as
+/// JSON.
+pub fn run(component: &Path, is_short: bool, at: impl Fn(&str)) -> Result<Report> {
     let most = crowd::allow_connections()?;
     let folder = tempfile::tempdir().context("cannot make a folder for the cache")?;
     let cache = CompiledCache::in_folder(folder.path())?;
     at("compiling");
-    subject::compile(&options.component, &cache)?;
+    subject::compile(component, &cache)?;
     let service = Service::start()?;
     let mut situations = Vec::new();
     for mut situation in situation::ALL {
         at(situation.name);
-        if options.is_short {
+        if is_short {
             situation = situation.shortened();
         }
         // Over TLS all share a connection.
@@ -71,35 +63,27 @@ pub fn run(options: &Options, at: impl Fn(&str)) -> Result<Report> {
             situation,
             crowds: match left_out {
                 Some(_) => Vec::new(),
-                None => crowds(options, folder.path(), &service, &situation)?,
+                None => crowds(component, folder.path(), &service, &situation, is_short)?,
             },
             left_out,
         });
     }
     at("the files");
-    let mut report = Report {
+    Ok(Report {
         machine: report::machine(),
-        is_short: options.is_short,
-        figures: Vec::new(),
-        left_out: Vec::new(),
-        files: built(&options.component, &cache, options.is_short)?,
+        is_short,
+        files: built(component, &cache, is_short)?,
         situations,
-    };
-    for claim in CLAIMS {
-        match claim.figure(&report.situations) {
-            Some(figure) => report.figures.push(figure),
-            None => report.left_out.push(claim.title()),
-        }
-    }
-    Ok(report)
+    })
 }
 
 /// Every subject in a situation, round by round.
 fn crowds(
-    options: &Options,
+    component: &Path,
     cache: &Path,
     service: &Service,
     situation: &Situation,
+    is_short: bool,
 ) -> Result<Vec<(Subject, Vec<Crowd>)>> {
     let subjects = situation.subjects.iter();
     let mut crowds: Vec<_> = subjects.map(|subject| (*subject, Vec::new())).collect();
@@ -112,19 +96,19 @@ fn crowds(
                 ),
                 false => (service.base_url(situation.delay_ms), None),
             };
-            let crowd = crowd::gathered_by((options.gathering)(&Gathering {
+            let crowd = crowd::gathered_by(&Gathering {
                 subject: *subject,
-                component: options.component.clone(),
+                component: component.to_owned(),
                 cache: cache.to_owned(),
                 base_url,
                 authority,
                 in_flight: situation.in_flight,
                 what: situation.what,
-            })?)?;
+            })?;
             // The last must be open before the first is answered.
             let all_open = crowd.wall_ms < 2.0 * situation.delay_ms as f64;
             ensure!(
-                situation.what != What::AllOpen || options.is_short || all_open,
+                situation.what != What::AllOpen || is_short || all_open,
                 "{subject}, {}: the first call was answered before the last was open",
                 situation.name
             );

@@ -1,26 +1,21 @@
-//! What a bench found, for people and for machines.
+//! What a bench found.
 
-use super::figure::Figure;
+use super::figure::CLAIMS;
 use super::situation::Measured;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Cell, ContentArrangement, Table};
 use rustix::system::uname;
-use serde::Serialize;
 use std::env::consts::{ARCH, OS};
 use std::fmt;
 use std::thread::available_parallelism;
 
 /// All that was measured.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Report {
     /// Where: processor, cores, kernel.
     pub machine: String,
     /// Whether it was the short form, whose figures say nothing.
     pub is_short: bool,
-    /// What is claimed, with what it should be.
-    pub figures: Vec<Figure>,
-    /// Claims that were not measured.
-    pub left_out: Vec<String>,
     /// All that was measured.
     pub situations: Vec<Measured>,
     /// What hosts load.
@@ -28,7 +23,7 @@ pub struct Report {
 }
 
 /// A file that hosts load: its size, and how long it takes until there is code.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Built {
     /// Its name.
     pub name: String,
@@ -45,13 +40,17 @@ pub struct Built {
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut figures = table(["", "figure", "compared", "median", "spread", "goal"]);
-        for figure in &self.figures {
-            figures.add_row(figure.cells());
+        let mut not_measured = String::new();
+        for claim in CLAIMS {
+            match claim.cells(&self.situations) {
+                Some(cells) => drop(figures.add_row(cells)),
+                None => {
+                    let title = claim.title();
+                    not_measured += &format!("not measured on this machine: {title}\n");
+                }
+            }
         }
-        writeln!(formatter, "{}\n{figures}", self.machine)?;
-        for title in &self.left_out {
-            writeln!(formatter, "not measured on this machine: {title}")?;
-        }
+        write!(formatter, "{}\n{figures}\n{not_measured}", self.machine)?;
         for measured in &self.situations {
             writeln!(formatter, "\n{}", measured.table())?;
         }

@@ -4,10 +4,9 @@ use super::crowd::{Crowd, What};
 use super::report::{median, shown, table};
 use super::subject::Subject::{self, *};
 use comfy_table::Table;
-use serde::Serialize;
 
 /// Calls of a kind, and who makes them.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Situation {
     /// What it is called.
     pub name: &'static str,
@@ -126,7 +125,7 @@ impl Situation {
 }
 
 /// A situation, and what came of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Measured {
     /// What was measured.
     pub situation: Situation,

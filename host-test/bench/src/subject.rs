@@ -140,11 +140,11 @@ impl Setup {
                 watch(&client, self.in_flight, what).await
             }
             Subject::Rust => watch(&self.rust()?, self.in_flight, what).await,
-            Subject::Reused => self.pooled::<Plugin>("", true, what).await,
-            Subject::Fresh => self.pooled::<Plugin>("", false, what).await,
-            Subject::ReusedP3 => self.pooled::<Plugin>("-p3", true, what).await,
-            Subject::PeerReused => self.pooled::<Sandbox>("-peer", true, what).await,
-            Subject::PeerFresh => self.pooled::<Sandbox>("-peer", false, what).await,
+            Subject::Reused => self.pooled(self.client("")?, true, what).await,
+            Subject::Fresh => self.pooled(self.client("")?, false, what).await,
+            Subject::ReusedP3 => self.pooled(self.client("-p3")?, true, what).await,
+            Subject::PeerReused => self.pooled(self.peer()?, true, what).await,
+            Subject::PeerFresh => self.pooled(self.peer()?, false, what).await,
             Subject::Engine => {
                 let plugin = Plugin::load_with(&self.component, &self.on_demand)?;
                 let outgoing = Outgoing {
@@ -152,15 +152,25 @@ impl Setup {
                     network: Arc::new(NewConnections(self.trust.clone())),
                     recorder: Recorder::keeping(0),
                 };
-                let component = Component::new(plugin, false, self.environment(), outgoing);
+                let module = Module::Client(plugin);
+                let component = Component::new(module, false, self.environment(), outgoing);
                 watch(&Arc::new(component), self.in_flight, what).await
             }
         }
     }
 
+    fn client(&self, ending: &str) -> Result<Module> {
+        let file = beside(&self.component, ending);
+        Ok(Module::Client(Plugin::load_with(&file, &self.pooling)?))
+    }
+
+    fn peer(&self) -> Result<Module> {
+        let file = beside(&self.component, "-peer");
+        Ok(Module::Peer(Sandbox::load(&file, &self.pooling)?))
+    }
+
     /// A component with memory and connections from pools.
-    async fn pooled<M: Module>(&self, ending: &str, is_reused: bool, what: What) -> Result<Crowd> {
-        let module = M::load_file(&beside(&self.component, ending), &self.pooling)?;
+    async fn pooled(&self, module: Module, is_reused: bool, what: What) -> Result<Crowd> {
         let outgoing = Outgoing {
             recorder: Recorder::keeping(0),
             ..Outgoing::within(Reach::Loopback, &self.trust)?

@@ -2,8 +2,6 @@
 //! neither outlives the [`Browser`].
 #![forbid(unsafe_code)]
 
-pub mod picture;
-
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{self, Child, Stdio};
@@ -11,6 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use fantoccini::elements::Element;
 use fantoccini::error::CmdError;
@@ -203,17 +203,20 @@ impl Browser {
         errors.map(|line| line["message"].to_string()).collect()
     }
 
-    async fn order(&self, command: &str, parameters: Value) {
+    async fn order(&self, command: &str, parameters: Value) -> Value {
         let ordered = self.client.issue_cmd(Command {
             path: "goog/cdp/execute",
             body: json!({ "cmd": command, "params": parameters }),
         });
-        expect(ordered.await, command);
+        expect(ordered.await, command)
     }
 
-    /// What the window shows, as PNG.
+    /// What the window shows, as WebP: every clone of the repository carries these pictures.
     pub async fn picture(&self) -> Vec<u8> {
-        expect(self.client.screenshot().await, "a picture")
+        let parameters = json!({ "format": "webp", "quality": 80 });
+        let picture = self.order("Page.captureScreenshot", parameters).await;
+        let data = picture["data"].as_str().expect("a picture");
+        BASE64_STANDARD.decode(data).expect("base 64")
     }
 }
 

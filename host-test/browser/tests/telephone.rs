@@ -16,7 +16,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
-use voice_calling_browser::{Browser, Colours, picture};
+use voice_calling_browser::{Browser, Colours};
 use voice_calling_mock::{Agent, MockService, Options, Pace, WebhookOptions, WebhookReceiver};
 use voice_calling_page::Page;
 
@@ -26,9 +26,6 @@ const CONTEXT: &str =
 
 /// How long a webhook may take on a busy machine.
 const WEBHOOK_LIMIT: Duration = Duration::from_secs(30);
-
-/// What a page with an open timeline says of a docket.
-const TIMELINE: &str = "document.getElementById('timeline').innerText";
 
 #[tokio::test]
 async fn a_docket_rings_and_is_answered_by_click() {
@@ -77,17 +74,6 @@ async fn a_docket_rings_and_is_answered_by_click() {
     let webhook_came =
         "document.querySelector('#timeline [data-kind=webhook] .tag')?.innerText === '200'";
     page.until(webhook_came).await;
-    let kinds =
-        "[...document.querySelectorAll('#timeline li')].map((moment) => moment.dataset.kind)";
-    let kinds = page.read(kinds).await;
-    for kind in ["created", "rings", "ended", "webhook", "closed"] {
-        assert!(
-            kinds.as_array().unwrap().contains(&json!(kind)),
-            "{kind}: {kinds}"
-        );
-    }
-    let timeline = page.read(TIMELINE).await.to_string();
-    assert!(timeline.contains("ANSWERED"), "{timeline}");
     stage.end().await;
 }
 
@@ -425,10 +411,10 @@ async fn the_page_is_drawn_light_dark_and_narrow() {
     pictures.push(draw(&stage, "dark", Colours::Dark, 1440, 1200).await);
     pictures.push(draw(&stage, "narrow", Colours::Light, 420, 900).await);
     if let Some(folder) = env::var_os("PAGE_PICTURES") {
-        for (name, png) in pictures {
-            let png = picture::with_few_colours(&png).unwrap();
-            assert!(png.len() < 150_000, "{name}: {} bytes", png.len());
-            fs::write(PathBuf::from(&folder).join(format!("page-{name}.png")), png).unwrap();
+        for (name, webp) in pictures {
+            assert!(webp.len() < 150_000, "{name}: {} bytes", webp.len());
+            let file = format!("page-{name}.webp");
+            fs::write(PathBuf::from(&folder).join(file), webp).unwrap();
         }
     }
     stage.end().await;

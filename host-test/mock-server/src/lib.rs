@@ -5,15 +5,12 @@
 
 pub mod choice;
 
-use crate::choice::choice;
 use anyhow::{Context, Result};
 use clap::Args;
 use std::sync::Arc;
 use std::time::Duration;
 use voice_calling_mock::{
-    AgentFields, CallStatus, CreatedAgent, DetailsNotReady, DetailsShape, DocketCalls, FaultOrder,
-    Meanings, MockService, NeverAnswered, OpenDocketFields, Options, Pace, RepeatedExternalId,
-    UnansweredInsights, Unauthorized, UnknownTask, V2Status, ValidationBody, WebhookOptions,
+    CallStatus, FaultOrder, Meanings, MockService, Options, Pace, WebhookOptions,
 };
 use voice_calling_page::Page;
 
@@ -55,7 +52,7 @@ pub struct Mock {
     delay_ms: u64,
     /// How the calls of a docket end, until one is answered; a direct call ends as the first
     /// [default: no-answer,answered; a direct call is answered]
-    #[arg(long, value_parser = choice::<CallStatus>(), value_name = "STATUSES", value_delimiter = ',')]
+    #[arg(long, value_enum, value_name = "STATUSES", value_delimiter = ',')]
     calls: Vec<CallStatus>,
     /// Draws how calls end from this seed and the phone number
     #[arg(long, conflicts_with = "calls")]
@@ -70,7 +67,7 @@ pub struct Mock {
     #[arg(long, value_name = "ORDERS", value_delimiter = ',')]
     faults: Vec<FaultOrder>,
     #[command(flatten)]
-    meanings: MeaningArguments,
+    meanings: Meanings,
 }
 
 /// The page on which the mock rings.
@@ -94,61 +91,6 @@ impl PageArguments {
     }
 }
 
-/// What the mock makes of what the specification leaves open: an option for each field.
-macro_rules! meaning_arguments {
-    ($($(#[$docs:meta])+ $field:ident: $kind:ty;)+) => {
-        #[derive(Args)]
-        struct MeaningArguments {
-            $(
-                $(#[$docs])+
-                #[arg(long, value_parser = choice::<$kind>(), default_value_t)]
-                $field: $kind,
-            )+
-            /// Field of make_call that selects the agent by phone number; without it there is none
-            #[arg(long, value_name = "FIELD")]
-            agent_phone_field: Option<String>,
-        }
-
-        impl From<MeaningArguments> for Meanings {
-            fn from(arguments: MeaningArguments) -> Self {
-                Self {
-                    $($field: arguments.$field,)+
-                    agent_phone_field: arguments.agent_phone_field,
-                }
-            }
-        }
-    };
-}
-
-meaning_arguments! {
-    /// Details of a call that is not over
-    details_not_ready: DetailsNotReady;
-    /// Details of an unknown task
-    unknown_task: UnknownTask;
-    /// What holds the details of a call
-    details_shape: DetailsShape;
-    /// Insights of an unanswered call
-    unanswered_insights: UnansweredInsights;
-    /// Status of a version 2 docket that is not completed
-    v2_status: V2Status;
-    /// Creation of a version 2 docket whose external id was seen before
-    repeated_external_id: RepeatedExternalId;
-    /// Body of a 422
-    validation_body: ValidationBody;
-    /// Fields that an open docket has no value for
-    open_docket_fields: OpenDocketFields;
-    /// Fields that a new agent must have
-    agent_fields: AgentFields;
-    /// Answer to the creation of an agent
-    created_agent: CreatedAgent;
-    /// Whether a docket's call ids have details as task ids do
-    docket_calls: DocketCalls;
-    /// Answer to a missing or wrong token
-    unauthorized: Unauthorized;
-    /// Whether an unanswered docket is notified
-    never_answered: NeverAnswered;
-}
-
 impl From<Mock> for Options {
     fn from(mock: Mock) -> Self {
         let mut options = Options {
@@ -158,7 +100,7 @@ impl From<Mock> for Options {
             manual: mock.manual,
             faults: mock.faults,
             answer_delay: Duration::from_millis(mock.delay_ms),
-            meanings: mock.meanings.into(),
+            meanings: mock.meanings,
             kept: Some(KEPT),
             ..Options::default()
         };
@@ -221,6 +163,7 @@ pub async fn stop_at_ctrl_c(page: Option<Page>, service: Arc<MockService>) -> Re
 mod tests {
     use super::*;
     use clap::Parser;
+    use voice_calling_mock::{DetailsShape, Unauthorized};
 
     #[derive(Parser)]
     struct Cli {

@@ -1,8 +1,8 @@
 //! Agents: those the mock starts with, and those created while it runs.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::json_object::{Fields, JsonObject, Problem};
+use super::body::{self, Problem, not_empty};
 use super::meanings::AgentFields;
 
 /// A voice identity, as far as the mock needs one (specification, "Agent").
@@ -53,45 +53,56 @@ impl Agent {
     /// be there is not specified; those that are must have the specified type.
     pub(super) fn configured(
         agent_id: i64,
-        body: &JsonObject,
+        body: &[u8],
         fields: AgentFields,
-    ) -> Result<Self, Vec<Problem>> {
-        let mut problems = Vec::new();
-        let agent = read(agent_id, body, fields, &mut problems);
-        agent.filter(|_| problems.is_empty()).ok_or(problems)
+    ) -> Result<Self, Problem> {
+        let body: Body = body::read(body)?;
+        let optional = [
+            ("prompt", body.prompt.is_none()),
+            ("agent_phone_number", body.agent_phone_number.is_none()),
+            ("voice_id", body.voice_id.is_none()),
+            ("version", body.version.is_none()),
+            ("welcome_text", body.welcome_text.is_none()),
+            ("enabled", body.enabled.is_none()),
+            ("save_stats", body.save_stats.is_none()),
+            ("server_type", body.server_type.is_none()),
+            ("call_type", body.call_type.is_none()),
+            ("created_at", body.created_at.is_none()),
+            ("updated_at", body.updated_at.is_none()),
+        ];
+        let missing = optional.into_iter().find(|(_, is_missing)| *is_missing);
+        match missing {
+            Some((name, _)) if fields == AgentFields::All => Err(Problem::missing(name)),
+            _ => Ok(Self {
+                agent_id,
+                agent_name: body.agent_name,
+                agent_phone_number: body.agent_phone_number.unwrap_or_default(),
+                call_type: body.call_type.unwrap_or_default(),
+            }),
+        }
     }
 }
 
-fn read(
-    agent_id: i64,
-    body: &JsonObject,
-    fields: AgentFields,
-    problems: &mut Vec<Problem>,
-) -> Option<Agent> {
-    let needed = fields == AgentFields::All;
-    let mut reader = Fields::new(body, &["body"], problems);
-    for name in ["prompt", "welcome_text"] {
-        let text: Option<JsonObject> = reader.field(name, needed);
-        if let Some(text) = text {
-            reader.within(name, &text).required::<String>("default");
-        }
-    }
-    for name in ["voice_id", "server_type", "created_at", "updated_at"] {
-        reader.field::<String>(name, needed);
-    }
-    reader.field::<i64>("version", needed);
-    reader.field::<bool>("enabled", needed);
-    reader.field::<bool>("save_stats", needed);
-    let agent_phone_number: Option<String> = reader.field("agent_phone_number", needed);
-    let call_type: Option<String> = reader.field("call_type", needed);
-    let agent_name: String = reader.required("agent_name")?;
-    if agent_name.is_empty() {
-        reader.problem("agent_name", "string_too_short", "String is empty");
-    }
-    Some(Agent {
-        agent_id,
-        agent_name,
-        agent_phone_number: agent_phone_number.unwrap_or_default(),
-        call_type: call_type.unwrap_or_default(),
-    })
+/// The configuration of an agent, whose tools may be any JSON.
+#[derive(Deserialize)]
+struct Body {
+    #[serde(deserialize_with = "not_empty")]
+    agent_name: String,
+    agent_phone_number: Option<String>,
+    call_type: Option<String>,
+    prompt: Option<Text>,
+    welcome_text: Option<Text>,
+    voice_id: Option<String>,
+    server_type: Option<String>,
+    created_at: Option<String>,
+    updated_at: Option<String>,
+    version: Option<i64>,
+    enabled: Option<bool>,
+    save_stats: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct Text {
+    #[serde(rename = "default")]
+    _default: String,
 }

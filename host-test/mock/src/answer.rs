@@ -5,7 +5,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
-use super::json_object::Problem;
+use super::body::Problem;
 use super::meanings::{Meanings, Unauthorized, ValidationBody};
 
 /// An HTTP answer.
@@ -49,7 +49,7 @@ pub(super) enum Refusal {
     /// The identifier of the named thing ("Docket", "Agent", …) is not known.
     NotFound(&'static str),
     /// The request was understood and is wrong.
-    Invalid(Vec<Problem>),
+    Invalid(Problem),
     /// So much goes on that the mock has no room for more.
     Full,
 }
@@ -60,11 +60,6 @@ struct Detail<T> {
 }
 
 impl Refusal {
-    /// Wrong in one place.
-    pub(super) fn invalid(location: &[&str], kind: &'static str, message: &str) -> Self {
-        Self::Invalid(vec![Problem::new(location, kind, message)])
-    }
-
     /// The answer, as `meanings` has it.
     pub(super) fn answer(&self, meanings: &Meanings) -> Answer {
         match self {
@@ -76,7 +71,7 @@ impl Refusal {
                 detail(status, "Invalid or missing auth_token")
             }
             Self::NotFound(what) => detail(StatusCode::NOT_FOUND, format!("{what} not found")),
-            Self::Invalid(problems) => invalid(problems, meanings.validation_body),
+            Self::Invalid(problem) => invalid(problem, meanings.validation_body),
             Self::Full => {
                 let full = "The mock has no room for more open dockets and calls: end some";
                 detail(StatusCode::SERVICE_UNAVAILABLE, full)
@@ -85,14 +80,11 @@ impl Refusal {
     }
 }
 
-fn invalid(problems: &[Problem], body: ValidationBody) -> Answer {
+fn invalid(problem: &Problem, body: ValidationBody) -> Answer {
     let status = StatusCode::UNPROCESSABLE_ENTITY;
     match body {
-        ValidationBody::List => detail(status, problems),
-        ValidationBody::Text => {
-            let sentences: Vec<_> = problems.iter().map(Problem::sentence).collect();
-            detail(status, sentences.join("; "))
-        }
+        ValidationBody::List => detail(status, [problem]),
+        ValidationBody::Text => detail(status, problem.to_string()),
         ValidationBody::Empty => Answer::empty(status),
     }
 }

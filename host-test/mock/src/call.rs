@@ -3,27 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use super::json_object::{FieldType, JsonObject};
+use super::body::JsonObject;
 
 /// How a call ends: the statuses that the specification names.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Deserialize,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[strum(serialize_all = "kebab-case")]
 pub enum CallStatus {
     /// No one answered.
     NoAnswer,
@@ -208,8 +196,7 @@ impl Ending {
             let problem = format!("seconds is {seconds}; allowed: a number of at least 0");
             return Err(NotEnded::Invalid(problem));
         }
-        let json = serde_json::from_str::<Box<RawValue>>(metadata).ok();
-        if json.and_then(|json| JsonObject::read(&json)).is_none() {
+        if serde_json::from_str::<JsonObject>(metadata).is_err() {
             let problem =
                 format!("metadata is {metadata:?}; allowed: a string that holds a JSON object");
             return Err(NotEnded::Invalid(problem));

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use super::body::{self, JsonObject, Problem, Texts, not_empty};
 use super::endpoint::Endpoint;
-use super::json_object::{FieldType, Fields, JsonObject, Problem};
 use super::moment::Moment;
 
 /// How long after a creation the same one repeats it.
@@ -39,84 +41,80 @@ pub(super) enum AgentKey {
     PhoneNumber(String),
 }
 
+#[derive(Deserialize)]
+struct DocketBody {
+    agent_id: i64,
+    #[serde(deserialize_with = "phone_number")]
+    to_phone_number: String,
+    /// Version 2 only; version 1 ignores it.
+    external_id: Option<String>,
+    extra_config: DocketExtra,
+}
+
+#[derive(Deserialize)]
+struct DocketExtra {
+    call_context: JsonObject,
+}
+
+#[derive(Deserialize)]
+struct CallBody {
+    from_agent_name: Option<String>,
+    #[serde(deserialize_with = "not_empty")]
+    to_phone_number: String,
+    extra_config: Option<CallExtra>,
+}
+
+#[derive(Deserialize)]
+struct CallExtra {
+    call_context: Option<Texts>,
+}
+
+/// 12 digits including the country code (specification, "Limits").
+fn phone_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let number = String::deserialize(deserializer)?;
+    match number.len() == 12 && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => Ok(number),
+        false => Err(D::Error::custom("expected 12 digits")),
+    }
+}
+
 impl Creation {
     /// Reads the body of a request to `endpoint`, which starts calls. In that of a direct call the
     /// field `agent_phone_field`, if any, may stand in for the agent's name.
     pub(super) fn read(
         endpoint: Endpoint,
-        body: &JsonObject,
+        body: &[u8],
         agent_phone_field: Option<&str>,
-    ) -> Result<Self, Vec<Problem>> {
-        let mut problems = Vec::new();
-        let fields = Fields::new(body, &["body"], &mut problems);
-        let creation = match endpoint {
-            Endpoint::MakeCall => read_call(fields, agent_phone_field),
-            _ => read_docket(fields, endpoint),
-        };
-        creation.filter(|_| problems.is_empty()).ok_or(problems)
+    ) -> Result<Self, Problem> {
+        if endpoint == Endpoint::MakeCall {
+            return read_call(body, agent_phone_field);
+        }
+        let docket: DocketBody = body::read(body)?;
+        let is_v2 = endpoint == Endpoint::CreateDocketV2;
+        Ok(Self {
+            agent: AgentKey::Id(docket.agent_id),
+            to_phone_number: docket.to_phone_number,
+            call_context: docket.extra_config.call_context.0,
+            external_id: docket.external_id.filter(|_| is_v2),
+        })
     }
 }
 
-fn read_docket(mut fields: Fields, endpoint: Endpoint) -> Option<Creation> {
-    let agent_id = fields.required("agent_id");
-    let to_phone_number = read_phone_number(&mut fields);
-    let external_id = match endpoint {
-        Endpoint::CreateDocketV2 => fields.optional("external_id"),
-        _ => None,
-    };
-    let extra_config: Option<JsonObject> = fields.required("extra_config");
-    let context: Option<JsonObject> = extra_config.and_then(|extra| {
-        fields
-            .within("extra_config", &extra)
-            .required("call_context")
+fn read_call(body: &[u8], agent_phone_field: Option<&str>) -> Result<Creation, Problem> {
+    let call: CallBody = body::read(body)?;
+    let by_phone = agent_phone_field.and_then(|field| {
+        let fields: HashMap<String, &RawValue> = serde_json::from_slice(body).ok()?;
+        serde_json::from_str(fields.get(field)?.get()).ok()
     });
-    Some(Creation {
-        agent: AgentKey::Id(agent_id?),
-        to_phone_number: to_phone_number?,
-        call_context: context?.text,
-        external_id,
-    })
-}
-
-/// 12 digits including the country code (specification, "Limits").
-fn read_phone_number(fields: &mut Fields) -> Option<String> {
-    let number: String = fields.required("to_phone_number")?;
-    if number.len() != 12 || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        let message = "String should match pattern '^[0-9]{12}$'";
-        fields.problem("to_phone_number", "string_pattern_mismatch", message);
-    }
-    Some(number)
-}
-
-fn read_call(mut fields: Fields, agent_phone_field: Option<&str>) -> Option<Creation> {
-    let by_phone = agent_phone_field.and_then(|name| fields.optional(name));
-    let agent = by_phone
-        .map(AgentKey::PhoneNumber)
-        .or_else(|| fields.required("from_agent_name").map(AgentKey::Name));
-    let to_phone_number: Option<String> = fields.required("to_phone_number");
-    if to_phone_number.as_deref() == Some("") {
-        fields.problem("to_phone_number", "string_too_short", "String is empty");
-    }
-    let extra_config: Option<JsonObject> = fields.optional("extra_config");
-    let context = extra_config
-        .and_then(|extra| read_context(fields.within("extra_config", &extra)))
-        .unwrap_or_else(JsonObject::empty);
-    Some(Creation {
-        agent: agent?,
-        to_phone_number: to_phone_number?,
-        call_context: context.text,
+    let by_name = call.from_agent_name.map(AgentKey::Name);
+    let agent = by_phone.map(AgentKey::PhoneNumber).or(by_name);
+    let context = call.extra_config.and_then(|extra| extra.call_context);
+    Ok(Creation {
+        agent: agent.ok_or_else(|| Problem::missing("from_agent_name"))?,
+        to_phone_number: call.to_phone_number,
+        call_context: context.map_or_else(JsonObject::empty, |texts| texts.0).0,
         external_id: None,
     })
-}
-
-/// A context whose values are strings, as the specification has it for direct calls.
-fn read_context(mut extra_config: Fields) -> Option<JsonObject> {
-    let context: JsonObject = extra_config.optional("call_context")?;
-    let mut fields = extra_config.within("call_context", &context);
-    for name in context.fields_not_string() {
-        fields.problem(name, String::KIND, String::MESSAGE);
-    }
-    Some(context)
 }
 
 /// The creations of the last minute: the duplicate that a client must not make.
@@ -193,7 +191,7 @@ mod tests {
         Creation {
             agent: AgentKey::Id(7),
             to_phone_number: number.to_string(),
-            call_context: JsonObject::empty().text,
+            call_context: JsonObject::empty().0,
             external_id: None,
         }
     }

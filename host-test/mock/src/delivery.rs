@@ -18,19 +18,9 @@ use uuid::Uuid;
 /// Time a receiver has for its answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a webhook delivery is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotificationKind {
-    /// The completion of a docket: the only kind that is specified.
-    DocketCompleted,
-    /// The end of one call: mentioned in the specification, its shape is invented.
-    CallCompleted,
-}
-
 /// One message for the webhook.
 #[derive(Debug)]
 pub(super) struct Notification {
-    pub(super) kind: NotificationKind,
     /// The docket or direct call.
     pub(super) about: Uuid,
     pub(super) body: String,
@@ -41,8 +31,6 @@ pub(super) struct Notification {
 /// One notification that was sent, or could not be.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// What it was about.
-    pub kind: NotificationKind,
     /// The JSON that was sent.
     pub body: String,
     /// When the outcome was known, since the mock started.

@@ -6,16 +6,15 @@ use std::time::{Duration, SystemTime};
 use http::header::ALLOW;
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
-use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::agent::Agent;
 use super::answer::{Answer, Refusal, detail};
+use super::body::Problem;
 use super::creation::Creation;
 use super::delivery::Notification;
 use super::endpoint::{Endpoint, Route, route};
 use super::fault::Fault;
-use super::json_object::{FieldType, JsonObject};
 use super::meanings::{CreatedAgent, DetailsNotReady, DetailsShape, UnknownTask};
 use super::moment::{Moment, MomentKind, milliseconds};
 use super::request::{ReceivedRequest, RequestDetails, RequestLine};
@@ -124,7 +123,7 @@ fn read_creation(state: &State, request: &ReceivedRequest) -> Option<Result<Crea
         .endpoint
         .filter(|endpoint| endpoint.starts_calls())?;
     let phone_field = state.meanings.agent_phone_field.as_deref();
-    let read = |body| Creation::read(endpoint, &body, phone_field).map_err(Refusal::Invalid);
+    let read = |body| Creation::read(endpoint, body, phone_field).map_err(Refusal::Invalid);
     Some(json_body(request).and_then(read))
 }
 
@@ -197,33 +196,31 @@ fn authorize(state: &State, request: &ReceivedRequest) -> Result<(), Refusal> {
     }
 }
 
-/// The body, which must be declared as JSON and be an object.
-fn json_body(request: &ReceivedRequest) -> Result<JsonObject, Refusal> {
-    let kind = "model_attributes_type";
+/// The body, which must be declared as JSON.
+fn json_body(request: &ReceivedRequest) -> Result<&[u8], Refusal> {
     let message = "Input should be a valid dictionary or object to extract fields from";
-    let not_object = || Refusal::invalid(&["body"], kind, message);
-    if request.body.is_empty() {
-        return Err(Refusal::invalid(&["body"], "missing", "Field required"));
+    match request.declares_json() {
+        true => Ok(&request.body),
+        false => Err(Refusal::Invalid(Problem::new(
+            ["body"],
+            "model_attributes_type",
+            message,
+        ))),
     }
-    if !request.declares_json() {
-        return Err(not_object());
-    }
-    let json: Box<RawValue> = serde_json::from_slice(&request.body)
-        .map_err(|_| Refusal::invalid(&["body"], "json_invalid", "JSON decode error"))?;
-    JsonObject::read(&json).ok_or_else(not_object)
 }
 
 fn create_agent(state: &mut State, request: &ReceivedRequest) -> Result<Answer, Refusal> {
     let body = json_body(request)?;
     let agent_id = state.next_agent_id();
-    let agent = Agent::configured(agent_id, &body, state.meanings.agent_fields)
-        .map_err(Refusal::Invalid)?;
+    let agent =
+        Agent::configured(agent_id, body, state.meanings.agent_fields).map_err(Refusal::Invalid)?;
     state.add_agent(agent);
     let ok = StatusCode::OK;
     Ok(match state.meanings.created_agent {
         CreatedAgent::Id => Answer::json_text(ok, format!(r#"{{"agent_id":{agent_id}}}"#)),
         CreatedAgent::Configuration => {
-            let fields = body.text.get().trim_start_matches('{');
+            let text = request.body_text();
+            let fields = text.trim_start().trim_start_matches('{');
             Answer::json_text(ok, format!(r#"{{"agent_id":{agent_id},{fields}"#))
         }
         CreatedAgent::Empty => Answer::empty(ok),
@@ -233,7 +230,8 @@ fn create_agent(state: &mut State, request: &ReceivedRequest) -> Result<Answer, 
 
 fn list_agents(state: &State, request: &ReceivedRequest) -> Result<Answer, Refusal> {
     let organization_id = request.query_value("organizationId").ok_or_else(|| {
-        Refusal::invalid(&["query", "organizationId"], "missing", "Field required")
+        let place = ["query", "organizationId"];
+        Refusal::Invalid(Problem::new(place, "missing", "Field required"))
     })?;
     if organization_id != state.organization_id {
         return Err(Refusal::NotFound("Organization"));

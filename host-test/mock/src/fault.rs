@@ -23,7 +23,7 @@ pub struct Fault {
     /// The answer's status; none: the proper answer's, body included.
     status: Option<StatusCode>,
     /// The answer's body; none: a detail with the status' reason.
-    body: Option<Vec<u8>>,
+    body: Option<&'static str>,
     headers: Vec<(HeaderName, HeaderValue)>,
     delay: Duration,
     /// Whether no answer is sent at all.
@@ -53,7 +53,7 @@ impl Fault {
     pub fn rate_limited(retry_after: Option<&str>) -> Self {
         let refused = Self::status(429);
         match retry_after {
-            Some(value) => refused.header(RETRY_AFTER.as_str(), value),
+            Some(value) => refused.header(RETRY_AFTER, value),
             None => refused,
         }
     }
@@ -71,8 +71,11 @@ impl Fault {
 
     /// 200 with a page of HTML, as proxies and captive portals answer; nothing is done.
     pub fn html() -> Self {
-        let page = "<!DOCTYPE html><html><body>Welcome</body></html>";
-        Self::status(200).body("text/html", page)
+        Self {
+            body: Some("<!DOCTYPE html><html><body>Welcome</body></html>"),
+            ..Self::status(200)
+        }
+        .header(CONTENT_TYPE, "text/html")
     }
 
     /// What was asked for is done, and the proper answer comes after `delay`.
@@ -113,22 +116,11 @@ impl Fault {
     /// Adds a header to the answer.
     ///
     /// # Panics
-    /// Where no HTTP header can be called `name` or hold `value`.
-    pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
-        let name = HeaderName::from_str(name).expect("a header's name");
-        let value = HeaderValue::from_bytes(value.as_ref()).expect("a header's value");
+    /// Where no HTTP header can hold `value`.
+    fn header(mut self, name: HeaderName, value: &str) -> Self {
+        let value = HeaderValue::from_str(value).expect("a header's value");
         self.headers.push((name, value));
         self
-    }
-
-    /// Answers with these bytes, which need not be what `content_type` says, and with the
-    /// fault's own headers only.
-    ///
-    /// # Panics
-    /// Where no HTTP header can hold `content_type`.
-    pub fn body(mut self, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
-        self.body = Some(body.into());
-        self.header(CONTENT_TYPE.as_str(), content_type)
     }
 
     /// Holds the answer back.
@@ -164,9 +156,9 @@ impl Fault {
                 detail(status, status.canonical_reason().unwrap_or("Fault"))
             }
         };
-        if let Some(body) = &self.body {
+        if let Some(body) = self.body {
             answer.headers.clear();
-            answer.body.clone_from(body);
+            answer.body = body.into();
         }
         answer.headers.extend(self.headers.iter().cloned());
         answer
@@ -300,7 +292,7 @@ fn read_option(fault: Fault, option: &str) -> Result<Fault> {
         Some(("retry-after", value)) => {
             let value_is_valid = HeaderValue::from_str(value).is_ok();
             ensure!(value_is_valid, "{value:?} is not a valid header value");
-            Ok(fault.header(RETRY_AFTER.as_str(), value))
+            Ok(fault.header(RETRY_AFTER, value))
         }
         Some(("delay-ms", value)) => {
             let delay_ms = value.parse();

@@ -22,13 +22,13 @@
 
 mod agent;
 mod answer;
+mod body;
 mod call;
 mod creation;
 mod delivery;
 mod endpoint;
 mod exchange;
 mod fault;
-mod json_object;
 mod meanings;
 mod moment;
 mod newest;
@@ -60,7 +60,7 @@ use self::state::State;
 pub use self::agent::Agent;
 pub use self::answer::Answer;
 pub use self::call::{CallStatus, Conversation, Ending, NotEnded, Scripts};
-pub use self::delivery::{Delivery, NotificationKind};
+pub use self::delivery::Delivery;
 pub use self::endpoint::Endpoint;
 pub use self::fault::{DeliveryFault, Fault, FaultOrder, PendingFault};
 pub use self::meanings::{

@@ -1,182 +1,193 @@
 //! What the mock makes of everything that the specification leaves open.
 
-use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
+use clap::{Args, ValueEnum};
 
 /// What the mock makes of what the specification leaves open. Every value of every
-/// field is invented; the defaults are the first ones.
-#[derive(Clone, Debug, Default)]
+/// field is invented; the defaults are the first ones. Each field is an option of the command.
+#[derive(Args, Clone, Debug, Default)]
 pub struct Meanings {
     /// Details of a call that is not over.
+    #[arg(long, value_enum, default_value_t)]
     pub details_not_ready: DetailsNotReady,
     /// Details of an unknown task.
+    #[arg(long, value_enum, default_value_t)]
     pub unknown_task: UnknownTask,
     /// What holds the details of a call.
+    #[arg(long, value_enum, default_value_t)]
     pub details_shape: DetailsShape,
     /// Insights of an unanswered call.
+    #[arg(long, value_enum, default_value_t)]
     pub unanswered_insights: UnansweredInsights,
     /// Status of a version 2 docket that is not completed.
+    #[arg(long, value_enum, default_value_t)]
     pub v2_status: V2Status,
     /// Creation of a version 2 docket whose external id was seen before.
+    #[arg(long, value_enum, default_value_t)]
     pub repeated_external_id: RepeatedExternalId,
     /// Body of a 422.
+    #[arg(long, value_enum, default_value_t)]
     pub validation_body: ValidationBody,
     /// Fields that an open docket has no value for.
+    #[arg(long, value_enum, default_value_t)]
     pub open_docket_fields: OpenDocketFields,
-    /// Fields that a new agent must have.
+    /// Fields that a new agent must have; the others need only be of the right type.
+    #[arg(long, value_enum, default_value_t)]
     pub agent_fields: AgentFields,
     /// Answer to the creation of an agent.
+    #[arg(long, value_enum, default_value_t)]
     pub created_agent: CreatedAgent,
     /// Whether a docket's call ids have details as task ids do.
+    #[arg(long, value_enum, default_value_t)]
     pub docket_calls: DocketCalls,
     /// Answer to a missing or wrong token.
+    #[arg(long, value_enum, default_value_t)]
     pub unauthorized: Unauthorized,
     /// Whether an unanswered docket is notified.
+    #[arg(long, value_enum, default_value_t)]
     pub never_answered: NeverAnswered,
     /// Field of make_call that selects the agent by phone number; without it there is none.
+    #[arg(long, value_name = "FIELD")]
     pub agent_phone_field: Option<String>,
 }
 
-/// What a field of [`Meanings`] may be. Each value has a name, which is its own in kebab-case, and
-/// documentation, for those who let others choose.
-macro_rules! choices {
-    ($($(#[doc = $docs:literal])+ pub enum $name:ident { $($values:tt)+ })+) => {$(
-        $(#[doc = $docs])+
-        #[derive(
-            Clone, Copy, Debug, Default, PartialEq, Eq,
-            Display, EnumMessage, EnumString, IntoStaticStr, VariantArray,
-        )]
-        #[strum(serialize_all = "kebab-case")]
-        pub enum $name { $($values)+ }
-    )+};
+/// Details of a call that is not over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DetailsNotReady {
+    /// 404.
+    #[default]
+    NotFound,
+    /// An empty array.
+    EmptyArray,
+    /// A record whose status is `IN_PROGRESS` and whose insights are null.
+    NoInsights,
 }
 
-choices! {
-    /// Details of a call that is not over.
-    pub enum DetailsNotReady {
-        /// 404.
-        #[default]
-        NotFound,
-        /// An empty array.
-        EmptyArray,
-        /// A record whose status is `IN_PROGRESS` and whose insights are null.
-        NoInsights,
-    }
+/// Details of an unknown task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum UnknownTask {
+    /// 404.
+    #[default]
+    NotFound,
+    /// An empty array.
+    EmptyArray,
+}
 
-    /// Details of an unknown task.
-    pub enum UnknownTask {
-        /// 404.
-        #[default]
-        NotFound,
-        /// An empty array.
-        EmptyArray,
-    }
+/// What holds the details of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DetailsShape {
+    /// An array of one record, as specified.
+    #[default]
+    Array,
+    /// The record itself.
+    Object,
+}
 
-    /// What holds the details of a call.
-    pub enum DetailsShape {
-        /// An array of one record, as specified.
-        #[default]
-        Array,
-        /// The record itself.
-        Object,
-    }
+/// Insights of an unanswered call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum UnansweredInsights {
+    /// Null.
+    #[default]
+    Null,
+    /// Insights whose next action is `REDIAL`.
+    Redial,
+}
 
-    /// Insights of an unanswered call.
-    pub enum UnansweredInsights {
-        /// Null.
-        #[default]
-        Null,
-        /// Insights whose next action is `REDIAL`.
-        Redial,
-    }
+/// Status of a version 2 docket that is not completed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum V2Status {
+    /// `OPEN` until the first call, `IN_PROGRESS` after it.
+    #[default]
+    OpenUntilCalled,
+    /// `IN_PROGRESS` in every fetch.
+    InProgress,
+    /// `OPEN` until it is completed.
+    OpenUntilClosed,
+}
 
-    /// Status of a version 2 docket that is not completed.
-    pub enum V2Status {
-        /// `OPEN` until the first call, `IN_PROGRESS` after it.
-        #[default]
-        OpenUntilCalled,
-        /// `IN_PROGRESS` in every fetch.
-        InProgress,
-        /// `OPEN` until it is completed.
-        OpenUntilClosed,
-    }
+/// Creation of a version 2 docket whose external id was seen before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum RepeatedExternalId {
+    /// Another docket: nothing is recognised.
+    #[default]
+    NewDocket,
+    /// The earlier docket, with `created: false`.
+    SameDocket,
+}
 
-    /// Creation of a version 2 docket whose external id was seen before.
-    pub enum RepeatedExternalId {
-        /// Another docket: nothing is recognised.
-        #[default]
-        NewDocket,
-        /// The earlier docket, with `created: false`.
-        SameDocket,
-    }
+/// Body of a 422.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ValidationBody {
+    /// FastAPI's list of problems under `detail`.
+    #[default]
+    List,
+    /// One text under `detail`.
+    Text,
+    /// Nothing.
+    Empty,
+}
 
-    /// Body of a 422.
-    pub enum ValidationBody {
-        /// FastAPI's list of problems under `detail`.
-        #[default]
-        List,
-        /// One text under `detail`.
-        Text,
-        /// Nothing.
-        Empty,
-    }
+/// Fields that an open docket has no value for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OpenDocketFields {
+    /// Null.
+    #[default]
+    Null,
+    /// Left out.
+    LeftOut,
+}
 
-    /// Fields that an open docket has no value for.
-    pub enum OpenDocketFields {
-        /// Null.
-        #[default]
-        Null,
-        /// Left out.
-        LeftOut,
-    }
+/// Fields that a new agent must have; the others need only be of the right type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum AgentFields {
+    /// Its name.
+    #[default]
+    Name,
+    /// All of them but `tools`.
+    All,
+}
 
-    /// Fields that a new agent must have; the others need only be of the right type.
-    pub enum AgentFields {
-        /// Its name.
-        #[default]
-        Name,
-        /// All of them but `tools`.
-        All,
-    }
+/// Answer to the creation of an agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum CreatedAgent {
+    /// 200 with `{"agent_id": n}`.
+    #[default]
+    Id,
+    /// 200 with the configuration that was sent, `agent_id` put in front.
+    Configuration,
+    /// 200 without a body.
+    Empty,
+    /// 204.
+    NoContent,
+}
 
-    /// Answer to the creation of an agent.
-    pub enum CreatedAgent {
-        /// 200 with `{"agent_id": n}`.
-        #[default]
-        Id,
-        /// 200 with the configuration that was sent, `agent_id` put in front.
-        Configuration,
-        /// 200 without a body.
-        Empty,
-        /// 204.
-        NoContent,
-    }
+/// Whether a docket's call ids have details as task ids do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DocketCalls {
+    /// They are not task ids.
+    #[default]
+    NotTasks,
+    /// They are task ids.
+    Tasks,
+}
 
-    /// Whether a docket's call ids have details as task ids do.
-    pub enum DocketCalls {
-        /// They are not task ids.
-        #[default]
-        NotTasks,
-        /// They are task ids.
-        Tasks,
-    }
+/// Answer to a missing or wrong token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Unauthorized {
+    /// 401.
+    #[default]
+    #[value(name = "401")]
+    Status401,
+    /// 403.
+    #[value(name = "403")]
+    Status403,
+}
 
-    /// Answer to a missing or wrong token.
-    pub enum Unauthorized {
-        /// 401.
-        #[default]
-        #[strum(serialize = "401")]
-        Status401,
-        /// 403.
-        #[strum(serialize = "403")]
-        Status403,
-    }
-
-    /// Whether an unanswered docket is notified.
-    pub enum NeverAnswered {
-        /// It is, with `call_insights: null`.
-        #[default]
-        Notified,
-        /// It is not; its `notification_status` is `SKIPPED`.
-        Silent,
-    }
+/// Whether an unanswered docket is notified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum NeverAnswered {
+    /// It is, with `call_insights: null`.
+    #[default]
+    Notified,
+    /// It is not; its `notification_status` is `SKIPPED`.
+    Silent,
 }

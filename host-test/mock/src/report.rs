@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use super::body::JsonObject;
 use super::call::Ending;
-use super::json_object::JsonObject;
 use super::meanings::{Meanings, OpenDocketFields, UnansweredInsights};
 use super::moment::iso_8601;
 use super::task::{Attempt, Closure, Task};
@@ -220,7 +220,7 @@ fn insights<'a>(ending: &'a Ending, meanings: &Meanings) -> Option<Insights<'a>>
         }),
         (None, UnansweredInsights::Null) => None,
         (None, UnansweredInsights::Redial) => Some(Insights {
-            metadata: JsonObject::empty().text,
+            metadata: JsonObject::empty().0,
             user_interest: UserInterest {
                 status: "UNKNOWN",
                 confidence_score: 0.0,

@@ -191,7 +191,6 @@ impl Service {
                 }
             }
             let delivery = Delivery {
-                kind: notification.kind,
                 body: notification.body.clone(),
                 at: self.uptime(),
                 outcome: outcome.map_err(|error| format!("{error:#}")),

@@ -12,7 +12,7 @@ use super::agent::Agent;
 use super::answer::{Refusal, json_text};
 use super::call::{CallStatus, Ending, NotEnded, Scripts};
 use super::creation::{AgentKey, Creation, Repeats};
-use super::delivery::{Notification, NotificationKind};
+use super::delivery::Notification;
 use super::endpoint::Endpoint;
 use super::fault::{DeliveryFault, Fault, FaultQueue, PendingFault};
 use super::meanings::{DocketCalls, Meanings, NeverAnswered, RepeatedExternalId};
@@ -262,7 +262,6 @@ impl State {
         let mut notifications = Vec::new();
         if self.webhook.as_ref().is_some_and(|it| it.call_events) {
             notifications.extend(task.call_event().map(|event| Notification {
-                kind: NotificationKind::CallCompleted,
                 about: id,
                 body: json_text(&event),
                 closes: false,
@@ -448,7 +447,6 @@ fn complete(
     }
     webhook?;
     Some(Notification {
-        kind: NotificationKind::DocketCompleted,
         about: docket.id,
         body: json_text(&docket.completion(dashboard)),
         closes,

@@ -372,6 +372,10 @@ async fn events_go_on_after_the_last_one_with_what_changed_since() {
     assert_eq!(changed[0]["ringing"]["attempt"], 2);
     assert_eq!(events[0]["requests"], json!([]));
 
+    // A number that was never given is of another run.
+    let other = site.events("?since=4000000000", None, |_| true).await;
+    assert_eq!(other[0]["entries"].as_array().unwrap().len(), 2);
+
     let sequence = &events[0]["sequence"];
     let last = sequence.to_string();
     let waiting = site.events("", Some(&last), |event| event["sequence"] != *sequence);
@@ -464,6 +468,12 @@ async fn what_is_wrong_with_a_click_is_named_and_nothing_is_done() {
     assert_eq!(site.get("/entries/1").await.status, 404);
     assert_eq!(site.mock.entry(&id).unwrap().entry.attempts, 0);
     assert!(site.mock.changes(0).orders.is_empty());
+    let call = json!({"from_agent_name": "renewals", "to_phone_number": NUMBER});
+    let call = site.ask("POST /make_call", &call.to_string()).await.json();
+    let end = format!("/entries/{}/end", call["task_id"].as_str().unwrap());
+    let busy = json!({"attempt": 1, "status": "BUSY"});
+    assert_eq!(site.click(&end, &busy).await.status, 204);
+    assert_eq!(site.click(&end, &busy).await.status, 409, "it is over");
     let leave = format!("/entries/{id}/leave");
     assert_eq!(site.click(&leave, &json!({"attempt": 1})).await.status, 204);
     let entry = site.mock.entry(&id).unwrap().entry;
@@ -492,6 +502,8 @@ async fn faults_are_ordered_by_click_and_taken_back() {
     ]);
     assert_eq!(shown["orders"], expected);
     assert_eq!(shown["delivery_orders"], json!(["lost", "twice"]));
+    // Any endpoint is one that exists.
+    assert_eq!(site.ask("GET /nothing", "").await.status, 404);
     assert_eq!(site.create(NUMBER).await.status, 503);
     let limited = site.create(NUMBER).await;
     assert_eq!(

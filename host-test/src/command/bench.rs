@@ -5,10 +5,9 @@ use clap::Args;
 use indicatif::ProgressBar;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 use voice_calling_bench as bench;
-use voice_calling_bench::{Gathering, Options};
+use voice_calling_bench::Gathering;
 
 #[derive(Args)]
 pub(crate) struct Bench {
@@ -19,9 +18,6 @@ pub(crate) struct Bench {
     /// A few calls of each kind, to see that the bench works; the figures are not meaningful
     #[arg(long)]
     short: bool,
-    /// A report for machines
-    #[arg(long)]
-    json: bool,
 }
 
 /// What a part of the bench gets that runs in a process of its own.
@@ -32,22 +28,16 @@ pub(crate) struct Crowd {
 }
 
 pub(crate) fn run_bench(arguments: Bench) -> Result<()> {
-    let options = Options {
-        component: arguments.component,
-        is_short: arguments.short,
-        gathering,
-    };
     let progress = match std::io::stderr().is_terminal() {
         true => ProgressBar::new_spinner(),
         false => ProgressBar::hidden(),
     };
     progress.enable_steady_tick(Duration::from_millis(200));
-    let report = bench::run(&options, |what| progress.set_message(what.to_owned()))?;
+    let report = bench::run(&arguments.component, arguments.short, |what| {
+        progress.set_message(what.to_owned());
+    })?;
     progress.finish_and_clear();
-    match arguments.json {
-        true => println!("{}", serde_json::to_string_pretty(&report)?),
-        false => println!("{report}"),
-    }
+    println!("{report}");
     Ok(())
 }
 
@@ -56,10 +46,4 @@ pub(crate) async fn run_crowd(arguments: Crowd) -> Result<()> {
     let crowd = bench::gather(gathering).await?;
     println!("{}", serde_json::to_string(&crowd)?);
     Ok(())
-}
-
-fn gathering(gathering: &Gathering) -> Result<Command> {
-    let mut program = Command::new(std::env::current_exe()?);
-    program.args(["bench-crowd", &serde_json::to_string(gathering)?]);
-    Ok(program)
 }

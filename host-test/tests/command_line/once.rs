@@ -123,6 +123,14 @@ fn what_a_command_cannot_do_it_says_with_exit_code_2() {
         (&["check", MUTANTS, "--env", insecure], "the check sets it"),
         (&["check", MUTANTS, "--only", "no-such-check"], "no-replay"),
         (
+            &["check", "any.wasm", "--guest", "0.2"],
+            "cannot be used with",
+        ),
+        (
+            &["demo", "--component", "any.wasm", "--guest", "0.2"],
+            "cannot be used with",
+        ),
+        (
             &["cases", "--folder", folder],
             "agents.json: \"n\": unknown field `request`",
         ),
@@ -253,22 +261,6 @@ fn a_command_runs_the_component_that_is_asked_for_and_no_other() {
     }
 }
 
-#[test]
-fn an_unknown_guest_and_a_file_beside_a_guest_are_refused() {
-    for arguments in WITH_GUEST {
-        let output = run([arguments, &["--guest", "0.4"]].concat());
-        assert_refused(&output, "possible values: 0.2, 0.3");
-        let (file, named) = match arguments {
-            ["check", ..] => (&["any.wasm"][..], "[FILE]"),
-            _ => (&["--component", "any.wasm"][..], "--component <FILE>"),
-        };
-        let output = run([arguments, file, &["--guest", "0.2"]].concat());
-        for says in ["--guest <KIND>", named, "cannot be used with"] {
-            assert_refused(&output, says);
-        }
-    }
-}
-
 /// What a guest passes to its host is traced by wasmtime, call by call, if nobody prevents it.
 #[test]
 fn no_trace_shows_the_token_or_the_people_of_a_call_of_any_component() {
@@ -344,43 +336,40 @@ fn a_component_that_fails_a_check_ends_with_1_and_the_scenario_in_which_it_did()
 
 #[test]
 fn the_short_bench_measures_everything() {
-    let output = run(["bench", "--short", "--json", "--component", &component()]);
+    let output = run(["bench", "--short", "--component", &component()]);
     assert!(output.status.success(), "{}", stderr(&output));
-    let report = stdout_json(&output);
-    assert_eq!(report["is_short"], true);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("short form: these figures"), "{text}");
+    let lines = text.lines().filter_map(|line| line.strip_prefix('│'));
+    let rows = lines.map(|line| line.trim_end_matches('│').split('┆').map(str::trim));
+    let rows: Vec<_> = rows.map(Vec::from_iter).collect();
+    let number = |row: &[&str], column: usize| row[column].parse::<f64>().ok();
     // The memory of a process is measured on Linux alone, and need not grow for so few calls.
-    let figures = report["figures"].as_array().expect("figures");
-    let left_out = report["left_out"].as_array().map(Vec::len);
-    let expected = match cfg!(target_os = "linux") {
-        true => (9, Some(0)),
-        false => (8, Some(1)),
+    let left_out = text.matches("not measured on this machine: ").count();
+    assert_eq!(left_out, usize::from(!cfg!(target_os = "linux")));
+    let is_figure = |row: &&Vec<&str>| matches!(row[0], "✓" | "✗");
+    let figures: Vec<_> = rows.iter().filter(is_figure).collect();
+    assert_eq!(figures.len(), 9 - left_out);
+    for row in figures {
+        assert!(
+            number(row, 3) > Some(0.0) || row[1].contains("KiB"),
+            "{row:?}"
+        );
+    }
+    let measured = |columns, least, of| {
+        let rows = rows.iter().filter(|row| row.len() == columns);
+        let numbers = rows.filter_map(|row| Some((number(row, 1)?, number(row, of)?)));
+        numbers.filter(|it| it.0 > 0.0 && it.1 > least).count()
     };
-    assert_eq!((figures.len(), left_out), expected);
-    for figure in figures {
-        let is_memory = figure["title"]
-            .as_str()
-            .is_some_and(|it| it.contains("KiB"));
-        let is_measured = figure["median"].as_f64().is_some_and(|it| it > 0.0);
-        assert!(is_measured || is_memory, "{figure}");
-    }
-    let mut crowds = 0;
-    for situation in report["situations"].as_array().expect("situations") {
-        assert!(situation["left_out"].is_null(), "{situation}");
-        for crowd in situation["crowds"].as_array().expect("crowds") {
-            assert!(crowd[1][0]["calls_per_s"].as_f64() > Some(0.0), "{crowd}");
-            assert!(
-                crowd[1][0]["cpu_us_per_call"].as_f64() > Some(0.0),
-                "{crowd}"
-            );
-            crowds += 1;
-        }
-    }
-    assert_eq!(crowds, 37);
-    let files = report["files"].as_array().expect("files");
-    assert_eq!(files.len(), 4);
-    assert!(
-        files.iter().all(|it| it["gzip_kb"].as_f64() > Some(10.0)),
-        "{files:?}"
+    assert_eq!(
+        measured(8, 0.0, 3),
+        37,
+        "crowds with calls/s and CPU: {text}"
+    );
+    assert_eq!(
+        measured(5, 10.0, 2),
+        4,
+        "files with their size in gzip: {text}"
     );
 }
 

@@ -153,7 +153,6 @@ pub(crate) fn link_v0_2(linker: &mut Linker<Guest>) -> Result<()> {
 
 /// Links the interfaces that a component for WASI 0.3 may import besides: it may be composed with
 /// guests for 0.2.
-#[cfg(feature = "wasi-0-3")]
 pub(crate) fn link_v0_3(linker: &mut Linker<Guest>) -> Result<()> {
     use wasmtime_wasi::p3::bindings as p3;
     use wasmtime_wasi_http::WasiHttp;

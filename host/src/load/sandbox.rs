@@ -9,7 +9,7 @@ use crate::load::allocation::Allocation;
 use crate::load::cache::CompiledCache;
 use crate::load::kind::GuestKind;
 use crate::network::outgoing::Outgoing;
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use std::path::Path;
 use wasmtime::component::{Component, Instance as ComponentInstance, InstancePre, Linker};
 use wasmtime::error::Context;
@@ -44,16 +44,9 @@ impl Sandbox {
     /// As [`Sandbox::load`], from memory.
     pub fn compile(wasm: &[u8], loading: &Loading) -> Result<Self> {
         let kind = GuestKind::of(wasm);
-        ensure!(
-            kind != GuestKind::V0_3 || cfg!(feature = "wasi-0-3"),
-            "the component is for {kind}, but this host was built without the feature `wasi-0-3`: \
-             use the file for {} (voice-calling.wasm, if this is voice-calling-p3.wasm)",
-            GuestKind::V0_2
-        );
         let component = compiled(wasm, kind, loading)?;
         let mut linker = Linker::new(component.engine());
         capabilities::link_v0_2(&mut linker)?;
-        #[cfg(feature = "wasi-0-3")]
         if kind == GuestKind::V0_3 {
             capabilities::link_v0_3(&mut linker)?;
         }
@@ -115,7 +108,6 @@ fn compiled(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component
     let mut config = Config::new();
     config.epoch_interruption(true);
     // What async functions need costs each call something.
-    #[cfg(feature = "wasi-0-3")]
     config.concurrency_support(kind == GuestKind::V0_3);
     loading.allocation.apply(&mut config, kind);
     let engine = Engine::new(&config)?;

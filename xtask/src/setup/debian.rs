@@ -21,38 +21,29 @@ const RUST_VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
 pub struct Programs {
     /// What `cargo xtask setup` calls them.
     setup: &'static str,
-    /// Their names, and commands of the shell that succeed where they are.
-    checks: &'static [(&'static str, &'static str)],
+    /// Commands of the shell that succeed where they are.
+    checks: &'static [&'static str],
     packages: &'static [&'static str],
 }
 
 /// For the tests of the mock's page, which start both.
 pub const CHROMIUM: Programs = Programs {
     setup: "chromium",
-    checks: &[
-        ("Chromium", "chromium --version"),
-        ("Chromium's driver", "chromedriver --version"),
-    ],
+    checks: &["chromium --version", "chromedriver --version"],
     packages: &["chromium", "chromium-driver", "fonts-dejavu-core"],
 };
 
 /// For the tests on Obelisk, which start it.
 pub const POSTGRESQL: Programs = Programs {
     setup: "postgresql",
-    checks: &[(
-        "PostgreSQL",
-        "initdb --version || ls /usr/lib/postgresql/*/bin/initdb",
-    )],
+    checks: &["initdb --version || ls /usr/lib/postgresql/*/bin/initdb"],
     packages: &["postgresql"],
 };
 
 /// What Obelisk is built with: the compiler, and the descriptions of types that come with it.
 pub const PROTOBUF: Programs = Programs {
     setup: "obelisk",
-    checks: &[(
-        "protoc",
-        "protoc --version && test -d /usr/include/google/protobuf",
-    )],
+    checks: &["protoc --version && test -d /usr/include/google/protobuf"],
     packages: &["protobuf-compiler", "libprotobuf-dev"],
 };
 
@@ -60,10 +51,10 @@ pub const PROTOBUF: Programs = Programs {
 pub const RELEASE: Programs = Programs {
     setup: "release",
     checks: &[
-        ("minisign", "minisign -v"),
-        ("docker-registry", "docker-registry --version"),
-        ("shellcheck", "shellcheck --version"),
-        ("openssl", "openssl version"),
+        "minisign -v",
+        "docker-registry --version",
+        "shellcheck --version",
+        "openssl version",
     ],
     packages: &["minisign", "docker-registry", "shellcheck", "openssl"],
 };
@@ -71,19 +62,16 @@ pub const RELEASE: Programs = Programs {
 /// What the tests of wasmCloud's hosts start.
 pub const WASH_HOST: Programs = Programs {
     setup: "wash",
-    checks: &[
-        ("nats-server", "nats-server --version"),
-        ("docker-registry", "docker-registry --version"),
-    ],
+    checks: &["nats-server --version", "docker-registry --version"],
     packages: &["nats-server", "docker-registry"],
 };
 
 impl Programs {
     pub fn check(&self, shell: &Shell) -> Result<()> {
-        for (name, command) in self.checks {
+        for command in self.checks {
             ensure!(
                 succeeds(cmd!(shell, "sh -c {command}").ignore_stderr()),
-                "{name} is missing: `cargo xtask setup {}` installs it on Debian",
+                "`{command}` fails: `cargo xtask setup {}` installs what is missing on Debian",
                 self.setup
             );
         }

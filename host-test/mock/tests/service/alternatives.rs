@@ -112,7 +112,7 @@ async fn what_an_open_docket_lacks_may_be_left_out() {
 
 #[tokio::test]
 async fn a_422_may_be_a_text_or_empty() {
-    let text = "body.from_agent_name: Field required; body.to_phone_number: Field required";
+    let text = "body.to_phone_number: Field required";
     let text = json!({"detail": text}).to_string();
     for (validation_body, body) in [(ValidationBody::Text, &*text), (ValidationBody::Empty, "")] {
         let (_mock, client) =

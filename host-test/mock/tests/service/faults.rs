@@ -1,4 +1,4 @@
-//! Faults on order, and peers that break HTTP.
+//! Faults on order.
 
 use super::*;
 use voice_calling_mock::{Endpoint, Fault, FaultOrder};
@@ -29,34 +29,6 @@ async fn faults_come_in_their_order_and_at_their_endpoint() {
     let received = mock.requests_to(v2);
     let answered: Vec<_> = received.iter().map(|one| one.answered.as_u16()).collect();
     assert_eq!(answered, statuses);
-}
-
-#[tokio::test]
-async fn a_fault_answers_with_any_bytes_and_headers() {
-    let (mock, client) = with(|_| ()).await;
-    let odd = Fault::status(502)
-        .body("text/html", b"<h1>\xff</h1>")
-        .header("content-encoding", "gzip")
-        .header("x-echo", &client.token)
-        .header("x-raw", b"\xfe");
-    mock.on_next(Endpoint::ListAgents, odd);
-    let path = "/api/v1/agents?organizationId=org-1";
-    let reply = client.get(path).await;
-    assert_eq!((reply.status, &*reply.body), (502, &b"<h1>\xff</h1>"[..]));
-    let types: Vec<_> = reply.headers.get_all("content-type").iter().collect();
-    assert_eq!(types, ["text/html"]);
-    assert_eq!(reply.headers["content-encoding"], "gzip");
-    assert_eq!(reply.headers["x-echo"], client.token);
-    assert_eq!(reply.headers["x-raw"].as_bytes(), b"\xfe");
-
-    let other = Fault::status(200).body("application/json", "{}");
-    mock.on_next(Endpoint::ListAgents, other);
-    assert_eq!(client.get(path).await.json(), json!({}));
-    let proper = Fault::slow(Duration::ZERO).header("x-request-id", "1");
-    mock.on_next(Endpoint::ListAgents, proper);
-    let reply = client.get(path).await;
-    assert_eq!(reply.headers["x-request-id"], "1");
-    assert_eq!(reply.json()[0]["agent_id"], 7);
 }
 
 #[tokio::test]
@@ -172,35 +144,4 @@ fn a_fault_that_cannot_be_parsed_is_explained() {
         let error = format!("{error:#}");
         assert!(error.contains(complaint), "{text}: {error}");
     }
-}
-
-#[tokio::test]
-async fn raw_peers_misbehave_as_scripted_and_count() {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let half = "HTTP/1.1 200 OK\r\nContent-Ty";
-    let cut = "HTTP/1.1 500 Cut\r\nContent-Type: application/json\r\nContent-Length: 64\r\n\r\n{\"docket_id\": \"cut";
-    let script = [
-        (Behaviour::CloseBeforeReading, None),
-        (Behaviour::ResetAfterReading, None),
-        (Behaviour::CloseAfterReading, Some("")),
-        (Behaviour::HalfHead, Some(half)),
-        (Behaviour::CutBody(500), Some(cut)),
-        (Behaviour::Send(b"nonsense".to_vec()), Some("nonsense")),
-    ];
-    let behaviours: Vec<_> = script.iter().map(|(one, _)| one.clone()).collect();
-    let peer = RawPeer::start(behaviours).await.unwrap();
-    let request = b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
-    for (behaviour, expected) in script {
-        let stream = tokio::net::TcpStream::connect(peer.address()).await;
-        let mut stream = stream.unwrap();
-        let _closed_before = stream.write_all(request).await;
-        let mut answer = String::new();
-        let read = stream.read_to_string(&mut answer).await;
-        assert_eq!(answer, expected.unwrap_or_default(), "{behaviour:?}");
-        if behaviour == Behaviour::ResetAfterReading {
-            assert!(read.is_err());
-        }
-    }
-    assert_eq!(peer.connections(), 6);
-    assert_eq!(peer.requests(), vec![request.to_vec(); 5]);
 }
