@@ -61,10 +61,10 @@ enum Command {
     /// Build the components of the tests: target/mutants.wasm, which misbehaves as the variable
     /// MUTANT says, and target/impatient.wasm, which cancels its calls
     Mutants,
-    /// Show a docket that survives a crash of the workflow engine Obelisk
+    /// Build, test or measure what runs on the workflow engine Obelisk
     Obelisk {
         #[command(subcommand)]
-        command: Option<obelisk::Command>,
+        command: obelisk::Command,
     },
     /// Run the tests of the mock's page in Chromium, or draw its pictures into docs/pictures
     Page {

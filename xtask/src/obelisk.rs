@@ -17,7 +17,7 @@ use crate::{
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Only build what runs on it into target/obelisk
+    /// Build what runs on it into target/obelisk
     Build,
     /// Measure a campaign on the engine: time, memory, database. The variable OBELISK names an engine
     /// that is built with optimizations
@@ -52,21 +52,20 @@ const WIT: [(&str, &str); 2] = [
     ("operator", "engines/obelisk/operator/wit"),
 ];
 
-pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
+pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
     match command {
-        None => run_harness(workspace, "run", &[]),
-        Some(Command::Build) => {
+        Command::Build => {
             build(workspace)?;
             println!("{}", workspace.shown(&folder(workspace)));
             Ok(())
         }
-        Some(Command::Measure { contacts, postgres }) => {
+        Command::Measure { contacts, postgres } => {
             let database = if postgres { "postgres" } else { "sqlite" };
             let contacts = contacts.to_string();
-            let arguments = ["--", "measure", &contacts, database];
+            let arguments = ["--", &contacts, database];
             run_harness(workspace, "run --release", &arguments.map(str::to_owned))
         }
-        Some(Command::Test { arguments }) => {
+        Command::Test { arguments } => {
             POSTGRESQL.check(&workspace.shell)?;
             run_harness(workspace, "test --no-fail-fast", &arguments)
         }

@@ -103,7 +103,7 @@ pub struct Segment {
 
 /// A run of a contact: one try to call it.
 #[derive(Debug)]
-pub enum Run {
+pub enum Try {
     Going,
     Returned(Ending),
     /// The engine could not run it, or what it returned is something else.
@@ -113,15 +113,15 @@ pub enum Run {
 impl Segment {
     /// The runs of its contacts, with their ids: they come after the stub of its order and those of
     /// the slots that it holds.
-    pub fn runs<E: Executions>(&self, engine: &E) -> impl Iterator<Item = (String, Run)> {
+    pub fn runs<E: Executions>(&self, engine: &E) -> impl Iterator<Item = (String, Try)> {
         children(engine, &self.id, OPEN, 2 + self.held).map(|(id, status)| {
             let run = match status {
-                Status::Pending | Status::Going => Run::Going,
+                Status::Pending | Status::Going => Try::Going,
                 Status::Ok => {
                     let json = engine.result(&id).unwrap_or_default();
-                    serde_json::from_str(&json).map_or(Run::Failed, Run::Returned)
+                    serde_json::from_str(&json).map_or(Try::Failed, Try::Returned)
                 }
-                Status::Missing | Status::Err | Status::Cancelled | Status::Failed => Run::Failed,
+                Status::Missing | Status::Err | Status::Cancelled | Status::Failed => Try::Failed,
             };
             (id, run)
         })
@@ -173,25 +173,22 @@ mod tests {
         for segment in segments(&tree, "C", &told(&tree, "C")) {
             for (id, run) in segment.runs(&tree) {
                 let kind = match run {
-                    Run::Going => "going",
-                    Run::Returned(_) => "returned",
-                    Run::Failed => "failed",
+                    Try::Going => "going",
+                    Try::Returned(_) => "returned",
+                    Try::Failed => "failed",
                 };
                 seen.push((id.replace("C.n:segment_", "").replace(".n:open", ""), kind));
             }
         }
-        let seen: Vec<_> = seen.iter().map(|(id, kind)| (id.as_str(), *kind)).collect();
-        assert_eq!(
-            seen,
-            [
-                ("1_2", "going"),
-                ("2_4", "returned"),
-                ("2_5", "going"),
-                ("2_6", "failed"),
-                ("2_7", "failed"),
-                ("3_2", "going"),
-            ]
-        );
+        let expected = [
+            ("1_2", "going"),
+            ("2_4", "returned"),
+            ("2_5", "going"),
+            ("2_6", "failed"),
+            ("2_7", "failed"),
+            ("3_2", "going"),
+        ];
+        assert_eq!(seen, expected.map(|(id, kind)| (id.to_owned(), kind)));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use voice_calling_correlation::campaign::Order;
 
-use crate::campaign::{self, Run, Segment};
+use crate::campaign::{self, Segment, Try};
 use crate::execution::{Executions, Status};
 use crate::row::{Ending, State};
 
@@ -159,7 +159,7 @@ impl Progress {
         }
         for (id, run) in segment.runs(engine) {
             match run {
-                Run::Going => {
+                Try::Going => {
                     *match campaign::has_begun_creation(engine, &id) {
                         true => &mut self.counts.open,
                         false => &mut self.counts.waiting,
@@ -170,9 +170,9 @@ impl Progress {
                         run: id.clone(),
                     }));
                 }
-                Run::Failed => self.counts.ended.count(State::Failed),
-                Run::Returned(Ending::Ended(row)) => self.counts.ended.count(row.state),
-                Run::Returned(Ending::Again(_)) => self.counts.again += 1,
+                Try::Failed => self.counts.ended.count(State::Failed),
+                Try::Returned(Ending::Ended(row)) => self.counts.ended.count(row.state),
+                Try::Returned(Ending::Again(_)) => self.counts.again += 1,
             }
         }
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::campaign::{self, Run};
+use crate::campaign::{self, Try};
 use crate::execution::Executions;
 use crate::row::{Ending, Insights, Row, State};
 
@@ -179,9 +179,9 @@ pub fn stream<E: Executions, Gone>(
     for segment in campaign::segments(engine, campaign, &told) {
         for (id, run) in segment.runs(engine) {
             let line = match run {
-                Run::Going | Run::Returned(Ending::Again(_)) => continue,
-                Run::Failed => Line::failed(id),
-                Run::Returned(Ending::Ended(row)) => Line::of(id, *row),
+                Try::Going | Try::Returned(Ending::Again(_)) => continue,
+                Try::Failed => Line::failed(id),
+                Try::Returned(Ending::Ended(row)) => Line::of(id, *row),
             };
             take(&format.line(&line))?;
         }

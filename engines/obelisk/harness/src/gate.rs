@@ -51,11 +51,6 @@ impl Gate {
         self.is_open.send_replace(true);
     }
 
-    /// How many requests it has swallowed since it was made.
-    pub fn swallowed_so_far(&self) -> usize {
-        *self.swallowed.borrow()
-    }
-
     /// Waits until it has swallowed `count` requests since it was made.
     pub async fn swallowed(&self, count: usize) {
         let mut swallowed = self.swallowed.clone();

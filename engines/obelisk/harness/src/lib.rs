@@ -12,20 +12,17 @@
 #![forbid(unsafe_code)]
 
 mod api;
-mod child;
 mod engine;
 mod gate;
-pub mod measure;
 mod node;
 mod operator;
 mod postgres;
+mod process;
 mod site;
-pub mod story;
 
-pub use self::api::{Api, Ending, ExecutionStatus, Submitted, execution_id};
+pub use self::api::{Answer, Api, Ending, execution_id};
 pub use self::engine::Engine;
-pub use self::gate::Gate;
-pub use self::node::{Database, Node, NodeSettings};
+pub use self::node::Node;
 pub use self::operator::Operator;
 pub use self::postgres::Postgres;
-pub use self::site::{Answer, Setup, Site, contact, listed};
+pub use self::site::{LIMIT, Setup, Site, contact, listed, until};

@@ -1,24 +1,184 @@
-//! voice-calling on the workflow engine Obelisk, shown and measured. `cargo xtask obelisk` says by
-//! variables where the engine and the folder are that is deployed.
+//! A large campaign, measured: how long it takes, what it stores, how much memory the engine needs,
+//! and whether any of it grows with the campaign. When a fifth has been called, a node is killed.
+//! `cargo xtask obelisk measure` says by variables where the engine and the folder are that is
+//! deployed.
 
-use std::env;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
-use obelisk_harness::measure::{self, Database};
-use obelisk_harness::story;
+use obelisk_harness::{Node, Operator, Postgres, Setup, Site, execution_id};
+use serde_json::json;
+use tokio::time::sleep;
+use voice_calling_mock as mock;
 
-const USAGE: &str = "obelisk-harness [measure CONTACTS [sqlite|postgres]]";
+/// How long a call of the mock takes.
+const CALL: Duration = Duration::from_secs(1);
+
+const MAX_OPEN: usize = 200;
+
+/// How long the node is away that is killed.
+const AWAY: Duration = Duration::from_secs(5);
+
+const LOOK: Duration = Duration::from_millis(500);
+
+const MIB: u64 = 1_048_576;
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    const USAGE: &str = "usage: obelisk-harness CONTACTS sqlite|postgres";
     let arguments: Vec<_> = env::args().skip(1).collect();
-    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-    let (contacts, database) = match arguments[..] {
-        [] => return story::tell().await,
-        ["measure", contacts] | ["measure", contacts, "sqlite"] => (contacts, Database::Sqlite),
-        ["measure", contacts, "postgres"] => (contacts, Database::Postgres),
-        _ => bail!("usage: {USAGE}"),
+    // One node, or two.
+    let (contacts, postgres) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [contacts, "sqlite"] => (contacts.parse().context(USAGE)?, None),
+        [contacts, "postgres"] => (contacts.parse().context(USAGE)?, Some(Postgres::start()?)),
+        _ => bail!(USAGE),
     };
-    let contacts = contacts.parse().context(USAGE)?;
-    measure::campaign(contacts, database).await
+    let numbers: Vec<_> = (0..contacts).map(|n| format!("9198{n:08}")).collect();
+    let operator = Operator::start(&numbers).await;
+    let mock = mock::Options {
+        pace: mock::Pace::Every(CALL),
+        ..mock::Options::default()
+    };
+    let setup = Setup {
+        mock,
+        postgres: postgres.as_ref().map(|it| it.variables("obelisk")),
+        ..Setup::default()
+    };
+    let mut site = Site::start(operator.known_to(setup)).await?;
+    let mut other = match postgres {
+        None => None,
+        Some(_) => Some(site.another_node().await?),
+    };
+    let options = json!({
+        "max_open": MAX_OPEN,
+        "run": { "timeout_ms": 3_600_000, "first_poll_ms": 60_000, "insights_within_ms": 0 },
+    });
+    let id = execution_id();
+    let source = json!({ "source": operator.source() });
+    let begun = Instant::now();
+    site.run_campaign(&id, &source, &options).await?;
+    let mut usage = Usage::default();
+    let mut is_killed = false;
+    let mut tenths = 1;
+    let summary = loop {
+        sleep(LOOK).await;
+        usage.look(site.node()?)?;
+        if let Some(other) = &mut other {
+            usage.look(other)?;
+        }
+        let created = site.creations().len();
+        if created * 10 >= contacts * tenths {
+            let seconds = begun.elapsed().as_secs_f64();
+            let mib = usage.memory_bytes / MIB;
+            println!("{created:>7} created after {seconds:>5.0} s, a node has {mib} MiB of memory");
+            tenths += 1;
+        }
+        if !is_killed && created >= contacts / 5 {
+            is_killed = true;
+            println!("a node is killed for {AWAY:?}");
+            usage.ended();
+            site.kill()?;
+            sleep(AWAY).await;
+            site.restart().await?;
+        }
+        site.answer_questions().await?;
+        if let Some(ending) = site.api().result(&id).await? {
+            break ending.ok()?;
+        }
+    };
+    let took = begun.elapsed();
+    let asked = Instant::now();
+    let progress = site.progress(&id).await?;
+    let progress_took = asked.elapsed();
+    let asked = Instant::now();
+    site.results(&id).await?;
+    let results_took = asked.elapsed();
+    usage.ended();
+
+    let stored = size(match &postgres {
+        Some(postgres) => postgres.folder(),
+        None => site.folder(),
+    })?;
+    let rung = site.check_each_once(&id, &numbers).await?;
+    let each = |total: f64| total / contacts as f64;
+    println!("{contacts} contacts, at most {MAX_OPEN} open: {summary}");
+    println!("{} phones rang, each once", rung.len());
+    let seconds = took.as_secs_f64();
+    println!("time: {seconds:.0} s, {:.1} dockets/s", 1.0 / each(seconds));
+    let cpu = usage.cpu.as_secs_f64();
+    println!(
+        "CPU of the engine: {cpu:.0} s, {:.0} ms/docket",
+        each(cpu) * 1e3
+    );
+    let mib = usage.most_memory_bytes / MIB;
+    println!("memory of a node, without files that are mapped: at most {mib} MiB");
+    let kib = each(stored as f64) / 1_024.0;
+    println!("database: {} MiB, {kib:.0} KiB/docket", stored / MIB);
+    println!("progress: {progress_took:.1?} ({})", progress["counts"]);
+    println!("results: {results_took:.1?}");
+    Ok(())
+}
+
+/// What the nodes have used.
+#[derive(Default)]
+struct Usage {
+    /// Of the node that was looked at last; and the most that one had.
+    memory_bytes: u64,
+    most_memory_bytes: u64,
+    /// Of nodes that have ended.
+    cpu: Duration,
+    /// Of those that run, by their process ids.
+    running: BTreeMap<u32, Duration>,
+}
+
+impl Usage {
+    fn look(&mut self, node: &mut Node) -> Result<()> {
+        let id = node.process_id();
+        let status = fs::read_to_string(format!("/proc/{id}/status"))?;
+        let anonymous = status.lines().find_map(|line| {
+            let kib = line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?;
+            kib.parse::<u64>().ok()
+        });
+        self.memory_bytes = anonymous.context("a process without RssAnon")? * 1_024;
+        self.most_memory_bytes = self.most_memory_bytes.max(self.memory_bytes);
+        let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
+        // Behind the name, which may have spaces: the 14th and 15th of all are clock ticks.
+        let rest = stat
+            .rsplit_once(") ")
+            .context("a process without a name")?
+            .1;
+        let ticks: u64 = rest
+            .split(' ')
+            .skip(11)
+            .take(2)
+            .map(|it| it.parse().unwrap_or(0))
+            .sum();
+        let hertz = rustix::param::clock_ticks_per_second();
+        self.running
+            .insert(id, Duration::from_millis(ticks * 1_000 / hertz));
+        Ok(())
+    }
+
+    fn ended(&mut self) {
+        self.cpu += std::mem::take(&mut self.running)
+            .into_values()
+            .sum::<Duration>();
+    }
+}
+
+/// The bytes of all files below a folder.
+fn size(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += match metadata.is_dir() {
+            true => size(&entry.path())?,
+            false => metadata.len(),
+        };
+    }
+    Ok(bytes)
 }

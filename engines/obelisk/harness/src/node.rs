@@ -2,60 +2,39 @@
 
 use std::fs::{self, OpenOptions};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::Signal;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
-use uuid::Uuid;
 
 use crate::api::{Api, TOKEN};
-use crate::child::{GuardedChild, TICK};
 use crate::engine::Engine;
+use crate::process::{Process, TICK};
 
-/// How long a start may take. Most of it is compiling, where the cache is empty.
-const START_LIMIT: Duration = Duration::from_secs(120);
-
-/// How much of the log an error shows.
-const TAIL_LINES: usize = 40;
+/// How long a start may take. Where the cache is empty, the engine compiles the components first:
+/// minutes, for one that is itself compiled without optimizations.
+const START_LIMIT: Duration = Duration::from_secs(600);
 
 /// Below those that the system itself gives to outgoing connections (32768 and above on
 /// Linux). A node that is killed leaves its port free until it is started again, and no
 /// connection of anyone may take it meanwhile.
-const LOWEST: u16 = 10_000;
-const HIGHEST: u16 = 32_000;
-
-/// The last port that was given out. Processes begin at different ones.
-static LAST: Mutex<Option<u16>> = Mutex::new(None);
-
-/// Where a node keeps its executions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Database {
-    /// SQLite in the node's folder, whatever folder the file of the server names.
-    #[default]
-    Sqlite,
-    /// As the file of the server says: PostgreSQL.
-    AsConfigured,
-}
+const PORTS: Range<u16> = 10_000..32_000;
 
 /// All that a node is started with. Started again with the same, it finds its database and
 /// listens on the same ports.
-#[derive(Clone, Debug)]
-pub struct NodeSettings {
-    /// Its home, for its data and its log. Made where it is missing. Two nodes must not
-    /// share it.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    /// Its home, for its log, and what the server's file leaves to defaults.
     pub folder: PathBuf,
-    /// The file of the server (`server.toml`). Ports, caches and the folder of SQLite are
-    /// overridden here, so that many nodes can be started from the same file.
     pub server_config: PathBuf,
-    pub database: Database,
-    /// Without it the node takes the deployment that its database knows, or none.
+    /// Without it the node takes the deployment that its database knows.
     pub deployment: Option<PathBuf>,
-    /// The environment, for `${…}` and forwarded variables in both files. Nothing comes from
-    /// the environment of the test but `PATH` and `TMPDIR`.
+    /// The environment, for `${…}` and forwarded variables in both files.
     pub variables: Vec<(String, String)>,
     /// Compiled components. Nodes share it, or each would compile for seconds.
     pub cache: PathBuf,
@@ -63,99 +42,75 @@ pub struct NodeSettings {
     pub webhook_port: u16,
 }
 
-impl NodeSettings {
-    /// A node on SQLite, on free ports, with no deployment and no variables.
-    pub fn new(
-        folder: impl Into<PathBuf>,
-        server_config: impl Into<PathBuf>,
-        cache: impl Into<PathBuf>,
-    ) -> Result<Self> {
+impl Settings {
+    /// A node on free ports, with no deployment and no variables.
+    pub(crate) fn new(folder: PathBuf, server_config: &Path, cache: &Path) -> Result<Self> {
         Ok(Self {
-            folder: folder.into(),
-            server_config: server_config.into(),
-            database: Database::Sqlite,
+            folder,
+            server_config: server_config.to_owned(),
             deployment: None,
             variables: Vec::new(),
-            cache: cache.into(),
+            cache: cache.to_owned(),
             api_port: free_port()?,
             webhook_port: free_port()?,
         })
     }
 
-    /// Where the console log goes, appended at each start.
-    pub fn log_file(&self) -> PathBuf {
-        self.folder.join("console.log")
+    pub(crate) fn api_address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.api_port).into()
     }
 
-    /// The last `lines` lines of the log; nothing where there is none yet.
-    pub fn log_tail(&self, lines: usize) -> String {
-        let log = fs::read(self.log_file()).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let all: Vec<&str> = log.lines().collect();
-        all[all.len().saturating_sub(lines)..].join("\n")
-    }
-
-    /// The engine lets each of its settings be overridden by `OBELISK__` and the path of the
-    /// key. The caches are set this way and not by `XDG_CACHE_HOME`, on which only a file
-    /// that says `${CACHE_DIR}` would depend. The home is the node's folder, so that what a
-    /// file leaves to defaults is there, and not in the home of who runs the tests.
-    pub(crate) fn environment(&self) -> Result<Vec<(String, String)>> {
-        let folder = text(&self.folder)?;
-        let cache = text(&self.cache)?;
-        let listening = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string();
+    /// The engine lets each of its settings be overridden by `OBELISK__` and the path of the key.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        let (folder, cache) = (self.folder.display(), self.cache.display());
         let mut environment = self.variables.clone();
-        let mut set = |name: &str, value: String| environment.push((name.to_owned(), value));
-        set("HOME", folder.clone());
-        for kind in ["CACHE", "CONFIG", "DATA"] {
-            let name = format!("XDG_{kind}_HOME");
-            set(&name, format!("{folder}/{}", kind.to_lowercase()));
+        for (name, value) in [
+            ("HOME", folder.to_string()),
+            (
+                "OBELISK__api__listening_addr",
+                self.api_address().to_string(),
+            ),
+            (
+                "OBELISK__external__listening_addr",
+                format!("127.0.0.1:{}", self.webhook_port),
+            ),
+            ("OBELISK__wasm__cache_directory", format!("{cache}/wasm")),
+            (
+                "OBELISK__wasm__codegen_cache__directory",
+                format!("{cache}/codegen"),
+            ),
+            ("OBELISK__API__TOKEN", TOKEN.to_owned()),
+        ] {
+            environment.push((name.to_owned(), value));
         }
-        set("OBELISK__api__listening_addr", listening(self.api_port));
-        set(
-            "OBELISK__external__listening_addr",
-            listening(self.webhook_port),
-        );
-        set("OBELISK__wasm__cache_directory", format!("{cache}/wasm"));
-        set(
-            "OBELISK__wasm__codegen_cache__directory",
-            format!("{cache}/codegen"),
-        );
-        set("OBELISK__API__TOKEN", TOKEN.to_owned());
-        if self.database == Database::Sqlite {
-            set(
-                "OBELISK__database__sqlite__directory",
-                format!("{folder}/sqlite"),
-            );
-        }
-        Ok(environment)
+        environment
     }
 }
 
 /// A node, which is killed when it is dropped.
 pub struct Node {
-    settings: NodeSettings,
-    process: GuardedChild,
+    settings: Settings,
+    process: Process,
     api: Api,
 }
 
 impl Node {
     /// Starts a node, and waits until it takes requests at both ports.
-    pub async fn start(engine: &Engine, settings: NodeSettings) -> Result<Self> {
-        let settings = with_absolute_paths(settings)?;
+    pub(crate) async fn start(engine: &Engine, settings: Settings) -> Result<Self> {
         for port in [settings.api_port, settings.webhook_port] {
             // Or the answers of another node would be taken for those of this one.
             let is_free = becomes_free(port).await;
             ensure!(is_free, "127.0.0.1:{port} is already in use");
         }
-        for folder in [&settings.folder, &settings.cache] {
-            let made = fs::create_dir_all(folder);
-            made.with_context(|| format!("cannot make {}", folder.display()))?;
-        }
-        let log_file = settings.log_file();
-        let log = OpenOptions::new().create(true).append(true).open(&log_file);
-        let log = log.with_context(|| format!("cannot open {}", log_file.display()))?;
+        fs::create_dir_all(&settings.folder)?;
+        fs::create_dir_all(&settings.cache)?;
+        let log_file = settings.folder.join("console.log");
+        let log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(log_file)?;
 
-        let mut command = engine.command(&settings.environment()?);
+        let mut command = engine.command(&settings.environment());
         command.args(["server", "run", "--server-config"]);
         command.arg(&settings.server_config);
         if let Some(deployment) = &settings.deployment {
@@ -164,12 +119,10 @@ impl Node {
         command.current_dir(&settings.folder);
         // The engine writes its log to stderr, in colours if stdout is a terminal.
         command.stdout(log.try_clone()?).stderr(log);
-        let api = Api::at((Ipv4Addr::LOCALHOST, settings.api_port).into());
-        let process = GuardedChild::start(&mut command, "KILL")?;
         let mut node = Self {
+            api: Api::at(settings.api_address()),
+            process: Process::start(&mut command)?,
             settings,
-            process,
-            api,
         };
         node.wait_until_ready().await?;
         Ok(node)
@@ -177,32 +130,19 @@ impl Node {
 
     async fn wait_until_ready(&mut self) -> Result<()> {
         let begin = Instant::now();
-        loop {
+        while begin.elapsed() < START_LIMIT {
             if let Some(status) = self.process.ended()? {
-                bail!(
-                    "the node ended while it started ({status}); {}",
-                    self.log_end()
-                );
+                bail!("the node ended while it started ({status}): {}", self.log());
             }
             let webhooks = TcpStream::connect(self.webhook_address()).await;
             if webhooks.is_ok() && self.api.deployment_id().await.is_ok() {
                 return Ok(());
             }
-            ensure!(
-                begin.elapsed() < START_LIMIT,
-                "the node was not ready within {START_LIMIT:?}; {}",
-                self.log_end()
-            );
             sleep(TICK).await;
         }
-    }
-
-    fn log_end(&self) -> String {
-        let file = self.settings.log_file();
-        format!(
-            "{} ends with:\n{}",
-            file.display(),
-            self.log_tail(TAIL_LINES)
+        bail!(
+            "the node was not ready within {START_LIMIT:?}: {}",
+            self.log()
         )
     }
 
@@ -218,8 +158,8 @@ impl Node {
         while self.process.ended()?.is_none() {
             ensure!(
                 begin.elapsed() < limit,
-                "the node did not end within {limit:?} after SIGTERM; {}",
-                self.log_end()
+                "the node did not end within {limit:?} after SIGTERM: {}",
+                self.log()
             );
             sleep(TICK).await;
         }
@@ -241,48 +181,25 @@ impl Node {
         (Ipv4Addr::LOCALHOST, self.settings.webhook_port).into()
     }
 
-    /// What it was started with, with absolute paths; to start it again.
-    pub fn settings(&self) -> &NodeSettings {
-        &self.settings
-    }
-
-    /// The last `lines` lines of its log, of earlier starts too.
-    pub fn log_tail(&self, lines: usize) -> String {
-        self.settings.log_tail(lines)
+    /// Its console log, of earlier starts too.
+    pub fn log(&self) -> String {
+        let log = fs::read(self.settings.folder.join("console.log"));
+        String::from_utf8_lossy(&log.unwrap_or_default()).into_owned()
     }
 }
 
-/// The node runs in its own folder, where the caller's relative paths mean nothing.
-fn with_absolute_paths(mut settings: NodeSettings) -> Result<NodeSettings> {
-    let absolute = |path: &Path| {
-        let found = std::path::absolute(path);
-        found.with_context(|| format!("cannot resolve {path:?}"))
-    };
-    settings.folder = absolute(&settings.folder)?;
-    settings.cache = absolute(&settings.cache)?;
-    settings.server_config = absolute(&settings.server_config)?;
-    settings.deployment = settings.deployment.as_deref().map(absolute).transpose()?;
-    Ok(settings)
-}
-
-fn text(path: &Path) -> Result<String> {
-    let text = path.to_str();
-    let text = text.with_context(|| format!("{path:?} is not UTF-8, as a setting has to be"))?;
-    Ok(text.to_owned())
-}
-
-/// A port on 127.0.0.1 on which nobody listens. No port is given out twice by a process,
-/// before all others have been.
+/// A port on 127.0.0.1 on which nobody listens. No port is given out twice by a process, before all
+/// others have been; processes begin at different ones.
 fn free_port() -> Result<u16> {
-    let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    for _ in LOWEST..=HIGHEST {
-        let port = last.map_or_else(any_port, following);
-        *last = Some(port);
-        if is_free(port) {
-            return Ok(port);
-        }
-    }
-    bail!("every port of 127.0.0.1 from {LOWEST} to {HIGHEST} is taken");
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = std::process::id() * 101;
+    let mut ports = PORTS.map(|_| {
+        let next = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed).into());
+        PORTS.start + (next % u32::from(PORTS.end - PORTS.start)) as u16
+    });
+    ports
+        .find(|port| is_free(*port))
+        .with_context(|| format!("every port of 127.0.0.1 in {PORTS:?} is taken"))
 }
 
 /// Whether a server could listen there now.
@@ -298,32 +215,7 @@ async fn becomes_free(port: u16) -> bool {
         if is_free(port) {
             return true;
         }
-        sleep(Duration::from_millis(10)).await;
+        sleep(TICK).await;
     }
     false
-}
-
-fn any_port() -> u16 {
-    let (random, _) = Uuid::new_v4().as_u64_pair();
-    let ports = u64::from(HIGHEST - LOWEST) + 1;
-    LOWEST + (random % ports) as u16
-}
-
-fn following(port: u16) -> u16 {
-    if port < HIGHEST { port + 1 } else { LOWEST }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_port_is_free_and_never_the_same() {
-        let first = free_port().unwrap();
-        let second = free_port().unwrap();
-        assert_ne!(first, second);
-        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        assert!(!is_free(taken.local_addr().unwrap().port()));
-        assert_eq!(following(HIGHEST), LOWEST);
-    }
 }

@@ -64,15 +64,16 @@ impl Operator {
     /// The engine has to know where they are.
     pub fn known_to(&self, setup: Setup) -> Setup {
         let origin = self.server.uri();
-        setup
-            .with_variable("VOICE_CALLING_CONTACTS_ORIGIN", &origin)
-            .with_variable("VOICE_CALLING_DO_NOT_CALL_ORIGIN", &origin)
-            .with_variable(
-                "VOICE_CALLING_DO_NOT_CALL_URL",
-                &format!("{origin}/do-not-call.txt"),
-            )
-            .with_variable("VOICE_CALLING_HAND_OFF_ORIGIN", &origin)
-            .with_variable("VOICE_CALLING_HAND_OFF_URL", &format!("{origin}/told"))
+        let variables = [
+            ("CONTACTS_ORIGIN", ""),
+            ("DO_NOT_CALL_ORIGIN", ""),
+            ("DO_NOT_CALL_URL", "/do-not-call.txt"),
+            ("HAND_OFF_ORIGIN", ""),
+            ("HAND_OFF_URL", "/told"),
+        ];
+        variables.iter().fold(setup, |setup, (name, path)| {
+            setup.with_variable(&format!("VOICE_CALLING_{name}"), &format!("{origin}{path}"))
+        })
     }
 
     /// Where the contacts are.

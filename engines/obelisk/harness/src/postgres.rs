@@ -1,19 +1,17 @@
 //! A PostgreSQL for the time of a test.
 
-use std::env;
 use std::fs::{self, File};
-use std::os::unix::fs::chown;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use std::{env, io};
 
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Signal, geteuid};
 use tempfile::TempDir;
 
-use crate::child::{GuardedChild, TICK};
+use crate::process::{Process, TICK, bound};
 
 /// The engine can only use this port, its default. It is a part
 /// of the socket's name here, and taken from nobody.
@@ -22,8 +20,8 @@ const PORT: &str = "5432";
 /// The database's superuser. Whoever can open the socket is let in as this one.
 const USER: &str = "obelisk";
 
-/// The name of a socket has to fit into 108 bytes on Linux, 104 elsewhere.
-const LONGEST_SOCKET_PATH: usize = 100;
+/// Whom the server runs as where the tests run as root: PostgreSQL refuses to.
+const SYSTEM_USER: &str = "postgres";
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
@@ -36,66 +34,54 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// can run beside each other, and beside the system's own.
 pub struct Postgres {
     // Dropped in this order: the server ends before its files go.
-    server: GuardedChild,
+    server: Process,
     folder: TempDir,
 }
 
 impl Postgres {
     /// Makes a cluster and starts its server; that takes seconds and blocks the thread.
     pub fn start() -> Result<Self> {
-        let programs = Programs::find()?;
-        let account = Account::for_server()?;
-        let folder = tempfile::Builder::new().prefix("postgres-").tempdir();
-        let folder = folder.context("cannot make a temporary folder")?;
-        let socket = folder.path().join(format!(".s.PGSQL.{PORT}"));
-        ensure!(
-            socket.as_os_str().len() <= LONGEST_SOCKET_PATH,
-            "{} is {} bytes long, but the path of a socket has at most {LONGEST_SOCKET_PATH}: \
-             set TMPDIR to a shorter path",
-            socket.display(),
-            socket.as_os_str().len()
-        );
-        if let Some(account) = &account {
-            let owned = chown(folder.path(), Some(account.user), Some(account.group));
-            let name = &account.name;
-            owned.with_context(|| format!("cannot give a folder to the user {name}"))?;
+        let programs = programs()?;
+        let folder = tempfile::Builder::new().prefix("postgres-").tempdir()?;
+        if geteuid().is_root() {
+            let mut chown = Command::new("chown");
+            let chowned = chown.arg(SYSTEM_USER).arg(folder.path()).status()?;
+            ensure!(chowned.success(), "no user {SYSTEM_USER}");
         }
-
+        let log_file = folder.path().join("postgres.log");
+        let log = || File::options().create(true).append(true).open(&log_file);
         let data = folder.path().join("data");
-        let mut initdb = programs.command("initdb", account.as_ref(), folder.path());
+        let mut initdb = command(&programs.join("initdb"), folder.path(), log()?)?;
         initdb.args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]);
-        initdb
-            .arg("--username")
-            .arg(USER)
-            .arg("--pgdata")
-            .arg(&data);
-        let output = initdb.output();
-        let output = output.with_context(|| cannot_enter(account.as_ref(), folder.path()))?;
+        initdb.args(["--username", USER, "--pgdata"]).arg(&data);
+        let made = initdb.status()?;
         ensure!(
-            output.status.success(),
-            "`initdb` failed ({}):\n{}{}",
-            output.status,
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr).trim_end()
+            made.success(),
+            "{initdb:?}: {}",
+            fs::read_to_string(&log_file)?
         );
 
-        let log_file = folder.path().join("postgres.log");
-        let log = File::create(&log_file);
-        let log = log.with_context(|| format!("cannot make {}", log_file.display()))?;
-        let mut server = programs.command("postgres", account.as_ref(), folder.path());
+        let mut server = command(&programs.join("postgres"), folder.path(), log()?)?;
         server.arg("-D").arg(&data).arg("-k").arg(folder.path());
         server.args(["-p", PORT, "-c", "listen_addresses="]);
         // The tests kill nodes, not the machine: what was written is never lost.
         server.args(["-c", "fsync=off"]);
-        server.stdout(log.try_clone()?).stderr(log);
-        // Its own processes end with it, and at once by SIGQUIT.
-        let server = GuardedChild::start(&mut server, "QUIT")?;
+        let server = Process::start(&mut server)?;
         let mut postgres = Self { server, folder };
-        let mut is_ready = programs.command("pg_isready", None, postgres.folder());
-        is_ready
-            .args(["--quiet", "--port", PORT, "--host"])
-            .arg(postgres.folder());
-        postgres.wait_until_ready(&mut is_ready, &log_file)?;
+        let mut is_ready = Command::new(programs.join("pg_isready"));
+        is_ready.args(["--quiet", "--port", PORT, "--host"]);
+        is_ready.arg(postgres.folder());
+        let begin = Instant::now();
+        while !is_ready.status()?.success() {
+            let has_ended = postgres.server.ended()?.is_some();
+            if has_ended || begin.elapsed() > START_LIMIT {
+                bail!(
+                    "PostgreSQL did not start: {}",
+                    fs::read_to_string(&log_file)?
+                );
+            }
+            sleep(TICK);
+        }
         Ok(postgres)
     }
 
@@ -104,28 +90,7 @@ impl Postgres {
         self.folder.path()
     }
 
-    fn wait_until_ready(&mut self, is_ready: &mut Command, log_file: &Path) -> Result<()> {
-        let log = || fs::read_to_string(log_file).unwrap_or_default();
-        let begin = Instant::now();
-        loop {
-            if let Some(status) = self.server.ended()? {
-                bail!("PostgreSQL ended while it started ({status}):\n{}", log());
-            }
-            let answer = is_ready.status().context("cannot start `pg_isready`")?;
-            if answer.success() {
-                return Ok(());
-            }
-            ensure!(
-                begin.elapsed() < START_LIMIT,
-                "PostgreSQL was not ready within {START_LIMIT:?}:\n{}",
-                log()
-            );
-            sleep(TICK);
-        }
-    }
-
-    /// The variables for a file of the server that leaves it to them where its database is:
-    /// `POSTGRES_HOST`, `POSTGRES_USER`, `POSTGRES_PASSWORD` and `POSTGRES_DATABASE`. With
+    /// The variables for a file of the server that leaves it to them where its database is. With
     /// `provision_policy = "auto"` the engine creates `database` (a lower-case word).
     pub fn variables(&self, database: &str) -> Vec<(String, String)> {
         let host = self.folder().to_string_lossy();
@@ -144,129 +109,49 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         // SIGINT closes its connections and ends it. If it does not, it is killed next.
-        if self.server.signal(Signal::INT).is_ok() {
-            let _ = self.server.wait_until_ended(STOP_LIMIT);
+        let _ = self.server.signal(Signal::INT);
+        let begin = Instant::now();
+        while matches!(self.server.ended(), Ok(None)) && begin.elapsed() < STOP_LIMIT {
+            sleep(TICK);
         }
-    }
-}
-
-/// Why `initdb` could not even be started: it is there, but its user cannot come to the folder
-/// where one above is private to the caller.
-fn cannot_enter(account: Option<&Account>, folder: &Path) -> String {
-    let folder = folder.display();
-    match account {
-        Some(Account { name, .. }) => {
-            format!(
-                "cannot start `initdb` as the user {name}, who needs permission to enter {folder}"
-            )
-        }
-        None => format!("cannot start `initdb` in {folder}"),
     }
 }
 
 /// The folder of PostgreSQL's programs. Debian keeps those of a server out of `PATH`, one
 /// folder for each version.
-struct Programs {
-    folder: PathBuf,
+fn programs() -> Result<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    let debian = debian.filter_map(|version| Some(version.ok()?.path().join("bin")));
+    let mut folders = env::split_paths(&path).chain(debian);
+    let found = folders.find(|folder| {
+        let has = |name: &str| folder.join(name).is_file();
+        ["initdb", "postgres", "pg_isready"].into_iter().all(has)
+    });
+    found.context(
+        "no `initdb`, `postgres` and `pg_isready` in a folder of PATH or in \
+         /usr/lib/postgresql/*/bin: install PostgreSQL (on Debian the package `postgresql`)",
+    )
 }
 
-impl Programs {
-    fn find() -> Result<Self> {
-        let path = env::var_os("PATH").unwrap_or_default();
-        let in_path = env::split_paths(&path).collect();
-        let found = [in_path, debian_folders()]
-            .concat()
-            .into_iter()
-            .find(|folder| {
-                let has = |name: &str| folder.join(name).is_file();
-                ["initdb", "postgres", "pg_isready"].into_iter().all(has)
-            });
-        let folder = found.context(
-            "no `initdb`, `postgres` and `pg_isready` in a folder of PATH or in \
-             /usr/lib/postgresql/*/bin: install PostgreSQL (on Debian the package `postgresql`)",
-        )?;
-        Ok(Self { folder })
-    }
-
-    /// A program that knows nothing of the caller's environment, in which `PG…` variables
-    /// would change what it does.
-    fn command(&self, name: &str, account: Option<&Account>, folder: &Path) -> Command {
-        let mut command = Command::new(self.folder.join(name));
+/// A program that knows nothing of the caller's environment, in which `PG…` variables would change
+/// what it does, and which ends with the thread that starts it: at once, with its own processes, by
+/// SIGQUIT.
+fn command(program: &Path, folder: &Path, log: File) -> io::Result<Command> {
+    let mut command = bound(program, "QUIT");
+    if geteuid().is_root() {
+        command = Command::new("/usr/bin/setpriv");
+        command.args(["--reuid", SYSTEM_USER, "--regid", SYSTEM_USER]);
         command
-            .env_clear()
-            .env("LC_ALL", "C")
-            .env("PATH", &self.folder);
-        // Its user need not be allowed to enter the folder of the tests.
-        command.current_dir(folder).stdin(Stdio::null());
-        if let Some(account) = account {
-            command.uid(account.user).gid(account.group);
-        }
-        command
+            .args(["--clear-groups", "--pdeathsig", "QUIT"])
+            .arg(program);
     }
-}
-
-/// The newest version first.
-fn debian_folders() -> Vec<PathBuf> {
-    let entries = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
-    let mut versions: Vec<u32> = entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect();
-    versions.sort_unstable_by(|one, other| other.cmp(one));
-    let folder = |version| PathBuf::from(format!("/usr/lib/postgresql/{version}/bin"));
-    versions.into_iter().map(folder).collect()
-}
-
-/// A user of the system.
-#[derive(Debug, PartialEq, Eq)]
-struct Account {
-    name: String,
-    user: u32,
-    group: u32,
-}
-
-impl Account {
-    /// Whom the server runs as: PostgreSQL refuses to run as root. None is the caller.
-    fn for_server() -> Result<Option<Self>> {
-        if !geteuid().is_root() {
-            return Ok(None);
-        }
-        let accounts = fs::read_to_string("/etc/passwd").context("cannot read /etc/passwd")?;
-        let mut names = ["postgres", "nobody"].into_iter();
-        let found = names.find_map(|name| Self::named(name, &accounts));
-        let found = found.context(
-            "PostgreSQL does not run as root, and /etc/passwd has neither the user `postgres` \
-             nor `nobody`",
-        )?;
-        Ok(Some(found))
-    }
-
-    fn named(name: &str, accounts: &str) -> Option<Self> {
-        accounts.lines().find_map(|line| {
-            let fields: Vec<&str> = line.split(':').collect();
-            let [found, _, user, group, ..] = fields[..] else {
-                return None;
-            };
-            if found != name {
-                return None;
-            }
-            Some(Self {
-                name: name.to_owned(),
-                user: user.parse().ok()?,
-                group: group.parse().ok()?,
-            })
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn finds_an_account() {
-        let accounts = "root:x:0:0:root:/root:/bin/sh\npostgres:x:105:110::/:/bin/sh\n";
-        let account = Account::named("postgres", accounts).unwrap();
-        assert_eq!((account.user, account.group), (105, 110));
-        assert_eq!(Account::named("post", accounts), None);
-    }
+    command
+        .env_clear()
+        .env("LC_ALL", "C")
+        .env("PATH", "/usr/bin:/bin");
+    // Its user need not be allowed to enter the folder of the tests.
+    command.current_dir(folder).stdin(Stdio::null());
+    command.stdout(log.try_clone()?).stderr(log);
+    Ok(command)
 }

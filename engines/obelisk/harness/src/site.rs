@@ -2,27 +2,25 @@
 //! webhook between them.
 
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use anyhow::{Context, Result, ensure};
-use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use anyhow::{Context, Result, bail, ensure};
+use http::header::AUTHORIZATION;
 use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, MockService, ReceivedRequest, WebhookOptions};
 
-use crate::api::{Api, Ending, Submitted};
+use crate::api::{Answer, Api, Ending};
 use crate::engine::Engine;
 use crate::gate::Gate;
-use crate::node::{Database, Node, NodeSettings};
+use crate::node::{Node, Settings};
+
+/// Longer than anything here takes on a busy machine.
+pub const LIMIT: Duration = Duration::from_secs(300);
 
 /// Names the folder that users copy.
 const FOLDER_VARIABLE: &str = "OBELISK_FOLDER";
@@ -61,34 +59,21 @@ const API_URL: &str = "OBELISK_API_URL";
 const AGENT_ID: i64 = 7;
 
 /// How a site differs from an installation as it is copied.
+#[derive(Default)]
 pub struct Setup {
     pub mock: mock::Options,
-    /// Whether and how the mock reports completions; the URL is set here.
-    pub webhook: Option<WebhookOptions>,
+    /// Whether the mock reports no completions.
+    pub is_silent: bool,
     /// What is replaced in the deployment: each text is in it once.
-    pub changes: Vec<(&'static str, &'static str)>,
+    pub changes: Vec<(String, String)>,
     /// What is replaced in the server's file, likewise.
-    pub server_changes: Vec<(&'static str, &'static str)>,
+    pub server_changes: Vec<(String, String)>,
     /// The account whose token the service accepts; none: the one without a name.
     pub account: Option<&'static str>,
     /// Where the database is, where it is not SQLite: the variables of `server-postgres.toml`.
     pub postgres: Option<Vec<(String, String)>>,
     /// More variables for the engine.
     pub variables: Vec<(String, String)>,
-}
-
-impl Default for Setup {
-    fn default() -> Self {
-        Self {
-            mock: mock::Options::default(),
-            webhook: Some(WebhookOptions::to("")),
-            changes: Vec::new(),
-            server_changes: Vec::new(),
-            account: None,
-            postgres: None,
-            variables: Vec::new(),
-        }
-    }
 }
 
 impl Setup {
@@ -102,26 +87,20 @@ impl Setup {
     /// Crashes are to be survived in seconds: calls have 2 of them, and their locks 3 or 4.
     pub fn hasty() -> Self {
         Self::default()
-            .with_change(
-                "exec.lock_expiry.seconds = 40",
-                "exec.lock_expiry.seconds = 4",
-            )
-            .with_change(
-                "exec.lock_expiry.seconds = 35",
-                "exec.lock_expiry.seconds = 3",
-            )
+            .with_change("expiry.seconds = 40", "expiry.seconds = 4")
+            .with_change("expiry.seconds = 35", "expiry.seconds = 3")
             .with_variable("VOICE_CALLING_DEADLINE_MS", "2000")
     }
 
     /// A service that delivers nothing.
-    pub fn without_webhook(mut self) -> Self {
-        self.webhook = None;
+    pub fn silent(mut self) -> Self {
+        self.is_silent = true;
         self
     }
 
     /// With something else in the deployment.
-    pub fn with_change(mut self, shipped: &'static str, instead: &'static str) -> Self {
-        self.changes.push((shipped, instead));
+    pub fn with_change(mut self, shipped: &str, instead: &str) -> Self {
+        self.changes.push(owned((shipped, instead)));
         self
     }
 
@@ -129,54 +108,34 @@ impl Setup {
     /// token of the account without a name.
     pub fn with_account(mut self) -> Self {
         self.account = Some("alpha");
+        let secret = r#"secrets = ["VOICE_CALLING_API_TOKEN"]"#;
         let both = r#"secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#;
-        self.server_changes = vec![
-            (r#"secrets = ["VOICE_CALLING_API_TOKEN"]"#, both),
-            (
-                r#"VOICE_CALLING_API_TOKEN = { env = "VOICE_CALLING_API_TOKEN" }"#,
-                r#"VOICE_CALLING_API_TOKEN = { env = "VOICE_CALLING_API_TOKEN" }
-VOICE_CALLING_ALPHA_API_TOKEN = { env = "VOICE_CALLING_ALPHA_API_TOKEN" }"#,
-            ),
-        ];
-        self.with_change(
-            r#"methods = ["POST"]
-secrets = ["VOICE_CALLING_API_TOKEN"]"#,
-            r#"methods = ["POST"]
-secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#,
-        )
-        .with_change(
-            r#"methods = ["GET"]
-secrets = ["VOICE_CALLING_API_TOKEN"]"#,
-            r#"methods = ["GET"]
-secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#,
-        )
-        .with_change(
-            r#"  # "VOICE_CALLING_ACCOUNTS",
-  # More"#,
-            r#"  "VOICE_CALLING_ACCOUNTS",
-  # More"#,
-        )
-        .with_change(
-            r#"env_vars = [
-  # "VOICE_CALLING_ACCOUNTS","#,
-            r#"env_vars = [
-  "VOICE_CALLING_ACCOUNTS","#,
-        )
-        .with_variable("VOICE_CALLING_ACCOUNTS", "alpha")
+        let token = r#"VOICE_CALLING_API_TOKEN = { env = "VOICE_CALLING_API_TOKEN" }"#;
+        let alpha = r#"VOICE_CALLING_ALPHA_API_TOKEN = { env = "VOICE_CALLING_ALPHA_API_TOKEN" }"#;
+        let tokens = format!("{token}\n{alpha}");
+        self.server_changes = [(secret, both), (token, &tokens)].map(owned).into();
+        for method in ["GET", "POST"] {
+            let methods = format!("methods = [\"{method}\"]\n");
+            self = self.with_change(&(methods.clone() + secret), &(methods + both));
+        }
+        let accounts = r#""VOICE_CALLING_ACCOUNTS","#;
+        // Of creations it is the last variable, of reads the first one.
+        for (before, after) in [("", "\n  # More"), ("env_vars = [\n", "")] {
+            let shipped = format!("{before}  # {accounts}{after}");
+            self = self.with_change(&shipped, &format!("{before}  {accounts}{after}"));
+        }
+        self.with_variable("VOICE_CALLING_ACCOUNTS", "alpha")
     }
 
     /// With a variable for the engine.
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
-        self.variables.push((name.to_owned(), value.to_owned()));
+        self.variables.push(owned((name, value)));
         self
     }
 }
 
-/// An answer of the webhook.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    pub status: u16,
-    pub body: String,
+fn owned((a, b): (&str, &str)) -> (String, String) {
+    (a.to_owned(), b.to_owned())
 }
 
 /// An installation that runs. Dropped, it ends.
@@ -188,7 +147,7 @@ pub struct Site {
     /// The network between creations and the engine's API, where they are claimed.
     pub claims: Gate,
     engine: Engine,
-    settings: NodeSettings,
+    settings: Settings,
     node: Option<Node>,
     folder: TempDir,
 }
@@ -212,35 +171,24 @@ impl Site {
         let changed = |file, changes| changed(&shipped.join(file), changes, folder.path());
         let deployment = changed("deployment.toml", &setup.changes)?;
         let cache = shipped.with_file_name("obelisk-cache");
-        let (server, database) = match setup.postgres {
-            None => ("server.toml", Database::Sqlite),
-            Some(_) => ("server-postgres.toml", Database::AsConfigured),
+        let server = match setup.postgres {
+            None => "server.toml",
+            Some(_) => "server-postgres.toml",
         };
-        let node = folder.path().join("node");
         let server = changed(server, &setup.server_changes)?;
-        let mut settings = NodeSettings::new(node, server, cache)?;
-        settings.database = database;
+        let mut settings = Settings::new(folder.path().join("node"), &server, &cache)?;
         settings.deployment = Some(deployment);
-        settings
-            .variables
-            .extend(setup.postgres.unwrap_or_default());
+        settings.variables = setup.postgres.unwrap_or_default();
 
         let mut mock_options = setup.mock;
-        mock_options.webhook = setup.webhook.map(|webhook| WebhookOptions {
-            url: match setup.account {
-                None => webhook_url(settings.webhook_port, SECRET),
-                Some(account) => {
-                    let path = format!("{SECRET}/{account}");
-                    webhook_url(settings.webhook_port, &path)
-                }
-            },
-            ..webhook
-        });
+        let account = setup.account.map(|it| format!("/{it}"));
+        let path = format!("{SECRET}{}", account.unwrap_or_default());
+        let webhook = WebhookOptions::to(webhook_url(settings.webhook_port, &path));
+        mock_options.webhook = (!setup.is_silent).then_some(webhook);
         let mock = MockService::start(mock_options).await?;
         let gate = Gate::to(mock.address()).await?;
         let service = format!("http://{}", gate.address());
-        let api = (Ipv4Addr::LOCALHOST, settings.api_port).into();
-        let claims = Gate::to(api).await?;
+        let claims = Gate::to(settings.api_address()).await?;
         let unknown = "unknown-token-0001".to_owned();
         let tokens = match setup.account {
             None => [mock.token(), unknown],
@@ -291,8 +239,7 @@ impl Site {
     pub async fn another_node(&self) -> Result<Node> {
         let folder = self.folder.path().join("another-node");
         let mut settings =
-            NodeSettings::new(folder, &self.settings.server_config, &self.settings.cache)?;
-        settings.database = self.settings.database;
+            Settings::new(folder, &self.settings.server_config, &self.settings.cache)?;
         settings.variables.clone_from(&self.settings.variables);
         // Its own, as on another machine.
         settings.variables.retain(|(name, _)| name != API_URL);
@@ -308,17 +255,15 @@ impl Site {
 
     /// What a node of this site is started with, for a test that starts one by itself; and where
     /// its API is then.
-    pub fn environment(&self) -> Result<(Vec<(String, String)>, Api)> {
-        let api = Api::at((Ipv4Addr::LOCALHOST, self.settings.api_port).into());
-        Ok((self.settings.environment()?, api))
+    pub fn environment(&self) -> (Vec<(String, String)>, Api) {
+        let api = Api::at(self.settings.api_address());
+        (self.settings.environment(), api)
     }
 
     /// Has the node go on with another deployment: one text in it is replaced, which is in it once.
     pub async fn apply_deployment(&self, old: &str, new: &str) -> Result<()> {
         let file = self.folder.path().join("deployment.toml");
-        let text = fs::read_to_string(&file)?;
-        ensure!(text.matches(old).count() == 1, "`{old}` is not in it once");
-        fs::write(&file, text.replace(old, new))?;
+        let file = changed(&file, &[owned((old, new))], self.folder.path())?;
         let (engine, api) = (self.engine.clone(), self.api().address());
         tokio::task::spawn_blocking(move || engine.apply(&file, api)).await?
     }
@@ -331,19 +276,14 @@ impl Site {
         self.node.as_ref().expect("a node that was started").api()
     }
 
-    /// Submits a run for one docket.
-    pub async fn run_docket(&self, run: &str, number: &str, options: Value) -> Result<Submitted> {
+    /// Submits a run for one docket; whether it is new.
+    pub async fn run_docket(&self, run: &str, number: &str, options: Value) -> Result<bool> {
         let params = json!([docket_request(number), options]);
         self.api().submit(run, RUN_DOCKET, &params).await
     }
 
     /// Submits a campaign: `contacts` as [`listed`] or `{ "source": "http://…" }`.
-    pub async fn run_campaign(
-        &self,
-        id: &str,
-        contacts: &Value,
-        options: &Value,
-    ) -> Result<Submitted> {
+    pub async fn run_campaign(&self, id: &str, contacts: &Value, options: &Value) -> Result<bool> {
         let params = json!([contacts, options]);
         self.api().submit(id, RUN_CAMPAIGN, &params).await
     }
@@ -413,25 +353,29 @@ impl Site {
         let request = Request::builder()
             .method(method)
             .uri(format!("http://127.0.0.1:{port}/campaigns/{path}"))
-            .header(AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"))
-            .body(Full::new(Bytes::new()))?;
-        answer(request).await
+            .header(AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"));
+        self.api().exchange(request, "").await
     }
 
     /// How a run or a campaign ended.
-    pub async fn ending(&self, id: &str, limit: Duration) -> Result<Ending> {
-        self.api().wait_for_result(id, limit).await
+    pub async fn ending(&self, id: &str) -> Result<Ending> {
+        self.api().wait_for_result(id, LIMIT).await
+    }
+
+    /// The summary of a campaign that ends; the questions to people are answered meanwhile.
+    pub async fn summary(&self, campaign: &str) -> Result<Value> {
+        let ending = until("the end of the campaign", async || {
+            self.answer_questions().await?;
+            self.api().result(campaign).await
+        });
+        ending.await?.ok()
     }
 
     /// Posts to the webhook as the service would, or as somebody with another secret.
     pub async fn post(&self, secret: &str, body: impl Into<Vec<u8>>) -> Result<Answer> {
         let url = webhook_url(self.settings.webhook_port, secret);
-        let request = Request::builder()
-            .method(Method::POST)
-            .uri(url)
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(Bytes::from(body.into())))?;
-        answer(request).await
+        let request = Request::builder().method(Method::POST).uri(url);
+        self.api().exchange(request, body.into()).await
     }
 
     /// Posts to the webhook as the service would.
@@ -444,9 +388,17 @@ impl Site {
         self.mock.requests_to(Endpoint::CreateDocketV2)
     }
 
+    /// Waits until the service has received so many of them.
+    pub async fn until_creations(&self, count: usize) -> Result<()> {
+        until("the creation at the service", async || {
+            Ok((self.creations().len() >= count).then_some(()))
+        })
+        .await
+    }
+
     /// The executions for deliveries: what the webhook has stored.
     pub async fn deliveries(&self) -> Result<Vec<Value>> {
-        self.api().list(Some(DELIVER), None, false).await
+        self.api().list(&format!("ffqn_prefix={DELIVER}")).await
     }
 
     /// The docket that a run has created, if it has.
@@ -462,12 +414,14 @@ impl Site {
 
     /// The executions of the activity that makes a phone ring.
     pub async fn creating_executions(&self, run: &str) -> Result<Vec<Value>> {
-        self.api().list(Some(CREATE), Some(run), false).await
+        let filter = format!("ffqn_prefix={CREATE}&execution_id_prefix={run}");
+        self.api().list(&filter).await
     }
 
     /// The questions to people that are open, by their execution ids.
     pub async fn open_questions(&self) -> Result<Vec<String>> {
-        let open = self.api().list(Some(DECISION), None, true).await?;
+        let filter = format!("ffqn_prefix={DECISION}&hide_finished=true");
+        let open = self.api().list(&filter).await?;
         let id = |question: &Value| Some(question["execution_id"].as_str()?.to_owned());
         Ok(open.iter().filter_map(id).collect())
     }
@@ -504,30 +458,32 @@ fn shipped_folder() -> Result<PathBuf> {
 
 /// A file as it is shipped, but for the changes: a copy, beside what it names, since the engine takes
 /// only files that are there.
-fn changed(shipped: &Path, changes: &[(&str, &str)], folder: &Path) -> Result<PathBuf> {
+fn changed(shipped: &Path, changes: &[(String, String)], folder: &Path) -> Result<PathBuf> {
     let mut text = fs::read_to_string(shipped)?;
     let name = shipped.file_name().context("no file")?;
     for (old, new) in changes {
-        let times = text.matches(old).count();
+        let times = text.matches(&**old).count();
         ensure!(
             times == 1,
-            "{} has `{old}` {times} times, not once",
-            shipped.display()
+            "{shipped:?} has `{old}` {times} times, not once"
         );
-        text = text.replace(old, new);
+        text = text.replace(&**old, new);
     }
     let copy = folder.join(name);
     fs::write(&copy, text)?;
     Ok(copy)
 }
 
-async fn answer(request: Request<Full<Bytes>>) -> Result<Answer> {
-    let client = Client::builder(TokioExecutor::new()).build_http();
-    let answer = client.request(request).await?;
-    let status = answer.status().as_u16();
-    let body = answer.into_body().collect().await?.to_bytes();
-    let body = String::from_utf8_lossy(&body).into_owned();
-    Ok(Answer { status, body })
+/// Waits until `look` gives something.
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Result<Option<T>>) -> Result<T> {
+    let begin = Instant::now();
+    while begin.elapsed() < LIMIT {
+        if let Some(found) = look().await? {
+            return Ok(found);
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    bail!("{what}: not within {LIMIT:?}")
 }
 
 fn webhook_url(port: u16, secret: &str) -> String {

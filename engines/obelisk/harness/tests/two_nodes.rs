@@ -1,18 +1,15 @@
 //! Several nodes on one PostgreSQL. A program of its own, since it needs the whole machine. The
 //! variables are those of the tests of `dockets`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
-use obelisk_harness::{Postgres, Setup, Site, execution_id, listed};
+use obelisk_harness::{LIMIT, Postgres, Setup, Site, execution_id, listed};
 use serde_json::json;
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
 
 const DOCKETS: usize = 200;
-
-/// For all of them, on two busy cores.
-const ALL_LIMIT: Duration = Duration::from_secs(300);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_or_doubled()
@@ -42,25 +39,17 @@ async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_
     });
     site.run_campaign(&id, &listed(&numbers), &options).await?;
     // The node that has the webhook dies, and comes back some seconds later.
-    creations(&site, DOCKETS / 3).await;
+    site.until_creations(DOCKETS / 3).await?;
     site.kill()?;
-    creations(&site, DOCKETS / 2).await;
+    site.until_creations(DOCKETS / 2).await?;
     // Then the other one is asked to end, with a creation in flight, which the first runs again.
     let slow = Fault::slow(Duration::from_secs(60));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
-    creations(&site, site.creations().len() + 1).await;
-    other.terminate(ALL_LIMIT).await?;
+    site.until_creations(site.creations().len() + 1).await?;
+    other.terminate(LIMIT).await?;
     site.restart().await?;
 
-    let begun = Instant::now();
-    let summary = loop {
-        site.answer_questions().await?;
-        if let Some(ending) = site.api().result(&id).await? {
-            break ending.ok()?;
-        }
-        assert!(begun.elapsed() < ALL_LIMIT, "{}", site.progress(&id).await?);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    };
+    let summary = site.summary(&id).await?;
     let rung = site.check_each_once(&id, &numbers).await?;
     assert_eq!(summary["completed"], rung.len(), "{summary}");
     // The node that got the webhooks was away for a while only.
@@ -72,16 +61,4 @@ async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_
         "only {told} were completed by the webhook"
     );
     Ok(())
-}
-
-/// Waits until the service has received so many creations.
-async fn creations(site: &Site, count: usize) {
-    let begun = Instant::now();
-    while site.creations().len() < count {
-        assert!(
-            begun.elapsed() < ALL_LIMIT,
-            "{count} creations did not come"
-        );
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }

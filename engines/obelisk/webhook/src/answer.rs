@@ -102,17 +102,17 @@ mod tests {
 
     #[test]
     fn each_verdict_has_its_status() {
-        let nothing_before = |verdict: Verdict| {
-            let asked = |_: &str| panic!("asked what the run had got");
-            verdict.answer(asked).status
-        };
-        assert_eq!(nothing_before(read(r#""delivered""#)), 200);
-        assert_eq!(nothing_before(read(r#""not_ours""#)), 200);
-        assert_eq!(nothing_before(read(r#""unknown_docket""#)), 404);
-        assert_eq!(nothing_before(read(r#""unknown_run""#)), 404);
-        assert_eq!(nothing_before(read(r#""not_completed""#)), 409);
-        let contradicted = read(r#"{"contradicted":["call_context"]}"#);
-        assert_eq!(nothing_before(contradicted), 409);
+        for (verdict, status) in [
+            (r#""delivered""#, 200),
+            (r#""not_ours""#, 200),
+            (r#""unknown_docket""#, 404),
+            (r#""unknown_run""#, 404),
+            (r#""not_completed""#, 409),
+            (r#"{"contradicted":["call_context"]}"#, 409),
+        ] {
+            let answer = read(verdict).answer(|_| panic!("asked what the run had got"));
+            assert_eq!(answer.status, status, "{verdict}");
+        }
     }
 
     #[test]

@@ -14,16 +14,17 @@ use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contacts, Stance, Stretch,
+    CampaignOptions, CampaignSummary, Contacts, Mode, Rest, SegmentPlan,
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
-use crate::handover::{Handover, Rest};
+use crate::grants::NOTHING;
+use crate::handover::Handover;
 use crate::pace::Pauses;
 use crate::plan;
 use crate::waiting::{after, heartbeats, next_of};
 
 /// How many listed contacts one segment has.
-const STRETCH: usize = 100;
+const MOST_CONTACTS: usize = 100;
 
 /// `campaign.run-campaign`
 pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSummary, CampaignError> {
@@ -48,7 +49,7 @@ struct Campaign {
     /// Those that are listed, and not given to a segment yet.
     listed: VecDeque<DocketRequestV2>,
     source: Option<String>,
-    stance: Stance,
+    mode: Mode,
     /// What is awaited: orders, and what segments leave.
     set: JoinSet,
     order: ExecutionId,
@@ -73,7 +74,7 @@ impl Campaign {
             options,
             listed,
             source,
-            stance: Stance::Running,
+            mode: Mode::Running,
             set,
             order,
             segments,
@@ -96,8 +97,7 @@ impl Campaign {
             position: self.source.as_ref().map(|_| 0),
             index: 0,
             held: 0,
-            given_minute: 0,
-            given_count: 0,
+            given: NOTHING,
             no_contacts: None,
         }
     }
@@ -106,9 +106,9 @@ impl Campaign {
     fn run_segment(&mut self, rest: Rest) -> Handover {
         self.segment += 1;
         let handover = waits::handover_submit(&self.set, &self.id_of(self.segment));
-        let stretch = self.stretch(rest, &handover);
+        let plan = self.plan(rest, &handover);
         let source = self.source.as_deref();
-        parts::run_segment_submit(&self.segments, source, &self.options, &stretch);
+        parts::run_segment_submit(&self.segments, source, &self.options, &plan);
         loop {
             match next_of(&self.set) {
                 ResponseId::DelayId(_) => self.wake_later(),
@@ -125,26 +125,20 @@ impl Campaign {
     }
 
     /// What the next segment is to do.
-    fn stretch(&mut self, rest: Rest, handover: &ExecutionId) -> Stretch {
-        let (mut queue, mut index) = (rest.queue, rest.index);
-        while queue.len() < STRETCH
+    fn plan(&mut self, mut rest: Rest, handover: &ExecutionId) -> SegmentPlan {
+        while rest.queue.len() < MOST_CONTACTS
             && let Some(request) = self.listed.pop_front()
         {
-            queue.push(plan::contact(index, request));
-            index += 1;
+            rest.queue.push(plan::contact(rest.index, request));
+            rest.index += 1;
         }
-        Stretch {
-            queue,
-            position: rest.position,
+        SegmentPlan {
             more: rest.position.is_some() || !self.listed.is_empty(),
-            index,
-            held: rest.held,
-            stance: self.stance,
+            rest,
+            mode: self.mode,
             gate: self.order.id.clone(),
             handover: handover.id.clone(),
             successor: self.id_of(self.segment + 1),
-            given_minute: rest.given_minute,
-            given_count: rest.given_count,
         }
     }
 
@@ -158,10 +152,10 @@ impl Campaign {
         };
         if let Handover::Rest(rest) = &mut handover
             && let Some(reason) = rest.no_contacts.take()
-            && self.stance == Stance::Running
+            && self.mode == Mode::Running
         {
             // As if an operator had ordered it. An order that was quicker is taken instead.
-            self.stance = Stance::Paused;
+            self.mode = Mode::Paused;
             let _ = stubs::order_stub(&self.order, Ok(&Order::Pause.to_text(&reason)));
         }
         handover
@@ -170,14 +164,14 @@ impl Campaign {
     /// Takes an order. The segment hands over to one that begins under it.
     fn take(&mut self, told: Option<Result<String, String>>) {
         match told.and_then(|told| Some(Order::read(&told.ok()?)?.0)) {
-            Some(Order::Pause) => self.stance = Stance::Paused,
-            Some(Order::Resume) => self.stance = Stance::Running,
-            Some(Order::Stop) => self.stance = Stance::Stopped,
+            Some(Order::Pause) => self.mode = Mode::Paused,
+            Some(Order::Resume) => self.mode = Mode::Running,
+            Some(Order::Stop) => self.mode = Mode::Stopped,
             // Cancelled, or written by hand.
             None => log::warn("an order cannot be read and is ignored"),
         }
         // It is the gate of what is granted from now on; after a stop nothing is.
-        if self.stance != Stance::Stopped {
+        if self.mode != Mode::Stopped {
             self.order = waits::order_submit(&self.set, &self.id);
         }
         self.tell_segment();

@@ -17,7 +17,7 @@ use crate::creator::{
     Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, call_options, pause,
     with_jitter,
 };
-use crate::error::{name, unreachable};
+use crate::error::{name, problem, unreachable};
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
 use crate::reading;
@@ -41,21 +41,17 @@ pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcom
 /// The request with the run's id in its context.
 pub fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, Problem> {
     let call_context = with_run(&request.call_context, run).map_err(|error| match error {
-        ContextError::NotAnObject(found) => Problem {
-            subject: "call-context".to_owned(),
-            found,
-            allowed: "a JSON object".to_owned(),
-        },
-        ContextError::KeyIsTaken => Problem {
-            subject: format!("call-context.{CONTEXT_KEY}"),
-            found: "a member of that name".to_owned(),
-            allowed: "no such member: the run sets it".to_owned(),
-        },
-        ContextError::TooLarge(bytes) => Problem {
-            subject: "call-context".to_owned(),
-            found: format!("{bytes} bytes"),
-            allowed: format!("at most {MOST_CONTEXT_BYTES} bytes"),
-        },
+        ContextError::NotAnObject(found) => problem("call-context", &found, "a JSON object"),
+        ContextError::KeyIsTaken => problem(
+            &format!("call-context.{CONTEXT_KEY}"),
+            "a member of that name",
+            "no such member: the run sets it",
+        ),
+        ContextError::TooLarge(bytes) => problem(
+            "call-context",
+            &format!("{bytes} bytes"),
+            &format!("at most {MOST_CONTEXT_BYTES} bytes"),
+        ),
     })?;
     Ok(DocketRequestV2 {
         call_context,

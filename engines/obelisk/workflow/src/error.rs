@@ -1,6 +1,6 @@
 //! What errors say, whatever their case.
 
-use voice_calling_core::types::{Failure, RequestError};
+use voice_calling_core::types::{Failure, Problem, RequestError};
 
 use crate::bindings::voice_calling::workflows::types::RunError;
 
@@ -31,6 +31,15 @@ pub fn unreachable(message: String) -> RequestError {
         attempts: Vec::new(),
         may_have_created: false,
     })
+}
+
+/// An argument that is not allowed, for people; what was found is cut where it is long.
+pub fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
+    Problem {
+        subject: subject.to_owned(),
+        found: found.chars().take(60).collect(),
+        allowed: allowed.to_owned(),
+    }
 }
 
 /// Whether the same call would fail again, or would risk that a person is called twice.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bindings::voice_calling::workflows::campaign_types::Contact;
+use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Rest};
 
 /// What a segment leaves.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -11,19 +11,6 @@ pub enum Handover {
     Done,
     /// The next segment goes on.
     Rest(Rest),
-}
-
-/// What the next segment goes on with.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rest {
-    pub queue: Vec<Contact>,
-    pub position: Option<u64>,
-    pub index: u32,
-    pub held: u32,
-    pub given_minute: u64,
-    pub given_count: u32,
-    /// Why the source cannot be read.
-    pub no_contacts: Option<String>,
 }
 
 impl Handover {
@@ -52,21 +39,19 @@ pub fn contact_in_slot(value: Result<String, String>) -> Option<Contact> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grants::Given;
+    use crate::plan;
     use voice_calling_core::types::DocketRequestV2;
 
     fn contact() -> Contact {
-        Contact {
-            index: 7,
-            request: DocketRequestV2 {
-                agent_id: -1,
-                to_phone_number: "919876543210".to_owned(),
-                call_context: "{\"a\":\"\\\"\"}".to_owned(),
-                external_id: Some("crm-1".to_owned()),
-                extra: Some("{}".to_owned()),
-            },
-            waited_ms: u64::MAX,
-            tries: 3,
-        }
+        let request = DocketRequestV2 {
+            agent_id: -1,
+            to_phone_number: "919876543210".to_owned(),
+            call_context: "{\"a\":\"\\\"\"}".to_owned(),
+            external_id: Some("crm-1".to_owned()),
+            extra: Some("{}".to_owned()),
+        };
+        plan::contact(7, request)
     }
 
     #[test]
@@ -78,8 +63,10 @@ mod tests {
             position: Some(1 << 40),
             index: 100,
             held: 3,
-            given_minute: 28_000_000,
-            given_count: 9,
+            given: Given {
+                minute: 28_000_000,
+                count: 9,
+            },
             no_contacts: None,
         });
         assert_eq!(Handover::read(&rest.to_text()), Some(rest));

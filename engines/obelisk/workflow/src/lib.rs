@@ -12,10 +12,12 @@ mod contact;
 mod creation;
 mod creator;
 mod deliveries;
-mod desk;
+mod dispatch;
 mod docket;
 mod error;
+mod grants;
 mod handover;
+mod hours;
 mod notifier;
 mod orders;
 mod pace;
@@ -23,13 +25,14 @@ mod plan;
 mod reading;
 mod segment;
 mod waiting;
+mod week;
 
 use bindings::exports::voice_calling::workflows as exports;
 use bindings::exports::voice_calling::workflows::parts::PartError;
 use bindings::voice_calling::once::dockets::Grant;
 use bindings::voice_calling::operator::hand_off::Event;
 use bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contact, Contacts, Ending, Stretch,
+    CampaignOptions, CampaignSummary, Contact, Contacts, Ending, SegmentPlan,
 };
 use bindings::voice_calling::workflows::types::RunOptions;
 use voice_calling_core::types::DocketRequestV2;
@@ -85,9 +88,9 @@ impl exports::parts::Guest for Workflows {
     fn run_segment(
         source: Option<String>,
         options: CampaignOptions,
-        stretch: Stretch,
+        plan: SegmentPlan,
     ) -> Result<CampaignSummary, PartError> {
-        Ok(segment::run(source, options, stretch))
+        Ok(segment::run(source, options, plan))
     }
 
     fn run_contact(

@@ -3,6 +3,7 @@
 use voice_calling_core::types::Problem;
 
 use crate::bindings::voice_calling::workflows::types::RunOptions;
+use crate::error::problem;
 
 pub const CREATE_WITHIN_MS: u64 = 600_000;
 const FIRST_POLL_MS: u64 = 60_000;
@@ -52,11 +53,8 @@ fn check(subject: &str, found: u64, least: u64) -> Result<(), Problem> {
     if (least..=LONGEST_MS).contains(&found) {
         return Ok(());
     }
-    Err(Problem {
-        subject: subject.to_owned(),
-        found: found.to_string(),
-        allowed: format!("{least} to {LONGEST_MS} milliseconds"),
-    })
+    let allowed = format!("{least} to {LONGEST_MS} milliseconds");
+    Err(problem(subject, &found.to_string(), &allowed))
 }
 
 /// Pauses, each twice as long as the one before it, up to the longest.
@@ -83,10 +81,10 @@ impl Pauses {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn options() -> RunOptions {
+    pub fn options() -> RunOptions {
         RunOptions {
             timeout_ms: 1,
             create_within_ms: None,
@@ -129,59 +127,28 @@ mod tests {
 
     #[test]
     fn an_option_out_of_range_is_named() {
+        let with = |timeout_ms, first_poll_ms, longest_poll_ms| RunOptions {
+            timeout_ms,
+            first_poll_ms,
+            longest_poll_ms,
+            ..options()
+        };
+        let create = RunOptions {
+            create_within_ms: Some(u64::MAX),
+            ..options()
+        };
+        let insights = RunOptions {
+            insights_within_ms: Some(u64::MAX),
+            ..options()
+        };
         let cases = [
-            (
-                RunOptions {
-                    timeout_ms: 0,
-                    ..options()
-                },
-                "timeout-ms",
-            ),
-            (
-                RunOptions {
-                    timeout_ms: u64::MAX,
-                    ..options()
-                },
-                "timeout-ms",
-            ),
-            (
-                RunOptions {
-                    first_poll_ms: Some(0),
-                    ..options()
-                },
-                "first-poll-ms",
-            ),
-            (
-                RunOptions {
-                    first_poll_ms: Some(5),
-                    longest_poll_ms: Some(4),
-                    ..options()
-                },
-                "longest-poll-ms",
-            ),
-            (
-                RunOptions {
-                    timeout_ms: 60_000,
-                    first_poll_ms: Some(1),
-                    longest_poll_ms: Some(119),
-                    ..options()
-                },
-                "longest-poll-ms",
-            ),
-            (
-                RunOptions {
-                    create_within_ms: Some(u64::MAX),
-                    ..options()
-                },
-                "create-within-ms",
-            ),
-            (
-                RunOptions {
-                    insights_within_ms: Some(u64::MAX),
-                    ..options()
-                },
-                "insights-within-ms",
-            ),
+            (with(0, None, None), "timeout-ms"),
+            (with(u64::MAX, None, None), "timeout-ms"),
+            (with(1, Some(0), None), "first-poll-ms"),
+            (with(1, Some(5), Some(4)), "longest-poll-ms"),
+            (with(60_000, Some(1), Some(119)), "longest-poll-ms"),
+            (create, "create-within-ms"),
+            (insights, "insights-within-ms"),
         ];
         for (options, field) in cases {
             let problem = Pace::read(&options).unwrap_err();

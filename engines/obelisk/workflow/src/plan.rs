@@ -1,14 +1,13 @@
 //! The options of a campaign, checked; and what is counted of it.
 
-use voice_calling_core::types::{DocketRequestV2, Problem};
-use voice_calling_hours as hours;
-use voice_calling_hours::{Given, Grants, Hours, Pace as MinutePace};
-
 use crate::bindings::voice_calling::operator::hand_off::State;
 use crate::bindings::voice_calling::workflows::campaign_types::{
-    CallingHours, CampaignOptions, CampaignSummary, Contact, Contacts, Weekday,
+    CampaignOptions, CampaignSummary, Contact, Contacts,
 };
+use crate::error::problem;
+use crate::grants::{Grants, NOTHING};
 use crate::pace::Pace;
+use voice_calling_core::types::{DocketRequestV2, Problem};
 
 /// More are read from a source.
 const MOST_LISTED: usize = 500;
@@ -29,80 +28,29 @@ pub const EMPTY: CampaignSummary = CampaignSummary {
 
 /// Whether a campaign may be run so.
 pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
-    let problem = |subject: &str, found: String, allowed: String| Problem {
-        subject: subject.to_owned(),
-        found,
-        allowed,
-    };
     match contacts {
         Contacts::Listed(requests) if requests.len() > MOST_LISTED => {
+            let found = requests.len().to_string();
             let allowed = format!("0 to {MOST_LISTED}; more by a source");
-            return Err(problem(
-                "contacts.listed",
-                requests.len().to_string(),
-                allowed,
-            ));
+            return Err(problem("contacts.listed", &found, &allowed));
         }
         Contacts::Source(source) if source.is_empty() => {
-            let allowed = "what the activity `contacts.page` reads: a URL".to_owned();
-            return Err(problem("contacts.source", "nothing".to_owned(), allowed));
+            let allowed = "what the activity `contacts.page` reads: a URL";
+            return Err(problem("contacts.source", "nothing", allowed));
         }
         _ => {}
     }
     if !(1..=MOST_OPEN).contains(&options.max_open) {
+        let found = options.max_open.to_string();
         let allowed = format!("1 to {MOST_OPEN}");
-        return Err(problem(
-            "options.max-open",
-            options.max_open.to_string(),
-            allowed,
-        ));
+        return Err(problem("options.max-open", &found, &allowed));
     }
-    read_grants(options, Given::default())?;
+    Grants::read(options.hours.as_ref(), options.per_minute, NOTHING)?;
     Pace::read(&options.run).map_err(|problem| Problem {
         subject: problem.subject.replacen("options.", "options.run.", 1),
         ..problem
     })?;
     Ok(())
-}
-
-/// When creations may be begun; `options` have been checked.
-pub fn grants(options: &CampaignOptions, given: Given) -> Grants {
-    read_grants(options, given).expect("options that were checked")
-}
-
-fn read_grants(options: &CampaignOptions, given: Given) -> Result<Grants, Problem> {
-    let of = |problem: hours::Problem| Problem {
-        subject: problem.subject,
-        found: problem.found,
-        allowed: problem.allowed,
-    };
-    let hours = match &options.hours {
-        Some(hours) => Some(Hours::read(&plain(hours)).map_err(of)?),
-        None => None,
-    };
-    let pace = MinutePace::read(options.per_minute).map_err(of)?;
-    Ok(Grants::new(hours, pace, given))
-}
-
-fn plain(hours: &CallingHours) -> hours::CallingHours {
-    let day = |day: &Weekday| match day {
-        Weekday::Monday => hours::Weekday::Monday,
-        Weekday::Tuesday => hours::Weekday::Tuesday,
-        Weekday::Wednesday => hours::Weekday::Wednesday,
-        Weekday::Thursday => hours::Weekday::Thursday,
-        Weekday::Friday => hours::Weekday::Friday,
-        Weekday::Saturday => hours::Weekday::Saturday,
-        Weekday::Sunday => hours::Weekday::Sunday,
-    };
-    let week = hours.week.iter().map(|time| hours::CallingTime {
-        days: time.days.iter().map(day).collect(),
-        from: time.from.clone(),
-        to: time.to.clone(),
-    });
-    hours::CallingHours {
-        time_zone: hours.time_zone.clone(),
-        week: week.collect(),
-    }
 }
 
 /// A contact that was not tried yet.
@@ -141,23 +89,15 @@ pub fn add(total: &mut CampaignSummary, more: &CampaignSummary) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bindings::voice_calling::workflows::campaign_types::CallingTime;
-    use crate::bindings::voice_calling::workflows::types::RunOptions;
+    use crate::hours::tests::calling_hours;
+    use crate::pace::tests::options as run;
 
     fn options() -> CampaignOptions {
         CampaignOptions {
             max_open: 1,
             per_minute: None,
             hours: None,
-            run: RunOptions {
-                timeout_ms: 1,
-                create_within_ms: None,
-                first_poll_ms: None,
-                longest_poll_ms: None,
-                insights_within_ms: None,
-                account: None,
-                hand_off: None,
-            },
+            run: run(),
         }
     }
 
@@ -198,14 +138,7 @@ mod tests {
         };
         assert_eq!(refused(&some, &never), "options.per-minute");
         let nowhere = CampaignOptions {
-            hours: Some(CallingHours {
-                time_zone: "Atlantis".to_owned(),
-                week: vec![CallingTime {
-                    days: vec![Weekday::Monday],
-                    from: "09:00".to_owned(),
-                    to: "18:00".to_owned(),
-                }],
-            }),
+            hours: Some(calling_hours("Atlantis", &[])),
             ..options()
         };
         assert_eq!(refused(&some, &nowhere), "options.hours.time-zone");

@@ -1,14 +1,13 @@
-//! One stretch of a campaign: its contacts are dispatched as slots, hours, pace and orders allow.
+//! One segment of a campaign: its contacts are dispatched as slots, hours, pace and orders allow.
 //!
 //! Slots are passed on: what a segment and those before it hold when it hands over is held by its
 //! successor as so many stubs, into each of which the segment writes when a slot is free again. So
-//! no history is longer than a stretch and its slots, and no slot is counted twice.
+//! no history is longer than a segment's contacts and its slots, and no slot is counted twice.
 
 use std::collections::VecDeque;
 
 use voice_calling_correlation::OVER;
 use voice_calling_correlation::campaign::{OPEN, child};
-use voice_calling_hours::{Given, Grants};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
@@ -20,11 +19,12 @@ use crate::bindings::voice_calling::operator::contacts;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contact, Ending, Stance, Stretch,
+    CampaignOptions, CampaignSummary, Contact, Ending, Mode, Rest, SegmentPlan,
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
-use crate::desk::{Desk, Step};
-use crate::handover::{Handover, Rest, contact_in_slot, slot_text};
+use crate::dispatch::{Dispatch, Step};
+use crate::grants::Grants;
+use crate::handover::{Handover, contact_in_slot, slot_text};
 use crate::pace::{CREATE_WITHIN_MS, Pauses};
 use crate::plan;
 use crate::waiting::{after, heartbeats, next_of};
@@ -36,12 +36,12 @@ const MOST_CONTACTS: usize = 100;
 const LONGEST_AHEAD_MS: u64 = 60_000;
 
 /// `parts.run-segment`
-pub fn run(source: Option<String>, options: CampaignOptions, stretch: Stretch) -> CampaignSummary {
-    let mut segment = Segment::begin(options, stretch);
+pub fn run(source: Option<String>, options: CampaignOptions, plan: SegmentPlan) -> CampaignSummary {
+    let mut segment = Segment::begin(options, plan);
     segment.read(source.as_deref());
     loop {
-        match segment.desk.next() {
-            Step::Dispatch => segment.dispatch(),
+        match segment.dispatch.next() {
+            Step::Begin => segment.begin_first(),
             Step::Wait => segment.wait(),
             Step::HandOver => return segment.hand_over(),
             Step::End => return segment.end(),
@@ -50,7 +50,7 @@ pub fn run(source: Option<String>, options: CampaignOptions, stretch: Stretch) -
 }
 
 struct Segment {
-    desk: Desk,
+    dispatch: Dispatch,
     options: CampaignOptions,
     grants: Grants,
     /// The time; none where it was some time ago.
@@ -74,29 +74,27 @@ struct Segment {
 
 impl Segment {
     /// The first stub is that of the order; those of the slots follow.
-    fn begin(options: CampaignOptions, stretch: Stretch) -> Self {
+    fn begin(options: CampaignOptions, plan: SegmentPlan) -> Self {
         // The name is a constant of the allowed form, used once in an execution.
         let set = engine::join_set_create_named(OPEN).expect("a name for the join set");
         let id = engine::execution_id_current().id;
         let order = waits::order_submit(&set, &id);
-        let slots = (0..stretch.held).map(|_| waits::slot_submit(&set, &id));
-        let given = Given {
-            minute: stretch.given_minute,
-            count: stretch.given_count,
-        };
+        let rest = plan.rest;
+        let slots = (0..rest.held).map(|_| waits::slot_submit(&set, &id));
         let slots = slots.collect();
+        let grants = Grants::read(options.hours.as_ref(), options.per_minute, rest.given);
         let mut heartbeats = heartbeats();
         let heartbeat = engine::submit_delay(&set, after(heartbeats.next_ms()));
         Self {
-            desk: Desk {
-                queue: VecDeque::from(stretch.queue),
-                stance: stretch.stance,
-                more: stretch.more,
-                busy: stretch.held,
+            dispatch: Dispatch {
+                queue: VecDeque::from(rest.queue),
+                mode: plan.mode,
+                more: plan.more,
+                busy: rest.held,
                 max_open: options.max_open,
                 is_ordered: false,
             },
-            grants: plan::grants(&options, given),
+            grants: grants.expect("options that were checked"),
             options,
             now_ms: None,
             set,
@@ -105,14 +103,12 @@ impl Segment {
             opening: None,
             heartbeats,
             heartbeat,
-            position: stretch.position,
-            index: stretch.index,
+            position: rest.position,
+            index: rest.index,
             no_contacts: None,
-            gate: stretch.gate,
-            handover: ExecutionId {
-                id: stretch.handover,
-            },
-            successor: stretch.successor,
+            gate: plan.gate,
+            handover: ExecutionId { id: plan.handover },
+            successor: plan.successor,
             summary: plan::EMPTY,
         }
     }
@@ -122,7 +118,7 @@ impl Segment {
         self.heartbeat = engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
     }
 
-    /// Reads a page, where the stretch has no contacts and is to have some. It is asked for again as
+    /// Reads a page, where the segment has no contacts and is to have some. It is asked for again as
     /// long as a creation is, unless something else is to be done meanwhile.
     fn read(&mut self, source: Option<&str>) {
         let (Some(source), Some(position)) = (source, self.position) else {
@@ -131,9 +127,9 @@ impl Segment {
         let mut pauses = Pauses::new(1_000, 60_000);
         let within_ms = self.options.run.create_within_ms;
         let mut left_ms = within_ms.unwrap_or(CREATE_WITHIN_MS);
-        while self.desk.stance == Stance::Running
-            && self.desk.queue.is_empty()
-            && !self.desk.is_ordered
+        while self.dispatch.mode == Mode::Running
+            && self.dispatch.queue.is_empty()
+            && !self.dispatch.is_ordered
         {
             let reason = match page(source, position) {
                 Ok(page) => return self.take(page),
@@ -145,7 +141,7 @@ impl Segment {
                     "the source cannot be read, and the campaign pauses: {reason}"
                 ));
                 self.no_contacts = Some(reason);
-                self.desk.is_ordered = true;
+                self.dispatch.is_ordered = true;
                 return;
             };
             left_ms = left;
@@ -156,48 +152,48 @@ impl Segment {
     }
 
     fn take(&mut self, page: contacts::ContactsPage) {
-        self.desk.more = page.next.is_some();
+        self.dispatch.more = page.next.is_some();
         self.position = page.next;
         for request in page.requests {
             let contact = plan::contact(self.index, request);
-            self.desk.queue.push_back(contact);
+            self.dispatch.queue.push_back(contact);
             self.index = self.index.saturating_add(1);
         }
     }
 
     /// Begins the first of the queue, once there is a grant for it.
-    fn dispatch(&mut self) {
+    fn begin_first(&mut self) {
         let now_ms = match self.now_ms {
             Some(now_ms) => now_ms,
             None => now_ms(),
         };
         self.now_ms = Some(now_ms);
         let next = self.grants.peek(now_ms);
-        if next.not_before_ms > now_ms.saturating_add(LONGEST_AHEAD_MS) {
-            let ms = next.not_before_ms - now_ms - LONGEST_AHEAD_MS / 2;
+        if next.opens_ms > now_ms.saturating_add(LONGEST_AHEAD_MS) {
+            let ms = next.opens_ms - now_ms - LONGEST_AHEAD_MS / 2;
             self.opening = Some(engine::submit_delay(&self.set, after(ms)));
             return self.wait_for_opening();
         }
         let granted = self.grants.next(now_ms);
-        let Some(contact) = self.desk.queue.pop_front() else {
+        let Some(contact) = self.dispatch.queue.pop_front() else {
             return;
         };
         let grant = Grant {
             // The child sleeps until then.
-            not_before_ms: match granted.not_before_ms > now_ms {
-                true => granted.not_before_ms,
+            not_before_ms: match granted.opens_ms > now_ms {
+                true => granted.opens_ms,
                 false => 0,
             },
-            not_after_ms: granted.not_after_ms,
+            not_after_ms: granted.closes_ms,
             gate: self.gate.clone(),
         };
         parts::run_contact_submit(&self.set, &contact, &self.options.run, &grant);
-        self.desk.busy += 1;
+        self.dispatch.busy += 1;
     }
 
     /// Waits until then, while slots become free. An order is not kept waiting.
     fn wait_for_opening(&mut self) {
-        while self.opening.is_some() && !self.desk.is_ordered {
+        while self.opening.is_some() && !self.dispatch.is_ordered {
             self.wait();
         }
     }
@@ -206,7 +202,7 @@ impl Segment {
     fn wait(&mut self) {
         self.now_ms = None;
         if let Some(Freed(Some(contact))) = self.next() {
-            self.desk.queue.push_back(contact);
+            self.dispatch.queue.push_back(contact);
         }
     }
 
@@ -223,11 +219,11 @@ impl Segment {
                 None
             }
             ResponseId::ExecutionId(id) if id.id == self.order.id => {
-                self.desk.is_ordered = true;
+                self.dispatch.is_ordered = true;
                 None
             }
             ResponseId::ExecutionId(id) => {
-                self.desk.busy -= 1;
+                self.dispatch.busy -= 1;
                 let is_slot = self.slots.iter().any(|slot| slot.id == id.id);
                 Some(Freed(match is_slot {
                     true => waits::slot_get(&id).ok().and_then(contact_in_slot),
@@ -253,14 +249,12 @@ impl Segment {
 
     /// Leaves the rest to the successor, and passes on each slot that becomes free.
     fn hand_over(mut self) -> CampaignSummary {
-        let given = self.grants.given();
         let rest = Handover::Rest(Rest {
-            queue: self.desk.queue.iter().cloned().collect(),
+            queue: self.dispatch.queue.iter().cloned().collect(),
             position: self.position,
             index: self.index,
-            held: self.desk.busy,
-            given_minute: given.minute,
-            given_count: given.count,
+            held: self.dispatch.busy,
+            given: self.grants.given(),
             no_contacts: self.no_contacts.take(),
         });
         if !self.leave(&rest) {
@@ -268,7 +262,7 @@ impl Segment {
         }
         // An order that comes now is the successor's.
         self.take_no_orders();
-        for slot in 1..=self.desk.busy {
+        for slot in 1..=self.dispatch.busy {
             let again = loop {
                 if let Some(Freed(again)) = self.next() {
                     break again;
@@ -306,7 +300,7 @@ impl Segment {
 
     /// All have ended.
     fn end(mut self) -> CampaignSummary {
-        self.summary.not_begun += self.desk.queue.len() as u32;
+        self.summary.not_begun += self.dispatch.queue.len() as u32;
         self.leave(&Handover::Done);
         self.take_no_orders();
         self.summary
@@ -320,8 +314,8 @@ impl Segment {
 
     /// The stub for what is left was cancelled by hand: nothing more is begun.
     fn stop(mut self) -> CampaignSummary {
-        self.desk.stance = Stance::Stopped;
-        while self.desk.next() != Step::End {
+        self.dispatch.mode = Mode::Stopped;
+        while self.dispatch.next() != Step::End {
             self.wait();
         }
         self.end()

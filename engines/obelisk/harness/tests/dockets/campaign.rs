@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use http::Method;
-use obelisk_harness::{Operator, Setup, Site, execution_id, listed};
+use obelisk_harness::{Operator, Setup, Site, execution_id, listed, until};
 use serde_json::{Value, json};
+use time::OffsetDateTime;
 use time::macros::format_description;
-use time::{OffsetDateTime, Time};
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
 
-use crate::outcome::{assert_nothing_was_cancelled, creations, for_webhook, until};
+use crate::outcome::{assert_nothing_was_cancelled, for_webhook};
 
 fn numbers(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("9198765{n:05}")).collect()
@@ -44,48 +44,6 @@ async fn complete(site: &Site, number: &str) -> Result<()> {
     Ok(())
 }
 
-/// The number of the phone that rings first.
-async fn first_rung(site: &Site) -> Result<String> {
-    until("a phone rings", async || {
-        Ok(site.mock.phones_rung().into_iter().next())
-    })
-    .await
-}
-
-/// Waits for the summary of a campaign, and answers the questions to people meanwhile.
-async fn summary(site: &Site, campaign: &str) -> Result<Value> {
-    let ending = until("the end of the campaign", async || {
-        site.answer_questions().await?;
-        site.api().result(campaign).await
-    })
-    .await?;
-    ending.ok()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn no_more_dockets_are_open_than_allowed() -> Result<()> {
-    let site = Site::start(Setup::default()).await?;
-    let (id, numbers) = (execution_id(), numbers(7));
-    site.run_campaign(&id, &listed(&numbers), &options(3, for_webhook()))
-        .await?;
-    // They end in another order than they began: the newest first.
-    let mut open = Vec::new();
-    for ended in 0..7 {
-        let begun = (ended + 3).min(7);
-        creations(&site, begun).await?;
-        // One more would come within this time.
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        let rung = site.mock.phones_rung();
-        assert_eq!(rung.len(), begun);
-        open.extend(rung.into_iter().skip(ended + open.len()));
-        complete(&site, &open.pop().context("none is open")?).await?;
-    }
-    let summary = summary(&site, &id).await?;
-    assert_eq!(summary["completed"], 7, "{summary}");
-    site.check_each_once(&id, &numbers).await?;
-    Ok(())
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn one_failure_hides_no_other_result() -> Result<()> {
     let site = Site::start(Setup::lively()).await?;
@@ -96,7 +54,7 @@ async fn one_failure_hides_no_other_result() -> Result<()> {
     let id = execution_id();
     site.run_campaign(&id, &listed(&numbers), &options(1, for_webhook()))
         .await?;
-    let summary = summary(&site, &id).await?;
+    let summary = site.summary(&id).await?;
     assert_eq!(
         (&summary["completed"], &summary["not_created"]),
         (&json!(2), &json!(2)),
@@ -129,12 +87,25 @@ async fn one_failure_hides_no_other_result() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_campaign_that_is_stopped_begins_nothing_more_and_waits_for_what_is_open() -> Result<()> {
+async fn no_more_are_open_than_allowed_and_after_a_stop_nothing_is_begun_and_what_is_open_is_waited_for()
+-> Result<()> {
     let site = Site::start(Setup::default()).await?;
     let (id, numbers) = (execution_id(), numbers(10));
     site.run_campaign(&id, &listed(&numbers), &options(2, for_webhook()))
         .await?;
-    creations(&site, 2).await?;
+    // A docket that is completed makes room for one, and for no more.
+    let mut ended = String::new();
+    for begun in [2, 3] {
+        site.until_creations(begun).await?;
+        // One more would come within this time.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let mut rung = site.mock.phones_rung();
+        assert_eq!(rung.len(), begun);
+        if begun == 2 {
+            ended = rung.remove(1);
+            complete(&site, &ended).await?;
+        }
+    }
     let stopped = site.order(&id, "stop").await?;
     assert_eq!(stopped.status, 200, "{}", stopped.body);
     let progress: Value = serde_json::from_str(&stopped.body)?;
@@ -144,15 +115,17 @@ async fn a_campaign_that_is_stopped_begins_nothing_more_and_waits_for_what_is_op
         "{progress}"
     );
     for number in site.mock.phones_rung() {
-        complete(&site, &number).await?;
+        if number != ended {
+            complete(&site, &number).await?;
+        }
     }
-    let summary = summary(&site, &id).await?;
+    let summary = site.summary(&id).await?;
     assert_eq!(
         (&summary["completed"], &summary["not_begun"]),
-        (&json!(2), &json!(8)),
+        (&json!(3), &json!(7)),
         "{summary}"
     );
-    assert_eq!(site.creations().len(), 2);
+    assert_eq!(site.creations().len(), 3);
     assert_eq!(site.progress(&id).await?["state"], "stopped");
     let late = site.order(&id, "resume").await?;
     assert_eq!(late.status, 409, "{}", late.body);
@@ -198,7 +171,7 @@ async fn a_campaign_goes_on_after_crashes_and_a_pause_in_its_middle() -> Result<
     assert_eq!(site.creations().len(), begun, "created during a pause");
     assert!(begun < 24, "all was created before the pause");
     assert_eq!(site.order(&id, "resume").await?.status, 200);
-    let summary = summary(&site, &id).await?;
+    let summary = site.summary(&id).await?;
     let ended = summary["completed"]
         .as_u64()
         .zip(summary["unknown"].as_u64());
@@ -206,22 +179,6 @@ async fn a_campaign_goes_on_after_crashes_and_a_pause_in_its_middle() -> Result<
     assert_eq!(completed + unknown, 24, "{summary}");
     site.check_each_once(&id, &numbers).await?;
     Ok(())
-}
-
-/// Some seconds from now, as a time of the day in UTC.
-fn clock_in(seconds: i64) -> Result<String> {
-    let moment = OffsetDateTime::now_utc() + time::Duration::seconds(seconds);
-    Ok(moment
-        .time()
-        .format(format_description!("[hour]:[minute]:[second]"))?)
-}
-
-/// How far a time of the day is behind another one, across midnight.
-fn since(from: &str, moment: Time) -> Result<Duration> {
-    let from = Time::parse(from, format_description!("[hour]:[minute]:[second]"))?;
-    let day = time::Duration::DAY;
-    let elapsed = (moment - from + day).whole_milliseconds() % day.whole_milliseconds();
-    Ok(Duration::from_millis(elapsed.try_into()?))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -234,50 +191,47 @@ async fn nothing_rings_outside_the_hours_though_the_engine_was_dead_when_they_en
     let started = OffsetDateTime::now_utc() - site.mock.uptime();
     let numbers = numbers(30);
     let id = execution_id();
-    let windows = [(4, 8), (18, 60)];
-    let mut week = Vec::new();
-    for (opens, closes) in windows {
-        let days = [
-            "monday",
-            "tuesday",
-            "wednesday",
-            "thursday",
-            "friday",
-            "saturday",
-            "sunday",
-        ];
-        week.push(json!({ "days": days, "from": clock_in(opens)?, "to": clock_in(closes)? }));
-    }
+    let in_seconds = |seconds: i64| {
+        let moment = OffsetDateTime::now_utc() + time::Duration::seconds(seconds);
+        moment.replace_nanosecond(0)
+    };
+    let windows = [
+        (in_seconds(4)?, in_seconds(8)?),
+        (in_seconds(18)?, in_seconds(60)?),
+    ];
+    let days = [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+    ];
     let mut options = options(3, for_both());
-    options["hours"] = json!({ "time_zone": "UTC", "week": week });
+    options["hours"] = json!({ "time_zone": "UTC", "week": [] });
+    for (index, (opens, closes)) in windows.iter().enumerate() {
+        let clock = format_description!("[hour]:[minute]:[second]");
+        let (from, to) = (opens.format(clock)?, closes.format(clock)?);
+        options["hours"]["week"][index] = json!({ "days": days, "from": from, "to": to });
+    }
     site.run_campaign(&id, &listed(&numbers), &options).await?;
-    creations(&site, 3).await?;
+    site.until_creations(3).await?;
     // It is dead when the first window ends, and comes back before the second begins.
     site.kill()?;
-    let first_end = started + time::Duration::try_from(site.creations()[0].at)?;
-    let left = Duration::from_secs(5).saturating_sub(
-        (OffsetDateTime::now_utc() - first_end)
-            .try_into()
-            .unwrap_or_default(),
-    );
-    tokio::time::sleep(left).await;
+    let left = windows[0].1 + Duration::from_secs(1) - OffsetDateTime::now_utc();
+    tokio::time::sleep(left.try_into().unwrap_or_default()).await;
     site.restart().await?;
-    let summary = summary(&site, &id).await?;
+    let summary = site.summary(&id).await?;
     assert_eq!(summary["not_begun"], 0, "{summary}");
     let mut in_window = [0; 2];
     for creation in site.creations() {
-        let moment = (started + time::Duration::try_from(creation.at)?).time();
-        let within = week.iter().position(|it| {
-            let of = |key: &str| it[key].as_str().unwrap_or_default();
-            let length = Time::parse(of("to"), format_description!("[hour]:[minute]:[second]"))
-                .map(|to| since(of("from"), to));
-            let (Ok(Ok(length)), Ok(elapsed)) = (length, since(of("from"), moment)) else {
-                return false;
-            };
-            elapsed < length
-        });
-        let within = within.with_context(|| format!("it rang at {moment}, not within {week:?}"))?;
-        in_window[within] += 1;
+        let moment = started + creation.at;
+        let within = |(opens, closes): &(OffsetDateTime, OffsetDateTime)| {
+            *opens <= moment && moment < *closes
+        };
+        let within = windows.iter().position(within);
+        in_window[within.with_context(|| format!("it rang at {moment}, not in {windows:?}"))?] += 1;
     }
     assert!(in_window[0] >= 3 && in_window[1] >= 3, "{in_window:?}");
     site.check_each_once(&id, &numbers).await?;
@@ -298,16 +252,13 @@ async fn the_pace_holds_for_what_is_created_again_too() -> Result<()> {
     options["per_minute"] = json!(60);
     site.run_campaign(&id, &listed(&numbers(8)), &options)
         .await?;
-    let summary = summary(&site, &id).await?;
+    let summary = site.summary(&id).await?;
     assert_eq!(summary["completed"], 8, "{summary}");
     let mut begun: Vec<_> = site.creations().iter().map(|it| it.at).collect();
     assert_eq!(begun.len(), 10, "two were created again");
     begun.sort();
     // One a second, by its place in the minute; each may be late, and none is early.
-    let second = |at: &Duration| {
-        let moment = started + time::Duration::try_from(*at).unwrap_or_default();
-        moment.unix_timestamp()
-    };
+    let second = |at: &Duration| (started + *at).unix_timestamp();
     for (count, pair) in begun.windows(2).enumerate() {
         let late = second(&pair[1]) - second(&begun[0]);
         assert!(late + 2 >= count as i64, "{begun:?}");
@@ -328,7 +279,8 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     let contacts = json!({ "source": operator.source() });
     site.run_campaign(&id, &contacts, &options).await?;
     // On a busy machine a contact may come to its turn after those behind it.
-    let first = first_rung(&site).await?;
+    site.until_creations(1).await?;
+    let first = site.mock.phones_rung().remove(0);
     let others: Vec<_> = numbers.iter().filter(|it| **it != first).collect();
     let (second, spared) = (others[0], others[1]);
     operator.spare(spared);
@@ -336,7 +288,7 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     let slow = Fault::slow(Duration::from_secs(60));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
     complete(&site, &first).await?;
-    creations(&site, 2).await?;
+    site.until_creations(2).await?;
     site.kill()?;
     site.restart().await?;
     let question = until("the question is handed off", async || {
@@ -349,7 +301,7 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     assert_eq!(progress["questions"][0]["execution_id"], question);
     site.answer_questions().await?;
     complete(&site, second).await?;
-    let summary = summary(&site, &id).await?;
+    let summary = site.summary(&id).await?;
     assert_eq!(
         (&summary["completed"], &summary["spared"]),
         (&json!(2), &json!(1)),
@@ -383,7 +335,7 @@ async fn a_campaign_calls_for_its_account() -> Result<()> {
     let mut options = options(2, for_webhook());
     options["run"]["account"] = json!("alpha");
     site.run_campaign(&id, &listed(&numbers), &options).await?;
-    let summary = summary(&site, &id).await?;
+    let summary = site.summary(&id).await?;
     assert_eq!(summary["completed"], 2, "{summary}");
     site.check_each_once(&id, &numbers).await?;
     Ok(())
@@ -416,7 +368,7 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
     operator.set_source_whole(true);
     let answer = site.order(&id, "resume").await?;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    let summary = summary(&site, &id).await?;
+    let summary = site.summary(&id).await?;
     assert_eq!(summary["completed"], 101, "{summary}");
     site.check_each_once(&id, &numbers).await?;
     Ok(())

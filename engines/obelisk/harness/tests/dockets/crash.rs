@@ -1,26 +1,27 @@
 //! The engine is killed (SIGKILL) at a chosen moment and started again. In every case the phone
 //! rings at most once; where the engine cannot know whether it rang, the run does not try again.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
-use obelisk_harness::{Ending, Setup, Site, execution_id};
+use anyhow::{Context, Result, ensure};
+use obelisk_harness::{Ending, LIMIT, Setup, Site, execution_id, until};
 use serde_json::{Value, json};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
-use voice_calling_mock::{Endpoint, Fault, Pace, WebhookOptions};
+use voice_calling_mock::{Endpoint, Fault, Pace};
 
 use crate::outcome::{
-    LIMIT, NUMBER, assert_one_creation, begun, complete, completed, created_docket, creations,
-    failure, for_polls, for_webhook, open_question, until, until_status,
+    NUMBER, assert_one_creation, begun, complete, completed, created_docket, failure, for_polls,
+    for_webhook, open_question, until_status,
 };
 
 fn creation_of(run: &str) -> String {
     format!("{run}.o:2-create-docket-v2_1")
 }
 
-fn completion_of(run: &str) -> String {
-    format!("{run}.n:docket_1")
+/// The service answers so late that the engine, or its patience, has ended.
+fn held() -> Fault {
+    Fault::slow(Duration::from_secs(60))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -53,33 +54,42 @@ async fn killed_when(reached: impl AsyncFnOnce(&Site, &str) -> Result<()>) -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_the_submission_and_before_anything_is_done() -> Result<()> {
+async fn submitted_or_answered_or_created_or_waiting() -> Result<()> {
     killed_when(async |_, _| Ok(())).await?;
+    killed_when(async |site, _| site.until_creations(1).await).await?;
+    let created = async |site: &Site, run: &str| {
+        let creation = creation_of(run);
+        until_status(site, &creation, "finished").await
+    };
+    assert_eq!(killed_when(created).await?["created"], true);
+    let outcome = killed_when(async |site, run| {
+        created(site, run).await?;
+        until_status(site, run, "blocked_by_join_set").await
+    });
+    let outcome = outcome.await?;
+    assert_eq!(
+        (&outcome["known_by"], &outcome["created"]),
+        (&json!("webhook"), &json!(true))
+    );
     Ok(())
 }
 
+/// The engine has begun the creation, which has no claim yet: the run closes the claim, and creates
+/// under the next one. Nobody has to be asked.
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_creation_is_submitted_and_not_begun() -> Result<()> {
-    // One creation at a time: this one has to wait for another one.
-    let unlimited = "exec.lock_expiry.seconds = 4\n";
-    let one_at_a_time = "exec.lock_expiry.seconds = 4\nexec.instance_limiter = 1\n";
-    let mut site = Site::start(Setup::hasty().with_change(unlimited, one_at_a_time)).await?;
-    let held = Fault::slow(Duration::from_secs(60));
-    site.mock.on_next(Endpoint::CreateDocketV2, held);
-    let before = execution_id();
-    site.run_docket(&before, "919876543211", for_webhook())
-        .await?;
-    creations(&site, 1).await?;
+async fn begun_and_not_claimed() -> Result<()> {
+    let mut site = Site::start(Setup::hasty()).await?;
+    site.claims.shut();
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_webhook()).await?;
-    until_status(&site, &creation_of(&run), "pending_at").await?;
+    site.claims.swallowed(1).await;
     site.kill()?;
-    assert_eq!(site.mock.times_rung(NUMBER), 0);
+    site.claims.open();
     site.restart().await?;
     let outcome = complete(&site, &run).await?;
     assert_eq!(outcome["created"], true);
-    assert_eq!(site.mock.times_rung(NUMBER), 1);
-    assert_eq!(site.creating_executions(&run).await?.len(), 1);
+    assert_eq!(site.creating_executions(&run).await?.len(), 2);
+    assert_eq!(site.mock.phones_rung(), [NUMBER]);
     Ok(())
 }
 
@@ -104,97 +114,96 @@ async fn in_flight_and_the_request_never_arrives() -> Result<()> {
     // Whoever still wants the docket submits a run of another id.
     let again = execution_id();
     site.run_docket(&again, NUMBER, for_polls()).await?;
-    let docket = created_docket(&site, &again).await?;
-    site.mock.complete_docket(&docket)?;
-    completed(&site, &again).await?;
+    complete(&site, &again).await?;
     assert_eq!(site.mock.phones_rung(), [NUMBER]);
     Ok(())
 }
 
-/// Has the creation arrive and its answer come late, kills the node in between, and starts it
-/// again.
-async fn killed_between_creation_and_answer(
-    setup: Setup,
-    options: Value,
-) -> Result<(Site, String)> {
-    let mut site = Site::start(setup).await?;
-    let held = Fault::slow(Duration::from_secs(60));
-    site.mock.on_next(Endpoint::CreateDocketV2, held);
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, options).await?;
-    creations(&site, 1).await?;
-    site.kill()?;
-    assert_eq!(site.mock.phones_rung(), [NUMBER]);
-    site.restart().await?;
-    Ok((site, run))
-}
-
 #[tokio::test(flavor = "multi_thread")]
-async fn in_flight_and_the_webhook_brings_the_docket() -> Result<()> {
-    let setup = Setup::hasty();
-    let (site, run) = killed_between_creation_and_answer(setup, for_webhook()).await?;
-    let outcome = complete(&site, &run).await?;
-    assert_eq!(outcome["known_by"], "webhook");
-    assert_eq!(json!(site.docket_of(&run)), outcome["docket_id"]);
-    assert_one_creation(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn in_flight_and_a_person_finds_the_docket() -> Result<()> {
-    let setup = Setup::hasty().without_webhook();
-    let (site, run) = killed_between_creation_and_answer(setup, for_polls()).await?;
-    a_person_finds_the_docket(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn in_flight_and_nobody_ever_knows() -> Result<()> {
-    let setup = Setup::hasty().without_webhook();
-    let options = json!({ "timeout_ms": 1_000 });
-    let (site, run) = killed_between_creation_and_answer(setup, options).await?;
-    let (case, cause) = failure(&site, &run).await?;
-    assert_eq!(case, "permanent_outcome_unknown");
-    assert_eq!(cause, "execution_failed");
-    assert_one_creation(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn answered_and_perhaps_not_yet_stored() -> Result<()> {
-    killed_when(async |site, _| creations(site, 1).await).await?;
+async fn in_flight_and_the_webhook_brings_the_docket_or_nobody_ever_knows() -> Result<()> {
+    for is_silent in [false, true] {
+        let mut setup = Setup::hasty();
+        setup.is_silent = is_silent;
+        let mut site = Site::start(setup).await?;
+        site.mock.on_next(Endpoint::CreateDocketV2, held());
+        let run = execution_id();
+        let options = match is_silent {
+            false => for_webhook(),
+            true => json!({ "timeout_ms": 1_000 }),
+        };
+        site.run_docket(&run, NUMBER, options).await?;
+        site.until_creations(1).await?;
+        site.kill()?;
+        assert_eq!(site.mock.phones_rung(), [NUMBER]);
+        site.restart().await?;
+        if is_silent {
+            let (case, cause) = failure(&site, &run).await?;
+            assert_eq!(case, "permanent_outcome_unknown");
+            assert_eq!(cause, "execution_failed");
+        } else {
+            assert_eq!(complete(&site, &run).await?["known_by"], "webhook");
+        }
+        assert_one_creation(&site, &run).await?;
+    }
     Ok(())
 }
 
+/// Not killed but asked to end (SIGTERM), or when a deployment is applied, the engine puts the activity
+/// back, and runs it again. The claim is taken then: a person is asked instead of the service. So it
+/// is when the activity is cancelled; to pause it is refused.
 #[tokio::test(flavor = "multi_thread")]
-async fn created_and_not_yet_waiting() -> Result<()> {
-    let created =
-        async |site: &Site, run: &str| until_status(site, &creation_of(run), "finished").await;
-    assert_eq!(killed_when(created).await?["created"], true);
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn while_the_run_waits() -> Result<()> {
-    let waits = async |site: &Site, run: &str| {
-        until_status(site, &creation_of(run), "finished").await?;
-        until_status(site, run, "blocked_by_join_set").await
-    };
-    let outcome = killed_when(waits).await?;
-    assert_eq!(
-        (&outcome["known_by"], &outcome["created"]),
-        (&json!("webhook"), &json!(true))
-    );
+async fn asked_to_end_or_to_apply_a_deployment_or_cancelled_in_flight() -> Result<()> {
+    for interruption in ["kill", "terminate", "apply", "cancel"] {
+        let setup = match interruption {
+            "kill" => Setup::hasty(),
+            _ => Setup::default(),
+        };
+        let mut site = Site::start(setup.silent()).await?;
+        let slow = Fault::slow(Duration::from_secs(4));
+        site.mock.on_next(Endpoint::CreateDocketV2, slow);
+        let run = execution_id();
+        site.run_docket(&run, NUMBER, for_polls()).await?;
+        site.until_creations(1).await?;
+        match interruption {
+            "kill" => site.kill()?,
+            "terminate" => site.node()?.terminate(LIMIT).await?,
+            "apply" => {
+                let deployment = site.api().deployment_id().await?;
+                site.apply_deployment("exec.batch_size = 20", "exec.batch_size = 21")
+                    .await?;
+                assert_ne!(site.api().deployment_id().await?, deployment);
+            }
+            _ => {
+                let refused = site.api().pause(&creation_of(&run)).await.unwrap_err();
+                let refused = refused.to_string();
+                assert!(refused.contains("answered with 422"), "{refused}");
+                site.api().cancel_activity(&creation_of(&run)).await?;
+            }
+        }
+        if matches!(interruption, "kill" | "terminate") {
+            site.restart().await?;
+        }
+        let question = until("a question to a person", async || {
+            ensure!(site.creations().len() == 1, "the phone rings again");
+            Ok(site.open_questions().await?.pop())
+        });
+        let question = question.await?;
+        let docket = site.docket_of(&run).context("no docket")?;
+        site.api().stub(&question, &json!({ "ok": docket })).await?;
+        complete(&site, &run).await?;
+        assert_one_creation(&site, &run).await?;
+    }
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_webhook_comes_to_nobody() -> Result<()> {
-    let mut site = Site::start(Setup::hasty()).await?;
-    let run = execution_id();
     let options = json!({
         "timeout_ms": 600_000,
         "first_poll_ms": 1_000,
         "insights_within_ms": 0,
     });
-    site.run_docket(&run, NUMBER, options).await?;
+    let (mut site, run) = begun(Setup::hasty(), options).await?;
     let docket = created_docket(&site, &run).await?;
     until_status(&site, &creation_of(&run), "finished").await?;
     site.kill()?;
@@ -209,22 +218,40 @@ async fn while_the_webhook_comes_to_nobody() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_delivery_is_half_received() -> Result<()> {
-    use tokio::io::AsyncWriteExt;
-    let (mut site, run) = begun(Setup::hasty().without_webhook(), for_webhook()).await?;
+    let (mut site, run) = begun(Setup::hasty().silent(), for_webhook()).await?;
     let docket = created_docket(&site, &run).await?;
     site.mock.complete_docket(&docket)?;
-    let address = site.node()?.webhook_address();
-    let mut half = tokio::net::TcpStream::connect(address).await?;
+    let mut half = TcpStream::connect(site.node()?.webhook_address())?;
     let head = "POST /voice-calling/loopbacksecret0123456789 HTTP/1.1\r\n\
                 host: localhost\r\ncontent-length: 100\r\n\r\n{\"docket_id\":";
-    half.write_all(head.as_bytes()).await?;
+    half.write_all(head.as_bytes())?;
     site.kill()?;
     site.restart().await?;
     assert!(site.deliveries().await?.is_empty());
     // A delivery without an answer is one to repeat.
-    let told = json!({ "docket_id": docket, "attempts": [{ "call_status": "NO_ANSWER" }] });
-    assert_eq!(site.deliver(told.to_string()).await?.status, 200);
+    let repeated = json!({ "docket_id": docket, "attempts": [{ "call_status": "NO_ANSWER" }] });
+    assert_eq!(site.deliver(repeated.to_string()).await?.status, 200);
     completed(&site, &run).await?;
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_poll_is_in_flight() -> Result<()> {
+    let mut site = Site::start(Setup::hasty().silent()).await?;
+    site.mock.on_next(Endpoint::GetDocket, held());
+    let run = execution_id();
+    site.run_docket(&run, NUMBER, for_polls()).await?;
+    let docket = created_docket(&site, &run).await?;
+    until("a poll", async || {
+        let polls = site.mock.requests_to(Endpoint::GetDocket).len();
+        Ok((polls == 1).then_some(()))
+    })
+    .await?;
+    site.kill()?;
+    site.mock.complete_docket(&docket)?;
+    site.restart().await?;
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "poll");
     assert_one_creation(&site, &run).await
 }
 
@@ -233,8 +260,7 @@ async fn while_a_delivery_is_checked_with_the_service() -> Result<()> {
     let (mut site, run) = begun(Setup::hasty(), for_webhook()).await?;
     let docket = created_docket(&site, &run).await?;
     until_status(&site, &creation_of(&run), "finished").await?;
-    let held = Fault::slow(Duration::from_secs(60));
-    site.mock.on_next(Endpoint::GetDocket, held);
+    site.mock.on_next(Endpoint::GetDocket, held());
     site.mock.complete_docket(&docket)?;
     until("the question to the service", async || {
         let asked = site.mock.requests_to(Endpoint::GetDocket).len();
@@ -253,55 +279,6 @@ async fn while_a_delivery_is_checked_with_the_service() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_run_is_told_and_has_not_ended() -> Result<()> {
-    let mut site = Site::start(Setup::hasty()).await?;
-    // The moment is short, and is tried for until it was hit.
-    for _ in 0..20 {
-        let rung = site.mock.times_rung(NUMBER);
-        let run = execution_id();
-        site.run_docket(&run, NUMBER, for_webhook()).await?;
-        until_status(&site, &creation_of(&run), "finished").await?;
-        let docket = created_docket(&site, &run).await?;
-        site.mock.complete_docket(&docket)?;
-        until_status(&site, &completion_of(&run), "finished").await?;
-        site.kill()?;
-        let killed_at = OffsetDateTime::now_utc();
-        site.restart().await?;
-        let outcome = completed(&site, &run).await?;
-        assert_eq!(outcome["known_by"], "webhook");
-        assert_eq!(site.mock.times_rung(NUMBER), rung + 1);
-        let status = site.api().status(&run).await?.context("no run")?;
-        let finished_at = status.raw["pending_state"]["finished_at"].as_str();
-        let finished_at = finished_at.context("no time")?;
-        if OffsetDateTime::parse(finished_at, &Rfc3339)? > killed_at {
-            return Ok(());
-        }
-    }
-    bail!("the run had ended before each kill")
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn while_a_poll_is_in_flight() -> Result<()> {
-    let mut site = Site::start(Setup::hasty().without_webhook()).await?;
-    let held = Fault::slow(Duration::from_secs(60));
-    site.mock.on_next(Endpoint::GetDocket, held);
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_polls()).await?;
-    let docket = created_docket(&site, &run).await?;
-    until("a poll", async || {
-        let asked = site.mock.requests_to(Endpoint::GetDocket).len();
-        Ok((asked == 1).then_some(()))
-    })
-    .await?;
-    site.kill()?;
-    site.mock.complete_docket(&docket)?;
-    site.restart().await?;
-    let outcome = completed(&site, &run).await?;
-    assert_eq!(outcome["known_by"], "poll");
-    assert_one_creation(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn while_the_run_waits_to_create_again_after_a_rate_limit() -> Result<()> {
     let mut site = Site::start(Setup::hasty()).await?;
     // The pause does not fit into the component's deadline, so that the workflow makes it.
@@ -313,7 +290,10 @@ async fn while_the_run_waits_to_create_again_after_a_rate_limit() -> Result<()> 
     site.kill()?;
     site.restart().await?;
     complete(&site, &run).await?;
-    assert_eq!(site.creations().len(), 2);
+    let creations = site.creations();
+    assert_eq!(creations.len(), 2);
+    assert!(creations[1].at - creations[0].at >= Duration::from_millis(2_990));
+    assert_eq!(site.creating_executions(&run).await?.len(), 2);
     assert_eq!(site.mock.phones_rung(), [NUMBER]);
     Ok(())
 }
@@ -322,10 +302,6 @@ async fn while_the_run_waits_to_create_again_after_a_rate_limit() -> Result<()> 
 async fn again_and_again() -> Result<()> {
     let mut setup = Setup::hasty();
     setup.mock.pace = Pace::Every(Duration::from_millis(100));
-    setup.webhook = Some(WebhookOptions {
-        copies: 2,
-        ..WebhookOptions::to("")
-    });
     let mut site = Site::start(setup).await?;
     let numbers: Vec<_> = (0..8).map(|n| format!("9198765432{n:02}")).collect();
     let runs: Vec<_> = numbers.iter().map(|_| execution_id()).collect();
@@ -347,8 +323,8 @@ async fn again_and_again() -> Result<()> {
             // What was in flight at a kill is a question.
             site.answer_questions().await?;
             site.api().result(run).await
-        })
-        .await?;
+        });
+        let ending = ending.await?;
         let rung = site.mock.times_rung(number);
         match ending {
             Ending::Ok(outcome) => {
@@ -364,112 +340,22 @@ async fn again_and_again() -> Result<()> {
     Ok(())
 }
 
-/// Has a creation be under way at the service, whose answer takes seconds.
-async fn in_flight(setup: Setup) -> Result<(Site, String)> {
-    let site = Site::start(setup.without_webhook()).await?;
-    let slow = Fault::slow(Duration::from_secs(4));
-    site.mock.on_next(Endpoint::CreateDocketV2, slow);
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_polls()).await?;
-    creations(&site, 1).await?;
-    Ok((site, run))
-}
-
-/// That the engine ran the creation again, which asked a person instead of the service.
-async fn a_person_finds_the_docket(site: &Site, run: &str) -> Result<()> {
-    let question = until("a question to a person", async || {
-        ensure!(site.creations().len() == 1, "the phone rings again");
-        Ok(site.open_questions().await?.pop())
-    })
-    .await?;
-    let docket = site.docket_of(run).context("no docket")?;
-    site.api().stub(&question, &json!({ "ok": docket })).await?;
-    site.mock.complete_docket(&docket)?;
-    let outcome = completed(site, run).await?;
-    assert_eq!(outcome["docket_id"], docket);
-    assert_one_creation(site, run).await
-}
-
-/// Not killed but asked to end (SIGTERM), the engine puts the activity back, and runs it again when
-/// it is started again. The claim is taken then.
-#[tokio::test(flavor = "multi_thread")]
-async fn asked_to_end_in_flight() -> Result<()> {
-    let (mut site, run) = in_flight(Setup::default()).await?;
-    site.node()?.terminate(LIMIT).await?;
-    site.restart().await?;
-    a_person_finds_the_docket(&site, &run).await
-}
-
-/// As when it is asked to end.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_deployment_is_applied_in_flight() -> Result<()> {
-    let (site, run) = in_flight(Setup::default()).await?;
-    let deployment = site.api().deployment_id().await?;
-    site.apply_deployment("exec.batch_size = 20", "exec.batch_size = 21")
-        .await?;
-    assert_ne!(site.api().deployment_id().await?, deployment);
-    a_person_finds_the_docket(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn cancelled_in_flight() -> Result<()> {
-    let (site, run) = in_flight(Setup::default()).await?;
-    site.api().cancel_activity(&creation_of(&run)).await?;
-    a_person_finds_the_docket(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_creation_in_flight_cannot_be_paused() -> Result<()> {
-    let (site, run) = in_flight(Setup::default()).await?;
-    let refused = site.api().pause(&creation_of(&run)).await.unwrap_err();
-    let refused = refused.to_string();
-    assert!(refused.contains("answered with 422"), "{refused}");
-    let docket = site.docket_of(&run).context("no docket")?;
-    site.mock.complete_docket(&docket)?;
-    let outcome = completed(&site, &run).await?;
-    assert_eq!(outcome["created"], true);
-    assert_one_creation(&site, &run).await
-}
-
 /// Nothing is sent that is not claimed, and the run knows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn where_no_claim_can_be_written_nothing_is_created() -> Result<()> {
     let elsewhere = r#"{ key = "OBELISK_API_URL", value = "http://127.0.0.1:9" }"#;
     let shipped =
         r#"{ key = "OBELISK_API_URL", value = "${OBELISK_API_URL:-http://127.0.0.1:5005}" }"#;
-    let site = Site::start(Setup::default().with_change(shipped, elsewhere)).await?;
-    let run = execution_id();
     let options = json!({ "timeout_ms": 600_000, "create_within_ms": 1_500 });
-    site.run_docket(&run, NUMBER, options).await?;
+    let setup = Setup::default().with_change(shipped, elsewhere);
+    let (site, run) = begun(setup, options).await?;
     let (case, error) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_not_created");
     let message = error["unreachable"]["message"].as_str();
-    assert!(
-        message.is_some_and(|message| message.contains("claim")),
-        "{error}"
-    );
+    assert!(message.is_some_and(|it| it.contains("claim")), "{error}");
     // It was tried again, under another claim.
     assert_eq!(site.creating_executions(&run).await?.len(), 2);
     assert!(site.creations().is_empty());
-    Ok(())
-}
-
-/// The engine has begun the creation, which has no claim yet: the run closes the claim, and creates
-/// under the next one. Nobody has to be asked.
-#[tokio::test(flavor = "multi_thread")]
-async fn begun_and_not_claimed() -> Result<()> {
-    let mut site = Site::start(Setup::hasty()).await?;
-    site.claims.shut();
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
-    site.claims.swallowed(1).await;
-    site.kill()?;
-    site.claims.open();
-    site.restart().await?;
-    let outcome = complete(&site, &run).await?;
-    assert_eq!(outcome["created"], true);
-    assert_eq!(site.creating_executions(&run).await?.len(), 2);
-    assert_eq!(site.mock.phones_rung(), [NUMBER]);
     Ok(())
 }
 
@@ -479,10 +365,7 @@ async fn the_engine_takes_one_text_for_a_claim() -> Result<()> {
     let (site, run) = begun(Setup::hasty(), for_webhook()).await?;
     complete(&site, &run).await?;
     let claim = format!("{run}.n:claim_1");
-    let taken = site.api().result(&claim).await?.context("no claim")?;
-    let Ending::Ok(text) = taken else {
-        panic!("{taken:?}")
-    };
+    let text = site.ending(&claim).await?.ok()?;
     // The same text is not a second one; any other is refused.
     site.api().stub(&claim, &json!({ "ok": text })).await?;
     let other = site.api().stub(&claim, &json!({ "ok": "other" })).await;

@@ -79,9 +79,9 @@ fn the_guests_import_what_this_version_of_the_engine_offers() -> Result<()> {
     let support = folder.path().join("support");
     let deployment = shipped()?.join("deployment.toml");
     let file = deployment.to_string_lossy();
-    engine.generate(["wit-deps", "-f", "-d", &file], &from_deployment)?;
+    engine.generate(&["wit-deps", "-f", "-d", &file], &from_deployment)?;
     for kind in ["workflow", "webhook_endpoint"] {
-        engine.generate(["wit-support", kind], &support)?;
+        engine.generate(&["wit-support", kind], &support)?;
     }
     // Of what both write, the latter has the text without changes.
     let mut offered = packages(&from_deployment)?;

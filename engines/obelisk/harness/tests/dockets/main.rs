@@ -7,6 +7,5 @@ mod crash;
 mod deployment;
 mod docket;
 mod outcome;
-mod processes;
 mod readme;
 mod webhook;

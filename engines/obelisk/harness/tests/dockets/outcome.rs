@@ -1,14 +1,8 @@
 //! What tests ask of endings.
 
-use std::future::Future;
-use std::time::{Duration, Instant};
-
 use anyhow::{Context, Result, bail, ensure};
-use obelisk_harness::{Ending, Setup, Site, execution_id};
+use obelisk_harness::{Ending, Setup, Site, execution_id, until};
 use serde_json::{Value, json};
-
-/// Longer than anything here takes on a busy machine.
-pub const LIMIT: Duration = Duration::from_secs(90);
 
 pub const NUMBER: &str = "910000000000";
 
@@ -35,34 +29,11 @@ pub async fn begun(setup: Setup, options: Value) -> Result<(Site, String)> {
     Ok((site, run))
 }
 
-/// Waits until `look` gives something.
-pub async fn until<T, F>(what: &str, mut look: impl FnMut() -> F) -> Result<T>
-where
-    F: Future<Output = Result<Option<T>>>,
-{
-    let begin = Instant::now();
-    while begin.elapsed() < LIMIT {
-        if let Some(found) = look().await? {
-            return Ok(found);
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    bail!("{what}: not within {LIMIT:?}")
-}
-
 /// Waits until an execution is there and has the status.
 pub async fn until_status(site: &Site, id: &str, wanted: &str) -> Result<()> {
     until(&format!("{id} is {wanted}"), async || {
         let status = site.api().status(id).await?;
-        Ok(status.filter(|it| it.status == wanted).map(drop))
-    })
-    .await
-}
-
-/// Waits until the mock has received so many creations.
-pub async fn creations(site: &Site, count: usize) -> Result<()> {
-    until("the creation at the service", async || {
-        Ok((site.creations().len() >= count).then_some(()))
+        Ok(status.filter(|it| it == wanted).map(drop))
     })
     .await
 }
@@ -100,15 +71,12 @@ pub async fn completed(site: &Site, run: &str) -> Result<Value> {
 
 /// The outcome of a run.
 pub async fn outcome(site: &Site, run: &str) -> Result<Value> {
-    match site.ending(run, LIMIT).await? {
-        Ending::Ok(outcome) => Ok(outcome),
-        other => bail!("the run has no outcome, but {other:?}"),
-    }
+    site.ending(run).await?.ok()
 }
 
 /// The error of a run, by its case and its payload.
 pub async fn failure(site: &Site, run: &str) -> Result<(String, Value)> {
-    let Ending::Err(error) = site.ending(run, LIMIT).await? else {
+    let Ending::Err(error) = site.ending(run).await? else {
         bail!("the run has not failed");
     };
     let case = error.as_object().and_then(|error| error.iter().next());
@@ -119,7 +87,10 @@ pub async fn failure(site: &Site, run: &str) -> Result<(String, Value)> {
 /// That a run or a campaign answered its own stubs at its end. The engine would cancel them in the
 /// background, perhaps by another node, and the run may never hear of that.
 pub async fn assert_nothing_was_cancelled(site: &Site, id: &str) -> Result<()> {
-    let executions = site.api().list(None, Some(id), false).await?;
+    let executions = site
+        .api()
+        .list(&format!("execution_id_prefix={id}"))
+        .await?;
     ensure!(executions.len() > 1, "{id} has no children");
     for execution in executions {
         let child = execution["execution_id"].as_str().context("no id")?;
@@ -136,15 +107,10 @@ pub async fn assert_nothing_was_cancelled(site: &Site, id: &str) -> Result<()> {
 pub async fn assert_one_creation(site: &Site, run: &str) -> Result<()> {
     let executions = site.creating_executions(run).await?;
     ensure!(executions.len() == 1, "{} executions", executions.len());
+    let (requests, rung) = (site.creations().len(), site.mock.phones_rung());
     ensure!(
-        site.creations().len() == 1,
-        "{} requests",
-        site.creations().len()
-    );
-    ensure!(
-        site.mock.phones_rung().len() == 1,
-        "rung: {:?}",
-        site.mock.phones_rung()
+        requests == 1 && rung.len() == 1,
+        "{requests} requests, rung: {rung:?}"
     );
     Ok(())
 }

@@ -15,19 +15,8 @@ use crate::outcome::NUMBER;
 fn commands() -> Result<String> {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let readme = fs::read_to_string(readme)?;
-    let mut commands = String::new();
-    let mut is_command = false;
-    for line in readme.lines() {
-        match line {
-            "```sh" => is_command = true,
-            "```" => is_command = false,
-            line if is_command => {
-                commands.push_str(line);
-                commands.push('\n');
-            }
-            _ => {}
-        }
-    }
+    let blocks = readme.split("```sh\n").skip(1);
+    let commands = blocks.filter_map(|rest| rest.split("```").next()).collect();
     Ok(commands)
 }
 
@@ -52,7 +41,7 @@ esac
 async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Result<()> {
     // It is the commands that start the node, so that nothing can be delivered before.
     let site = Site::prepare(Setup::lively()).await?;
-    let (environment, api) = site.environment()?;
+    let (environment, api) = site.environment();
     let folder = tempfile::tempdir()?;
     stand_in(&Engine::from_environment()?, api.address(), folder.path())?;
     let commands = commands()?;
@@ -84,6 +73,7 @@ async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Resul
         .envs(environment)
         // It would be fetched from a registry.
         .env("OBELISK__webui__enabled", "false")
+        .env("OBELISK__database__sqlite__directory", folder.path())
         .env("PATH", format!("{}:{path}", folder.path().display()));
     let output = tokio::task::spawn_blocking(move || shell.output()).await??;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();

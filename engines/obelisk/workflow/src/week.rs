@@ -1,71 +1,42 @@
-//! The hours of a week as a caller gives them, and as stretches of the clock on the wall.
+//! The hours of a week, as stretches of the clock on the wall.
 
-use crate::problem::Problem;
+use voice_calling_core::types::Problem;
 
-pub(crate) const DAY_S: i64 = 24 * 3_600;
-pub(crate) const WEEK_S: i64 = 7 * DAY_S;
+use crate::bindings::voice_calling::workflows::campaign_types::CallingTime;
+use crate::error::problem;
 
-/// A day of the week.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weekday {
-    Monday,
-    Tuesday,
-    Wednesday,
-    Thursday,
-    Friday,
-    Saturday,
-    Sunday,
-}
-
-/// A time of the day in which calls may begin, on some days.
-#[derive(Clone, Debug)]
-pub struct CallingTime {
-    /// On which days: one or more. What crosses midnight belongs to the day on which it begins.
-    pub days: Vec<Weekday>,
-    /// `HH:MM` or `HH:MM:SS`, 00:00 to 24:00: the first moment.
-    pub from: String,
-    /// As `from`: the moment after the last one. Not later than `from`: on the next day.
-    pub to: String,
-}
-
-/// When calls may begin.
-#[derive(Clone, Debug)]
-pub struct CallingHours {
-    /// A name of the IANA time zone database: `Asia/Kolkata`.
-    pub time_zone: String,
-    /// One or more; they may overlap.
-    pub week: Vec<CallingTime>,
-}
+pub const DAY_S: i64 = 24 * 3_600;
+pub const WEEK_S: i64 = 7 * DAY_S;
 
 /// The hours of a week, in seconds of the clock on the wall since Monday 00:00.
 ///
 /// A moment is within them by what the clock says alone. So a change to or from daylight-saving
 /// time is not a special case here.
 #[derive(Clone, Debug)]
-pub(crate) struct Week {
+pub struct Week {
     /// First moment and the moment after the last one; in order, and apart.
     stretches: Vec<(i64, i64)>,
 }
 
 /// Whether the clock on the wall is within the hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Phase {
-    pub(crate) open: bool,
+pub struct Phase {
+    pub open: bool,
     /// For how long, unless the clock is changed. The next phase may be like this one.
-    pub(crate) left_s: i64,
+    pub left_s: i64,
 }
 
 impl Week {
-    pub(crate) fn read(week: &[CallingTime]) -> Result<Self, Problem> {
+    pub fn read(week: &[CallingTime]) -> Result<Self, Problem> {
         if week.is_empty() {
             let allowed = "one or more calling times; leave out `hours` to call at any time";
-            return Err(Problem::new("options.hours.week", "none", allowed));
+            return Err(problem("options.hours.week", "none", allowed));
         }
         let mut stretches = Vec::new();
         for (index, time) in week.iter().enumerate() {
             let subject = |field: &str| format!("options.hours.week[{index}].{field}");
             if time.days.is_empty() {
-                return Err(Problem::new(&subject("days"), "none", "one or more days"));
+                return Err(problem(&subject("days"), "none", "one or more days"));
             }
             let from_s = time_of_day_s(&subject("from"), &time.from)?;
             let mut to_s = time_of_day_s(&subject("to"), &time.to)?;
@@ -93,7 +64,7 @@ impl Week {
     }
 
     /// `clock_s`: seconds of the clock on the wall since any Monday 00:00.
-    pub(crate) fn phase(&self, clock_s: i64) -> Phase {
+    pub fn phase(&self, clock_s: i64) -> Phase {
         let clock_s = clock_s.rem_euclid(WEEK_S);
         let index = self
             .stretches
@@ -112,7 +83,7 @@ impl Week {
 
 fn time_of_day_s(subject: &str, found: &str) -> Result<i64, Problem> {
     let allowed = "HH:MM or HH:MM:SS, 00:00 to 24:00";
-    parse_time_of_day_s(found).ok_or_else(|| Problem::new(subject, found, allowed))
+    parse_time_of_day_s(found).ok_or_else(|| problem(subject, found, allowed))
 }
 
 fn parse_time_of_day_s(text: &str) -> Option<i64> {
@@ -131,8 +102,10 @@ fn parse_time_of_day_s(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::Weekday::{Friday, Monday, Saturday, Sunday, Tuesday};
     use super::*;
+    use crate::bindings::voice_calling::workflows::campaign_types::Weekday::{
+        self, Friday, Monday, Saturday, Sunday, Tuesday,
+    };
 
     fn time(days: &[Weekday], from: &str, to: &str) -> CallingTime {
         CallingTime {
@@ -140,15 +113,6 @@ mod tests {
             from: from.to_owned(),
             to: to.to_owned(),
         }
-    }
-
-    fn stretches(week: &[CallingTime]) -> Vec<(i64, i64)> {
-        Week::read(week).unwrap().stretches
-    }
-
-    fn hours(stretches: &[(i64, i64)]) -> Vec<(i64, i64)> {
-        let hour = |(first_s, end_s): &(i64, i64)| (first_s * 3_600, end_s * 3_600);
-        stretches.iter().map(hour).collect()
     }
 
     #[test]
@@ -183,51 +147,37 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_crosses_midnight_belongs_to_the_day_on_which_it_begins() {
-        let friday = [time(&[Friday], "22:00", "02:00")];
-        assert_eq!(stretches(&friday), hours(&[(118, 122)]));
-        let sunday = [time(&[Sunday], "22:00", "02:00")];
-        assert_eq!(stretches(&sunday), hours(&[(0, 2), (166, 168)]));
-    }
+    /// In hours since Monday 00:00.
+    type Stretches<'a> = &'a [(i64, i64)];
 
     #[test]
-    fn as_late_as_from_is_on_the_next_day() {
-        let day = [time(&[Tuesday], "00:00", "00:00")];
-        assert_eq!(stretches(&day), hours(&[(24, 48)]));
-        assert_eq!(
-            stretches(&[time(&[Tuesday], "00:00", "24:00")]),
-            hours(&[(24, 48)])
-        );
-        assert_eq!(
-            stretches(&[time(&[Monday], "09:00", "09:00")]),
-            hours(&[(9, 33)])
-        );
-        assert_eq!(
-            stretches(&[time(&[Monday], "24:00", "06:00")]),
-            hours(&[(24, 30)])
-        );
-        assert_eq!(
-            stretches(&[time(&[Sunday], "24:00", "06:00")]),
-            hours(&[(0, 6)])
-        );
-        assert_eq!(
-            stretches(&[time(&[Sunday], "24:00", "24:00")]),
-            hours(&[(0, 24)])
-        );
-    }
-
-    #[test]
-    fn what_overlaps_or_adjoins_is_one() {
-        let week = [
-            time(&[Saturday], "12:00", "24:00"),
-            time(&[Sunday, Sunday], "00:00", "03:00"),
-            time(&[Monday], "08:00", "12:00"),
-            time(&[Monday], "09:00", "10:00"),
-            time(&[Monday], "11:00", "13:00:01"),
+    fn what_crosses_midnight_belongs_to_its_day_and_what_adjoins_is_one() {
+        let cases: [(&[CallingTime], Stretches); 9] = [
+            (&[time(&[Friday], "22:00", "02:00")], &[(118, 122)]),
+            (&[time(&[Sunday], "22:00", "02:00")], &[(0, 2), (166, 168)]),
+            // As late as `from` is on the next day.
+            (&[time(&[Tuesday], "00:00", "00:00")], &[(24, 48)]),
+            (&[time(&[Tuesday], "00:00", "24:00")], &[(24, 48)]),
+            (&[time(&[Monday], "09:00", "09:00")], &[(9, 33)]),
+            (&[time(&[Monday], "24:00", "06:00")], &[(24, 30)]),
+            (&[time(&[Sunday], "24:00", "06:00")], &[(0, 6)]),
+            (&[time(&[Sunday], "24:00", "24:00")], &[(0, 24)]),
+            (
+                &[
+                    time(&[Saturday], "12:00", "24:00"),
+                    time(&[Sunday, Sunday], "00:00", "03:00"),
+                    time(&[Monday], "08:00", "12:00"),
+                    time(&[Monday], "09:00", "10:00"),
+                    time(&[Monday], "11:00", "13:00"),
+                ],
+                &[(8, 13), (132, 147)],
+            ),
         ];
-        let joined = [(8 * 3_600, 13 * 3_600 + 1), (132 * 3_600, 147 * 3_600)];
-        assert_eq!(stretches(&week), joined);
+        for (week, expected) in cases {
+            let stretches = Week::read(week).unwrap().stretches;
+            let expected = expected.iter().map(|(from, to)| (from * 3_600, to * 3_600));
+            assert_eq!(stretches, expected.collect::<Vec<_>>(), "{week:?}");
+        }
     }
 
     #[test]

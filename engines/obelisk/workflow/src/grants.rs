@@ -1,0 +1,460 @@
+//! When the next call may begin.
+
+use voice_calling_core::types::Problem;
+
+use crate::bindings::voice_calling::workflows::campaign_types::CallingHours;
+pub use crate::bindings::voice_calling::workflows::campaign_types::Given;
+use crate::error::problem;
+use crate::hours::{Hours, Window};
+
+const MINUTE_MS: u64 = 60_000;
+
+/// What is left of a grant when it is given: less is over before anything is sent.
+const LEAST_MS: u64 = 1_000;
+
+/// 9999-01-01T00:00:00Z: nothing is granted from then on.
+const END_MS: u64 = 253_370_764_800_000;
+
+const MOST_PER_MINUTE: u32 = 6_000;
+
+/// Nothing has been given.
+pub const NOTHING: Given = Given {
+    minute: 0,
+    count: 0,
+};
+
+const ANY_TIME: Window = Window {
+    opens_ms: 0,
+    closes_ms: u64::MAX,
+};
+const NEVER: Window = Window {
+    opens_ms: u64::MAX,
+    closes_ms: u64::MAX,
+};
+
+/// Gives the time of each call: each once, none outside the hours, and in no minute of the clock more than the
+/// pace allows.
+#[derive(Clone, Debug)]
+pub struct Grants {
+    hours: Option<Hours>,
+    per_minute: Option<u32>,
+    given: Given,
+}
+
+impl Grants {
+    /// Reads `options.hours` and `options.per-minute`. `given`: what was given under the same options
+    /// before.
+    pub fn read(
+        hours: Option<&CallingHours>,
+        per_minute: Option<u32>,
+        given: Given,
+    ) -> Result<Self, Problem> {
+        let hours = hours.map(Hours::read).transpose()?;
+        match per_minute {
+            Some(found) if !(1..=MOST_PER_MINUTE).contains(&found) => Err(problem(
+                "options.per-minute",
+                &found.to_string(),
+                &format!("1 to {MOST_PER_MINUTE}, or none for no limit"),
+            )),
+            per_minute => Ok(Self {
+                hours,
+                per_minute,
+                given,
+            }),
+        }
+    }
+
+    /// What has been given.
+    pub fn given(&self) -> Given {
+        self.given
+    }
+
+    /// Gives the next time.
+    ///
+    /// With a pace it is the first that is left in its minute, and no minute is returned to. It has
+    /// a second left at `now_ms`, or all of its time where that is less. Without hours and pace it
+    /// is for any time.
+    pub fn next(&mut self, now_ms: u64) -> Window {
+        let (grant, given) = self.find(now_ms);
+        self.given = given;
+        grant
+    }
+
+    /// What `next` would return; nothing is given.
+    pub fn peek(&self, now_ms: u64) -> Window {
+        self.find(now_ms).0
+    }
+
+    fn find(&self, now_ms: u64) -> (Window, Given) {
+        if self.hours.is_none() && self.per_minute.is_none() {
+            return (ANY_TIME, self.given);
+        }
+        let mut from_ms = now_ms;
+        while from_ms < END_MS {
+            let Some(window) = self.window(from_ms) else {
+                break;
+            };
+            from_ms = from_ms.max(window.opens_ms);
+            let (turn, given) = self.turn(from_ms);
+            if turn.opens_ms >= END_MS {
+                break;
+            }
+            let grant = Window {
+                opens_ms: turn.opens_ms.max(window.opens_ms),
+                closes_ms: turn.closes_ms.min(window.closes_ms),
+            };
+            let turn_ms = turn.closes_ms - turn.opens_ms;
+            let left_ms = grant.closes_ms.saturating_sub(grant.opens_ms.max(now_ms));
+            if left_ms >= turn_ms.clamp(1, LEAST_MS) {
+                return (grant, given);
+            }
+            from_ms = grant.closes_ms;
+        }
+        (NEVER, self.given)
+    }
+
+    /// The next turn by the pace alone that is not over at `from_ms`, and what is given with it.
+    fn turn(&self, from_ms: u64) -> (Window, Given) {
+        let Some(per_minute) = self.per_minute else {
+            return (ANY_TIME, self.given);
+        };
+        let mut minute = from_ms / MINUTE_MS;
+        let mut before = 0;
+        if minute <= self.given.minute {
+            Given {
+                minute,
+                count: before,
+            } = self.given;
+        }
+        // Turns that were not taken are lost: given late, they would come together.
+        let missed = from_ms.saturating_sub(minute.saturating_mul(MINUTE_MS))
+            * u64::from(per_minute)
+            / MINUTE_MS;
+        before = before.max(u32::try_from(missed).unwrap_or(per_minute));
+        if before >= per_minute {
+            minute = minute.saturating_add(1);
+            before = 0;
+        }
+        let minute_ms = minute.saturating_mul(MINUTE_MS);
+        let first_ms = u64::from(before) * MINUTE_MS / u64::from(per_minute);
+        let turn = Window {
+            opens_ms: minute_ms.saturating_add(first_ms),
+            closes_ms: minute_ms.saturating_add(MINUTE_MS),
+        };
+        let count = before + 1;
+        (turn, Given { minute, count })
+    }
+
+    fn window(&self, at_ms: u64) -> Option<Window> {
+        match &self.hours {
+            Some(hours) => hours.next(at_ms),
+            None => Some(ANY_TIME),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bindings::voice_calling::workflows::campaign_types::Weekday::{
+        self, Friday, Monday, Thursday, Tuesday, Wednesday,
+    };
+    use crate::hours::tests::{Times, calling_hours, hours};
+
+    const HOUR_MS: u64 = 60 * MINUTE_MS;
+    const DAY_MS: u64 = 24 * HOUR_MS;
+    const NINE_MS: u64 = 9 * HOUR_MS;
+
+    /// 2026-01-05T00:00:00Z, a Monday.
+    const MONDAY_MS: u64 = 1_767_571_200_000;
+
+    fn grants(hours: Option<&CallingHours>, per_minute: Option<u32>, given: Given) -> Grants {
+        Grants::read(hours, per_minute, given).unwrap()
+    }
+
+    /// The next grant, as milliseconds since that Monday.
+    fn next(grants: &mut Grants, now_ms: u64) -> (u64, u64) {
+        let grant = grants.next(MONDAY_MS + now_ms);
+        (grant.opens_ms - MONDAY_MS, grant.closes_ms - MONDAY_MS)
+    }
+
+    #[test]
+    fn a_pace_is_1_to_6000_or_not_limited() {
+        for allowed in [None, Some(1), Some(6_000)] {
+            assert!(Grants::read(None, allowed, NOTHING).is_ok());
+        }
+        for refused in [0, 6_001, u32::MAX] {
+            let problem = Grants::read(None, Some(refused), NOTHING).unwrap_err();
+            assert_eq!(problem.subject, "options.per-minute");
+            assert_eq!(problem.found, refused.to_string());
+            assert_eq!(problem.allowed, "1 to 6000, or none for no limit");
+        }
+    }
+
+    #[test]
+    fn without_hours_and_pace_any_time_is_granted() {
+        let mut grants = grants(None, None, NOTHING);
+        for now_ms in [0, MONDAY_MS, u64::MAX] {
+            assert_eq!(grants.next(now_ms), ANY_TIME);
+        }
+    }
+
+    /// What is given at these moments, one after the other.
+    type Course<'a> = &'a [(u64, (u64, u64))];
+
+    #[test]
+    fn times_are_spread_over_the_minute_within_the_hours_and_what_is_lost_stays_lost() {
+        let two: &Times = &[
+            (&[Monday], "09:00:00", "09:00:10"),
+            (&[Monday], "09:00:40", "09:00:50"),
+        ];
+        let cut: &Times = &[
+            (&[Monday], "09:00:30", "09:01:20"),
+            (&[Tuesday], "09:00", "10:00"),
+        ];
+        let days: &Times = &[(&[Monday, Tuesday], "09:00", "17:00")];
+        let today = (NINE_MS, 17 * HOUR_MS);
+        let tomorrow = (DAY_MS + NINE_MS, DAY_MS + 17 * HOUR_MS);
+        let second = (NINE_MS + 40_000, NINE_MS + 50_000);
+        let next_week = 7 * DAY_MS + NINE_MS;
+        let cases: [(&Times, Option<u32>, Course); 8] = [
+            (
+                &[],
+                Some(4),
+                &[
+                    (0, (0, 60_000)),
+                    (0, (15_000, 60_000)),
+                    (0, (30_000, 60_000)),
+                    (0, (45_000, 60_000)),
+                    (0, (60_000, 120_000)),
+                    (0, (75_000, 120_000)),
+                ],
+            ),
+            // One that is not asked for in time is lost.
+            (
+                &[],
+                Some(2),
+                &[
+                    (10, (0, 60_000)),
+                    (200_000, (180_000, 240_000)),
+                    (210_000, (210_000, 240_000)),
+                    (220_000, (240_000, 300_000)),
+                ],
+            ),
+            // Those that were not taken do not come together.
+            (
+                &[],
+                Some(60),
+                &[
+                    (45_500, (45_000, 60_000)),
+                    (45_500, (46_000, 60_000)),
+                    (45_500, (47_000, 60_000)),
+                ],
+            ),
+            // A clock that goes back is not followed.
+            (
+                &[],
+                Some(2),
+                &[
+                    (60_000, (60_000, 120_000)),
+                    (0, (90_000, 120_000)),
+                    (0, (120_000, 180_000)),
+                ],
+            ),
+            // With hours alone it is the rest of the window, again and again.
+            (
+                days,
+                None,
+                &[
+                    (0, today),
+                    (0, today),
+                    (16 * HOUR_MS, today),
+                    (17 * HOUR_MS - 1_000, today),
+                    (17 * HOUR_MS - 999, tomorrow),
+                    (17 * HOUR_MS, tomorrow),
+                ],
+            ),
+            (
+                cut,
+                Some(3),
+                &[
+                    // The second turn of that minute: the first is over when the window opens.
+                    (0, (NINE_MS + 30_000, NINE_MS + 60_000)),
+                    (0, (NINE_MS + 40_000, NINE_MS + 60_000)),
+                    (0, (NINE_MS + 60_000, NINE_MS + 80_000)),
+                    // The third turn of that minute begins when the window is closed.
+                    (0, (DAY_MS + NINE_MS, DAY_MS + NINE_MS + 60_000)),
+                    (0, (DAY_MS + NINE_MS + 20_000, DAY_MS + NINE_MS + 60_000)),
+                ],
+            ),
+            // Two windows of one minute share its pace.
+            (
+                two,
+                Some(6),
+                &[
+                    (0, (NINE_MS, NINE_MS + 10_000)),
+                    (NINE_MS, second),
+                    (NINE_MS, (next_week, next_week + 10_000)),
+                ],
+            ),
+            // The first is nearly over.
+            (two, Some(6), &[(NINE_MS + 9_001, second)]),
+        ];
+        for (times, per_minute, course) in cases {
+            let hours = calling_hours("UTC", times);
+            let hours = (!times.is_empty()).then_some(&hours);
+            let mut grants = grants(hours, per_minute, NOTHING);
+            for (now_ms, expected) in course {
+                let case = (times, per_minute, now_ms);
+                assert_eq!(next(&mut grants, *now_ms), *expected, "{case:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_grant_has_a_second_left_or_all_of_its_time_where_that_is_less() {
+        let cases = [
+            (1, 0, 59_000, (0, 60_000)),
+            (1, 0, 59_001, (60_000, 120_000)),
+            // The last of 100 begins 600 ms before the end of the minute.
+            (100, 99, 59_400, (59_400, 60_000)),
+            (100, 99, 59_401, (60_000, 120_000)),
+            (6_000, 5_999, 59_990, (59_990, 60_000)),
+            (6_000, 5_999, 59_991, (60_000, 120_000)),
+        ];
+        for (per_minute, count, now_ms, expected) in cases {
+            let minute = MONDAY_MS / MINUTE_MS;
+            let mut grants = grants(None, Some(per_minute), Given { minute, count });
+            let case = (per_minute, count, now_ms);
+            assert_eq!(next(&mut grants, now_ms), expected, "{case:?}");
+        }
+    }
+
+    #[test]
+    fn peeking_gives_nothing() {
+        let mut grants = grants(None, Some(2), NOTHING);
+        let seen = grants.peek(MONDAY_MS);
+        assert_eq!(grants.given(), NOTHING);
+        assert_eq!(grants.peek(MONDAY_MS), seen);
+        assert_eq!(grants.next(MONDAY_MS), seen);
+        assert_ne!(grants.next(MONDAY_MS), seen);
+    }
+
+    #[test]
+    fn after_the_last_year_nothing_is_granted() {
+        let monday = calling_hours("Europe/Berlin", &[(&[Monday], "09:00", "17:00")]);
+        for (hours, per_minute) in [
+            (Some(&monday), None),
+            (None, Some(1)),
+            (Some(&monday), Some(1)),
+        ] {
+            let mut grants = grants(hours, per_minute, NOTHING);
+            for now_ms in [END_MS, u64::MAX] {
+                assert_eq!(grants.next(now_ms), NEVER);
+            }
+            assert_eq!(grants.given(), NOTHING);
+        }
+        let given = Given {
+            minute: u64::MAX,
+            count: 1,
+        };
+        let mut grants = grants(Some(&monday), Some(1), given);
+        assert_eq!(grants.next(MONDAY_MS), NEVER);
+    }
+
+    /// The same numbers in each run.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, end: u64) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0 % end
+        }
+
+        /// How long until the next question: often no time, sometimes days.
+        fn pause_ms(&mut self) -> u64 {
+            match self.below(100) {
+                0 => self.below(3 * DAY_MS),
+                1..3 => self.below(HOUR_MS),
+                3..20 => self.below(2 * MINUTE_MS),
+                20..40 => self.below(2_000),
+                _ => 0,
+            }
+        }
+    }
+
+    #[test]
+    fn no_minute_has_more_than_its_pace_and_every_grant_is_within_the_hours() {
+        let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+        const WORKING: [Weekday; 5] = [Monday, Tuesday, Wednesday, Thursday, Friday];
+        let weeks: [(&str, &Times); 4] = [
+            ("", &[]),
+            ("Asia/Kolkata", &[(&WORKING, "09:30:10", "17:45:20")]),
+            ("Australia/Lord_Howe", &[(&WORKING, "22:00", "02:00")]),
+            (
+                "Europe/Berlin",
+                &[
+                    (&WORKING, "09:00:58", "09:01:01"),
+                    (&WORKING, "09:01:02", "09:01:03"),
+                    (&[Monday], "12:00", "12:00:31"),
+                ],
+            ),
+        ];
+        for (time_zone, times) in weeks {
+            let calling = calling_hours(time_zone, times);
+            let calling = (!times.is_empty()).then_some(&calling);
+            let hours = calling.map(|_| hours(time_zone, times));
+            for per_minute in [1, 2, 7, 60, 61, 600, 6_000] {
+                let mut grants = grants(calling, Some(per_minute), NOTHING);
+                let mut now_ms = MONDAY_MS;
+                let mut last = (ANY_TIME, 0);
+                for _ in 0..200 {
+                    now_ms += numbers.pause_ms();
+                    // Another segment continues with what this one hands over.
+                    if numbers.below(10) == 0 {
+                        let given = grants.given();
+                        grants = Grants::read(calling, Some(per_minute), given).unwrap();
+                    }
+                    let grant = grants.next(now_ms);
+                    let of = |time_ms: u64| time_ms / MINUTE_MS;
+                    let minute = of(grant.opens_ms);
+                    assert_eq!(of(grant.closes_ms - 1), minute, "{grant:?}");
+                    let (before, before_count) = last;
+                    let count = match of(before.opens_ms) == minute {
+                        true => before_count + 1,
+                        false => 1,
+                    };
+                    assert!(count <= per_minute, "{grant:?}");
+                    assert!(before.opens_ms <= grant.opens_ms, "{grant:?}");
+                    // With the turns that were not taken.
+                    let given = grants.given();
+                    assert_eq!(given.minute, minute);
+                    assert!((count..=per_minute).contains(&given.count), "{given:?}");
+                    assert!(now_ms.max(grant.opens_ms) < grant.closes_ms);
+                    if let Some(hours) = &hours {
+                        let window = hours.next(grant.opens_ms).unwrap();
+                        assert!(window.opens_ms <= grant.opens_ms, "{grant:?}");
+                        assert!(grant.closes_ms <= window.closes_ms, "{grant:?}");
+                    }
+                    last = (grant, count);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_minute_that_is_open_has_all_of_its_pace() {
+        for per_minute in [1, 7, 60, 61, 6_000] {
+            let mut grants = grants(None, Some(per_minute), NOTHING);
+            for minute in 0..3 {
+                for _ in 0..per_minute {
+                    let (opens_ms, closes_ms) = next(&mut grants, 0);
+                    assert_eq!(opens_ms / MINUTE_MS, minute);
+                    assert_eq!(closes_ms, (minute + 1) * MINUTE_MS);
+                }
+            }
+        }
+    }
+}
