@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+#[cfg(feature = "clap")]
 use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -10,7 +11,8 @@ use serde_json::value::RawValue;
 use super::body::JsonObject;
 
 /// How a call ends: the statuses that the specification names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CallStatus {
     /// No one answered.

@@ -1,57 +1,60 @@
 //! What the mock makes of everything that the specification leaves open.
 
+#[cfg(feature = "clap")]
 use clap::{Args, ValueEnum};
 
 /// What the mock makes of what the specification leaves open. Every value of every
 /// field is invented; the defaults are the first ones. Each field is an option of the command.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(Args))]
 pub struct Meanings {
     /// Details of a call that is not over.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub details_not_ready: DetailsNotReady,
     /// Details of an unknown task.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub unknown_task: UnknownTask,
     /// What holds the details of a call.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub details_shape: DetailsShape,
     /// Insights of an unanswered call.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub unanswered_insights: UnansweredInsights,
     /// Status of a version 2 docket that is not completed.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub v2_status: V2Status,
     /// Creation of a version 2 docket whose external id was seen before.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub repeated_external_id: RepeatedExternalId,
     /// Body of a 422.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub validation_body: ValidationBody,
     /// Fields that an open docket has no value for.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub open_docket_fields: OpenDocketFields,
     /// Fields that a new agent must have; the others need only be of the right type.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub agent_fields: AgentFields,
     /// Answer to the creation of an agent.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub created_agent: CreatedAgent,
     /// Whether a docket's call ids have details as task ids do.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub docket_calls: DocketCalls,
     /// Answer to a missing or wrong token.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub unauthorized: Unauthorized,
     /// Whether an unanswered docket is notified.
-    #[arg(long, value_enum, default_value_t)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub never_answered: NeverAnswered,
     /// Field of make_call that selects the agent by phone number; without it there is none.
-    #[arg(long, value_name = "FIELD")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD"))]
     pub agent_phone_field: Option<String>,
 }
 
 /// Details of a call that is not over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum DetailsNotReady {
     /// 404.
     #[default]
@@ -63,7 +66,8 @@ pub enum DetailsNotReady {
 }
 
 /// Details of an unknown task.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum UnknownTask {
     /// 404.
     #[default]
@@ -73,7 +77,8 @@ pub enum UnknownTask {
 }
 
 /// What holds the details of a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum DetailsShape {
     /// An array of one record, as specified.
     #[default]
@@ -83,7 +88,8 @@ pub enum DetailsShape {
 }
 
 /// Insights of an unanswered call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum UnansweredInsights {
     /// Null.
     #[default]
@@ -93,7 +99,8 @@ pub enum UnansweredInsights {
 }
 
 /// Status of a version 2 docket that is not completed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum V2Status {
     /// `OPEN` until the first call, `IN_PROGRESS` after it.
     #[default]
@@ -105,7 +112,8 @@ pub enum V2Status {
 }
 
 /// Creation of a version 2 docket whose external id was seen before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum RepeatedExternalId {
     /// Another docket: nothing is recognised.
     #[default]
@@ -115,7 +123,8 @@ pub enum RepeatedExternalId {
 }
 
 /// Body of a 422.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum ValidationBody {
     /// FastAPI's list of problems under `detail`.
     #[default]
@@ -127,7 +136,8 @@ pub enum ValidationBody {
 }
 
 /// Fields that an open docket has no value for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum OpenDocketFields {
     /// Null.
     #[default]
@@ -137,7 +147,8 @@ pub enum OpenDocketFields {
 }
 
 /// Fields that a new agent must have; the others need only be of the right type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum AgentFields {
     /// Its name.
     #[default]
@@ -147,7 +158,8 @@ pub enum AgentFields {
 }
 
 /// Answer to the creation of an agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum CreatedAgent {
     /// 200 with `{"agent_id": n}`.
     #[default]
@@ -161,7 +173,8 @@ pub enum CreatedAgent {
 }
 
 /// Whether a docket's call ids have details as task ids do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum DocketCalls {
     /// They are not task ids.
     #[default]
@@ -171,19 +184,21 @@ pub enum DocketCalls {
 }
 
 /// Answer to a missing or wrong token.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum Unauthorized {
     /// 401.
     #[default]
-    #[value(name = "401")]
+    #[cfg_attr(feature = "clap", value(name = "401"))]
     Status401,
     /// 403.
-    #[value(name = "403")]
+    #[cfg_attr(feature = "clap", value(name = "403"))]
     Status403,
 }
 
 /// Whether an unanswered docket is notified.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
 pub enum NeverAnswered {
     /// It is, with `call_insights: null`.
     #[default]
