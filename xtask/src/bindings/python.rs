@@ -69,16 +69,14 @@ pub fn test(workspace: &Workspace, wheel: &Path, services: &Services) -> Result<
     check_sources(&tools)?;
     check_as_user(workspace, &tools, &user)?;
 
-    // The lowest and the newest wasmtime, and the lowest and the newest of other Pythons where there
-    // are some.
-    let mut others = pythons(shell);
-    others.remove(&own.0);
-    let lowest = others.pop_first().unwrap_or_else(|| {
+    // The lowest and the newest Python, with the lowest and the newest wasmtime.
+    let mut found = pythons(shell);
+    let newest = found.pop_last().unwrap_or(own.clone());
+    let lowest = found.pop_first().unwrap_or_else(|| {
         announce("only one Python is installed, so only that one is tested");
-        own.clone()
+        newest.clone()
     });
-    let mut runs = vec![(own.clone(), NEWEST_WASMTIME), (lowest, LOWEST_WASMTIME)];
-    runs.extend(others.pop_last().map(|newest| (newest, NEWEST_WASMTIME)));
+    let runs = [(lowest, LOWEST_WASMTIME), (newest, NEWEST_WASMTIME)];
     for (python, wasmtime) in runs {
         let minor = python.0;
         announce(&format!("Python 3.{minor} on wasmtime {wasmtime}"));
