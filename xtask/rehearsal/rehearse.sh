@@ -246,5 +246,5 @@ sed -i "s|location = \"voice-calling.wasm\"|location = \"oci://127.0.0.1:$port/a
     "$folder/deployment.toml"
 # The variable is OpenSSL's, which the engine's TLS library heeds as well.
 OBELISK_FOLDER=$folder SSL_CERT_FILE=$SCRATCH/tls.pem \
-    cargo test --quiet --locked --package obelisk-harness --test dockets -- \
+    cargo test --quiet --locked --workspace --features obelisk-harness/engine --test dockets -- \
     --exact docket::a_docket_is_created_once_and_completed_by_its_webhook

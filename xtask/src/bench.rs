@@ -20,14 +20,14 @@ impl Bench {
         let short = self.short.then_some("--short");
         component::build(workspace, &[&PEER])?;
         announce("host-test: building (some minutes the first time)");
-        let build = workspace.cargo("build --locked --package host-test --profile");
+        let build = workspace.cargo("build --locked --bin host-test --profile");
         build
             .arg(profile)
             .run()
             .context("cannot build the host harness")?;
         announce("host-test: bench");
         let bench = workspace
-            .cargo("run --quiet --locked --package host-test --profile")
+            .cargo("run --quiet --locked --bin host-test --profile")
             .args([profile, "--", "bench", "--component"])
             .arg(workspace.component());
         Ok(bench.args(short).run()?)

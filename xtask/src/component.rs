@@ -41,7 +41,7 @@ pub fn build_for_tests(workspace: &Workspace) -> Result<()> {
 /// Plugs the component `plug` into `socket`, which imports what it exports.
 pub fn plug(workspace: &Workspace, plug: &Path, socket: &Path, output: &Path) -> Result<()> {
     announce(&format!("{}: composing", workspace.shown(output)));
-    let program = workspace.cargo("run --quiet --locked --package plug --");
+    let program = workspace.cargo("run --quiet --locked --bin plug --");
     let composing = program.arg(plug).arg(socket).arg(output);
     composing.run().context("cannot compose")
 }

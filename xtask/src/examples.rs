@@ -38,6 +38,10 @@ pub enum Command {
     },
 }
 
+/// Of what is composed: `cargo xtask test` leaves them out.
+const TESTS: &str = "test --workspace --no-fail-fast --features examples-harness/compositions \
+    --test hosts --test renewals";
+
 /// Variables that tell the tests which programs to run, as `PATH` lists folders.
 type Hosts = Vec<(&'static str, OsString)>;
 
@@ -46,14 +50,19 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
         None => {
             build(workspace)?;
             announce("examples: the same campaign by each guest, on the mock service");
-            run_harness(workspace, "run --quiet", &[], Hosts::new())
+            run_harness(
+                workspace,
+                "run --quiet --bin examples-harness",
+                &[],
+                Hosts::new(),
+            )
         }
         Some(Command::Build) => build(workspace),
         Some(Command::Test { arguments }) => {
             // Before anything takes time.
             let hosts = hosts(workspace)?;
             build(workspace)?;
-            run_harness(workspace, "test --no-fail-fast", &arguments, hosts)
+            run_harness(workspace, TESTS, &arguments, hosts)
         }
     }
 }
@@ -152,7 +161,7 @@ fn run_harness(
 ) -> Result<()> {
     let harness = workspace.cargo(command);
     Ok(harness
-        .args(["--locked", "--package", "examples-harness"])
+        .arg("--locked")
         .args(arguments)
         .env("EXAMPLES_FOLDER", folder(workspace))
         .envs(hosts)

@@ -35,7 +35,7 @@ impl Services {
 /// Builds the program `host-test`, and says where it is.
 pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     announce("host-test: building (some minutes the first time)");
-    let build = workspace.cargo("build --locked --package host-test");
+    let build = workspace.cargo("build --locked --bin host-test");
     build.run().context("cannot build the host harness")?;
     let name = format!("host-test{}", env::consts::EXE_SUFFIX);
     Ok(workspace.target.join("debug").join(name))

@@ -38,6 +38,10 @@ pub enum Command {
 /// Names an engine that is there already.
 const PROGRAM_VARIABLE: &str = "OBELISK";
 
+/// On the engine: `cargo xtask test` leaves them out.
+const TESTS: &str = "test --workspace --no-fail-fast --features obelisk-harness/engine \
+    --test dockets --test two_nodes";
+
 /// What is copied as it is.
 const FILES: [&str; 4] = [
     "README.md",
@@ -63,11 +67,15 @@ pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
             let database = if postgres { "postgres" } else { "sqlite" };
             let contacts = contacts.to_string();
             let arguments = ["--", &contacts, database];
-            run_harness(workspace, "run --release", &arguments.map(str::to_owned))
+            run_harness(
+                workspace,
+                "run --release --bin obelisk-harness",
+                &arguments.map(str::to_owned),
+            )
         }
         Command::Test { arguments } => {
             POSTGRESQL.check(&workspace.shell)?;
-            run_harness(workspace, "test --no-fail-fast", &arguments)
+            run_harness(workspace, TESTS, &arguments)
         }
     }
 }
@@ -78,7 +86,7 @@ fn run_harness(workspace: &Workspace, command: &str, arguments: &[String]) -> Re
     announce(&format!("on {}", engine.display()));
     let harness = workspace.cargo(command);
     Ok(harness
-        .args(["--locked", "--package", "obelisk-harness"])
+        .arg("--locked")
         .args(arguments)
         .env(PROGRAM_VARIABLE, engine)
         .env("OBELISK_FOLDER", folder(workspace))

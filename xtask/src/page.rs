@@ -8,7 +8,7 @@ use crate::{
     guest::CLIENT,
     process::announce,
     setup::debian::CHROMIUM,
-    test_run::{BROWSER_TESTS, COMPONENT_VARIABLE, test_harness},
+    test_run::{BROWSER_TESTS, COMPONENT_VARIABLE, all_tests},
     workspace::Workspace,
 };
 
@@ -28,8 +28,7 @@ pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
     CHROMIUM.check(&workspace.shell)?;
     component::build(workspace, &[&CLIENT])?;
     announce("the mock's page in Chromium");
-    // With the packages of `cargo xtask test`, so that no dependency is compiled once more.
-    let tests = test_harness(workspace)
+    let tests = all_tests(workspace)
         .args(["--features", BROWSER_TESTS, "--test", "telephone"])
         .env(COMPONENT_VARIABLE, workspace.component());
     match command {

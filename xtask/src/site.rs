@@ -15,7 +15,7 @@ use xshell::cmd;
 use crate::{
     process::announce,
     setup::{debian::CHROMIUM, tool::MDBOOK, wheel::LYCHEE},
-    test_run::{BROWSER_TESTS, test_harness},
+    test_run::{BROWSER_TESTS, all_tests},
     wit,
     workspace::Workspace,
 };
@@ -187,6 +187,6 @@ fn test(workspace: &Workspace, site: &Path) -> Result<()> {
         .run()
         .context("the site has links that lead nowhere")?;
     announce("every page in Chromium");
-    let tests = test_harness(workspace).args(["--features", BROWSER_TESTS, "--test", "site"]);
+    let tests = all_tests(workspace).args(["--features", BROWSER_TESTS, "--test", "site"]);
     Ok(tests.env("VOICE_CALLING_SITE", site).run()?)
 }

@@ -17,30 +17,6 @@ pub const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
 /// The feature of the tests that need Chromium: `cargo xtask page test`.
 pub const BROWSER_TESTS: &str = "voice-calling-browser/chromium";
 
-/// What builds, and the guests. With them cargo would choose other features of what the harness
-/// depends on, and compile the compiler of WebAssembly once more.
-const WITHOUT_HOST: [&str; 16] = [
-    "plug",
-    "voice-calling-bench-peer",
-    "voice-calling-example-http",
-    "voice-calling-impatient",
-    "voice-calling-mutants-p2",
-    "voice-calling-obelisk-campaigns",
-    "voice-calling-obelisk-http",
-    "voice-calling-obelisk-once",
-    "voice-calling-obelisk-operator",
-    "voice-calling-obelisk-webhook",
-    "voice-calling-obelisk-workflow",
-    "voice-calling-p2",
-    "voice-calling-p3",
-    "voice-calling-sans-io",
-    "voice-calling-tools",
-    "xtask",
-];
-
-/// They need the engine, or Python and Node: `cargo xtask obelisk test`, `cargo xtask examples test`.
-const ELSEWHERE: [&str; 2] = ["examples-harness", "obelisk-harness"];
-
 /// What is said of a component's behaviour is true of the one for WASI 0.3 as well: these programs
 /// run again on it, but for the tests in modules `once`, which choose their components themselves.
 const ON_P3: [&str; 5] = ["component", "cases", "check", "command_line", "har"];
@@ -50,21 +26,17 @@ pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     announce("cargo test");
     let component = env::var_os(COMPONENT_VARIABLE).unwrap_or_else(|| workspace.component().into());
     let mut total = Total::default();
-    let tests = test_harness(workspace).args(arguments);
+    let tests = all_tests(workspace).args(arguments);
     total.add_all_of(tests.env(COMPONENT_VARIABLE, component))?;
     if arguments.is_empty() {
-        announce("cargo test, of what builds");
-        let packages = WITHOUT_HOST.map(|package| ["--package", package]);
-        let tests = workspace.cargo("test --locked --no-fail-fast");
-        total.add_all_of(tests.args(packages.concat()))?;
         announce("cargo test, on the component for WASI 0.3");
-        let tests = test_harness(workspace)
+        let tests = all_tests(workspace)
             .args(ON_P3.map(|program| ["--test", program]).concat())
             .args(["--", "--skip", "once::"]);
         let component = workspace.component_of(&CLIENT_P3);
         total.add_all_of(tests.env(COMPONENT_VARIABLE, component))?;
     } else {
-        announce("only the tests that were asked for, of the harness and on WASI 0.2");
+        announce("only the tests that were asked for, on WASI 0.2");
     }
     println!("total: {} passed, {} failed", total.passed, total.failed);
     total.verdict()
@@ -82,12 +54,9 @@ fn check_sources(workspace: &Workspace) -> Result<()> {
     Ok(doc.env("RUSTDOCFLAGS", "--deny warnings").run()?)
 }
 
-/// Tests of everything else, which a new package therefore belongs to.
-pub fn test_harness(workspace: &Workspace) -> Cmd<'_> {
-    let others = WITHOUT_HOST.iter().chain(&ELSEWHERE);
-    workspace
-        .cargo("test --workspace --locked --no-fail-fast")
-        .args(others.flat_map(|package| ["--exclude", package]))
+/// All tests but those that need a feature, since they need another language, a browser or an engine.
+pub fn all_tests(workspace: &Workspace) -> Cmd<'_> {
+    workspace.cargo("test --workspace --locked --no-fail-fast")
 }
 
 /// What the result lines of all test programs add up to.

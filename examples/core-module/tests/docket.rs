@@ -1,7 +1,7 @@
 //! The example against the mock: what it prints, and what it sends.
 
-use std::process::Output;
-use tokio::process::Command;
+use std::process::{Command, Output};
+use tokio::task::spawn_blocking;
 use voice_calling_mock::{Behaviour, Endpoint, Fault, MockService, Options, RawPeer, closed_port};
 
 const MODULE: &str = concat!(
@@ -10,14 +10,14 @@ const MODULE: &str = concat!(
 );
 
 async fn run(base_url: &str, token: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_voice-calling-example-core-module"))
+    let mut program = Command::new(env!("CARGO_BIN_EXE_voice-calling-example-core-module"));
+    program
         .args([MODULE, "919876543210"])
         .env("VOICE_CALLING_BASE_URL", base_url)
         .env("VOICE_CALLING_API_TOKEN", token)
-        .env("VOICE_CALLING_BACKOFF_MS", "1")
-        .output()
-        .await
-        .expect("the example, and target/voice-calling-sans-io.wasm (`cargo xtask build`)")
+        .env("VOICE_CALLING_BACKOFF_MS", "1");
+    let output = spawn_blocking(move || program.output()).await.unwrap();
+    output.expect("the example, and target/voice-calling-sans-io.wasm (`cargo xtask build`)")
 }
 
 async fn run_on(mock: &MockService) -> (bool, String) {

@@ -89,7 +89,7 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
     assert_eq!(failed(&plugin, Mutant::None, &right), []);
     let mut report = "# What catches which mutant\n\n\
         Each row is the component with one fault, put there on purpose (`host-test/mutants`), \
-        and a check that fails for it. `cargo test --package host-test --test check` makes this \
+        and a check that fails for it. `cargo test --test check` makes this \
         list.\n\n\
         | mutant | what it does | caught by |\n|---|---|---|\n"
         .to_owned();

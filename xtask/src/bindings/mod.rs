@@ -61,7 +61,7 @@ fn test(workspace: &Workspace, packages: &Packages) -> Result<()> {
     component::build(workspace, &[&MUTANTS])?;
     let services = Services::start(workspace)?;
     announce("the table of cases, by the harness");
-    let cases = workspace.cargo("test --locked --package host-test --test cases");
+    let cases = workspace.cargo("test --workspace --locked --test cases");
     cases
         .env(COMPONENT_VARIABLE, workspace.component())
         .env(JUDGE_VARIABLE, &services.judge.url)
