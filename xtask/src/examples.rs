@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 use clap::Subcommand;
-use xshell::cmd;
+use xshell::{Cmd, cmd};
 
 use crate::{
     bindings::npm,
@@ -22,7 +22,7 @@ use crate::{
         interpreter::PYTHON,
         wheel::{WASH, WASMTIME},
     },
-    test_run::COMPONENT_VARIABLE,
+    test_run::{COMPONENT_VARIABLE, all_tests},
     workspace::{Workspace, is_fresh, shell_in},
 };
 
@@ -38,9 +38,8 @@ pub enum Command {
     },
 }
 
-/// Of what is composed: `cargo xtask test` leaves them out.
-const TESTS: &str = "test --workspace --no-fail-fast --features examples-harness/compositions \
-    --test hosts --test renewals";
+/// The feature of the tests of what is composed.
+pub const COMPOSITION_TESTS: &str = "examples-harness/compositions";
 
 /// Variables that tell the tests which programs to run, as `PATH` lists folders.
 type Hosts = Vec<(&'static str, OsString)>;
@@ -50,19 +49,18 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
         None => {
             build(workspace)?;
             announce("examples: the same campaign by each guest, on the mock service");
-            run_harness(
-                workspace,
-                "run --quiet --bin examples-harness",
-                &[],
-                Hosts::new(),
-            )
+            let run = workspace.cargo("run --quiet --locked --bin examples-harness");
+            run_harness(workspace, run, Hosts::new())
         }
         Some(Command::Build) => build(workspace),
         Some(Command::Test { arguments }) => {
             // Before anything takes time.
             let hosts = hosts(workspace)?;
             build(workspace)?;
-            run_harness(workspace, TESTS, &arguments, hosts)
+            let tests = all_tests(workspace)
+                .args(["--features", COMPOSITION_TESTS])
+                .args(["--test", "hosts", "--test", "renewals"]);
+            run_harness(workspace, tests.args(arguments), hosts)
         }
     }
 }
@@ -153,16 +151,8 @@ fn inputs(workspace: &Workspace, language: &str) -> Result<Vec<PathBuf>> {
     Ok(inputs)
 }
 
-fn run_harness(
-    workspace: &Workspace,
-    command: &str,
-    arguments: &[String],
-    hosts: Hosts,
-) -> Result<()> {
-    let harness = workspace.cargo(command);
+fn run_harness(workspace: &Workspace, harness: Cmd<'_>, hosts: Hosts) -> Result<()> {
     Ok(harness
-        .arg("--locked")
-        .args(arguments)
         .env("EXAMPLES_FOLDER", folder(workspace))
         .envs(hosts)
         .env(COMPONENT_VARIABLE, workspace.component())

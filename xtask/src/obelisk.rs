@@ -5,13 +5,14 @@ use std::{env, path::PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::Subcommand;
-use xshell::cmd;
+use xshell::{Cmd, cmd};
 
 use crate::{
     component::{self, plug},
     guest::{self, OBELISK_ONCE},
     process::announce,
     setup::{debian::POSTGRESQL, tool::OBELISK},
+    test_run::all_tests,
     workspace::Workspace,
 };
 
@@ -38,9 +39,8 @@ pub enum Command {
 /// Names an engine that is there already.
 const PROGRAM_VARIABLE: &str = "OBELISK";
 
-/// On the engine: `cargo xtask test` leaves them out.
-const TESTS: &str = "test --workspace --no-fail-fast --features obelisk-harness/engine \
-    --test dockets --test two_nodes";
+/// The feature of the tests on the engine.
+pub const ENGINE_TESTS: &str = "obelisk-harness/engine";
 
 /// What is copied as it is.
 const FILES: [&str; 4] = [
@@ -65,29 +65,24 @@ pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
         }
         Command::Measure { contacts, postgres } => {
             let database = if postgres { "postgres" } else { "sqlite" };
-            let contacts = contacts.to_string();
-            let arguments = ["--", &contacts, database];
-            run_harness(
-                workspace,
-                "run --release --bin obelisk-harness",
-                &arguments.map(str::to_owned),
-            )
+            let measure = workspace.cargo("run --release --locked --bin obelisk-harness --");
+            run_harness(workspace, measure.arg(contacts.to_string()).arg(database))
         }
         Command::Test { arguments } => {
             POSTGRESQL.check(&workspace.shell)?;
-            run_harness(workspace, TESTS, &arguments)
+            let tests = all_tests(workspace)
+                .args(["--features", ENGINE_TESTS])
+                .args(["--test", "dockets", "--test", "two_nodes"]);
+            run_harness(workspace, tests.args(arguments))
         }
     }
 }
 
-fn run_harness(workspace: &Workspace, command: &str, arguments: &[String]) -> Result<()> {
+fn run_harness(workspace: &Workspace, harness: Cmd<'_>) -> Result<()> {
     let engine = engine(workspace)?;
     build(workspace)?;
     announce(&format!("on {}", engine.display()));
-    let harness = workspace.cargo(command);
     Ok(harness
-        .arg("--locked")
-        .args(arguments)
         .env(PROGRAM_VARIABLE, engine)
         .env("OBELISK_FOLDER", folder(workspace))
         .run()?)

@@ -9,13 +9,19 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use xshell::Cmd;
 
-use crate::{guest::CLIENT_P3, process::announce, workspace::Workspace};
+use crate::{
+    examples::COMPOSITION_TESTS, guest::CLIENT_P3, obelisk::ENGINE_TESTS, process::announce,
+    workspace::Workspace,
+};
 
 /// Tells the tests which component to load.
 pub const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
 
 /// The feature of the tests that need Chromium: `cargo xtask page test`.
 pub const BROWSER_TESTS: &str = "voice-calling-browser/chromium";
+
+/// Those of all tests that need something else: an engine, or guests in other languages, too.
+const FEATURES: [&str; 3] = [BROWSER_TESTS, ENGINE_TESTS, COMPOSITION_TESTS];
 
 /// What is said of a component's behaviour is true of the one for WASI 0.3 as well: these programs
 /// run again on it, but for the tests in modules `once`, which choose their components themselves.
@@ -47,7 +53,9 @@ fn check_sources(workspace: &Workspace) -> Result<()> {
     workspace.cargo("fmt --all --check").run()?;
     announce("cargo clippy");
     let clippy = workspace.cargo("clippy --workspace --all-targets --locked --features");
-    let clippy = clippy.args([BROWSER_TESTS, "--", "--deny", "warnings"]);
+    let clippy = clippy
+        .arg(FEATURES.join(","))
+        .args(["--", "--deny", "warnings"]);
     clippy.run()?;
     announce("cargo doc");
     let doc = workspace.cargo("doc --workspace --no-deps --locked --document-private-items");

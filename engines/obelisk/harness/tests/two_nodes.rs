@@ -9,7 +9,7 @@ use serde_json::json;
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
 
-const DOCKETS: usize = 200;
+const DOCKETS: usize = 100;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_or_doubled()
