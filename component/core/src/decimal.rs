@@ -1,4 +1,4 @@
-//! Numbers as JSON writes them, exact to the last digit.
+//! Numbers as JSON writes them: compared to the last digit, and read as an f64.
 
 /// How many digits a u64 holds, and how many powers of ten.
 const EXACT_DIGITS: usize = 19;

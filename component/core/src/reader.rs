@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         self.text.as_bytes().get(self.position).copied()
     }
 
-    /// What is wrong with the next byte, and where it is.
+    /// Describes the fault at the next byte, with its line and column.
     fn fault(&self) -> String {
         let found = match self.byte() {
             Some(_) => "unexpected character",

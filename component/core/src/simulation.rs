@@ -20,7 +20,7 @@ pub(crate) const BEGINNING_UNIX_S: u64 = 784_111_777;
 /// The docket of the tests.
 pub(crate) const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
-/// What the service does with one request: it answers, or fails so, after so many milliseconds.
+/// The service's response to one request: an answer or a failure, after so many milliseconds.
 #[derive(Clone)]
 pub(crate) struct Step {
     after_ms: u64,

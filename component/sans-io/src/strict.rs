@@ -102,7 +102,7 @@ impl<'de> Deserializer<'de> for Strict<'de> {
         self.deserialize_map(visitor)
     }
 
-    /// What derived code ignores is the value of a field that it does not know.
+    /// Refuses the value of a field that the derived code does not know, and would ignore.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
         Err(Error::custom("unknown field"))
     }

@@ -3,8 +3,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod choice;
-
 use anyhow::{Context, Result};
 use clap::Args;
 use std::sync::Arc;

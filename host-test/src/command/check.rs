@@ -1,5 +1,6 @@
 //! The judgement of a component, and the table of faults.
 
+use super::choice::choice;
 use crate::command::component::{Built, Component, loading};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -11,7 +12,6 @@ use voice_calling_check as check;
 use voice_calling_check::scenario::Subject;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::{Allocation, Loading, Plugin};
-use voice_calling_mock_server::choice::choice;
 
 /// A thread of the check plays one scenario at a time.
 const POOLED_INSTANCES: u32 = 256;

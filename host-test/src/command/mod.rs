@@ -4,6 +4,7 @@ mod archive;
 mod bench;
 mod cases;
 mod check;
+mod choice;
 mod component;
 mod demo;
 mod invoke;

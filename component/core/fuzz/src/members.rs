@@ -141,8 +141,8 @@ fn number(json: &str) -> Option<f64> {
     is_number.then(|| json.parse().ok()).flatten()
 }
 
-/// Only common numbers are the nearest: of others the last digits may differ, and at the ends of
-/// what an f64 can hold they may be infinite or zero.
+/// Returns `true` if a number is near the one that was sent. Only numbers of up to 19 digits are the
+/// nearest that an f64 can hold; those near its ends may become infinite or zero.
 fn is_near(read: Option<f64>, expected: Option<f64>) -> bool {
     match (read, expected) {
         (Some(read), Some(expected)) => {

@@ -21,7 +21,7 @@ fn taken_apart(outcome: &Result<Answer, RequestError>) -> (String, usize) {
     (case(outcome), failure.attempts.len())
 }
 
-/// What becomes of each outcome of an attempt, the core's tests say.
+/// One row for each state; the core's tests have each outcome of an attempt.
 #[test]
 fn an_operation_ends_in_the_step_that_abandons_it_in_every_state() {
     let unknown = "PermanentOutcomeUnknown";

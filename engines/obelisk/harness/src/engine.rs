@@ -13,8 +13,8 @@ use crate::process::bound;
 /// Names the program.
 const VARIABLE: &str = "OBELISK";
 
-/// What the engine needs from the environment of its caller: where other programs, temporary files
-/// and its own caches are, and the authorities that it trusts, for a registry.
+/// The variables that the engine gets from its caller: the places of other programs, of temporary
+/// files and of its own caches, and the authorities that it trusts when it talks to a registry.
 const PASSED_ON: [&str; 4] = ["HOME", "PATH", "SSL_CERT_FILE", "TMPDIR"];
 
 /// The program `obelisk`.

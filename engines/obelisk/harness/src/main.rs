@@ -122,7 +122,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// What the nodes have used.
+/// The memory and the CPU time of the nodes.
 #[derive(Default)]
 struct Usage {
     /// Of the node that was looked at last; and the most that one had.

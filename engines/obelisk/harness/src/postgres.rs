@@ -134,9 +134,9 @@ fn programs() -> Result<PathBuf> {
     )
 }
 
-/// A program that knows nothing of the caller's environment, in which `PG…` variables would change
-/// what it does, and which ends with the thread that starts it: at once, with its own processes, by
-/// SIGQUIT.
+/// Returns a command without the caller's environment, whose `PG…` variables would change its
+/// behaviour. When the thread that starts it ends, it gets SIGQUIT, and ends at once with its own
+/// processes.
 fn command(program: &Path, folder: &Path, log: File) -> io::Result<Command> {
     let mut command = bound(program, "QUIT");
     if geteuid().is_root() {

@@ -50,18 +50,10 @@ impl Dispatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan;
-    use voice_calling_core::types::DocketRequestV2;
+    use crate::plan::{self, tests::request};
 
     fn dispatch(queued: u32, busy: u32) -> Dispatch {
-        let request = DocketRequestV2 {
-            agent_id: 7,
-            to_phone_number: "919876543210".to_owned(),
-            call_context: "{}".to_owned(),
-            external_id: None,
-            extra: None,
-        };
-        let contact = |index| plan::contact(index, request.clone());
+        let contact = |index| plan::contact(index, request());
         Dispatch {
             queue: (0..queued).map(contact).collect(),
             mode: Mode::Running,

@@ -9,7 +9,7 @@ use crate::hours::{Hours, Window};
 
 const MINUTE_MS: u64 = 60_000;
 
-/// What is left of a grant when it is given: less is over before anything is sent.
+/// The shortest time that a grant leaves: a shorter one would be over before anything is sent.
 const LEAST_MS: u64 = 1_000;
 
 /// 9999-01-01T00:00:00Z: nothing is granted from then on.

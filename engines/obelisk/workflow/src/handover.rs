@@ -51,7 +51,11 @@ mod tests {
             external_id: Some("crm-1".to_owned()),
             extra: Some("{}".to_owned()),
         };
-        plan::contact(7, request)
+        Contact {
+            waited_ms: u64::MAX,
+            tries: 3,
+            ..plan::contact(7, request)
+        }
     }
 
     #[test]

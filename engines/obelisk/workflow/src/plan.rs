@@ -87,7 +87,7 @@ pub fn add(total: &mut CampaignSummary, more: &CampaignSummary) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::hours::tests::calling_hours;
     use crate::pace::tests::options as run;
@@ -101,6 +101,16 @@ mod tests {
         }
     }
 
+    pub(crate) fn request() -> DocketRequestV2 {
+        DocketRequestV2 {
+            agent_id: 7,
+            to_phone_number: "919876543210".to_owned(),
+            call_context: "{}".to_owned(),
+            external_id: None,
+            extra: None,
+        }
+    }
+
     fn refused(contacts: &Contacts, options: &CampaignOptions) -> String {
         match check(contacts, options) {
             Ok(()) => "allowed".to_owned(),
@@ -110,14 +120,7 @@ mod tests {
 
     #[test]
     fn what_is_not_allowed_is_named() {
-        let request = DocketRequestV2 {
-            agent_id: 7,
-            to_phone_number: "919876543210".to_owned(),
-            call_context: "{}".to_owned(),
-            external_id: None,
-            extra: None,
-        };
-        let listed = |count| Contacts::Listed(vec![request.clone(); count]);
+        let listed = |count| Contacts::Listed(vec![request(); count]);
         let some = listed(1);
         assert_eq!(refused(&listed(MOST_LISTED), &options()), "allowed");
         assert_eq!(refused(&listed(0), &options()), "allowed");

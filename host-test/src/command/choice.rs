@@ -5,7 +5,7 @@ use std::str::FromStr;
 use strum::{EnumMessage, VariantArray};
 
 /// Parses the names of an enumeration of a library.
-pub fn choice<T>() -> impl TypedValueParser<Value = T>
+pub(super) fn choice<T>() -> impl TypedValueParser<Value = T>
 where
     T: Clone + EnumMessage + FromStr + Into<&'static str> + Send + Sync + VariantArray,
 {
