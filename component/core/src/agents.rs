@@ -1,13 +1,16 @@
 //! Agents: create, list.
 
-use crate::client::{Client, Options};
+use crate::client::Client;
 use crate::json::{Object, Value, json_argument};
+use crate::ledger::{Ledger, Once, Recorded};
 use crate::operation::Sent;
 use crate::record::{Record, Written};
 use crate::request::{ApiRequest, Endpoint, check_no_control, check_not_empty};
+use crate::settings::AccountSettings;
 use crate::transport::Transport;
 use crate::types::{
-    AgentConfig, AgentList, AgentSummary, AgentText, CreatedAgent, Problem, RequestError,
+    AgentConfig, AgentList, AgentSummary, AgentText, CallOptions, CreatedAgent, Problem,
+    RequestError,
 };
 
 const CREATE_AGENT: Endpoint = Endpoint::post("agents.create-agent", "/agents/");
@@ -21,23 +24,34 @@ impl<T: Transport> Client<T> {
     pub async fn create_agent(
         &self,
         config: &AgentConfig,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<CreatedAgent, RequestError> {
         let operation = self.begin(options)?;
-        let request = operation.request(|settings| {
-            ApiRequest::create(&CREATE_AGENT, &encode_agent(config)?, settings)
-        })?;
+        let request = operation.request(|settings| create_agent_request(config, settings))?;
         operation
             .send(&request)
             .await?
             .decode_text(|text, sent| Ok(decode_created_agent(text, sent)))
     }
 
+    /// `agents.create-agent`, with a key in a ledger.
+    pub async fn create_agent_once<L: Ledger>(
+        &self,
+        config: &AgentConfig,
+        options: Option<CallOptions>,
+        once: Once<'_, L>,
+    ) -> Result<Recorded<CreatedAgent>, RequestError> {
+        let operation = self.begin_once(options)?;
+        let request = operation.request(|settings| create_agent_request(config, settings))?;
+        let decode = |text: &str, sent| Ok(decode_created_agent(text, sent));
+        once.create(&operation, &request, decode).await
+    }
+
     /// `agents.list-agents`
     pub async fn list_agents(
         &self,
         organization_id: &str,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<AgentList, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| {
@@ -47,6 +61,13 @@ impl<T: Transport> Client<T> {
         })?;
         operation.send(&request).await?.decode(decode_agents)
     }
+}
+
+fn create_agent_request(
+    config: &AgentConfig,
+    settings: &AccountSettings,
+) -> Result<ApiRequest, Problem> {
+    ApiRequest::create(&CREATE_AGENT, &encode_agent(config)?, settings)
 }
 
 fn encode_agent(config: &AgentConfig) -> Result<Record<'_>, Problem> {

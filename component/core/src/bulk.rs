@@ -1,14 +1,16 @@
 //! Many dockets in one call.
 
-use crate::client::{Client, Options};
-use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
-use crate::failure::History;
+use crate::client::Client;
+use crate::dockets::{create_docket_v2_request, decode_created_docket_v2, read_created_docket_v2};
+use crate::ledger::{Begin, Ledger, Once, Recorded};
 use crate::operation::Operation;
+use crate::places::Place;
 use crate::problem::problem;
+use crate::request::ApiRequest;
 use crate::retry::Stop;
 use crate::time_frame::TimeFrame;
-use crate::transport::{Method, Transport};
-use crate::types::{CreatedDocketV2, DocketRequestV2, Problem, RequestError};
+use crate::transport::Transport;
+use crate::types::{CallOptions, CreatedDocketV2, DocketRequestV2, Problem, RequestError};
 use crate::wait::check_timeout;
 use futures_util::future::join_all;
 use std::borrow::Cow;
@@ -22,7 +24,7 @@ const MAX_REQUESTS: usize = 1_000;
 const MAX_TEXT_BYTES: usize = 16_777_216;
 
 /// What came of one request of a batch.
-pub type DocketResult = Result<CreatedDocketV2, RequestError>;
+pub type DocketResult = Result<Recorded<CreatedDocketV2>, RequestError>;
 
 /// Who takes the results of a batch.
 pub trait Recipient {
@@ -51,15 +53,16 @@ impl<T: Transport> Client<T> {
         &self,
         requests: &[DocketRequestV2],
         timeout_ms: u32,
-        options: impl Into<Options>,
-    ) -> Result<Vec<DocketResult>, RequestError> {
+        options: Option<CallOptions>,
+    ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
         let batch = self.begin_batch(requests.into(), timeout_ms, options)?;
         let results = RefCell::new(vec![None; requests.len()]);
         batch.run(&results).await;
-        let not_begun = || Err(batch.not_begun(Stop::TimeUp));
+        let not_begun = || Err(batch.operation.not_begun(batch.time, Stop::TimeUp));
         let results = results.take().into_iter();
+        let results = results.map(|result| result.unwrap_or_else(not_begun));
         Ok(results
-            .map(|result| result.unwrap_or_else(not_begun))
+            .map(|result| result.map(|created| created.answer))
             .collect())
     }
 
@@ -69,17 +72,20 @@ impl<T: Transport> Client<T> {
         &'a self,
         requests: Cow<'a, [DocketRequestV2]>,
         timeout_ms: u32,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<Batch<'a, T>, RequestError> {
-        let operation = self.begin(options)?;
-        check_size(&requests)?;
-        check_timeout("timeout-ms", timeout_ms)?;
-        Ok(Batch {
-            requests,
-            next: AtomicUsize::new(0),
-            time: TimeFrame::to_begin(self.now_ms(), timeout_ms.into()),
-            operation,
-        })
+        Batch::begin(self.begin(options)?, requests, timeout_ms)
+    }
+
+    /// The same for requests of which some have keys in a ledger: none that may have been carried
+    /// out is sent again, whatever `CREATE_RETRY` says.
+    pub fn begin_batch_once<'a>(
+        &'a self,
+        requests: Cow<'a, [DocketRequestV2]>,
+        timeout_ms: u32,
+        options: Option<CallOptions>,
+    ) -> Result<Batch<'a, T>, RequestError> {
+        Batch::begin(self.begin_once(options)?, requests, timeout_ms)
     }
 }
 
@@ -127,20 +133,57 @@ pub struct Batch<'a, T> {
     time: TimeFrame,
 }
 
-impl<T: Transport> Batch<'_, T> {
+impl<'a, T: Transport> Batch<'a, T> {
+    fn begin(
+        operation: Operation<'a, T>,
+        requests: Cow<'a, [DocketRequestV2]>,
+        timeout_ms: u32,
+    ) -> Result<Self, RequestError> {
+        check_size(&requests)?;
+        check_timeout("timeout-ms", timeout_ms)?;
+        Ok(Self {
+            requests,
+            next: AtomicUsize::new(0),
+            time: TimeFrame::to_begin(operation.transport.now_ms(), timeout_ms.into()),
+            operation,
+        })
+    }
+
     /// Sends the requests and hands over the result of each as soon as it is known. If this is
     /// dropped, or the recipient is gone, nothing more is begun.
     pub async fn run(&self, recipient: &impl Recipient) {
+        self.run_with(&Plain, recipient).await;
+    }
+
+    /// The same for requests with keys in a ledger, each by the index of its request; one that has
+    /// none is sent without. `waits`: see [`Once::waits`].
+    pub async fn run_once<L: Ledger>(
+        &self,
+        ledger: &L,
+        keys: &[Option<String>],
+        waits: bool,
+        recipient: &impl Recipient,
+    ) {
+        let keyed = Keyed {
+            ledger,
+            keys,
+            waits,
+            until: self.time,
+        };
+        self.run_with(&keyed, recipient).await;
+    }
+
+    async fn run_with(&self, sender: &impl Sender<T>, recipient: &impl Recipient) {
         let settings = &self.operation.settings;
         let lanes = settings.max_in_flight.min(self.requests.len());
         // Each lane has one request open at a time and takes the next when it is
         // done, so that a slow one holds up nobody else.
-        join_all((0..lanes).map(|_| self.work_through(recipient))).await;
+        join_all((0..lanes).map(|_| self.work_through(sender, recipient))).await;
     }
 
-    async fn work_through(&self, recipient: &impl Recipient) {
+    async fn work_through(&self, sender: &impl Sender<T>, recipient: &impl Recipient) {
         while let Some((index, request)) = self.next_request() {
-            let Some(result) = self.create(index, request, recipient).await else {
+            let Some(result) = self.create(index, request, sender, recipient).await else {
                 return;
             };
             recipient.take(index, result).await;
@@ -157,6 +200,7 @@ impl<T: Transport> Batch<'_, T> {
         &self,
         index: usize,
         request: &DocketRequestV2,
+        sender: &impl Sender<T>,
         recipient: &impl Recipient,
     ) -> Option<DocketResult> {
         let operation = &self.operation;
@@ -170,19 +214,77 @@ impl<T: Transport> Batch<'_, T> {
         // be ringing, and its docket id must not be lost.
         let place = match operation.admit(0, self.time).await {
             Ok(place) => place,
-            Err(stop) => return Some(Err(self.not_begun(stop))),
+            Err(stop) => return Some(Err(operation.not_begun(self.time, stop))),
         };
         if !recipient.is_there() {
             return None;
         }
-        let sent = operation.send_admitted(place, &request).await;
-        Some(sent.and_then(|success| success.decode(decode_created_docket_v2)))
+        Some(sender.send(operation, place, index, &request).await)
     }
+}
 
-    /// The error of a request for which there was no time.
-    fn not_begun(&self, stop: Stop) -> RequestError {
-        let settings = &self.operation.settings;
-        History::begin(settings, Method::Post, self.time.began_ms).give_up(stop)
+/// How a batch sends a request that has been admitted.
+trait Sender<T> {
+    async fn send(
+        &self,
+        operation: &Operation<'_, T>,
+        place: Place<'_>,
+        index: usize,
+        request: &ApiRequest,
+    ) -> DocketResult;
+}
+
+/// Requests without keys.
+struct Plain;
+
+impl<T: Transport> Sender<T> for Plain {
+    async fn send(
+        &self,
+        operation: &Operation<'_, T>,
+        place: Place<'_>,
+        _: usize,
+        request: &ApiRequest,
+    ) -> DocketResult {
+        let success = operation.send_admitted(place, None, request).await?;
+        let answer = success.decode(decode_created_docket_v2)?;
+        Ok(Recorded {
+            answer,
+            from_ledger: false,
+        })
+    }
+}
+
+/// Requests of which some have keys in a ledger.
+struct Keyed<'a, L> {
+    ledger: &'a L,
+    keys: &'a [Option<String>],
+    waits: bool,
+    until: TimeFrame,
+}
+
+impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
+    async fn send(
+        &self,
+        operation: &Operation<'_, T>,
+        place: Place<'_>,
+        index: usize,
+        request: &ApiRequest,
+    ) -> DocketResult {
+        let Some(Some(key)) = self.keys.get(index) else {
+            return Plain.send(operation, place, index, request).await;
+        };
+        let once = Once {
+            ledger: self.ledger,
+            key,
+            waits: self.waits,
+        };
+        let begin = Begin {
+            place,
+            until: self.until,
+            time: None,
+        };
+        once.create_admitted(operation, begin, request, read_created_docket_v2)
+            .await
     }
 }
 
@@ -219,14 +321,14 @@ mod tests {
         count: usize,
         timeout_ms: u32,
         variables: &[(&str, &str)],
-    ) -> Vec<DocketResult> {
+    ) -> Vec<Result<CreatedDocketV2, RequestError>> {
         let client = world.client(variables);
         let requests = requests(count);
         let results = client.create_dockets_v2(&requests, timeout_ms, None);
         world.run(results).unwrap()
     }
 
-    fn assert_not_begun(result: &DocketResult) {
+    fn assert_not_begun(result: &Result<CreatedDocketV2, RequestError>) {
         let (case, failure) = take_apart(result.clone().unwrap_err());
         assert_eq!((case, failure.may_have_created), ("timed-out", false));
         assert!(failure.attempts.is_empty());

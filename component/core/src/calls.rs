@@ -1,16 +1,19 @@
 //! Calls that are made directly, and their details.
 
-use crate::client::{Client, Options};
+use crate::client::Client;
 use crate::json::{Object, Value, member_name, object_argument};
+use crate::ledger::{Ledger, Once, Recorded};
 use crate::names::sorted;
 use crate::operation::{Sent, Success};
 use crate::problem::problem;
 use crate::record::{Record, Written};
 use crate::request::{ApiRequest, Endpoint, check_identifier, check_no_control, check_not_empty};
+use crate::settings::AccountSettings;
 use crate::transport::Transport;
 use crate::types::{
-    CallDetails, CallDetailsList, CallDetailsOutcome, CallDetailsWait, CallInsights, CallRequest,
-    CallStatus, NextAction, Problem, RequestError, StartedCall, UserInterest, WaitOptions,
+    CallDetails, CallDetailsList, CallDetailsOutcome, CallDetailsWait, CallInsights, CallOptions,
+    CallRequest, CallStatus, NextAction, Problem, RequestError, StartedCall, UserInterest,
+    WaitOptions,
 };
 use std::borrow::Cow;
 
@@ -25,19 +28,31 @@ impl<T: Transport> Client<T> {
     pub async fn make_call(
         &self,
         request: &CallRequest,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<StartedCall, RequestError> {
         let operation = self.begin(options)?;
-        let request = operation
-            .request(|settings| ApiRequest::create(&MAKE_CALL, &encode_call(request)?, settings))?;
+        let request = operation.request(|settings| make_call_request(request, settings))?;
         operation.send(&request).await?.decode(decode_started_call)
+    }
+
+    /// `calls.make-call`, with a key in a ledger.
+    pub async fn make_call_once<L: Ledger>(
+        &self,
+        request: &CallRequest,
+        options: Option<CallOptions>,
+        once: Once<'_, L>,
+    ) -> Result<Recorded<StartedCall>, RequestError> {
+        let operation = self.begin_once(options)?;
+        let request = operation.request(|settings| make_call_request(request, settings))?;
+        let decode = |text: &str, sent| decode_started_call(Value::parse(text)?, sent);
+        once.create(&operation, &request, decode).await
     }
 
     /// `calls.get-call-details`
     pub async fn get_call_details(
         &self,
         task_id: &str,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<CallDetailsList, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&GET_CALL_DETAILS, task_id))?;
@@ -50,7 +65,7 @@ impl<T: Transport> Client<T> {
         &self,
         task_id: &str,
         wait: WaitOptions,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<CallDetailsWait, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&WAIT_FOR_CALL_DETAILS, task_id))?;
@@ -75,6 +90,13 @@ impl<T: Transport> Client<T> {
             held_back_ms: waited.held_back_ms,
         })
     }
+}
+
+fn make_call_request(
+    request: &CallRequest,
+    settings: &AccountSettings,
+) -> Result<ApiRequest, Problem> {
+    ApiRequest::create(&MAKE_CALL, &encode_call(request)?, settings)
 }
 
 fn details_request(endpoint: &'static Endpoint, task_id: &str) -> Result<ApiRequest, Problem> {

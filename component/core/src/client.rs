@@ -8,22 +8,6 @@ use crate::transport::Transport;
 use crate::types::{CallOptions, Problem, RequestError};
 use std::borrow::Cow;
 
-/// The options of an operation.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Those of the WIT package.
-    pub call: Option<CallOptions>,
-    /// Whether a create that may have been carried out is not sent again, even if `CREATE_RETRY`
-    /// is `server-errors`.
-    pub once: bool,
-}
-
-impl From<Option<CallOptions>> for Options {
-    fn from(call: Option<CallOptions>) -> Self {
-        Self { call, once: false }
-    }
-}
-
 /// The client of the service: its accounts, and a way into the world. Its functions are those of
 /// the WIT package.
 pub struct Client<T> {
@@ -51,10 +35,10 @@ impl<T: Transport> Client<T> {
     /// An operation that begins now.
     pub(crate) fn begin(
         &self,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<Operation<'_, T>, RequestError> {
-        let Options { call, once } = options.into();
-        let name = call.as_ref().and_then(|options| options.account.as_deref());
+        let options = options.as_ref();
+        let name = options.and_then(|options| options.account.as_deref());
         let account = self.account(name).map_err(|problem| {
             let accounts = self.named.iter().chain(&self.unnamed);
             let masked = accounts.fold(problem, |problem, account| {
@@ -62,18 +46,24 @@ impl<T: Transport> Client<T> {
             });
             configuration_error(masked)
         })?;
-        let mut settings = match &call {
+        let settings = match options {
             Some(options) => account.settings.with_options(options)?,
             None => Cow::Borrowed(&account.settings),
         };
-        if once && settings.create_retry == CreateRetry::ServerErrors {
-            settings.to_mut().create_retry = CreateRetry::NotSent;
-        }
         Ok(Operation::begin(&self.transport, account, settings))
     }
 
-    pub(crate) fn now_ms(&self) -> u64 {
-        self.transport.now_ms()
+    /// A create with a key that begins now: one that may have been carried out is not sent again,
+    /// whatever `CREATE_RETRY` says.
+    pub(crate) fn begin_once(
+        &self,
+        options: Option<CallOptions>,
+    ) -> Result<Operation<'_, T>, RequestError> {
+        let mut operation = self.begin(options)?;
+        if operation.settings.create_retry == CreateRetry::ServerErrors {
+            operation.settings.to_mut().create_retry = CreateRetry::NotSent;
+        }
+        Ok(operation)
     }
 
     fn account(&self, name: Option<&str>) -> Result<&Account, Problem> {

@@ -1,8 +1,9 @@
 //! Dockets: business tasks, created in either version of the endpoint, fetched,
 //! and waited for.
 
-use crate::client::{Client, Options};
+use crate::client::Client;
 use crate::json::{Object, Value, object_argument};
+use crate::ledger::{Ledger, Once, Recorded};
 use crate::number::check_docket_number;
 use crate::operation::{Operation, Sent, Success};
 use crate::problem::problem;
@@ -11,8 +12,8 @@ use crate::request::{ApiRequest, Endpoint};
 use crate::settings::AccountSettings;
 use crate::transport::Transport;
 use crate::types::{
-    CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketRequest, DocketRequestV2,
-    DocketStatus, DocketWait, Problem, RequestError, WaitOptions,
+    CallOptions, CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketRequest,
+    DocketRequestV2, DocketStatus, DocketWait, Problem, RequestError, WaitOptions,
 };
 use uuid::Uuid;
 
@@ -27,23 +28,34 @@ impl<T: Transport> Client<T> {
     pub async fn create_docket(
         &self,
         request: &DocketRequest,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<CreatedDocket, RequestError> {
         let operation = self.begin(options)?;
-        let request = operation.request(|settings| {
-            ApiRequest::create(&CREATE_DOCKET, &encode_docket(request)?, settings)
-        })?;
+        let request = operation.request(|settings| create_docket_request(request, settings))?;
         operation
             .send(&request)
             .await?
             .decode(decode_created_docket)
     }
 
+    /// `dockets.create-docket`, with a key in a ledger.
+    pub async fn create_docket_once<L: Ledger>(
+        &self,
+        request: &DocketRequest,
+        options: Option<CallOptions>,
+        once: Once<'_, L>,
+    ) -> Result<Recorded<CreatedDocket>, RequestError> {
+        let operation = self.begin_once(options)?;
+        let request = operation.request(|settings| create_docket_request(request, settings))?;
+        let decode = |text: &str, sent| decode_created_docket(Value::parse(text)?, sent);
+        once.create(&operation, &request, decode).await
+    }
+
     /// `dockets.create-docket-v2`
     pub async fn create_docket_v2(
         &self,
         request: &DocketRequestV2,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<CreatedDocketV2, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
@@ -53,11 +65,24 @@ impl<T: Transport> Client<T> {
             .decode(decode_created_docket_v2)
     }
 
+    /// `dockets.create-docket-v2`, with a key in a ledger.
+    pub async fn create_docket_v2_once<L: Ledger>(
+        &self,
+        request: &DocketRequestV2,
+        options: Option<CallOptions>,
+        once: Once<'_, L>,
+    ) -> Result<Recorded<CreatedDocketV2>, RequestError> {
+        let operation = self.begin_once(options)?;
+        let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
+        once.create(&operation, &request, read_created_docket_v2)
+            .await
+    }
+
     /// `dockets.get-docket`
     pub async fn get_docket(
         &self,
         docket_id: &str,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<Docket, RequestError> {
         fetch_docket(&self.begin(options)?, docket_id).await
     }
@@ -67,7 +92,7 @@ impl<T: Transport> Client<T> {
         &self,
         docket_id: &str,
         wait: WaitOptions,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<DocketWait, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| docket_request(&WAIT_FOR_DOCKET, docket_id))?;
@@ -109,6 +134,13 @@ pub(crate) async fn fetch_docket<T: Transport>(
 fn docket_request(endpoint: &'static Endpoint, docket_id: &str) -> Result<ApiRequest, Problem> {
     check_docket_id("docket-id", docket_id)?;
     Ok(ApiRequest::read(endpoint, "docket-id", docket_id)?.accepting_json())
+}
+
+fn create_docket_request(
+    request: &DocketRequest,
+    settings: &AccountSettings,
+) -> Result<ApiRequest, Problem> {
+    ApiRequest::create(&CREATE_DOCKET, &encode_docket(request)?, settings)
 }
 
 /// The request that creates a docket in version 2, alone or in a batch.
@@ -191,6 +223,11 @@ pub(crate) fn decode_created_docket_v2(
         attempts: sent.attempts,
         may_be_duplicate: sent.may_be_duplicate,
     })
+}
+
+/// The same from its text.
+pub(crate) fn read_created_docket_v2(text: &str, sent: Sent) -> Result<CreatedDocketV2, String> {
+    decode_created_docket_v2(Value::parse(text)?, sent)
 }
 
 /// The id of a docket that was created: one that can be fetched.

@@ -35,6 +35,12 @@ pub(crate) fn compare(one: &str, other: &str) -> Comparison {
     }
 }
 
+/// The one text that all ways to write a value have in common; one that is nested too deep, as it
+/// is written.
+pub(crate) fn normal(value: &str) -> String {
+    Normalized::of(value).map_or_else(|| value.to_owned(), |normalized| normalized.text)
+}
+
 /// The one text that all ways to write a value have in common.
 struct Normalized {
     text: String,

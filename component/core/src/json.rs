@@ -160,6 +160,11 @@ impl Value<'_> {
         }
     }
 
+    /// The one text that all ways to write it have in common, as far as it is not too deep.
+    pub(crate) fn canonical(self) -> String {
+        exact::normal(self.0)
+    }
+
     /// Compares it with another value, however they are written.
     pub(crate) fn compare(self, other: Value<'_>) -> Comparison {
         exact::compare(self.0, other.0)

@@ -24,6 +24,7 @@ mod exact;
 mod failure;
 mod gate;
 mod json;
+pub mod ledger;
 mod names;
 mod number;
 mod operation;
@@ -44,7 +45,7 @@ mod wait;
 pub mod webhooks;
 
 pub use bulk::{Batch, DocketResult, Recipient};
-pub use client::{Client, Options};
+pub use client::Client;
 pub use error_code::ErrorCode;
 pub use problem::{configuration_error, problem};
 pub use settings::Settings;

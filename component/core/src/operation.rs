@@ -11,7 +11,7 @@ use crate::request::ApiRequest;
 use crate::retry::{Next, Stop, Verdict, decide, judge, pause_ms};
 use crate::settings::AccountSettings;
 use crate::time_frame::TimeFrame;
-use crate::transport::Transport;
+use crate::transport::{Method, Transport};
 use crate::types::{Attempt, Problem, RequestError};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -66,14 +66,26 @@ impl<'a, T: Transport> Operation<'a, T> {
         self.walk(self.time_frame(duration_ms), request, None).await
     }
 
-    /// Sends a request that has been admitted and brings its place.
+    /// Sends a request that has been admitted and brings its place. Without a time frame its own
+    /// begins now.
     pub(crate) async fn send_admitted(
         &self,
         place: Place<'_>,
+        time: Option<TimeFrame>,
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
-        let time = self.time_frame(self.settings.deadline_ms);
+        let time = time.unwrap_or_else(|| self.time_frame(self.settings.deadline_ms));
         self.walk(time, request, Some(place)).await
+    }
+
+    /// The error of a create that was not begun in its time.
+    pub(crate) fn not_begun(&self, time: TimeFrame, stop: Stop) -> RequestError {
+        History::begin(&self.settings, Method::Post, time.began_ms).give_up(stop)
+    }
+
+    /// The name of its account.
+    pub(crate) fn account_name(&self) -> Option<&str> {
+        self.account.name.as_deref()
     }
 
     async fn walk(
@@ -279,8 +291,7 @@ impl Success<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::Options;
-    use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, World, take_apart};
+    use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, Store, World, take_apart};
     use crate::transport::{ABANDONED, Delivery};
     use crate::types::{CallOptions, CallRequest, Failure, StartedCall};
 
@@ -315,8 +326,12 @@ mod tests {
             call_context: Vec::new(),
             extra: None,
         };
-        let options = Options { call: None, once };
-        world.run(client.make_call(&request, options))
+        if !once {
+            return world.run(client.make_call(&request, None));
+        }
+        let store = Store::new(world);
+        let made = world.run(client.make_call_once(&request, None, store.once("a-key")));
+        made.map(|made| made.answer)
     }
 
     /// The case and the failure of an operation in a world with this script.

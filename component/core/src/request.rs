@@ -116,6 +116,11 @@ impl ApiRequest {
         })
     }
 
+    /// The body of a create.
+    pub(crate) fn body(&self) -> Option<&str> {
+        self.body.as_deref()
+    }
+
     /// Of a batch, with its index there.
     pub(crate) fn of_batch(mut self, index: usize) -> Self {
         self.item = index.try_into().ok();

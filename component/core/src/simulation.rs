@@ -2,6 +2,7 @@
 //! in advance, and hours pass in no time.
 
 use crate::attempt::{Answer, BodyEnd};
+use crate::ledger::{Claim, Claimed, Entry, Ledger, Once, Outcome, State as KeyState};
 use crate::settings::AccountSettings;
 use crate::transport::{ABANDONED, Delivery, Limits, Request, Response, SendError, Transport};
 use crate::types::{CallOptions, Failure, RequestError};
@@ -416,6 +417,122 @@ impl Transport for World {
 
     async fn log(&self, line: &str) {
         self.0.log.borrow_mut().push(line.to_owned());
+    }
+}
+
+/// A ledger in this world. Programs come and go, and it stays.
+pub(crate) struct Store {
+    world: World,
+    /// How long it takes to write. What is written is there after half of it.
+    pub(crate) write_ms: Cell<u64>,
+    pub(crate) failure: RefCell<Option<String>>,
+    pub(crate) rows: RefCell<BTreeMap<String, Row>>,
+    /// The number of the program that runs, which a claim belongs to.
+    program: Cell<u64>,
+}
+
+/// The entry of a key.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    claim: Claim,
+    /// Who has begun it.
+    program: u64,
+    pub(crate) outcome: Outcome,
+}
+
+impl Store {
+    pub(crate) fn new(world: &World) -> Self {
+        Self {
+            world: world.clone(),
+            write_ms: Cell::default(),
+            failure: RefCell::default(),
+            rows: RefCell::default(),
+            program: Cell::default(),
+        }
+    }
+
+    /// The program is gone, and another one runs.
+    pub(crate) fn restart(&self) {
+        self.program.set(self.program.get() + 1);
+    }
+
+    pub(crate) fn once<'a>(&'a self, key: &'a str) -> Once<'a, Self> {
+        Once {
+            ledger: self,
+            key,
+            waits: false,
+        }
+    }
+
+    /// The state of a key, if it has an entry.
+    pub(crate) fn state(&self, key: &str) -> Option<KeyState> {
+        let rows = self.rows.borrow();
+        let row = rows.get(key)?;
+        Some(match row.outcome.state {
+            KeyState::Begun if row.program != self.program.get() => KeyState::Unknown,
+            state => state,
+        })
+    }
+
+    async fn half(&self) {
+        match self.write_ms.get() / 2 {
+            0 => {}
+            ms => self.world.sleep(ms).await,
+        }
+    }
+
+    fn take(&self, claim: &Claim) -> Claimed<String> {
+        if let Some(failure) = self.failure.borrow().clone() {
+            return Claimed::Failed(failure);
+        }
+        match self.state(&claim.key) {
+            None | Some(KeyState::Free) => {}
+            Some(state) => {
+                let rows = self.rows.borrow();
+                let row = &rows[&claim.key];
+                let mut known = row.claim.arguments.iter();
+                let differs = |it: &&(String, String)| !row.claim.arguments.contains(it);
+                let differs = claim.arguments.iter().find(differs);
+                let differs = differs.or_else(|| known.find(|it| !claim.arguments.contains(it)));
+                return Claimed::Found(Entry {
+                    function: row.claim.function.to_owned(),
+                    state,
+                    begun_ms: BEGINNING_UNIX_S * 1_000,
+                    answer: row.outcome.answer.clone(),
+                    differs_in: differs.map(|(name, _)| name.clone()),
+                });
+            }
+        }
+        let row = Row {
+            claim: claim.clone(),
+            program: self.program.get(),
+            outcome: Outcome {
+                state: KeyState::Begun,
+                answer: None,
+                message: None,
+            },
+        };
+        self.rows.borrow_mut().insert(claim.key.clone(), row);
+        Claimed::Taken(claim.key.clone())
+    }
+}
+
+impl Ledger for Store {
+    type Claim = String;
+
+    async fn claim(&self, claim: &Claim) -> Claimed<String> {
+        self.half().await;
+        let claimed = self.take(claim);
+        self.half().await;
+        claimed
+    }
+
+    async fn record(&self, claim: String, outcome: &Outcome) {
+        self.half().await;
+        if let Some(row) = self.rows.borrow_mut().get_mut(&claim) {
+            row.outcome = outcome.clone();
+        }
+        self.half().await;
     }
 }
 

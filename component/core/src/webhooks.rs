@@ -1,6 +1,6 @@
 //! What the service sends by itself.
 
-use crate::client::{Client, Options};
+use crate::client::Client;
 use crate::dockets::{check_docket_id, fetch_docket, is_completed};
 use crate::exact::Comparison;
 use crate::json::{Object, Value};
@@ -8,7 +8,8 @@ use crate::problem::problem;
 use crate::settings::max_delivery_bytes;
 use crate::transport::Transport;
 use crate::types::{
-    Docket, DocketCompleted, DocketInsights, RequestError, Verification, VerifiedCompletion,
+    CallOptions, Docket, DocketCompleted, DocketInsights, RequestError, Verification,
+    VerifiedCompletion,
 };
 
 /// The members of a docket that do not change any more when it is completed.
@@ -99,7 +100,7 @@ impl<T: Transport> Client<T> {
     pub async fn verify_docket_completed(
         &self,
         body: &str,
-        options: impl Into<Options>,
+        options: Option<CallOptions>,
     ) -> Result<Verification, RequestError> {
         let operation = self.begin(options)?;
         let max_bytes = operation.settings.max_delivery_bytes;

@@ -1,0 +1,824 @@
+//! Creates that are carried out once: a ledger has each on the disk before its first byte is sent,
+//! so that a program that was killed can be run again and calls no one twice.
+//!
+//! A host stores the ledger; what its entries mean is decided here.
+
+use crate::exact;
+use crate::json::{Object, Value};
+use crate::operation::{Operation, Sent};
+use crate::places::Place;
+use crate::problem::{configuration_error, failure_of, problem};
+use crate::reader::escape;
+use crate::request::ApiRequest;
+use crate::retry::Stop;
+use crate::time_frame::TimeFrame;
+use crate::transport::Transport;
+use crate::types::{Docket, Failure, RequestError};
+use std::time::{Duration, UNIX_EPOCH};
+
+/// How often a create looks whether another one with its key has ended. Unit: milliseconds.
+const IN_PROGRESS_POLL_MS: u64 = 50;
+
+/// A create with a key, as a ledger stores it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The key, which the caller has chosen.
+    pub key: String,
+    /// The function, such as `dockets.create-docket-v2`.
+    pub function: &'static str,
+    /// The arguments with their names. Values that mean the same are the same text, which may have
+    /// a phone number: a ledger stores a keyed digest of it.
+    pub arguments: Vec<(String, String)>,
+}
+
+/// The state of a key in a ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    /// The create is in progress, in this process or another one that lives.
+    Begun,
+    /// It succeeded.
+    Done,
+    /// It may have been carried out: its outcome is not known, or its process ended before it was.
+    Unknown,
+    /// It was certainly not carried out, and may be sent.
+    Free,
+}
+
+/// What a ledger has about a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The function of the create.
+    pub function: String,
+    /// The state. One that was begun by a process that is gone is unknown.
+    pub state: State,
+    /// When it was begun. Unit: milliseconds since 1970, UTC.
+    pub begun_ms: u64,
+    /// The answer of a create that is done, as it was recorded.
+    pub answer: Option<String>,
+    /// The first argument that differs from those of the claim.
+    pub differs_in: Option<String>,
+}
+
+/// What a ledger answers to a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claimed<C> {
+    /// The key had no entry, or one that was free. That the create is begun is on the disk now.
+    Taken(C),
+    /// The key has this entry.
+    Found(Entry),
+    /// The ledger cannot be used, for this reason.
+    Failed(String),
+    /// The caller has given the operation up. If the ledger takes the key nevertheless, it is free.
+    Abandoned,
+}
+
+/// How a create that was claimed has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Done, unknown or free.
+    pub state: State,
+    /// The answer, if it is done: JSON, except that of an agent, which may be any text.
+    pub answer: Option<String>,
+    /// The message of the error otherwise.
+    pub message: Option<String>,
+}
+
+/// The storage of a ledger.
+#[allow(async_fn_in_trait)]
+pub trait Ledger {
+    /// A claim that was taken. If it is dropped before its outcome is recorded, the outcome is
+    /// unknown.
+    type Claim;
+
+    /// Writes that a create is begun, unless its key has an entry that is not free.
+    async fn claim(&self, claim: &Claim) -> Claimed<Self::Claim>;
+
+    /// Writes how a create has ended. What fails here leaves it unknown.
+    async fn record(&self, claim: Self::Claim, outcome: &Outcome);
+}
+
+/// How a create is carried out once.
+#[derive(Debug)]
+pub struct Once<'a, L> {
+    /// Where its key is.
+    pub ledger: &'a L,
+    /// The key.
+    pub key: &'a str,
+    /// Whether it waits, until its deadline, for another create with the key that is in progress.
+    pub waits: bool,
+}
+
+/// The answer to a create with a key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded<R> {
+    /// The answer.
+    pub answer: R,
+    /// Whether the ledger had it, and nothing was sent.
+    pub from_ledger: bool,
+}
+
+/// A docket that was fetched or verified, which may resolve what is unknown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sighting {
+    /// What may be its key: its `external_id`, and the texts of its context.
+    pub keys: Vec<String>,
+    /// Its id.
+    pub docket_id: String,
+    /// Its phone number, as an argument of a claim.
+    pub to_phone_number: Option<String>,
+}
+
+impl Sighting {
+    /// What a docket says to a ledger; `None` if it has no key.
+    pub fn of(docket: &Docket) -> Option<Self> {
+        let mut keys = Vec::from_iter(docket.external_id.clone());
+        let context = docket.call_context.as_deref().map(Value::parse);
+        if let Some(Ok(context)) = context
+            && let Ok(object) = context.to_object()
+        {
+            keys.extend(object.members().filter_map(|(_, value)| value.to_text()));
+        }
+        let number = docket.to_phone_number.as_deref();
+        (!keys.is_empty()).then(|| Self {
+            keys,
+            docket_id: docket.docket_id.clone(),
+            to_phone_number: number.map(canonical_text),
+        })
+    }
+}
+
+impl Claim {
+    fn new(key: &str, account: Option<&str>, request: &ApiRequest) -> Self {
+        let mut arguments = Vec::new();
+        let body = request.body().map(Value::parse);
+        if let Some(Ok(body)) = body {
+            add_members("", body, &mut arguments);
+        }
+        arguments.extend(account.map(|name| ("account".to_owned(), canonical_text(name))));
+        Self {
+            key: key.to_owned(),
+            function: request.endpoint.function,
+            arguments,
+        }
+    }
+
+    /// The member of its answer that identifies what was created.
+    fn id_member(&self) -> &'static str {
+        match self.function.split('.').next() {
+            Some("agents") => "agent_id",
+            Some("calls") => "task_id",
+            _ => "docket_id",
+        }
+    }
+
+    /// Whether a text has the phone number, however it is written.
+    fn has_number(&self, text: &str) -> bool {
+        let mut arguments = self.arguments.iter();
+        let number = arguments.find(|(name, _)| name == "to_phone_number");
+        let number = number.map(|(_, value)| digits(value)).unwrap_or_default();
+        !number.is_empty() && digits(text).contains(&number)
+    }
+
+    /// The answer as it is recorded: without a phone number.
+    fn recorded(&self, answer: &str) -> String {
+        if !self.has_number(answer) {
+            return answer.to_owned();
+        }
+        let object = Value::parse(answer).and_then(Value::to_object);
+        let member = self.id_member();
+        let id = object.ok().and_then(|object| object.any_json(member));
+        id.map_or_else(|| "{}".to_owned(), |id| format!(r#"{{"{member}":{id}}}"#))
+    }
+
+    /// What is recorded of a create that ended in an error.
+    fn failed(&self, error: &RequestError) -> Outcome {
+        let failure = error.failure();
+        let message = failure.map(|failure| match self.has_number(&failure.message) {
+            true => "an error whose message has the phone number".to_owned(),
+            false => failure.message.clone(),
+        });
+        Outcome {
+            state: match failure.is_some_and(|failure| !failure.may_have_created) {
+                true => State::Free,
+                false => State::Unknown,
+            },
+            answer: None,
+            message,
+        }
+    }
+}
+
+/// Adds the members of a request; those of its `extra_config` in place of it.
+fn add_members(prefix: &str, object: Value<'_>, arguments: &mut Vec<(String, String)>) {
+    let object = object.to_object();
+    let members = object.iter().flat_map(Object::members);
+    for (name, value) in members {
+        let name = format!("{prefix}{}", name.unwrap_or_default());
+        match arguments.iter_mut().find(|(known, _)| *known == name) {
+            _ if name == "extra_config" && value.is_object() => {
+                add_members("extra_config.", value, arguments);
+            }
+            // A name that occurs again: the digest is of all its values.
+            Some((_, values)) => values.push_str(&value.canonical()),
+            None => arguments.push((name, value.canonical())),
+        }
+    }
+}
+
+fn canonical_text(text: &str) -> String {
+    let mut json = String::new();
+    escape(text, &mut json);
+    exact::normal(&json)
+}
+
+fn digits(text: &str) -> String {
+    text.chars().filter(char::is_ascii_digit).collect()
+}
+
+/// What a create does whose key has an entry.
+enum Decision {
+    /// It returns the recorded answer.
+    Answer(String),
+    /// It ends in an error.
+    Refuse(RequestError),
+    /// It looks again later, or ends in an error.
+    Wait(RequestError),
+}
+
+/// The table of states.
+fn decide(claim: &Claim, entry: Entry) -> Decision {
+    let key = &claim.key;
+    let found = match entry.differs_in {
+        _ if entry.function != claim.function => {
+            Some(format!("the key {key:?} of a call of {}", entry.function))
+        }
+        Some(name) => Some(format!("the key {key:?} of a create with another {name}")),
+        None => None,
+    };
+    if let Some(found) = found {
+        let problem = problem("once", found, "a key of its own for each create");
+        return Decision::Refuse(problem.into());
+    }
+    let begun = UNIX_EPOCH + Duration::from_millis(entry.begun_ms);
+    let begun = httpdate::fmt_http_date(begun);
+    match (entry.state, entry.answer) {
+        (State::Done, Some(answer)) => Decision::Answer(answer),
+        (State::Begun, _) => {
+            let found = format!("the key {key:?} of a create that is in progress since {begun}");
+            let allowed = "a key of a create that has ended: nothing was sent";
+            let mut failure = failure_of(problem("once", found, allowed));
+            failure.may_have_created = true;
+            Decision::Wait(RequestError::PermanentOutcomeUnknown(failure))
+        }
+        // A store must not find what is free; to send nothing is right whatever it means.
+        (State::Done | State::Unknown | State::Free, _) => {
+            let message = format!(
+                "once: a create with the key {key:?} was begun on {begun}, and its outcome is not \
+                 known: nothing was sent now. `resolve` and `release` of the ledger note what \
+                 became of it"
+            );
+            Decision::Refuse(RequestError::PermanentOutcomeUnknown(Failure {
+                message,
+                problem: None,
+                response: None,
+                attempts: Vec::new(),
+                may_have_created: true,
+            }))
+        }
+    }
+}
+
+/// When a create with a key may begin, and how long it has then.
+pub(crate) struct Begin<'a> {
+    /// The place that it has.
+    pub(crate) place: Place<'a>,
+    /// Until when it may begin.
+    pub(crate) until: TimeFrame,
+    /// The time of the whole operation. That of an item of a batch begins when it is sent.
+    pub(crate) time: Option<TimeFrame>,
+}
+
+impl<L: Ledger> Once<'_, L> {
+    /// Sends a create that stands on its own unless its key forbids it, and records how it ends.
+    pub(crate) async fn create<R, T: Transport>(
+        &self,
+        operation: &Operation<'_, T>,
+        request: &ApiRequest,
+        decode: impl Fn(&str, Sent) -> Result<R, String>,
+    ) -> Result<Recorded<R>, RequestError> {
+        let time = operation.time_frame(operation.settings.deadline_ms);
+        let admitted = operation.admit(0, time).await;
+        let place = admitted.map_err(|stop| operation.not_begun(time, stop))?;
+        let begin = Begin {
+            place,
+            until: time,
+            time: Some(time),
+        };
+        self.create_admitted(operation, begin, request, decode)
+            .await
+    }
+
+    /// The same for one that has been admitted.
+    pub(crate) async fn create_admitted<R, T: Transport>(
+        &self,
+        operation: &Operation<'_, T>,
+        begin: Begin<'_>,
+        request: &ApiRequest,
+        decode: impl Fn(&str, Sent) -> Result<R, String>,
+    ) -> Result<Recorded<R>, RequestError> {
+        let claim = Claim::new(self.key, operation.account_name(), request);
+        let Begin {
+            mut place,
+            until,
+            time,
+        } = begin;
+        let taken = loop {
+            let refused = match self.ledger.claim(&claim).await {
+                Claimed::Taken(taken) => break taken,
+                Claimed::Abandoned => return Err(operation.not_begun(until, Stop::Abandoned)),
+                Claimed::Failed(found) => {
+                    let allowed = "a ledger that can be read and written: nothing was sent";
+                    return Err(configuration_error(problem("ledger", found, allowed)));
+                }
+                Claimed::Found(entry) => match decide(&claim, entry) {
+                    Decision::Answer(answer) => return recorded(&answer, decode),
+                    Decision::Refuse(error) => return Err(error),
+                    Decision::Wait(error) => error,
+                },
+            };
+            // The place is for others meanwhile, the one with the key among them.
+            drop(place);
+            let look_again_ms = operation.transport.now_ms() + IN_PROGRESS_POLL_MS;
+            if !self.waits || !until.may_begin(look_again_ms) {
+                return Err(refused);
+            }
+            place = match operation.admit(look_again_ms, until).await {
+                Ok(place) => place,
+                Err(_) => return Err(refused),
+            };
+        };
+        let mut answer = None;
+        let stop = match until.may_begin(operation.transport.now_ms()) {
+            _ if operation.transport.is_abandoned() => Some(Stop::Abandoned),
+            true => None,
+            false => Some(Stop::TimeUp),
+        };
+        let sent = match stop {
+            None => operation.send_admitted(place, time, request).await,
+            Some(stop) => Err(operation.not_begun(until, stop)),
+        };
+        let result = sent.and_then(|success| {
+            success.decode_text(|text, sent| {
+                let decoded = decode(text, sent)?;
+                answer = Some(claim.recorded(text));
+                Ok(decoded)
+            })
+        });
+        let outcome = match &result {
+            Ok(_) => Outcome {
+                state: State::Done,
+                answer,
+                message: None,
+            },
+            Err(error) => claim.failed(error),
+        };
+        self.ledger.record(taken, &outcome).await;
+        result.map(|answer| Recorded {
+            answer,
+            from_ledger: false,
+        })
+    }
+}
+
+fn recorded<R>(
+    answer: &str,
+    decode: impl Fn(&str, Sent) -> Result<R, String>,
+) -> Result<Recorded<R>, RequestError> {
+    let answer = decode(answer, Sent::default()).map_err(|found| {
+        let allowed = "an answer that was recorded: nothing was sent";
+        configuration_error(problem("ledger", found, allowed))
+    })?;
+    Ok(Recorded {
+        answer,
+        from_ledger: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bulk::DocketResult;
+    use crate::simulation::{DOCKET_ID, Step, Store, World, rows, take_apart};
+    use crate::types::{
+        AgentConfig, CallRequest, CreatedDocketV2, DocketRequest, DocketRequestV2, StartedCall,
+    };
+    use futures_util::future::{join, select};
+    use std::cell::RefCell;
+    use std::pin::pin;
+
+    const NUMBER: &str = "919876543210";
+
+    fn request(change: &str) -> DocketRequestV2 {
+        let mut request = DocketRequestV2 {
+            agent_id: 7,
+            to_phone_number: NUMBER.into(),
+            call_context: r#"{"name":"Ann","plan":1}"#.into(),
+            external_id: Some("crm-1".into()),
+            extra: None,
+        };
+        match change {
+            "agent" => request.agent_id = 8,
+            "number" => request.to_phone_number = "910000000000".into(),
+            "context" => request.call_context = r#"{"name":"Bob"}"#.into(),
+            "no-id" => request.external_id = None,
+            "extra" => request.extra = Some(r#"{"extra_config":{"retries":2}}"#.into()),
+            "written-otherwise" => {
+                request.call_context = r#"{"plan":1.0,"name":"\u0041nn"}"#.into()
+            }
+            _ => {}
+        }
+        request
+    }
+
+    type Created = Result<Recorded<CreatedDocketV2>, RequestError>;
+
+    fn create(world: &World, once: Once<'_, Store>, change: &str) -> Created {
+        let client = world.client(&[]);
+        world.run(client.create_docket_v2_once(&request(change), None, once))
+    }
+
+    /// The case of an error, and what is at fault: the subject of its problem and what was found.
+    fn refused(created: Created) -> (&'static str, String, Failure) {
+        let (case, failure) = take_apart(created.unwrap_err());
+        let problem = failure.problem.clone();
+        let found = problem.map(|it| format!("{}: {}", it.subject, it.found));
+        (case, found.unwrap_or_default(), failure)
+    }
+
+    /// How a create ends; the state of its key then; whether the next create with the key sends.
+    const STATES: &str = "
+        ok                 | done    | no
+        no-json            | unknown | no
+        400                | free    | yes
+        401                | free    | yes
+        429                | free    | yes
+        503                | unknown | no
+        silence            | unknown | no
+        not-sent           | free    | yes
+        denied             | free    | yes
+        refused            | free    | yes
+        unknown            | unknown | no";
+
+    #[test]
+    fn what_a_create_with_a_known_key_does() {
+        for [end, state, sends] in rows(STATES) {
+            let step = match end {
+                "ok" => Step::docket("OPEN"),
+                "no-json" => Step::ok("<html>"),
+                end => Step::of(end),
+            };
+            let world = World::with_script([step]);
+            let store = Store::new(&world);
+            let first = create(&world, store.once("crm-1"), "");
+            let state_now = format!("{:?}", store.state("crm-1").unwrap()).to_lowercase();
+            assert_eq!(state_now, state, "{end}");
+            let sent = world.sent().len();
+            store.restart();
+            let second = create(&world, store.once("crm-1"), "");
+            assert_eq!(world.sent().len() > sent, sends == "yes", "{end}");
+            match state {
+                "done" => {
+                    let (first, second) = (first.unwrap(), second.unwrap());
+                    assert_eq!((first.from_ledger, second.from_ledger), (false, true));
+                    assert_eq!(first.answer.docket_id, second.answer.docket_id);
+                    assert_eq!(first.answer.raw_json, second.answer.raw_json);
+                }
+                "unknown" => {
+                    let (case, found, failure) = refused(second);
+                    assert_eq!((case, &*found), ("permanent-outcome-unknown", ""), "{end}");
+                    assert!(failure.may_have_created && failure.attempts.is_empty());
+                    for part in ["crm-1", "Sun, 06 Nov 1994 08:49:37 GMT", "nothing was sent"] {
+                        assert!(failure.message.contains(part), "{}", failure.message);
+                    }
+                }
+                _ => assert!(first.is_err()),
+            }
+        }
+    }
+
+    #[test]
+    fn another_request_with_a_known_key_is_an_error_that_names_the_first_difference() {
+        for (change, name) in [
+            ("agent", Some("agent_id")),
+            ("number", Some("to_phone_number")),
+            ("context", Some("extra_config.call_context")),
+            ("no-id", Some("external_id")),
+            ("extra", Some("extra_config.retries")),
+            ("written-otherwise", None),
+        ] {
+            let world = World::with_script([Step::docket("OPEN")]);
+            let store = Store::new(&world);
+            create(&world, store.once("k"), "").unwrap();
+            let again = create(&world, store.once("k"), change);
+            assert_eq!(world.sent().len(), 1);
+            let Some(name) = name else {
+                assert!(again.unwrap().from_ledger);
+                continue;
+            };
+            let (case, found, failure) = refused(again);
+            assert_eq!(case, "permanent-invalid-input");
+            assert_eq!(
+                found,
+                format!(r#"once: the key "k" of a create with another {name}"#)
+            );
+            assert!(!failure.may_have_created);
+        }
+    }
+
+    #[test]
+    fn keys_are_shared_by_all_functions_and_accounts() {
+        let world = World::with_script([Step::docket("OPEN")]);
+        let store = Store::new(&world);
+        create(&world, store.once("k"), "").unwrap();
+        let variables = [("ACCOUNTS", "alpha"), ("ALPHA_API_TOKEN", "token-of-alpha")];
+        let client = world.client(&variables);
+        let options = crate::types::CallOptions {
+            account: Some("alpha".into()),
+            ..crate::simulation::NO_OPTIONS
+        };
+        let request_v2 = request("");
+        let other_account =
+            client.create_docket_v2_once(&request_v2, Some(options), store.once("k"));
+        let (_, found, _) = refused(world.run(other_account));
+        assert!(found.ends_with("a create with another account"), "{found}");
+        let request = DocketRequest {
+            agent_id: 7,
+            to_phone_number: NUMBER.into(),
+            call_context: request_v2.call_context.clone(),
+            extra: None,
+        };
+        let v1 = world.run(client.create_docket_once(&request, None, store.once("k")));
+        let (_, failure) = take_apart(v1.unwrap_err());
+        let found = failure.problem.unwrap().found;
+        assert!(
+            found.ends_with("a call of dockets.create-docket-v2"),
+            "{found}"
+        );
+        assert_eq!(world.sent().len(), 1);
+    }
+
+    // ------------------------------------------------------------------ kills
+
+    /// Kills a program at each moment of a create, and runs it again until nothing is free.
+    #[test]
+    fn who_is_called_by_a_program_that_is_killed_at_any_moment_is_called_once() {
+        for end in ["ok", "422", "503", "429", "not-sent", "silence"] {
+            for kill_at_ms in 0..=90 {
+                let step = match end {
+                    "ok" => Step::docket("OPEN"),
+                    end => Step::of(end),
+                };
+                let world = World::with_script([step.after(30), Step::docket("OPEN")]);
+                let store = Store::new(&world);
+                store.write_ms.set(20);
+                let client = world.client(&[("MAX_ATTEMPTS", "1")]);
+                let request = request("");
+                world.run(async {
+                    let create = client.create_docket_v2_once(&request, None, store.once("k"));
+                    let kill = world.sleep(kill_at_ms);
+                    select(pin!(create), pin!(kill)).await;
+                });
+                store.restart();
+                let sent_before = world.sent().len();
+                let known = store.state("k");
+                assert!(
+                    sent_before == 0 || known.is_some(),
+                    "{end} {kill_at_ms}: it is written before it is sent"
+                );
+                let may_send = matches!(known, None | Some(State::Free));
+                let again = client.create_docket_v2_once(&request, None, store.once("k"));
+                let again = world.run(again);
+                let sent = world.sent().len() - sent_before;
+                assert_eq!(sent, usize::from(may_send), "{end} {kill_at_ms} {known:?}");
+                let is_from_ledger = again.is_ok_and(|created| created.from_ledger);
+                assert_eq!(is_from_ledger, known == Some(State::Done));
+                // Only what surely called no one was sent a second time.
+                let is_harmless = matches!(end, "422" | "429" | "not-sent");
+                assert!(sent_before + sent <= 1 || is_harmless, "{end} {kill_at_ms}");
+                if kill_at_ms == 90 && is_harmless {
+                    assert_eq!(sent_before + sent, 2, "{end}: it is called at last");
+                }
+            }
+        }
+    }
+
+    fn create_with(world: &World, store: &Store) -> Created {
+        create(world, store.once("k"), "")
+    }
+
+    #[test]
+    fn a_create_that_may_have_been_carried_out_is_never_sent_again_whatever_the_settings_say() {
+        let world = World::with_script([Step::status(503), Step::docket("OPEN")]);
+        let store = Store::new(&world);
+        let client = world.client(&[("CREATE_RETRY", "server-errors")]);
+        let request = request("");
+        let created = world.run(client.create_docket_v2_once(&request, None, store.once("k")));
+        assert_eq!(refused(created).0, "permanent-outcome-unknown");
+        assert_eq!(world.sent().len(), 1);
+    }
+
+    // ------------------------------------------------------------ in progress
+
+    #[test]
+    fn one_of_two_creates_with_a_key_sends_and_the_other_is_refused_or_waits() {
+        for (waits, max_in_flight) in [(false, "4"), (true, "4"), (true, "1")] {
+            let world = World::with_script([Step::docket("OPEN").after(400)]);
+            let store = Store::new(&world);
+            let client = world.client(&[("MAX_IN_FLIGHT", max_in_flight)]);
+            let request = request("");
+            let create = || {
+                let once = Once {
+                    waits,
+                    ..store.once("k")
+                };
+                client.create_docket_v2_once(&request, None, once)
+            };
+            let second = async {
+                world.sleep(5).await;
+                create().await
+            };
+            let (first, second) = world.run(join(create(), second));
+            assert!(!first.unwrap().from_ledger);
+            assert_eq!(world.sent().len(), 1);
+            match waits {
+                true => {
+                    assert!(second.unwrap().from_ledger);
+                    assert!(world.now_ms() < 500, "{}", world.now_ms());
+                }
+                false => {
+                    let (case, found, failure) = refused(second);
+                    assert_eq!(case, "permanent-outcome-unknown");
+                    assert!(
+                        found.contains("is in progress since Sun, 06 Nov"),
+                        "{found}"
+                    );
+                    assert!(failure.may_have_created);
+                }
+            }
+        }
+        // Not beyond its deadline.
+        let world = World::with_script([Step::silence()]);
+        let store = Store::new(&world);
+        let client = world.client(&[("DEADLINE_MS", "1000")]);
+        let request = request("");
+        let waiting = Once {
+            waits: true,
+            ..store.once("k")
+        };
+        let first = client.create_docket_v2_once(&request, None, store.once("k"));
+        let second = client.create_docket_v2_once(&request, None, waiting);
+        let (_, second) = world.run(join(first, second));
+        assert!(refused(second).1.contains("in progress"));
+        assert!(world.now_ms() <= 1_000);
+    }
+
+    // -------------------------------------------------------------- the store
+
+    #[test]
+    fn without_a_ledger_that_can_be_written_in_time_nothing_is_sent() {
+        let world = World::with_script([Step::docket("OPEN")]);
+        let store = Store::new(&world);
+        *store.failure.borrow_mut() = Some("calls.db: disk full".into());
+        let (case, found, failure) = refused(create_with(&world, &store));
+        assert_eq!(
+            (case, &*found),
+            ("permanent-configuration", "ledger: calls.db: disk full")
+        );
+        assert!(!failure.may_have_created && world.sent().is_empty());
+
+        *store.failure.borrow_mut() = None;
+        store.write_ms.set(60_000);
+        let (case, _, failure) = refused(create_with(&world, &store));
+        assert_eq!((case, failure.may_have_created), ("timed-out", false));
+        assert!(world.sent().is_empty());
+        assert_eq!(store.state("k"), Some(State::Free));
+    }
+
+    #[test]
+    fn a_create_that_is_abandoned_while_it_is_written_is_free() {
+        let world = World::with_script([Step::docket("OPEN")]);
+        let store = Store::new(&world);
+        store.write_ms.set(100);
+        world.abandon_at(50);
+        let (case, _, failure) = refused(create_with(&world, &store));
+        assert_eq!((case, failure.may_have_created), ("timed-out", false));
+        assert!(world.sent().is_empty());
+        assert_eq!(store.state("k"), Some(State::Free));
+    }
+
+    #[test]
+    fn nothing_that_is_recorded_has_the_phone_number() {
+        let with_number = format!(r#"{{"docket_id":"{DOCKET_ID}","to":"+91 98765-43210"}}"#);
+        let id_alone = format!(r#"{{"docket_id":"{DOCKET_ID}"}}"#);
+        let world = World::with_script([Step::ok(&with_number)]);
+        let store = Store::new(&world);
+        let first = create_with(&world, &store).unwrap();
+        assert_eq!(first.answer.raw_json, with_number);
+        assert_eq!(
+            store.rows.borrow()["k"].outcome.answer.as_ref(),
+            Some(&id_alone)
+        );
+        let second = create_with(&world, &store).unwrap();
+        assert_eq!(
+            (&*second.answer.docket_id, second.answer.raw_json),
+            (DOCKET_ID, id_alone)
+        );
+
+        let claim = Claim {
+            key: "k".into(),
+            function: "calls.make-call",
+            arguments: vec![("to_phone_number".into(), format!("\"{NUMBER}\""))],
+        };
+        let error = problem("to-phone-number", format!("+{NUMBER}"), "another");
+        let outcome = claim.failed(&error.into());
+        assert_eq!(outcome.state, State::Free);
+        assert!(!digits(&outcome.message.unwrap()).contains(NUMBER));
+        assert_eq!(claim.recorded(NUMBER), "{}");
+    }
+
+    #[test]
+    fn calls_and_agents_are_recorded_as_they_were_answered() {
+        let world = World::with_script([Step::ok(r#"{"task_id":"t-1"}"#), Step::ok("created")]);
+        let store = Store::new(&world);
+        let client = world.client(&[]);
+        let call = CallRequest {
+            from_agent_name: Some("renewals".into()),
+            to_phone_number: NUMBER.into(),
+            call_context: vec![("name".into(), "Ann".into())],
+            extra: None,
+        };
+        let made = |once| -> Recorded<StartedCall> {
+            world.run(client.make_call_once(&call, None, once)).unwrap()
+        };
+        assert_eq!(made(store.once("call")).answer.task_id, "t-1");
+        let again = made(store.once("call"));
+        assert_eq!((&*again.answer.task_id, again.from_ledger), ("t-1", true));
+        let config = AgentConfig::new("renewals");
+        let created = |once| {
+            world
+                .run(client.create_agent_once(&config, None, once))
+                .unwrap()
+        };
+        let first = created(store.once("agent"));
+        let again = created(store.once("agent"));
+        assert_eq!(first.answer.raw_text.as_deref(), Some("created"));
+        assert_eq!(
+            (again.answer.raw_text, again.from_ledger),
+            (first.answer.raw_text, true)
+        );
+        assert_eq!(world.sent().len(), 2);
+    }
+
+    #[test]
+    fn a_batch_sends_each_key_once_and_requests_without_keys_each_time() {
+        let world = World::with_script([Step::docket("OPEN")]);
+        let store = Store::new(&world);
+        let client = world.client(&[]);
+        let requests = [request(""), request("number"), request("agent")];
+        let keys = [Some("a".to_owned()), None, Some("c".to_owned())];
+        for (sent, from_ledger) in [(3, [false, false, false]), (4, [true, false, true])] {
+            let results: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None; 3]);
+            let batch = client.begin_batch_once(requests.as_slice().into(), 60_000, None);
+            world.run(batch.unwrap().run_once(&store, &keys, false, &results));
+            let results = results.take().into_iter();
+            let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();
+            assert_eq!(found, from_ledger);
+            assert_eq!(world.sent().len(), sent);
+        }
+    }
+
+    // -------------------------------------------------------------- sightings
+
+    #[test]
+    fn a_docket_names_the_keys_that_it_may_have() {
+        for (docket, keys) in [
+            (r#""external_id":"crm-1""#, Some(vec!["crm-1"])),
+            (
+                r#""external_id":"a","call_context":{"key":"b","n":1,"o":{"x":"y"}}"#,
+                Some(vec!["a", "b"]),
+            ),
+            (r#""call_context":{"n":1}"#, None),
+            (r#""status":"OPEN""#, None),
+        ] {
+            let json =
+                format!(r#"{{"docket_id":"{DOCKET_ID}","to_phone_number":"{NUMBER}",{docket}}}"#);
+            let docket = crate::dockets::read(&json).unwrap();
+            let expected = keys.map(|keys| Sighting {
+                keys: keys.into_iter().map(str::to_owned).collect(),
+                docket_id: DOCKET_ID.to_owned(),
+                to_phone_number: Some(format!("\"{NUMBER}\"")),
+            });
+            assert_eq!(Sighting::of(&docket), expected);
+        }
+    }
+}
