@@ -9,11 +9,12 @@ use crate::operation::{Operation, Sent};
 use crate::places::Place;
 use crate::problem::{configuration_error, failure_of, problem};
 use crate::reader::escape;
-use crate::request::ApiRequest;
+use crate::request::{ApiRequest, check_not_empty};
 use crate::retry::Stop;
 use crate::time_frame::TimeFrame;
 use crate::transport::Transport;
 use crate::types::{Docket, Failure, RequestError};
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// How often a create looks whether another one with its key has ended. Unit: milliseconds.
@@ -22,6 +23,8 @@ const IN_PROGRESS_POLL_MS: u64 = 50;
 /// A create with a key, as a ledger stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
+    /// The index of the request of a batch that it is for.
+    pub item: Option<u32>,
     /// The key, which the caller has chosen.
     pub key: String,
     /// The function, such as `dockets.create-docket-v2`.
@@ -32,7 +35,7 @@ pub struct Claim {
 }
 
 /// The state of a key in a ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// The create is in progress, in this process or another one that lives.
     Begun,
@@ -45,7 +48,7 @@ pub enum State {
 }
 
 /// What a ledger has about a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Entry {
     /// The function of the create.
     pub function: String,
@@ -118,7 +121,7 @@ pub struct Recorded<R> {
 }
 
 /// A docket that was fetched or verified, which may resolve what is unknown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sighting {
     /// What may be its key: its `external_id`, and the texts of its context.
     pub keys: Vec<String>,
@@ -156,6 +159,7 @@ impl Claim {
         }
         arguments.extend(account.map(|name| ("account".to_owned(), canonical_text(name))));
         Self {
+            item: request.item,
             key: key.to_owned(),
             function: request.endpoint.function,
             arguments,
@@ -326,6 +330,7 @@ impl<L: Ledger> Once<'_, L> {
         request: &ApiRequest,
         decode: impl Fn(&str, Sent) -> Result<R, String>,
     ) -> Result<Recorded<R>, RequestError> {
+        check_not_empty("once", self.key)?;
         let claim = Claim::new(self.key, operation.account_name(), request);
         let Begin {
             mut place,
@@ -536,6 +541,17 @@ mod tests {
     }
 
     #[test]
+    fn a_key_is_not_empty() {
+        let world = World::with_script([Step::docket("OPEN")]);
+        let (case, found, _) = refused(create(&world, Store::new(&world).once(""), ""));
+        assert_eq!(
+            (case, &*found),
+            ("permanent-invalid-input", "once: an empty string")
+        );
+        assert!(world.sent().is_empty());
+    }
+
+    #[test]
     fn keys_are_shared_by_all_functions_and_accounts() {
         let world = World::with_script([Step::docket("OPEN")]);
         let store = Store::new(&world);
@@ -735,6 +751,7 @@ mod tests {
         );
 
         let claim = Claim {
+            item: None,
             key: "k".into(),
             function: "calls.make-call",
             arguments: vec![("to_phone_number".into(), format!("\"{NUMBER}\""))],

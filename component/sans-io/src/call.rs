@@ -1,16 +1,27 @@
 //! An operation's way into the core.
 
 use crate::host::Host;
+use crate::ledger::HostLedger;
 use crate::transport::HostTransport;
-use crate::types::{Answer, Call, Effect, Item, OperationId, Outcome};
+use crate::types::{self, Answer, Call, Effect, Item, OperationId};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
-use voice_calling_core::types::DocketRequestV2;
-use voice_calling_core::{Client, DocketResult, Options, Recipient};
+use voice_calling_core::ledger::{Once, Recorded};
+use voice_calling_core::types::{CallOptions, DocketRequestV2, RequestError};
+use voice_calling_core::{Client, DocketResult, Recipient};
 
 /// The client of the core, for as long as an operation needs it.
 pub(crate) type SharedClient = Rc<Client<HostTransport>>;
+
+/// The options of an operation.
+pub(crate) struct Options {
+    pub(crate) call: Option<CallOptions>,
+    pub(crate) once: Option<types::Once>,
+}
+
+/// How an operation has ended.
+pub(crate) type Ended = Result<Recorded<Answer>, RequestError>;
 
 /// An operation that has not begun. Each kind has a future of its own size.
 pub(crate) fn operation(
@@ -19,37 +30,85 @@ pub(crate) fn operation(
     operation: OperationId,
     call: Call,
     options: Options,
-) -> LocalBoxFuture<'static, Outcome> {
+) -> LocalBoxFuture<'static, Ended> {
+    let Options {
+        call: options,
+        once,
+    } = options;
+    let ledger = HostLedger(host.clone());
     macro_rules! answer {
         ($function:ident($($argument:expr),*) as $answer:ident) => {
             async move {
                 let returned = client.$function($($argument,)* options).await;
-                returned.map(Answer::$answer)
+                returned.map(|it| sent(Answer::$answer(it)))
             }
             .boxed_local()
         };
     }
+    macro_rules! create {
+        ($function:ident, $function_once:ident($request:expr) as $answer:ident) => {
+            match key(once) {
+                None => answer!($function($request) as $answer),
+                Some((key, waits)) => async move {
+                    let (ledger, key) = (&ledger, &*key);
+                    let once = Once { ledger, key, waits };
+                    let created = client.$function_once($request, options, once).await?;
+                    Ok(Recorded {
+                        answer: Answer::$answer(created.answer),
+                        from_ledger: created.from_ledger,
+                    })
+                }
+                .boxed_local(),
+            }
+        };
+    }
     match call {
-        Call::CreateAgent(config) => answer!(create_agent(&config) as CreateAgent),
+        Call::CreateAgent(config) => {
+            create!(create_agent, create_agent_once(&config) as CreateAgent)
+        }
         Call::ListAgents(id) => answer!(list_agents(&id) as ListAgents),
-        Call::MakeCall(request) => answer!(make_call(&request) as MakeCall),
+        Call::MakeCall(request) => create!(make_call, make_call_once(&request) as MakeCall),
         Call::GetCallDetails(id) => answer!(get_call_details(&id) as GetCallDetails),
         Call::WaitForCallDetails((id, wait)) => {
             answer!(wait_for_call_details(&id, wait) as WaitForCallDetails)
         }
-        Call::CreateDocket(request) => answer!(create_docket(&request) as CreateDocket),
-        Call::CreateDocketV2(request) => answer!(create_docket_v2(&request) as CreateDocketV2),
+        Call::CreateDocket(request) => {
+            create!(create_docket, create_docket_once(&request) as CreateDocket)
+        }
+        Call::CreateDocketV2(request) => {
+            create!(
+                create_docket_v2,
+                create_docket_v2_once(&request) as CreateDocketV2
+            )
+        }
         Call::GetDocket(id) => answer!(get_docket(&id) as GetDocket),
         Call::WaitForDocket((id, wait)) => answer!(wait_for_docket(&id, wait) as WaitForDocket),
-        Call::CreateDocketsV2((requests, timeout_ms)) => {
-            let host = host.clone();
-            let items = Items { host, operation };
-            batch(client, items, requests, timeout_ms, options).boxed_local()
+        Call::CreateDocketsV2((requests, timeout_ms)) => async move {
+            let items = Items {
+                host: ledger.0.clone(),
+                operation,
+            };
+            batch(client, items, requests, timeout_ms, options, once, &ledger).await
         }
+        .boxed_local(),
         Call::VerifyDocketCompleted(body) => {
             answer!(verify_docket_completed(&body) as VerifyDocketCompleted)
         }
     }
+}
+
+fn sent(answer: Answer) -> Recorded<Answer> {
+    Recorded {
+        answer,
+        from_ledger: false,
+    }
+}
+
+/// The key of a create that is no batch, and whether it waits.
+fn key(once: Option<types::Once>) -> Option<(String, bool)> {
+    let once = once?;
+    let key = once.keys.into_iter().next().flatten()?;
+    Some((key, once.waits.unwrap_or(false)))
 }
 
 async fn batch(
@@ -57,11 +116,23 @@ async fn batch(
     items: Items,
     requests: Vec<DocketRequestV2>,
     timeout_ms: u32,
-    options: Options,
-) -> Outcome {
-    let batch = client.begin_batch(requests.into(), timeout_ms, options)?;
-    batch.run(&items).await;
-    Ok(Answer::CreateDocketsV2)
+    options: Option<CallOptions>,
+    once: Option<types::Once>,
+    ledger: &HostLedger,
+) -> Ended {
+    let requests = requests.into();
+    match once {
+        None => {
+            let batch = client.begin_batch(requests, timeout_ms, options)?;
+            batch.run(&items).await;
+        }
+        Some(once) => {
+            let batch = client.begin_batch_once(requests, timeout_ms, options)?;
+            let waits = once.waits.unwrap_or(false);
+            batch.run_once(ledger, &once.keys, waits, &items).await;
+        }
+    }
+    Ok(sent(Answer::CreateDocketsV2))
 }
 
 /// Tells the host the results of a batch as they come.
@@ -80,7 +151,8 @@ impl Recipient for Items {
         self.host.effect(Effect::Item(Item {
             operation: self.operation,
             index: index.try_into().unwrap_or(u32::MAX),
-            created,
+            from_ledger: created.as_ref().is_ok_and(|it| it.from_ledger),
+            created: created.map(|it| it.answer),
         }));
     }
 }

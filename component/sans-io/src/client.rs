@@ -18,6 +18,8 @@ pub(crate) struct Client {
 struct Configure {
     environment: Vec<(String, String)>,
     random: Random,
+    /// Whether the host has a ledger, which is to learn of dockets.
+    ledger: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -53,7 +55,11 @@ impl Client {
             if self.machine.is_some() {
                 return Answer::Misuse("the client is already configured".to_owned());
             }
-            let configured = Machine::configure(input.environment, input.random);
+            let configured = Machine::configure(
+                input.environment,
+                input.random,
+                input.ledger.unwrap_or(false),
+            );
             Answer::from(configured.map(|machine| self.machine = Some(machine)))
         });
     }

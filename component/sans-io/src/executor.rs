@@ -1,7 +1,8 @@
 //! Runs operations as far as they go.
 
+use crate::call::Ended;
 use crate::host::Host;
-use crate::types::{OperationId, Outcome};
+use crate::types::OperationId;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, Stream};
 use std::pin::Pin;
@@ -14,11 +15,11 @@ use std::task::{Context, Poll, Wake, Waker};
 pub(crate) struct Running {
     pub(crate) host: Rc<Host>,
     pub(crate) operation: OperationId,
-    pub(crate) future: LocalBoxFuture<'static, Outcome>,
+    pub(crate) future: LocalBoxFuture<'static, Ended>,
 }
 
 impl Future for Running {
-    type Output = (OperationId, Outcome);
+    type Output = (OperationId, Ended);
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let operation = self.operation;
@@ -53,7 +54,7 @@ impl Executor {
     }
 
     /// The next operation that ends; none when all of them wait for something.
-    pub(crate) fn next_ended(&mut self) -> Option<(OperationId, Outcome)> {
+    pub(crate) fn next_ended(&mut self) -> Option<(OperationId, Ended)> {
         let mut context = Context::from_waker(&self.waker);
         loop {
             match Pin::new(&mut self.running).poll_next(&mut context) {

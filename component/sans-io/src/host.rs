@@ -1,7 +1,7 @@
 //! What the host has told, what it is to do, and who waits for it.
 
 use crate::exchange::Exchange;
-use crate::types::{Effect, ExchangeId, OperationId, Random};
+use crate::types::{ClaimId, Effect, ExchangeId, Found, OperationId, Random};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -20,11 +20,20 @@ pub(crate) struct Host {
     operations: RefCell<BTreeMap<OperationId, bool>>,
     exchanges: RefCell<BTreeMap<ExchangeId, Exchange>>,
     latest_exchange: Cell<ExchangeId>,
+    /// The claims that wait for the ledger, with what it has answered.
+    claims: RefCell<BTreeMap<ClaimId, Claimed>>,
+    latest_claim: Cell<ClaimId>,
     /// When which timer is due, and whose it is.
     timers: RefCell<BTreeMap<Timer, OperationId>>,
     latest_timer: Cell<u64>,
     /// Who waits, by operation: one that is abandoned is woken wherever it waits.
     waiting: RefCell<BTreeMap<(OperationId, Awaited), Waker>>,
+}
+
+/// A claim, and what the ledger has answered to it.
+struct Claimed {
+    operation: OperationId,
+    answer: Option<Option<Found>>,
 }
 
 /// The numbers that pauses are drawn with.
@@ -53,6 +62,7 @@ impl Numbers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Awaited {
     Exchange(ExchangeId),
+    Claim(ClaimId),
     Timer(Timer),
 }
 
@@ -79,6 +89,8 @@ impl Host {
             operations: RefCell::default(),
             exchanges: RefCell::default(),
             latest_exchange: Cell::default(),
+            claims: RefCell::default(),
+            latest_claim: Cell::default(),
             timers: RefCell::default(),
             latest_timer: Cell::default(),
             waiting: RefCell::default(),
@@ -238,5 +250,41 @@ impl Host {
         if removed.is_some_and(|exchange| !exchange.is_over()) {
             self.effect(Effect::Abandon(number));
         }
+    }
+
+    // ------------------------------------------------------------------- claims
+
+    pub(crate) fn new_claim(&self, operation: OperationId) -> ClaimId {
+        let number = self.latest_claim.get() + 1;
+        self.latest_claim.set(number);
+        let answer = None;
+        let claimed = Claimed { operation, answer };
+        self.claims.borrow_mut().insert(number, claimed);
+        number
+    }
+
+    /// Takes in what the ledger has answered. The first answer counts.
+    pub(crate) fn claimed(&self, number: ClaimId, found: Option<Found>) {
+        let operation = match self.claims.borrow_mut().get_mut(&number) {
+            Some(claimed) => {
+                claimed.answer.get_or_insert(found);
+                claimed.operation
+            }
+            None => return,
+        };
+        self.wake(operation, Awaited::Claim(number));
+    }
+
+    /// What the ledger has answered to a claim, which is not waited for any more then.
+    pub(crate) fn take_claimed(&self, number: ClaimId) -> Option<Option<Found>> {
+        let mut claims = self.claims.borrow_mut();
+        let answer = claims.get_mut(&number)?.answer.take()?;
+        claims.remove(&number);
+        Some(answer)
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(crate) fn remove_claim(&self, number: ClaimId) {
+        self.claims.borrow_mut().remove(&number);
     }
 }

@@ -18,6 +18,7 @@ mod executor;
 mod heap;
 mod host;
 mod json;
+mod ledger;
 mod machine;
 mod strict;
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! The machine: events in, effects out.
 
-use crate::call::{self, SharedClient};
+use crate::call::{self, Options, SharedClient};
 use crate::executor::{Executor, Running};
 use crate::host::Host;
 use crate::transport::HostTransport;
-use crate::types::{Call, Done, Effect, Event, OperationId, Random, Stepped};
+use crate::types::{Answer, Call, Done, Effect, Event, OperationId, Random, Stepped};
 use std::rc::Rc;
-use voice_calling_core::Options;
+use voice_calling_core::ledger::Sighting;
 use voice_calling_core::settings::max_delivery_bytes;
-use voice_calling_core::types::RequestError;
+use voice_calling_core::types::{Docket, DocketOutcome, RequestError, Verification};
 use voice_calling_core::{Client, Settings};
 
 /// A client, and the operations that it has in progress. The same calls with the same arguments
@@ -17,6 +17,8 @@ pub(crate) struct Machine {
     host: Rc<Host>,
     client: SharedClient,
     executor: Executor,
+    /// Whether the host has a ledger.
+    has_ledger: bool,
     /// How large a delivery may be.
     pub(crate) max_delivery_bytes: usize,
 }
@@ -26,12 +28,14 @@ impl Machine {
     pub(crate) fn configure(
         environment: Vec<(String, String)>,
         random: Random,
+        has_ledger: bool,
     ) -> Result<Self, RequestError> {
         let host = Rc::new(Host::new(random));
         let settings = Settings::from_environment(environment.clone())?;
         Ok(Self {
             client: Rc::new(Client::new(settings, HostTransport(host.clone()))),
             executor: Executor::default(),
+            has_ledger,
             max_delivery_bytes: max_delivery_bytes(environment)?,
             host,
         })
@@ -65,12 +69,11 @@ impl Machine {
             Event::Begin {
                 operation,
                 call,
-                options: call_options,
+                options,
                 once,
             } => {
-                let once = once.unwrap_or(false);
                 let options = Options {
-                    call: call_options,
+                    call: options,
                     once,
                 };
                 self.begin(operation, call, options);
@@ -93,6 +96,7 @@ impl Machine {
                 delivery,
                 message,
             } => host.hear(exchange, |it| it.fail(delivery, message)),
+            Event::Claimed { claim, found } => host.claimed(claim, found),
             Event::Abandon(operation) => host.abandon(operation),
         }
     }
@@ -114,9 +118,37 @@ impl Machine {
     }
 
     fn run(&mut self) {
-        while let Some((operation, outcome)) = self.executor.next_ended() {
+        while let Some((operation, ended)) = self.executor.next_ended() {
             self.host.has_ended(operation);
-            self.host.effect(Effect::Done(Done { operation, outcome }));
+            let from_ledger = ended.as_ref().is_ok_and(|ended| ended.from_ledger);
+            let outcome = ended.map(|ended| ended.answer);
+            if let (true, Ok(answer)) = (self.has_ledger, &outcome) {
+                let sighting = docket_of(answer).and_then(Sighting::of);
+                if let Some(sighting) = sighting {
+                    self.host.effect(Effect::Observe(sighting));
+                }
+            }
+            self.host.effect(Effect::Done(Done {
+                operation,
+                outcome,
+                from_ledger,
+            }));
         }
+    }
+}
+
+/// The docket that an answer has.
+fn docket_of(answer: &Answer) -> Option<&Docket> {
+    match answer {
+        Answer::GetDocket(docket) => Some(docket),
+        Answer::WaitForDocket(wait) => match &wait.outcome {
+            DocketOutcome::Completed(docket) => Some(docket),
+            DocketOutcome::Pending(docket) => docket.as_ref(),
+        },
+        Answer::VerifyDocketCompleted(verification) => match verification {
+            Verification::NotACompletion => None,
+            Verification::Confirmed(it) | Verification::Contradicted(it) => Some(&it.docket),
+        },
+        _ => None,
     }
 }

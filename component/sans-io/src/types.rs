@@ -6,7 +6,7 @@
 #![allow(clippy::large_enum_variant)]
 
 use serde::{Deserialize, Serialize};
-use voice_calling_core::DocketResult;
+use voice_calling_core::ledger::{Entry, Sighting, State};
 use voice_calling_core::types::{
     AgentConfig, AgentList, CallDetailsList, CallDetailsWait, CallOptions, CallRequest,
     CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2,
@@ -20,6 +20,9 @@ pub(crate) type OperationId = u64;
 /// The number of an exchange (one request and its answer). The machine chooses it, and uses each
 /// once.
 pub(crate) type ExchangeId = u64;
+
+/// The number of a claim. The machine chooses it, and uses each once.
+pub(crate) type ClaimId = u64;
 
 /// Names in any case, and values. Of several with a name the first is read.
 pub(crate) type Headers = Vec<(String, String)>;
@@ -43,9 +46,8 @@ pub(crate) enum Event {
         operation: OperationId,
         call: Call,
         options: Option<CallOptions>,
-        /// Whether a create that may have been carried out is not sent again, whatever the setting
-        /// `CREATE_RETRY` says.
-        once: Option<bool>,
+        /// For creates with keys in the ledger of the host.
+        once: Option<Once>,
     },
     /// A whole answer came: `Head`, `Chunk` and `Ended` in one, and ignored after a `Head`.
     Answered {
@@ -73,9 +75,33 @@ pub(crate) enum Event {
         delivery: Delivery,
         message: String,
     },
+    /// What the ledger has answered to a claim. Without anything found the key was taken: that the
+    /// create is begun is on the disk.
+    Claimed {
+        claim: ClaimId,
+        found: Option<Found>,
+    },
     /// The caller no longer waits for this operation. It sends no further request, and ends in the
     /// same step with a `Done` that reports what is known. An answer that comes in this step counts.
     Abandon(OperationId),
+}
+
+/// Creates that are carried out once.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct Once {
+    /// The key of the create, or those of a batch in the order of its requests.
+    pub(crate) keys: Vec<Option<String>>,
+    /// Whether it waits for another create with its key that is in progress.
+    pub(crate) waits: Option<bool>,
+}
+
+/// Why a ledger did not take a key.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) enum Found {
+    /// It has an entry that is not free.
+    Entry(Entry),
+    /// The ledger cannot be used, for this reason.
+    Failed(String),
 }
 
 /// A function of `voice-calling:client`, with its arguments.
@@ -136,6 +162,13 @@ pub(crate) enum Effect {
     Abandon(ExchangeId),
     /// Write a line to the log: JSON, without token and personal data.
     Log(String),
+    /// Write to the ledger that a create is begun, unless its key has an entry that is not free,
+    /// and answer with `Claimed`.
+    Claim(Claim),
+    /// Write to the ledger how a claimed create has ended, before what comes after it is reported.
+    Record(Record),
+    /// Have the ledger resolve what is unknown by a docket that was fetched or verified.
+    Observe(Sighting),
     /// Report a result of a batch.
     Item(Item),
     /// Report what an operation has ended in.
@@ -170,12 +203,38 @@ pub(crate) struct Request {
     pub(crate) max_response_bytes: u32,
 }
 
+/// A create with a key.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Claim {
+    pub(crate) claim: ClaimId,
+    pub(crate) operation: OperationId,
+    /// The index of the request of a batch that it is for.
+    pub(crate) item: Option<u32>,
+    pub(crate) key: String,
+    /// Such as `dockets.create-docket-v2`.
+    pub(crate) function: &'static str,
+    /// The arguments with their names. Values that mean the same are the same text.
+    pub(crate) arguments: Vec<(String, String)>,
+}
+
+/// How a claimed create has ended.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Record {
+    pub(crate) claim: ClaimId,
+    pub(crate) state: State,
+    pub(crate) answer: Option<String>,
+    pub(crate) message: Option<String>,
+}
+
 /// A result of a batch.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Item {
     pub(crate) operation: OperationId,
     pub(crate) index: u32,
-    pub(crate) created: DocketResult,
+    pub(crate) created: Result<CreatedDocketV2, RequestError>,
+    /// Whether the ledger had the answer, and nothing was sent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) from_ledger: bool,
 }
 
 /// An operation that has ended.
@@ -183,6 +242,9 @@ pub(crate) struct Item {
 pub(crate) struct Done {
     pub(crate) operation: OperationId,
     pub(crate) outcome: Outcome,
+    /// Whether the ledger had the answer, and nothing was sent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) from_ledger: bool,
 }
 
 pub(crate) type Outcome = Result<Answer, RequestError>;

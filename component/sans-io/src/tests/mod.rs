@@ -3,6 +3,7 @@
 mod abandoned;
 mod answers;
 mod batches;
+mod ledger;
 mod many;
 mod random;
 mod requests;

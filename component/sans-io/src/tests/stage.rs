@@ -24,6 +24,14 @@ impl Stage {
     }
 
     pub(crate) fn with_random(variables: &[(&str, &str)], random: Random) -> Self {
+        Self::new(variables, random, false)
+    }
+
+    pub(crate) fn with_ledger(has_ledger: bool) -> Self {
+        Self::new(&[], Random::Fixed(0), has_ledger)
+    }
+
+    fn new(variables: &[(&str, &str)], random: Random, has_ledger: bool) -> Self {
         let needed = [
             ("BASE_URL", "https://api.example/voice"),
             ("API_TOKEN", "staged-token"),
@@ -31,8 +39,9 @@ impl Stage {
         let all = needed.iter().chain(variables);
         let environment =
             all.map(|(name, value)| (format!("VOICE_CALLING_{name}"), (*value).to_owned()));
+        let machine = Machine::configure(environment.collect(), random, has_ledger);
         Self {
-            machine: Machine::configure(environment.collect(), random).expect("settings of a test"),
+            machine: machine.expect("settings of a test"),
             now_ms: 0,
         }
     }

@@ -1,0 +1,172 @@
+//! Creates with keys: claims and records are effects, and the answers of the ledger events.
+
+use super::stage::*;
+use voice_calling_core::ledger::{Entry, State};
+
+fn begin_once(call: Call, keys: &[Option<&str>]) -> Event {
+    let keys = keys.iter().map(|key| key.map(str::to_owned)).collect();
+    Event::Begin {
+        operation: 1,
+        call,
+        options: None,
+        once: Some(Once { keys, waits: None }),
+    }
+}
+
+fn taken(claim: ClaimId) -> Event {
+    Event::Claimed { claim, found: None }
+}
+
+fn found(claim: ClaimId, state: State, answer: Option<&str>) -> Event {
+    Event::Claimed {
+        claim,
+        found: Some(Found::Entry(Entry {
+            function: "dockets.create-docket-v2".to_owned(),
+            state,
+            begun_ms: 784_111_777_000,
+            answer: answer.map(str::to_owned),
+            differs_in: None,
+        })),
+    }
+}
+
+/// A stage on which a create has a claim that is not answered.
+fn claimed() -> (Stage, ClaimId) {
+    let mut stage = Stage::with(&[]);
+    let stepped = stage.step([begin_once(create(), &[Some("crm-1")])]);
+    let [Effect::Claim(claim)] = &stepped.effects[..] else {
+        panic!("{:?}", stepped.effects)
+    };
+    assert_eq!(claim.key, "crm-1");
+    assert_eq!(claim.function, "dockets.create-docket-v2");
+    let arguments: Vec<_> = claim.arguments.iter().map(|(name, _)| &**name).collect();
+    let expected = ["agent_id", "to_phone_number", "extra_config.call_context"];
+    assert_eq!(arguments, expected);
+    (stage, claim.claim)
+}
+
+fn record(effect: &Effect) -> (ClaimId, State, Option<&str>) {
+    match effect {
+        Effect::Record(record) => (record.claim, record.state, record.answer.as_deref()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_create_is_sent_when_its_key_is_taken_and_recorded_before_it_is_done() {
+    let (mut stage, claim) = claimed();
+    stage.step([]).assert_nothing();
+    let send = stage.step([taken(claim)]).only_send();
+    let stepped = stage.step([answered(send.exchange, 200, CREATED)]);
+    let [recorded, Effect::Done(done)] = &stepped.effects[..] else {
+        panic!("{:?}", stepped.effects)
+    };
+    assert_eq!(record(recorded), (claim, State::Done, Some(CREATED)));
+    assert!(done.outcome.is_ok() && !done.from_ledger);
+}
+
+#[test]
+fn a_key_that_has_an_entry_sends_nothing() {
+    for (event, case_of_it, from_ledger) in [
+        (found(1, State::Done, Some(CREATED)), "Ok", true),
+        (
+            found(1, State::Unknown, None),
+            "PermanentOutcomeUnknown",
+            false,
+        ),
+        (
+            found(1, State::Begun, None),
+            "PermanentOutcomeUnknown",
+            false,
+        ),
+        (
+            Event::Claimed {
+                claim: 1,
+                found: Some(Found::Failed("disk full".to_owned())),
+            },
+            "PermanentConfiguration",
+            false,
+        ),
+    ] {
+        let (mut stage, claim) = claimed();
+        assert_eq!(claim, 1);
+        let stepped = stage.step([event]);
+        let [Effect::Done(done)] = &stepped.effects[..] else {
+            panic!("{:?}", stepped.effects)
+        };
+        assert_eq!(case(&done.outcome), case_of_it);
+        assert_eq!(done.from_ledger, from_ledger);
+    }
+}
+
+#[test]
+fn a_create_that_is_abandoned_before_its_claim_is_answered_is_recorded_as_free() {
+    for events in [
+        vec![Event::Abandon(1)],
+        vec![taken(1), Event::Abandon(1)],
+        vec![Event::Abandon(1), taken(1)],
+    ] {
+        let (mut stage, claim) = claimed();
+        let stepped = stage.step(events);
+        let [recorded, Effect::Done(done)] = &stepped.effects[..] else {
+            panic!("{:?}", stepped.effects)
+        };
+        assert_eq!(record(recorded), (claim, State::Free, None));
+        assert!(!failure(&done.outcome).may_have_created);
+        stage.step([taken(claim)]).assert_nothing();
+    }
+    // After it was sent its outcome is unknown.
+    let (mut stage, claim) = claimed();
+    let send = stage.step([taken(claim)]).only_send();
+    let stepped = stage.step([Event::Abandon(1)]);
+    assert_eq!(stepped.abandoned(), [send.exchange]);
+    let recorded = stepped
+        .effects
+        .iter()
+        .find(|it| matches!(it, Effect::Record(_)));
+    assert_eq!(record(recorded.unwrap()), (claim, State::Unknown, None));
+}
+
+#[test]
+fn each_request_of_a_batch_has_its_own_claim_if_it_has_a_key() {
+    let mut stage = Stage::with(&[]);
+    let keys = [Some("a"), None, Some("c")];
+    let stepped = stage.step([begin_once(batch(3, 60_000), &keys)]);
+    let claims = stepped.effects.iter().filter_map(|effect| match effect {
+        Effect::Claim(claim) => Some((claim.item, &*claim.key, claim.claim)),
+        _ => None,
+    });
+    let claims: Vec<_> = claims.collect();
+    let [(Some(0), "a", first), (Some(2), "c", third)] = claims[..] else {
+        panic!("{claims:?}")
+    };
+    assert_eq!(stepped.sends().len(), 1);
+    let stepped = stage.step([found(first, State::Done, Some(CREATED)), taken(third)]);
+    let items: Vec<_> = stepped
+        .items()
+        .iter()
+        .map(|it| (it.index, it.from_ledger))
+        .collect();
+    assert_eq!(items, [(0, true)]);
+    assert_eq!(stepped.sends()[0].item, Some(2));
+}
+
+#[test]
+fn a_host_with_a_ledger_is_told_of_dockets_that_have_keys() {
+    let docket = format!(r#"{{"docket_id":"{DOCKET_ID}","external_id":"crm-1"}}"#);
+    for (has_ledger, body, observed) in [
+        (true, &*docket, Some("crm-1")),
+        (true, CREATED, None),
+        (false, &*docket, None),
+    ] {
+        let mut stage = Stage::with_ledger(has_ledger);
+        let exchange = stage.begin(1, read());
+        let stepped = stage.step([answered(exchange, 200, body)]);
+        let keys = match &stepped.effects[..] {
+            [Effect::Observe(sighting), Effect::Done(_)] => Some(&*sighting.keys[0]),
+            [Effect::Done(_)] => None,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(keys, observed);
+    }
+}
